@@ -1,0 +1,81 @@
+"""What the scripts of ``bin/`` have in common."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from airrvec import __version__
+from airrvec.tables import write_text
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """A parser with the options that every process of the pipeline passes."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
+    parser.add_argument("--process", default="airrvec", help="name that heads --versions")
+    parser.add_argument(
+        "--versions", type=Path, help="YAML file for the versions of what was used", metavar="YAML"
+    )
+    return parser
+
+
+def write_versions(args: argparse.Namespace, *packages: str) -> None:
+    """Write the versions of Python, airrvec and some packages, where ``--versions`` asks for them."""
+    if args.versions is None:
+        return
+    found = {"python": ".".join(map(str, sys.version_info[:3])), "airrvec": __version__}
+    found.update({package: version(package) for package in packages})
+    lines = [f'"{args.process}":', *(f'    {name}: "{value}"' for name, value in found.items())]
+    write_text("\n".join(lines) + "\n", args.versions)
+
+
+def limit_threads(n: int) -> None:
+    """Let numerical libraries that are imported after this use ``n`` threads."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = str(n)
+
+
+def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:
+    """
+    A line on standard error every few seconds, and one at the end.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, e.g. ``receptors embedded``.
+    total : int
+        How many there will be.
+    every : float
+        Seconds between lines.
+
+    Returns
+    -------
+    callable
+        To be called with the number done since the last call.
+    """
+    start = last = time.monotonic()
+    done = 0
+
+    def update(n: int) -> None:
+        nonlocal done, last
+        done += n
+        now = time.monotonic()
+        if now - last < every and done < total:
+            return
+        last = now
+        rate = done / max(now - start, 1e-9)
+        left = (total - done) / max(rate, 1e-9)
+        share = 100 * done / total if total else 100
+        print(
+            f"{done:,} of {total:,} {what} ({share:.0f} %), {rate:,.0f} a second, {left:.0f} s left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return update

@@ -1,0 +1,253 @@
+"""The SCEPTR transformer (paper, Methods, "SCEPTR architecture"), readable from top to bottom."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from airrvec import tokens as tk
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """
+    Shape of a model.
+
+    Attributes
+    ----------
+    loops : tuple of str
+        The CDR loops that the model reads, in order.
+    embedding : {"one_hot", "blosum62", "left_aligned"}
+        How a token becomes a vector. The first two describe residue, relative position and loop by
+        fixed features and project them (22 + 1 + 6 = 29 features for ``one_hot`` and six loops);
+        ``left_aligned`` sums learnt residue and loop vectors and sinusoidal positions (appendix,
+        "Effects of different position embedding methods").
+    pooling : {"cls", "average"}
+        The receptor's vector: the last layer's ``<cls>``, or the mean over the residues' vectors
+        of the layer before the last.
+    """
+
+    loops: tuple[str, ...] = tk.ALL_LOOPS
+    embedding: Literal["one_hot", "blosum62", "left_aligned"] = "one_hot"
+    pooling: Literal["cls", "average"] = "cls"
+    n_layers: int = 3
+    d_model: int = 64
+    n_heads: int = 8
+    d_feedforward: int = 256
+    dropout: float = 0.1
+
+
+class RelativeEmbedding(nn.Module):
+    """
+    Fixed features of a token (residue, relative position, loop), linearly projected.
+
+    The projection of a one-hot vector is a row of the weights, so nothing is multiplied by zeros.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        n_features = 20 if config.embedding == "blosum62" else tk.N_RESIDUES - 1
+        residues = torch.zeros(tk.N_RESIDUES, n_features)
+        if config.embedding == "one_hot":
+            residues[1:] = torch.eye(n_features)
+        self.register_buffer("residue_features", residues)
+        # Learnt vectors of <mask> and <cls>, which BLOSUM does not know.
+        self.special = (
+            nn.Parameter(torch.randn(tk.FIRST_AMINO_ACID, n_features))
+            if config.embedding == "blosum62"
+            else None
+        )
+        self.projection = nn.Linear(n_features + 1 + len(config.loops), config.d_model, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        residue, position, length, loop = tokens.unbind(-1)  # (B, T) each
+        features = self.residue_features
+        if self.special is not None:
+            features = torch.cat([self.special, features[tk.FIRST_AMINO_ACID :]])
+        n_features = features.shape[1]
+        weight = self.projection.weight.T  # (n_features + 1 + n_loops, d)
+        of_residue = features @ weight[:n_features]  # (23, d)
+        of_position = weight[n_features]  # (d,)
+        of_loop = F.pad(weight[n_features + 1 :], (0, 0, 1, 0))  # (1 + n_loops, d): 0 is no loop
+        pairs = (of_residue[:, None] + of_loop).flatten(0, 1)  # (23 * (1 + n_loops), d)
+        vectors = F.embedding(residue * len(of_loop) + loop, pairs)  # (B, T, d)
+        return torch.addcmul(vectors, relative_position(position, length)[..., None], of_position)
+
+
+def relative_position(position: Tensor, length: Tensor) -> Tensor:
+    """Position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
+    relative = (position - 1) / (length - 1).clamp(min=1)
+    return torch.where(length == 1, 0.5, relative).masked_fill(position == 0, 0.0)
+
+
+class LeftAlignedEmbedding(nn.Module):
+    """Learnt residue and loop vectors plus sinusoidal positions counted from the loop's start."""
+
+    MAX_LENGTH = 100
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d = config.d_model
+        self.residue = nn.Embedding(tk.N_RESIDUES, d, padding_idx=tk.NULL)
+        self.loop = nn.Embedding(1 + len(config.loops), d, padding_idx=0)
+        angle = torch.arange(self.MAX_LENGTH)[:, None] / 30 ** (torch.arange(0, d, 2) / d)
+        position = torch.zeros(1 + self.MAX_LENGTH, d)  # row 0 is <cls>
+        position[1:, 0::2] = angle.sin()
+        position[1:, 1::2] = angle.cos()
+        self.register_buffer("position", position)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        residue, position, _, loop = tokens.unbind(-1)  # (B, T) each
+        vectors = self.residue(residue) + self.position[position] + self.loop(loop)
+        return vectors * vectors.shape[-1] ** 0.5
+
+
+class Layer(nn.Module):
+    """Self-attention and feed-forward, each with a residual connection and normalised after it."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d = config.d_model
+        self.n_heads = config.n_heads
+        self.qkv = nn.Linear(d, 3 * d)
+        self.out = nn.Linear(d, d)
+        self.norm1 = nn.LayerNorm(d)
+        self.expand = nn.Linear(d, config.d_feedforward)
+        self.contract = nn.Linear(config.d_feedforward, d)
+        self.norm2 = nn.LayerNorm(d)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, padding: Tensor | None, cls_only: bool = False) -> Tensor:
+        """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: (B, T, d) → (B, 1, d)."""
+        attended = self.out(self.attention(x, padding, cls_only))
+        x = self.norm1((x[:, :1] if cls_only else x) + self.dropout(attended))
+        expanded = self.dropout(F.relu(self.expand(x)))
+        return self.norm2(x + self.dropout(self.contract(expanded)))
+
+    def attention(self, x: Tensor, padding: Tensor | None, cls_only: bool) -> Tensor:
+        b, t, d = x.shape
+        n_queries = 1 if cls_only else t
+        if cls_only:
+            query = F.linear(x[:, :1], self.qkv.weight[:d], self.qkv.bias[:d])
+            key, value = F.linear(x, self.qkv.weight[d:], self.qkv.bias[d:]).chunk(2, -1)
+        else:
+            query, key, value = self.qkv(x).chunk(3, -1)
+        query, key, value = (
+            part.reshape(b, -1, self.n_heads, d // self.n_heads).transpose(1, 2)  # (B, nh, T, hs)
+            for part in (query, key, value)
+        )
+        # torch's fused attention is slow for heads of 8 dimensions; plain products are not.
+        scores = query * (d // self.n_heads) ** -0.5 @ key.mT  # (B, nh, n_queries, T)
+        if padding is not None:
+            scores = scores.masked_fill(padding[:, None, None], -torch.inf)
+        weights = self.dropout(scores.softmax(-1))
+        # (hs × T)(T × n_queries) is 2.5 times faster than its transpose, as heads are so narrow.
+        attended = value.mT @ weights.mT  # (B, nh, hs, n_queries)
+        return attended.permute(0, 3, 1, 2).reshape(b, n_queries, d)
+
+
+class ReceptorEncoder(nn.Module):
+    """
+    Tokens of receptors to vectors on the unit sphere.
+
+    Parameters
+    ----------
+    config : ModelConfig
+        Shape of the model.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        left_aligned = config.embedding == "left_aligned"
+        self.embedding = (LeftAlignedEmbedding if left_aligned else RelativeEmbedding)(config)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.n_layers))
+        self.mlm_head = nn.Linear(config.d_model, len(tk.AMINO_ACIDS))
+
+    def forward(self, tokens: Tensor, padding: Tensor | None = None) -> Tensor:
+        """
+        Vectors of receptors.
+
+        Parameters
+        ----------
+        tokens : Tensor of int64, shape (B, T, 4)
+            Residue, position, length and loop of each token; see `airrvec.tokens.Tokens`.
+        padding : Tensor of bool, shape (B, T), optional
+            True where there is no token.
+
+        Returns
+        -------
+        Tensor, shape (B, d_model)
+            l2-normalised vectors.
+        """
+        x = self.embedding(tokens)
+        *all_but_last, last = self.layers
+        for layer in all_but_last:
+            x = layer(x, padding)
+        if self.config.pooling == "cls":
+            pooled = last(x, padding, cls_only=True)[:, 0]
+        elif padding is None:
+            pooled = x[:, 1:].mean(1)
+        else:
+            residues = (~padding[:, 1:, None]).to(x.dtype)
+            pooled = (x[:, 1:] * residues).sum(1) / residues.sum(1)
+        return F.normalize(pooled, dim=-1)
+
+
+@torch.inference_mode()
+def embed(
+    model: ReceptorEncoder,
+    tokens: tk.Tokens,
+    *,
+    device: str = "cpu",
+    tokens_per_batch: int = 2_000,
+    progress=None,
+) -> np.ndarray:
+    """
+    Vectors of tokenised receptors.
+
+    Receptors are sorted by length and put into batches of one length each, so that nothing is
+    padded; a batch holds about ``tokens_per_batch`` tokens, few enough for a core's cache.
+
+    Parameters
+    ----------
+    model : ReceptorEncoder
+        The model; it is put into evaluation mode.
+    tokens : Tokens
+        The receptors.
+    device : str
+        torch's name of the device.
+    tokens_per_batch : int
+        Tokens in a batch.
+    progress : callable, optional
+        Called with the number of receptors done after each batch.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_receptors, d_model)
+        l2-normalised vectors; NaN for a receptor of which the model sees no loop.
+    """
+    model = model.to(device).eval()
+    vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
+    for rows in batches_of_one_length(tokens.lengths, tokens_per_batch):
+        length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
+        index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
+        batch = torch.from_numpy(tokens.values[index].astype(np.int64))
+        vectors[rows] = model(batch.to(device)).float().cpu().numpy()
+        if progress is not None:
+            progress(len(rows))
+    return vectors
+
+
+def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int):
+    """Yield row numbers of receptors with equally many tokens; those of ``<cls>`` alone are left out."""
+    order = np.argsort(lengths, kind="stable")
+    order = order[np.searchsorted(lengths[order], 2) :]
+    breaks = np.flatnonzero(np.diff(lengths[order])) + 1
+    for group in np.split(order, breaks):
+        if len(group):
+            size = max(1, tokens_per_batch // int(lengths[group[0]]))
+            yield from (group[start : start + size] for start in range(0, len(group), size))

@@ -1,0 +1,96 @@
+"""What readers have in common: columns of text to chain records."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import schema
+
+_TRUE = ("true", "t", "1", "yes")
+_FALSE = ("false", "f", "0", "no")
+
+
+def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
+    """A column with its blanks trimmed, or nulls where the table lacks it."""
+    if name is None or name not in table.column_names:
+        return pa.chunked_array([pa.nulls(len(table), pa.string())])
+    trimmed = pc.utf8_trim_whitespace(table[name])
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+
+
+def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:
+    """True and false in the spellings of AIRR, 10x, Python and R; null for anything else."""
+    lower = pc.utf8_lower(strings)
+    true = pc.is_in(lower, pa.array(_TRUE))
+    known = pc.or_(true, pc.is_in(lower, pa.array(_FALSE)))
+    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+
+
+def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers; null for anything else."""
+    whole = pc.match_substring_regex(strings, r"^[0-9]{1,18}(\.0+)?$")
+    digits = pc.replace_substring_regex(strings, r"\.0+$", "")
+    return pc.if_else(whole, digits, pa.scalar(None, pa.string())).cast(pa.int64())
+
+
+def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
+    """Chain records from some of their columns, the others null."""
+    n_rows = len(columns["row"])
+    return pa.table(
+        [
+            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(n_rows, field.type)
+            for field in schema.CHAINS
+        ],
+        schema=schema.CHAINS,
+    )
+
+
+def pair_ids(keys: pa.ChunkedArray, rows: pa.ChunkedArray) -> pa.Array:
+    """One number for each distinct key, in order of appearance; a row without a key stands alone."""
+    alone = pc.binary_join_element_wise("", rows.cast(pa.string()), "\0")
+    keys = pc.coalesce(keys, alone).combine_chunks()
+    return keys.dictionary_encode().indices.cast(pa.int64())
+
+
+def chains_of_pairs(
+    table: pa.Table,
+    chain_columns: dict[str, dict[str, str]],
+    *,
+    cell_id: str | None = None,
+    species: str | None = None,
+    duplicate_count: str | None = None,
+    labels: dict[str, str] | None = None,
+) -> pa.Table:
+    """
+    Chains of a table with both chains in one row.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Strings, and ``row``.
+    chain_columns : dict
+        Locus → AIRR field → the table's column.
+    cell_id, species, duplicate_count : str, optional
+        The table's columns.
+    labels : dict, optional
+        Our label → the table's column.
+
+    Returns
+    -------
+    pyarrow.Table
+        A chain is left out where all of its fields are empty.
+    """
+    shared = {
+        "row": table["row"],
+        "pair_id": table["row"],
+        "cell_id": column(table, cell_id),
+        "species": column(table, species),
+        "duplicate_count": counts(column(table, duplicate_count)),
+        **{label: column(table, name) for label, name in (labels or {}).items()},
+    }
+    parts = []
+    for locus, names in chain_columns.items():
+        fields = {field: column(table, name) for field, name in names.items()}
+        chains = chain_table(**shared, **fields, locus=pa.chunked_array([pa.repeat(locus, len(table))]))
+        known = [pc.is_valid(values) for values in fields.values()]
+        parts.append(chains.filter(pc.or_(pc.or_(known[0], known[1]), known[2])))
+    return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])

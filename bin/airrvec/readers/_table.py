@@ -1,0 +1,185 @@
+"""Delimited text, whatever its state, to an Arrow table of strings."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from airrvec.errors import InputError
+
+NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class MalformedRow:
+    """A row whose fields do not fit the header."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """
+    The columns asked for, as strings.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        With a column ``row``, the number of the data row in the file, from 1.
+    n_rows : int
+        Rows in the file, malformed ones included.
+    malformed : list of MalformedRow
+        Rows left out of ``table``.
+    """
+
+    table: pa.Table
+    n_rows: int
+    malformed: list[MalformedRow]
+
+
+def open_text(path: str | Path) -> io.BufferedIOBase:
+    """Open a file for reading bytes, unpacked where it is gzip by content, not by name."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    with path.open("rb") as handle:
+        magic = handle.read(2)
+    return gzip.open(path, "rb") if magic == _GZIP else path.open("rb")
+
+
+def read_header(path: str | Path) -> tuple[list[str], str]:
+    """
+    Column names of a table, and its delimiter (tab or comma).
+
+    Raises
+    ------
+    InputError
+        If the file is empty, damaged, or no text.
+    """
+    with open_text(path) as handle:
+        try:
+            start = handle.read(65_536)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _damaged(path) from error
+    if not start.strip():
+        raise InputError("the file is empty", file=path)
+    if b"\0" in start:
+        raise InputError(
+            "this is no text table but a binary file",
+            file=path,
+            fix="Give the table itself, as tab- or comma-separated text, gzip allowed",
+        )
+    line = start.splitlines()[0].decode("utf-8-sig", errors="replace")
+    delimiter = "\t" if "\t" in line else ","
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
+
+
+def read_table(path: str | Path, columns: list[str]) -> TextTable:
+    """
+    Read some columns of a table as strings, blanks and ``None`` as nulls.
+
+    Parameters
+    ----------
+    path : str or Path
+        Tab- or comma-separated text with one header row.
+    columns : list of str
+        The columns to read; those that the file lacks are left out.
+
+    Raises
+    ------
+    InputError
+        If the file is empty, damaged, no text, not UTF-8, or has a header and no rows.
+    """
+    header, delimiter = read_header(path)
+    # A name that occurs twice is read once, from its first column.
+    names = [name if name not in header[:index] else f"{name}\0{index}" for index, name in enumerate(header)]
+    wanted = [name for name in columns if name in names]
+    malformed = []
+
+    def leave_out(row) -> str:
+        malformed.append(
+            MalformedRow(
+                row.number - 1,
+                f"holds {row.actual_columns} fields, the header {row.expected_columns}",
+            )
+        )
+        return "skip"
+
+    try:
+        with open_text(path) as handle:
+            table = pyarrow.csv.read_csv(
+                handle,
+                # One thread, as only then the malformed rows come with their numbers.
+                read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+                parse_options=pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=leave_out),
+                convert_options=pa.csv.ConvertOptions(
+                    include_columns=wanted,
+                    column_types={name: pa.string() for name in wanted},
+                    null_values=NULLS,
+                    strings_can_be_null=True,
+                ),
+            )
+    except EOFError as error:
+        raise _damaged(path) from error
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path) from error
+    except pa.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise _not_utf8(path, header, delimiter) from error
+        if "Empty CSV" in str(error):
+            raise _no_rows(path) from error
+        raise InputError(f"the table cannot be read ({_first_line(error)})", file=path) from error
+
+    n_rows = len(table) + len(malformed)
+    if n_rows == 0:
+        raise _no_rows(path)
+    numbers = np.setdiff1d(np.arange(1, n_rows + 1), [bad.row for bad in malformed])
+    return TextTable(table.append_column("row", pa.array(numbers, pa.int64())), n_rows, malformed)
+
+
+def _no_rows(path) -> InputError:
+    return InputError("the file has a header and no rows", file=path)
+
+
+def _damaged(path) -> InputError:
+    return InputError(
+        "the gzip file is truncated or damaged",
+        file=path,
+        fix="Copy or download it again and compare its size or checksum with the original",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return re.sub(r"\s+", " ", str(error).splitlines()[0])[:200]
+
+
+def _not_utf8(path, header: list[str], delimiter: str) -> InputError:
+    """Name the first row and column that are not UTF-8."""
+    row = column = None
+    with open_text(path) as handle:
+        for number, line in enumerate(handle):
+            for index, cell in enumerate(line.split(delimiter.encode())):
+                try:
+                    cell.decode("utf-8")
+                except UnicodeDecodeError:
+                    row, column = number, header[index] if index < len(header) else None
+                    break
+            if row is not None:
+                break
+    return InputError(
+        "holds bytes that are not UTF-8 text",
+        file=path,
+        row=row,
+        column=column,
+        fix="Convert the file, e.g. `iconv -f latin1 -t utf-8`",
+    )

@@ -1,0 +1,147 @@
+"""Names, types and words of every table; nothing else in the project knows them."""
+
+import pyarrow as pa
+
+LOCI = ("TRA", "TRB")
+CHAIN_FIELDS = ("v_call", "j_call", "junction_aa")
+
+# tidytcells' names of the species → the words that inputs use for them, in lower case.
+SPECIES = {
+    "homosapiens": ("homosapiens", "homo sapiens", "human", "hs", "h.sapiens"),
+    "musmusculus": ("musmusculus", "mus musculus", "mouse", "mm", "m.musculus"),
+}
+
+LABELS = (
+    "epitope",
+    "antigen_gene",
+    "antigen_species",
+    "mhc_class",
+    "mhc_a",
+    "mhc_b",
+    "reference_id",
+)
+
+# scirpy's words.
+SINGLE_PAIR = "single pair"
+ORPHAN_VJ = "orphan VJ"
+ORPHAN_VDJ = "orphan VDJ"
+EXTRA_VJ = "extra VJ"
+EXTRA_VDJ = "extra VDJ"
+TWO_FULL_CHAINS = "two full chains"
+MULTICHAIN = "multichain"
+CHAIN_PAIRINGS = (
+    SINGLE_PAIR,
+    ORPHAN_VJ,
+    ORPHAN_VDJ,
+    EXTRA_VJ,
+    EXTRA_VDJ,
+    TWO_FULL_CHAINS,
+    MULTICHAIN,
+)
+
+
+def field(locus: str, name: str) -> str:
+    """Column of a chain's field in ``receptors``, e.g. ``tra_v_call``."""
+    return f"{locus.lower()}_{name}"
+
+
+RECEPTOR_FIELDS = tuple(field(locus, name) for locus in LOCI for name in CHAIN_FIELDS)
+
+
+def _strings(*names: str) -> list[tuple[str, pa.DataType]]:
+    return [(name, pa.string()) for name in names]
+
+
+# What a reader yields: one row a chain. Chains of one `pair_id` belong to one cell or clonotype.
+CHAINS = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("pair_id", pa.int64()),
+        *_strings("cell_id", "species", "locus", *CHAIN_FIELDS),
+        ("productive", pa.bool_()),
+        ("is_cell", pa.bool_()),
+        ("high_confidence", pa.bool_()),
+        ("duplicate_count", pa.int64()),
+        ("umi_count", pa.int64()),
+        *_strings(*LABELS),
+    ]
+)
+
+RECEPTORS = pa.schema(_strings("receptor_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
+
+# Followed by one string column for each metadata column of the samplesheet.
+CELLS = pa.schema(
+    [
+        *_strings("sample_id", "cell_id", "receptor_id", "chain_pairing"),
+        ("input_rows", pa.int64()),
+        ("duplicate_count", pa.int64()),
+        ("umi_count", pa.int64()),
+        *_strings(*LABELS),
+    ]
+)
+
+REJECTS = pa.schema(
+    [
+        ("sample_id", pa.string()),
+        ("row", pa.int64()),
+        *_strings("cell_id", "field", "value", "reason"),
+        ("row_kept", pa.bool_()),
+    ]
+)
+
+
+def embeddings(n_dimensions: int) -> pa.Schema:
+    """Schema of ``embeddings``: ``receptor_id`` and ``dim_01``, ``dim_02``, …"""
+    return pa.schema(
+        [
+            ("receptor_id", pa.string()),
+            *((name, pa.float32()) for name in dimensions(n_dimensions)),
+        ]
+    )
+
+
+def dimensions(n_dimensions: int) -> list[str]:
+    """Names of a vector's columns."""
+    return [f"dim_{number:02d}" for number in range(1, n_dimensions + 1)]
+
+
+AUROC = pa.schema(
+    [
+        *_strings("encoder", "rule", "epitope"),
+        ("k", pa.int32()),
+        ("split", pa.int32()),
+        ("auroc", pa.float64()),
+        ("n_positive", pa.int32()),
+        ("n_negative", pa.int32()),
+    ]
+)
+
+ROC = pa.schema(
+    [
+        *_strings("encoder", "rule", "epitope"),
+        ("k", pa.int32()),
+        ("fpr", pa.float64()),
+        ("tpr_mean", pa.float64()),
+        ("tpr_std", pa.float64()),
+    ]
+)
+
+NOT_EVALUATED = pa.schema(
+    [
+        ("epitope", pa.string()),
+        ("k", pa.int32()),
+        ("n_receptors", pa.int32()),
+        ("reason", pa.string()),
+    ]
+)
+
+AUROC_SUMMARY = pa.schema(
+    [
+        *_strings("encoder", "rule", "epitope"),
+        ("k", pa.int32()),
+        ("n_splits", pa.int32()),
+        ("auroc_mean", pa.float64()),
+        ("auroc_std", pa.float64()),
+        ("auroc_se", pa.float64()),
+    ]
+)

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Few-shot epitope prediction with one encoder: AUROC of every split, and ROC curves."""
+
+import json
+from pathlib import Path
+
+from airrvec import cli, schema, tables
+from airrvec.errors import InputError, exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
+    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument(
+        "--exclude-references",
+        default="",
+        help="leave out cells whose reference_id contains this text",
+    )
+    parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of references")
+    parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
+    parser.add_argument("--min-positives", type=int, default=100, help="receptors left to test")
+    parser.add_argument("--seed", type=int, default=420)
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    from airrvec import encoders, fewshot
+
+    encoder = encoders.load(args.encoder)
+    labelled = fewshot.select_labelled(
+        tables.read(args.cells),
+        tables.read(args.receptors),
+        species=args.species,
+        exclude_references=args.exclude_references,
+    )
+    splits, not_evaluated = fewshot.plan_splits(
+        labelled,
+        ks=sorted({int(k) for k in args.k.split(",")}),
+        n_splits=args.splits,
+        min_positives=args.min_positives,
+        seed=args.seed,
+    )
+    if not splits:
+        raise InputError(
+            _nothing_to_evaluate(labelled, not_evaluated),
+            fix=("Label more receptors, or lower --benchmark_min_positives or --benchmark_k"),
+        )
+    digest = {"splits_digest": fewshot.digest(labelled, splits)}
+    progress = cli.progress("splits scored", sum(len(split.references) for split in splits))
+    auroc, roc = fewshot.score(encoder, args.encoder, labelled, splits, progress=progress)
+    tables.write(auroc, args.outdir / f"{args.encoder}.auroc.parquet", digest)
+    tables.write(roc, args.outdir / f"{args.encoder}.roc.parquet", digest)
+    tables.write(not_evaluated, args.outdir / f"{args.encoder}.not_evaluated.parquet", digest)
+    qc = {
+        "receptors": len(labelled.receptors),
+        "epitopes": len(labelled.epitopes),
+        "pairs": sum(map(len, labelled.epitopes.values())),
+        "removed": labelled.removed,
+        **digest,
+    }
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{args.encoder}.qc.json")
+    cli.write_versions(args, "numpy", "numba", "pyarrow", "rapidfuzz", "scipy", "sceptr", "torch")
+
+
+def _nothing_to_evaluate(labelled, not_evaluated) -> str:
+    n = {name: len(rows) for name, rows in labelled.epitopes.items()}
+    if not n:
+        return f"no complete labelled receptor is left ({labelled.removed})"
+    largest = max(n, key=n.get)
+    return (
+        f"no epitope has enough receptors: the largest, {largest}, has {n[largest]}"
+        f" ({not_evaluated['reason'][0].as_py()})"
+    )
+
+
+if __name__ == "__main__":
+    main()
