@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Content of the MultiQC report, a summary for the terminal, and the versions of all software."""
+
+import json
+from pathlib import Path
+
+from airrvec import cli, report, tables
+from airrvec.errors import exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
+    parser.add_argument("--embedded", type=Path, required=True, help="QC of the embeddings")
+    parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
+    parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    samples = [json.loads(path.read_text()) for path in args.normalised]
+    embeddings = json.loads(args.embedded.read_text())
+    benchmark = report.read_benchmark(args.benchmark)
+    sections = [
+        *report.sample_sections(samples),
+        report.embedding_section(embeddings),
+        *(report.benchmark_sections(benchmark) if benchmark else []),
+    ]
+    for section in sections:
+        path = args.outdir / f"{section['id']}_mqc.json"
+        tables.write_text(json.dumps(section, indent=1), path)
+    versions = report.merged_versions([path.read_text() for path in args.software])
+    tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
+    tables.write_text(versions, args.outdir / "software_versions.yml")
+    tables.write_text(report.summary_text(samples, embeddings, benchmark), args.outdir / "summary.txt")
+
+
+if __name__ == "__main__":
+    main()

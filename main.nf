@@ -1,0 +1,87 @@
+#!/usr/bin/env nextflow
+
+include { checkParameters ; helpText ; libraryDigest ; readSamplesheet ; labelledSample } from './subworkflows/local/initialise/main'
+include { NORMALISE_RECEPTORS } from './modules/local/normalise_receptors/main'
+include { COLLECT_RECEPTORS   } from './modules/local/collect_receptors/main'
+include { EMBED_RECEPTORS     } from './modules/local/embed_receptors/main'
+include { MERGE_EMBEDDINGS    } from './modules/local/merge_embeddings/main'
+include { BENCHMARK_FEWSHOT   } from './modules/local/benchmark_fewshot/main'
+include { SUMMARISE_FEWSHOT   } from './modules/local/summarise_fewshot/main'
+include { REPORT              } from './modules/local/report/main'
+
+workflow AIRRVEC {
+    take:
+    samples  // channel: [ meta, table ]
+    settings // map: params, checked
+    library  // string: digest of bin/airrvec and its locked dependencies
+
+    main:
+    NORMALISE_RECEPTORS(samples, settings.species, library) // one task a sample
+
+    COLLECT_RECEPTORS(
+        NORMALISE_RECEPTORS.out.receptors.map { _meta, receptors -> receptors }.toSortedList { a, b -> a.name <=> b.name },
+        settings.shard_size as Long,
+        library,
+    )
+    EMBED_RECEPTORS(COLLECT_RECEPTORS.out.shards.flatten(), settings.model, library) // one task a shard
+    MERGE_EMBEDDINGS(
+        EMBED_RECEPTORS.out.embeddings.toSortedList { a, b -> a.name <=> b.name },
+        COLLECT_RECEPTORS.out.receptors,
+        settings.model,
+        library,
+    )
+
+    BENCHMARK_FEWSHOT( // one task an encoder, if a sample is labelled
+        NORMALISE_RECEPTORS.out.cells
+            .join(NORMALISE_RECEPTORS.out.receptors)
+            .filter { meta, _cells, _receptors -> meta.labelled } // [ meta, cells, receptors ]
+            .combine(channel.fromList(settings.encoders.tokenize(','))), // [ meta, cells, receptors, encoder ]
+        settings.subMap(['species', 'exclude_references', 'benchmark_k', 'benchmark_splits', 'benchmark_min_positives', 'seed']),
+        library,
+    )
+    SUMMARISE_FEWSHOT(
+        BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name }),
+        settings.encoders,
+        library,
+    )
+
+    REPORT(
+        NORMALISE_RECEPTORS.out.qc.map { _meta, qc -> qc }.toSortedList { a, b -> a.name <=> b.name },
+        MERGE_EMBEDDINGS.out.qc,
+        SUMMARISE_FEWSHOT.out.results.ifEmpty([]),
+        NORMALISE_RECEPTORS.out.versions
+            .mix(COLLECT_RECEPTORS.out.versions, EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
+            .mix(BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions)
+            .toSortedList { a, b -> a.toString() <=> b.toString() },
+        file("${projectDir}/assets/multiqc_config.yml"),
+        settings.report_title ?: '',
+        library,
+    )
+
+    emit:
+    summary = REPORT.out.summary
+}
+
+workflow {
+    main:
+    def schema = "${projectDir}/nextflow_schema.json"
+    if (params.help.toString().toBoolean()) {
+        println(helpText(schema, workflow.manifest))
+    }
+    else if (params.version.toString().toBoolean()) {
+        println("airrvec ${workflow.manifest.version}")
+    }
+    else {
+        checkParameters(params, schema)
+        def samples = params.input ? readSamplesheet(params.input) : []
+        def labelled = params.labelled ? [labelledSample(params.labelled, params.labelled_format)] : []
+        AIRRVEC(channel.fromList(samples + labelled), params, libraryDigest(projectDir))
+    }
+
+    workflow.onComplete = {
+        def summary = file("${params.outdir}/summary.txt")
+        if (workflow.success && summary.exists() && !params.help.toString().toBoolean() && !params.version.toString().toBoolean()) {
+            println("\n${summary.text}\nReport: ${params.outdir}/multiqc/multiqc_report.html\n")
+        }
+    }
+}

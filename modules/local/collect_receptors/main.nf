@@ -1,0 +1,24 @@
+process COLLECT_RECEPTORS {
+    label 'process_low'
+
+    input:
+    path receptors
+    val shard_size
+    val library
+
+    output:
+    path 'receptors.parquet', emit: receptors
+    path 'shards/*.parquet', emit: shards
+    path 'versions.yml', emit: versions
+
+    script:
+    """
+    collect_receptors.py ${receptors} --shard-size ${shard_size} --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    mkdir shards
+    touch receptors.parquet shards/shard_0000.parquet shards/shard_0001.parquet versions.yml
+    """
+}

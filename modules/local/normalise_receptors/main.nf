@@ -1,0 +1,33 @@
+process NORMALISE_RECEPTORS {
+    tag "${meta.id}"
+    label 'process_low'
+
+    input:
+    tuple val(meta), path(table)
+    val species
+    val library // so that an edit of the library reruns the task
+
+    output:
+    tuple val(meta), path("${meta.id}.cells.parquet"), emit: cells
+    tuple val(meta), path("${meta.id}.receptors.parquet"), emit: receptors
+    tuple val(meta), path("${meta.id}.rejects.parquet"), emit: rejects
+    tuple val(meta), path("${meta.id}.qc.json"), emit: qc
+    path 'versions.yml', emit: versions
+
+    script:
+    // The quoted heredoc keeps the shell from reading the user's words; JSON is one line.
+    """
+    cat > metadata.json <<'END_OF_METADATA'
+    ${groovy.json.JsonOutput.toJson(meta.metadata)}
+    END_OF_METADATA
+
+    normalise_receptors.py ${table} --sample ${meta.id} ${meta.format ? "--format ${meta.format}" : ''} \\
+        --species ${species} --metadata metadata.json --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    touch ${meta.id}.cells.parquet ${meta.id}.receptors.parquet ${meta.id}.rejects.parquet ${meta.id}.qc.json
+    touch versions.yml
+    """
+}

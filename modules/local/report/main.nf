@@ -1,0 +1,32 @@
+process REPORT {
+    label 'process_low'
+
+    input:
+    path normalised, stageAs: 'normalised/*'
+    path embedded, stageAs: 'embedded/*'
+    path benchmark, stageAs: 'benchmark/*'
+    path versions, stageAs: 'versions/?/*'
+    path config
+    val title
+    val library
+
+    output:
+    path 'multiqc_report.html', emit: html
+    path 'multiqc_report_data', emit: data
+    path 'summary.txt', emit: summary
+    path 'software_versions.yml', emit: versions
+
+    script:
+    """
+    report.py --normalised normalised/*.qc.json --embedded embedded/*.qc.json --benchmark benchmark \\
+        --software versions/*/versions.yml --outdir content --process ${task.process}
+    mv content/summary.txt content/software_versions.yml .
+    multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content
+    """
+
+    stub:
+    """
+    mkdir multiqc_report_data
+    touch multiqc_report.html summary.txt software_versions.yml
+    """
+}

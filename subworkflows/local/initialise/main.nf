@@ -1,0 +1,173 @@
+// Everything that is checked or read before the first task starts: parameters, samplesheet, help.
+
+// All properties of the schema, name → definition, in the order of its groups.
+def schemaProperties(schemaPath) {
+    return new groovy.json.JsonSlurper().parseText(file(schemaPath).text)['$defs'].collectEntries { _name, group -> group.properties }
+}
+
+def checkParameters(given, schemaPath) {
+    def known = schemaProperties(schemaPath)
+    given.each { name, value ->
+        if (!known.containsKey(name) && !name.contains('-')) { // Nextflow adds kebab-case twins
+            error("there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help` lists all")
+        }
+    }
+    known.each { name, definition ->
+        def problem = problemOf(given[name], definition)
+        if (problem) {
+            error("--${name}: ${problem}")
+        }
+    }
+    if (!given.input && !given.labelled) {
+        error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
+    }
+    def unknown = given.encoders.toString().tokenize(',').find { name -> !(name in known.model.enum + ['tcrdist', 'cdr3_levenshtein']) }
+    if (unknown) {
+        error("--encoders: there is no encoder '${unknown}'; known are ${(known.model.enum + ['tcrdist', 'cdr3_levenshtein']).join(', ')}")
+    }
+}
+
+// What is wrong with a parameter's value, or null. From Nextflow 25.10 on the command line gives strings.
+def problemOf(value, definition) {
+    if (value == null) {
+        return null
+    }
+    def text = value.toString()
+    if (value instanceof Boolean && definition.type != 'boolean') {
+        return "needs a value (${definition.description})"
+    }
+    if (definition.type == 'boolean' && !(text in ['true', 'false'])) {
+        return "'${text}' is not true or false"
+    }
+    if (definition.type == 'integer' && !(text ==~ /-?\d+/)) {
+        return "'${text}' is not a whole number"
+    }
+    if (definition.type == 'integer' && definition.minimum != null && new BigInteger(text) < definition.minimum) {
+        return "${text} is below the least allowed value, ${definition.minimum}"
+    }
+    if (definition.enum && !(text in definition.enum)) {
+        return "'${text}' is not one of ${definition.enum.join(', ')}"
+    }
+    if (definition.pattern && !(text =~ definition.pattern)) {
+        return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
+    }
+    if (definition.exists && !file(text).exists()) {
+        return "there is no file '${text}'"
+    }
+    return null
+}
+
+// The known name that shares most pairs of letters with a mistyped one.
+def nearest(name, known) {
+    return known.max { candidate ->
+        def shared = letterPairs(name).intersect(letterPairs(candidate)).size()
+        2 * shared / (name.size() + candidate.size())
+    }
+}
+
+def letterPairs(word) {
+    def padded = " ${word.toLowerCase()} "
+    return (0..padded.size() - 2).collect { start -> padded[start..start + 1] }
+}
+
+def helpText(schemaPath, manifest) {
+    def schema = new groovy.json.JsonSlurper().parseText(file(schemaPath).text)
+    def width = schemaProperties(schemaPath).keySet().collect { name -> name.size() }.max()
+    def groups = schema['$defs'].collect { _name, group ->
+        def lines = group.properties.collect { name, definition ->
+            def fallback = definition.default == null || definition.type == 'boolean' ? '' : " [${definition.default}]"
+            "  --${name.padRight(width)}  ${definition.description}${fallback}"
+        }
+        "${group.title}\n${lines.join('\n')}"
+    }
+    return """
+airrvec ${manifest.version}: ${manifest.description}
+
+  nextflow run . --input samplesheet.csv --outdir results [-profile docker]
+  nextflow run . -profile demo
+
+${groups.join('\n\n')}
+"""
+}
+
+// The samples of a samplesheet: list of [ meta, table ]; meta: id, format, labelled, metadata.
+def readSamplesheet(path) {
+    def sheet = file(path)
+    if (!sheet.text.trim()) {
+        error("${sheet.name}: the samplesheet is empty; it needs the columns sample, path and, optionally, format")
+    }
+    // Read without a header, as a byte order mark would become part of the first name.
+    def lines = sheet.splitCsv(strip: true, quote: '"').findAll { line -> line.any { cell -> cell } }
+    def columns = lines[0].collect { name -> name.replace('\uFEFF', '').replace('"', '') }
+    def rows = lines.tail().collect { line -> [columns, line].transpose().collectEntries() }
+    ['sample', 'path'].each { column ->
+        if (!(column in columns)) {
+            error("${sheet.name}: the column '${column}' is missing; the samplesheet has: ${columns.join(', ')}")
+        }
+    }
+    def clash = columns.find { column -> column in reservedColumns() }
+    if (clash) {
+        error("${sheet.name}: the column '${clash}' is one of airrvec's own; give it another name")
+    }
+    if (!rows) {
+        error("${sheet.name}: the samplesheet has a header and no rows")
+    }
+    def seen = [:]
+    return rows.withIndex().collect { row, index ->
+        def where = "${sheet.name}, row ${index + 1}, column"
+        if (!row.sample) {
+            error("${where} 'sample': the sample has no name")
+        }
+        if (!(row.sample ==~ /[A-Za-z0-9_.-]+/)) {
+            error("${where} 'sample': '${row.sample}' may hold letters, digits, '.', '_' and '-' alone")
+        }
+        if (row.sample == 'labelled') {
+            error("${where} 'sample': the name 'labelled' is kept for --labelled")
+        }
+        if (seen.containsKey(row.sample)) {
+            error("${where} 'sample': '${row.sample}' is the name of row ${seen[row.sample]} as well")
+        }
+        seen[row.sample] = index + 1
+        def metadata = row.findAll { name, _value -> !(name in ['sample', 'path', 'format']) }
+        [sampleMeta(row.sample, row.format, false, metadata, where), tableOf(row.path, sheet, where)]
+    }
+}
+
+def labelledSample(path, format) {
+    return [sampleMeta('labelled', format, true, [:], '--labelled_format, value'), file(path, checkIfExists: true)]
+}
+
+def sampleMeta(id, format, labelled, metadata, where) {
+    def formats = ['airr', '10x', 'vdjdb', 'sceptr', 'tcrdist']
+    if (format && !(format in formats)) {
+        error("${where} 'format': '${format}' is not one of ${formats.join(', ')}; leave it empty to have it found out")
+    }
+    return [id: id, format: format ?: '', labelled: labelled, metadata: metadata.collectEntries { name, value -> [name, value ?: null] }]
+}
+
+// A relative path is looked up beside the samplesheet, then in the folder of the launch.
+def tableOf(path, sheet, where) {
+    if (!path) {
+        error("${where} 'path': the sample has no file")
+    }
+    def beside = path.contains('://') || path.startsWith('/') ? file(path) : sheet.parent.resolve(path)
+    def table = beside.exists() ? beside : file(path)
+    if (!table.exists()) {
+        error("${where} 'path': there is no file '${path}'")
+    }
+    return table
+}
+
+// Columns of the table `cells`, which a samplesheet's metadata would hide.
+def reservedColumns() {
+    return [
+        'sample_id', 'cell_id', 'receptor_id', 'chain_pairing', 'input_rows', 'duplicate_count', 'umi_count', 'epitope',
+        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id',
+    ]
+}
+
+// One value that changes with any file that tasks import, as Nextflow looks at the named script alone.
+def libraryDigest(projectDir) {
+    def sources = files("${projectDir}/bin/airrvec/**.{py,tsv}").sort { source -> source.toString() } + [file("${projectDir}/uv.lock")]
+    return sources.collect { source -> source.text }.join('\n').md5()
+}
