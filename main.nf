@@ -1,6 +1,6 @@
 #!/usr/bin/env nextflow
 
-include { checkParameters ; helpText ; libraryDigest ; readSamplesheet ; labelledSample } from './subworkflows/local/initialise/main'
+include { checkParameters ; formats ; helpText ; libraryDigest ; readSamplesheet ; labelledSample } from './subworkflows/local/initialise/main'
 include { NORMALISE_RECEPTORS } from './modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS   } from './modules/local/collect_receptors/main'
 include { EMBED_RECEPTORS     } from './modules/local/embed_receptors/main'
@@ -57,9 +57,6 @@ workflow AIRRVEC {
         settings.report_title ?: '',
         library,
     )
-
-    emit:
-    summary = REPORT.out.summary
 }
 
 workflow {
@@ -73,7 +70,7 @@ workflow {
     }
     else {
         checkParameters(params, schema)
-        def samples = params.input ? readSamplesheet(params.input) : []
+        def samples = params.input ? readSamplesheet(params.input, formats(schema)) : []
         def labelled = params.labelled ? [labelledSample(params.labelled, params.labelled_format)] : []
         AIRRVEC(channel.fromList(samples + labelled), params, libraryDigest(projectDir))
     }

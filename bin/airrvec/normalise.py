@@ -18,9 +18,9 @@ from airrvec.readers import Chains
 # The longest CDR3 in the IMGT references and in VDJdb has below 40 residues.
 MAX_JUNCTION_LENGTH = 60
 
-_NOT_READ = "is not a species that airrvec reads"
-_OTHER_LOCUS = "is not an α or β chain of a T-cell receptor"
-_EXTRA = "is an extra chain of its cell; the one with more UMIs, then reads, is kept"
+_NOT_READ = "the species is not one that airrvec reads"
+_OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
+_EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 _NO_CHAIN = "the row holds no chain"
 
 
@@ -86,7 +86,9 @@ def normalise(
         .cast(schema.CELLS)
     )
     for name, value in (metadata or {}).items():
-        cells_table = cells_table.append_column(name, pa.repeat(value, len(cells_table)))
+        cells_table = cells_table.append_column(
+            name, pa.repeat(pa.scalar(value, pa.string()), len(cells_table))
+        )
 
     row_kept = np.isin(failures["row"].to_numpy(), kept_rows)
     rejects = pa.table(
@@ -110,14 +112,7 @@ def normalise(
         "cells": len(cells_table),
         "receptors": len(receptors),
         "pairing": dict(Counter(cells_table["chain_pairing"].to_pylist()).most_common()),
-        "reject_reasons": dict(
-            Counter(
-                f"{field} {reason}" if field else reason
-                for field, reason in zip(
-                    rejects["field"].to_pylist(), rejects["reason"].to_pylist(), strict=True
-                )
-            ).most_common()
-        ),
+        "reject_reasons": dict(Counter(rejects["reason"].to_pylist()).most_common()),
     }
     if counts["rows_in"] != counts["rows_out"] + lost_rows:
         raise InputError(
@@ -170,35 +165,35 @@ def _standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.T
                 reason,
             )
             for flag, reason in (
-                ("is_cell", "is false: the barcode was not called a cell"),
-                ("high_confidence", "is false: the contig is of low confidence"),
-                ("productive", "is false: the chain is not productive"),
+                ("is_cell", "the barcode was not called a cell"),
+                ("high_confidence", "the contig is of low confidence"),
+                ("productive", "the chain is not productive"),
             )
         ),
-        ("junction_aa", junction, pc.is_null(junction), "is missing"),
+        ("junction_aa", junction, pc.is_null(junction), "junction_aa is missing"),
         (
             "junction_aa",
             junction,
             pc.match_substring_regex(junction, r"[*]"),
-            "holds a stop codon (*)",
+            "junction_aa holds a stop codon (*)",
         ),
         (
             "junction_aa",
             junction,
             pc.match_substring_regex(junction, r"[_~#]"),
-            "is out of frame (_)",
+            "junction_aa is out of frame (_)",
         ),
         (
             "junction_aa",
             junction,
             pc.greater(n_residues, MAX_JUNCTION_LENGTH),
-            f"has more than {MAX_JUNCTION_LENGTH} residues",
+            f"junction_aa has more than {MAX_JUNCTION_LENGTH} residues",
         ),
-        ("junction_aa", junction, pc.is_null(fixed), "holds a letter that is no amino acid"),
+        ("junction_aa", junction, pc.is_null(fixed), "junction_aa holds a letter that is no amino acid"),
         ("v_call", chains["v_call"], pc.is_valid(v_problem), v_problem),
         ("j_call", chains["j_call"], pc.is_valid(j_problem), j_problem),
-        ("v_call", v_call, _other_locus_than(v_call, locus), "is no gene of the chain's locus"),
-        ("j_call", j_call, _other_locus_than(j_call, locus), "is no gene of the chain's locus"),
+        ("v_call", v_call, _other_locus_than(v_call, locus), "v_call is of another locus than the chain"),
+        ("j_call", j_call, _other_locus_than(j_call, locus), "j_call is of another locus than the chain"),
     ]
     failed = np.zeros(len(chains), bool)
     failures = []
@@ -272,14 +267,15 @@ def _gene(species: str, call: str, segment: str) -> tuple[str | None, str | None
     """A functional gene or allele in IMGT's spelling, or the reason why there is none."""
     if not species:
         return None, _NOT_READ
+    field = f"{segment.lower()}_call"
     options = {"species": species, "log_failures": False}
     symbol = tidytcells.tr.standardize(call, enforce_functional=True, **options)
     if symbol is None:
         if tidytcells.tr.standardize(call, **options) is not None:
-            return None, "is not functional according to IMGT"
-        return None, f"is not a {segment} gene that IMGT knows"
+            return None, f"{field} is not functional according to IMGT"
+        return None, f"{field} is not a {segment} gene that IMGT knows"
     if symbol[3] != segment and f"/D{segment}" not in symbol:
-        return None, f"is not a {segment} gene"
+        return None, f"{field} is not a {segment} gene"
     return symbol, None
 
 

@@ -1,5 +1,6 @@
 """What the MultiQC report shows, as MultiQC's custom content, and the summary for the terminal."""
 
+import json
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -34,8 +35,6 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
     """The benchmark's results; None where the folder holds none."""
     if folder is None or not (folder / "auroc_summary.parquet").exists():
         return None
-    import json
-
     return Benchmark(
         tables.read(folder / "auroc_summary.parquet").to_pandas(),
         tables.read(folder / "roc.parquet").to_pandas(),
@@ -65,8 +64,7 @@ def sample_sections(samples: list[dict]) -> list[dict]:
     headers = {
         "format": {"title": "Format"},
         **{
-            name: {"title": heading, "format": "{:,.0f}", "scale": False}
-            for name, heading in numbers.items()
+            name: {"title": heading, "format": "{:,.0f}", "scale": False} for name, heading in numbers.items()
         },
         "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
         "paired": {
@@ -80,9 +78,7 @@ def sample_sections(samples: list[dict]) -> list[dict]:
     }
     warnings = [f"{_text(s['sample_id'])}: {_text(w)}" for s in samples for w in s["warnings"]]
     pairing = {
-        _text(sample["sample_id"]): {
-            word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS
-        }
+        _text(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
         for sample in samples
     }
     sections = [
@@ -103,14 +99,14 @@ def sample_sections(samples: list[dict]) -> list[dict]:
             " the most UMIs is kept.",
             "bargraph",
             pairing,
-            categories={word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS},
+            categories={
+                word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS
+            },
             pconfig={"ylab": "Cells"},
         ),
     ]
     reasons = {
-        _text(sample["sample_id"]): {
-            _text(reason): n for reason, n in sample["reject_reasons"].items()
-        }
+        _text(sample["sample_id"]): {_text(reason): n for reason, n in sample["reject_reasons"].items()}
         for sample in samples
         if sample["reject_reasons"]
     }
@@ -164,9 +160,7 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
     """AUROC against k, AUROC by epitope, ROC curves, and what was not evaluated."""
     summary = benchmark.summary
     encoders = list(dict.fromkeys(summary["encoder"]))
-    colours = {
-        title(name): COLOURS[index % len(COLOURS)] for index, name in enumerate(encoders)
-    }
+    colours = {title(name): COLOURS[index % len(COLOURS)] for index, name in enumerate(encoders)}
     counts = benchmark.counts
     removed = "; ".join(f"{n:,} {_text(reason)}" for reason, n in counts["removed"].items() if n)
     of_mean = summary[summary["epitope"] == "mean"]
@@ -191,16 +185,15 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
                 for _, group in _by_rule(of_mean)
             ],
             pconfig={
-                "xlab": "Reference receptors (k)",
+                "xlab": "k, the number of reference receptors",
                 "ylab": "AUROC",
                 "categories": True,
                 "ymax": 1,
                 "tt_decimals": 3,
                 "style": "lines+markers",
+                "showlegend": True,
                 "colors": colours,
-                "data_labels": [
-                    {"name": RULE_TITLES[rule].capitalize()} for rule, _ in _by_rule(of_mean)
-                ],
+                "data_labels": [{"name": RULE_TITLES[rule].capitalize()} for rule, _ in _by_rule(of_mean)],
             },
         ),
         _auroc_table(summary, encoders),
@@ -219,10 +212,7 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
                 f"{'; the 50 with the most receptors are shown' if n_epitopes > 50 else ''}."
                 " All are in <code>benchmark/not_evaluated.tsv</code>.",
                 "table",
-                {
-                    _text(row.epitope): {"k": row.k, "reason": _text(row.reason)}
-                    for row in shown.itertuples()
-                },
+                {_text(row.epitope): {"k": row.k, "reason": _text(row.reason)} for row in shown.itertuples()},
                 headers={
                     "k": {"title": "From k", "format": "{:,.0f}", "scale": False},
                     "reason": {"title": "Reason"},
@@ -290,6 +280,7 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict:
             "ymin": 0,
             "ymax": 1,
             "tt_decimals": 3,
+            "showlegend": True,
             "colors": colours,
             "data_labels": labels,
         },

@@ -5,12 +5,16 @@ def schemaProperties(schemaPath) {
     return new groovy.json.JsonSlurper().parseText(file(schemaPath).text)['$defs'].collectEntries { _name, group -> group.properties }
 }
 
+// The names of the input formats.
+def formats(schemaPath) {
+    return schemaProperties(schemaPath).labelled_format['enum']
+}
+
 def checkParameters(given, schemaPath) {
     def known = schemaProperties(schemaPath)
-    given.each { name, value ->
-        if (!known.containsKey(name) && !name.contains('-')) { // Nextflow adds kebab-case twins
-            error("there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help` lists all")
-        }
+    // Nextflow adds a kebab-case twin to every name.
+    (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.each { name ->
+        error("there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help` lists all")
     }
     known.each { name, definition ->
         def problem = problemOf(given[name], definition)
@@ -20,10 +24,6 @@ def checkParameters(given, schemaPath) {
     }
     if (!given.input && !given.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
-    }
-    def unknown = given.encoders.toString().tokenize(',').find { name -> !(name in known.model.enum + ['tcrdist', 'cdr3_levenshtein']) }
-    if (unknown) {
-        error("--encoders: there is no encoder '${unknown}'; known are ${(known.model.enum + ['tcrdist', 'cdr3_levenshtein']).join(', ')}")
     }
 }
 
@@ -36,7 +36,7 @@ def problemOf(value, definition) {
     if (value instanceof Boolean && definition.type != 'boolean') {
         return "needs a value (${definition.description})"
     }
-    if (definition.type == 'boolean' && !(text in ['true', 'false'])) {
+    if (definition.type == 'boolean' && !['true', 'false'].contains(text)) {
         return "'${text}' is not true or false"
     }
     if (definition.type == 'integer' && !(text ==~ /-?\d+/)) {
@@ -45,8 +45,12 @@ def problemOf(value, definition) {
     if (definition.type == 'integer' && definition.minimum != null && new BigInteger(text) < definition.minimum) {
         return "${text} is below the least allowed value, ${definition.minimum}"
     }
-    if (definition.enum && !(text in definition.enum)) {
-        return "'${text}' is not one of ${definition.enum.join(', ')}"
+    if (definition['enum'] && !definition['enum'].contains(text)) {
+        return "'${text}' is not one of ${definition['enum'].join(', ')}"
+    }
+    def unknown = definition.choices ? text.tokenize(',') - definition.choices : []
+    if (unknown) {
+        return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}"
     }
     if (definition.pattern && !(text =~ definition.pattern)) {
         return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
@@ -75,7 +79,7 @@ def helpText(schemaPath, manifest) {
     def width = schemaProperties(schemaPath).keySet().collect { name -> name.size() }.max()
     def groups = schema['$defs'].collect { _name, group ->
         def lines = group.properties.collect { name, definition ->
-            def fallback = definition.default == null || definition.type == 'boolean' ? '' : " [${definition.default}]"
+            def fallback = definition['default'] == null || definition.type == 'boolean' ? '' : " [${definition['default']}]"
             "  --${name.padRight(width)}  ${definition.description}${fallback}"
         }
         "${group.title}\n${lines.join('\n')}"
@@ -91,21 +95,25 @@ ${groups.join('\n\n')}
 }
 
 // The samples of a samplesheet: list of [ meta, table ]; meta: id, format, labelled, metadata.
-def readSamplesheet(path) {
+def readSamplesheet(path, formats) {
     def sheet = file(path)
     if (!sheet.text.trim()) {
         error("${sheet.name}: the samplesheet is empty; it needs the columns sample, path and, optionally, format")
     }
-    // Read without a header, as a byte order mark would become part of the first name.
-    def lines = sheet.splitCsv(strip: true, quote: '"').findAll { line -> line.any { cell -> cell } }
-    def columns = lines[0].collect { name -> name.replace('\uFEFF', '').replace('"', '') }
-    def rows = lines.tail().collect { line -> [columns, line].transpose().collectEntries() }
+    def lines = sheet.readLines('UTF-8').findAll { line -> line.trim() }.collect { line -> csvCells(line.replace('\uFEFF', '')) }
+    def columns = lines[0]
+    def rows = lines.tail().withIndex().collect { line, index ->
+        if (line.size() != columns.size()) {
+            error("${sheet.name}, row ${index + 1}: holds ${line.size()} cells, the header ${columns.size()}")
+        }
+        [columns, line].transpose().collectEntries()
+    }
     ['sample', 'path'].each { column ->
-        if (!(column in columns)) {
+        if (!columns.contains(column)) {
             error("${sheet.name}: the column '${column}' is missing; the samplesheet has: ${columns.join(', ')}")
         }
     }
-    def clash = columns.find { column -> column in reservedColumns() }
+    def clash = columns.find { column -> reservedColumns().contains(column) }
     if (clash) {
         error("${sheet.name}: the column '${clash}' is one of airrvec's own; give it another name")
     }
@@ -128,21 +136,23 @@ def readSamplesheet(path) {
             error("${where} 'sample': '${row.sample}' is the name of row ${seen[row.sample]} as well")
         }
         seen[row.sample] = index + 1
-        def metadata = row.findAll { name, _value -> !(name in ['sample', 'path', 'format']) }
-        [sampleMeta(row.sample, row.format, false, metadata, where), tableOf(row.path, sheet, where)]
+        if (row.format && !formats.contains(row.format)) {
+            error("${where} 'format': '${row.format}' is not one of ${formats.join(', ')}; left empty, it is found from the header")
+        }
+        def metadata = row.subMap(columns - ['sample', 'path', 'format']).collectEntries { name, value -> [name, value ?: null] }
+        [[id: row.sample, format: row.format ?: '', labelled: false, metadata: metadata], tableOf(row.path, sheet, where)]
+    }
+}
+
+// The cells of one line; splitCsv of Nextflow 24.10 does not know quotes inside of quotes.
+def csvCells(line) {
+    return line.findAll(/(?:^|(?<=,))(?:\s*"(?:[^"]|"")*"\s*|[^,"]*)(?=,|$)/).collect { cell ->
+        cell.trim().replaceAll(/^"|"$/, '').replace('""', '"')
     }
 }
 
 def labelledSample(path, format) {
-    return [sampleMeta('labelled', format, true, [:], '--labelled_format, value'), file(path, checkIfExists: true)]
-}
-
-def sampleMeta(id, format, labelled, metadata, where) {
-    def formats = ['airr', '10x', 'vdjdb', 'sceptr', 'tcrdist']
-    if (format && !(format in formats)) {
-        error("${where} 'format': '${format}' is not one of ${formats.join(', ')}; leave it empty to have it found out")
-    }
-    return [id: id, format: format ?: '', labelled: labelled, metadata: metadata.collectEntries { name, value -> [name, value ?: null] }]
+    return [[id: 'labelled', format: format ?: '', labelled: true, metadata: [:]], file(path)]
 }
 
 // A relative path is looked up beside the samplesheet, then in the folder of the launch.

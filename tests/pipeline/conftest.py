@@ -1,0 +1,94 @@
+"""Runs of the real pipeline, each in a folder of its own."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its folder, exit status, what it printed, and its log."""
+
+    folder: Path
+    status: int
+    output: str
+    log: str
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    @property
+    def tasks(self) -> list[dict]:
+        """Rows of the execution trace."""
+        with (self.results / "pipeline_info" / "execution_trace.txt").open() as handle:
+            return list(csv.DictReader(handle, delimiter="\t"))
+
+    @property
+    def processes(self) -> set[str]:
+        return {task["process"].split(":")[-1] for task in self.tasks}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings of Nextflow about the pipeline, such as selectors that match no process."""
+        return re.findall(r"WARN +nextflow\..*", self.log)
+
+
+def environment(**more: str) -> dict[str, str]:
+    python = Path(sys.executable).parent
+    return {
+        **os.environ,
+        "PATH": f"{python}{os.pathsep}{os.environ['PATH']}",
+        "NXF_ANSI_LOG": "false",
+        **more,
+    }
+
+
+def run_pipeline(folder: Path, *args: str, project: Path = ROOT, timeout=600, **env: str) -> Run:
+    """Run the pipeline with its results in ``folder``/results."""
+    command = [NEXTFLOW, "run", project, "--outdir", folder / "results", *args]
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env=environment(**env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
+    return Run(folder, done.returncode, done.stdout, (folder / ".nextflow.log").read_text())
+
+
+@pytest.fixture(scope="session")
+def real_run(tmp_path_factory) -> Run:
+    """The profile ``test``, once for all tests of a worker."""
+    run = run_pipeline(tmp_path_factory.mktemp("real"), "-profile", "test")
+    assert run.status == 0, run.output
+    return run
+
+
+@pytest.fixture
+def project_copy(tmp_path) -> Path:
+    """A copy of the pipeline that a test may edit."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    for name in listed:
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
+            (tmp_path / "project" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tmp_path / "project" / name)
+    return tmp_path / "project"

@@ -1,0 +1,51 @@
+"""Stubs, profiles, selectors, and Nextflow's strict syntax."""
+
+import subprocess
+
+import pytest
+from conftest import NEXTFLOW, ROOT, environment, run_pipeline
+from test_run import PROCESSES
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{}, {"AIRRVEC_NEXTFLOW": "25.04.4", "NXF_SYNTAX_PARSER": "v2"}],
+    ids=["24.10", "25.04 with strict syntax"],
+)
+def test_stub_run_of_everything(tmp_path, env):
+    run = run_pipeline(tmp_path, "-profile", "test", "-stub", **env)
+    assert run.status == 0, run.output
+    assert run.processes == PROCESSES
+    # The pinned 25.04 has no list of the options of `process`, and warns of each.
+    assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []
+
+
+def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
+    """The check of `warnings` in the other tests can fail."""
+    (tmp_path / "bad.config").write_text("process { withName: 'NO_SUCH_PROCESS' { cpus = 1 } }\n")
+    run = run_pipeline(tmp_path, "-profile", "test", "-stub", "-c", "bad.config")
+    assert any("NO_SUCH_PROCESS" in warning for warning in run.warnings)
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings"),
+    [
+        ("docker", ["docker.enabled = true", "container = 'airrvec:0.1.0'"]),
+        ("podman", ["podman.enabled = true", "container = 'airrvec:0.1.0'"]),
+        ("apptainer", ["apptainer.enabled = true", "container = 'airrvec:0.1.0'"]),
+        ("slurm", ["executor = 'slurm'"]),
+        ("demo", ["benchmark_k = '1,2,5,10'"]),
+        ("test", ["shard_size = 200"]),
+    ],
+)
+def test_profile_resolves(tmp_path, profile, settings):
+    shown = subprocess.run(
+        [str(NEXTFLOW), "config", "-flat", "-profile", profile, str(ROOT)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert shown.returncode == 0, shown.stderr
+    for setting in settings:
+        assert setting in shown.stdout

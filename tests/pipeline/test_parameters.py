@@ -1,0 +1,120 @@
+"""Mistakes end a run within seconds, with one sentence that says where and what."""
+
+import time
+
+import pytest
+from conftest import ROOT, run_pipeline
+
+PBMC = ROOT / "assets/test/pbmc_b.csv"
+DASH = ROOT / "assets/demo/dash_human.csv"
+
+
+def sheet(folder, text: str) -> str:
+    path = folder / "samples.csv"
+    path.write_text(text)
+    return str(path)
+
+
+def refusal(run) -> str:
+    """The one sentence of a run that was refused before anything started."""
+    assert run.status == 1, run.output
+    assert "Submitted process" not in run.output
+    sentences = run.output.partition("revision: ")[2].splitlines()[1:]
+    assert len([sentence for sentence in sentences if sentence]) == 1, run.output
+    return "".join(sentences)
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--labeled", DASH], "there is no parameter --labeled; did you mean --labelled?"),
+        (
+            ["--benchmark_split", "5"],
+            "there is no parameter --benchmark_split; did you mean --benchmark_splits?",
+        ),
+        (
+            ["--labelled", DASH, "--benchmark_splits", "many"],
+            "--benchmark_splits: 'many' is not a whole number",
+        ),
+        (["--labelled", DASH, "--shard_size", "0"], "--shard_size: 0 is below the least allowed value, 1"),
+        (["--labelled", DASH, "--model", "scepter"], "--model: 'scepter' is not one of sceptr, sceptr_tiny"),
+        (["--labelled", DASH, "--encoders", "sceptr,esm3"], "--encoders: 'esm3' is not one of sceptr, "),
+        (["--labelled", DASH, "--benchmark_k", "1;2"], "--benchmark_k: '1;2' is not a list of whole numbers"),
+        (
+            ["--labelled", DASH, "--report_title", "a'; rm -rf ~"],
+            "--report_title: 'a'; rm -rf ~' may hold letters",
+        ),
+        (["--labelled", "nowhere.csv"], "--labelled: there is no file 'nowhere.csv'"),
+        (["--input", "nowhere.csv"], "--input: there is no file 'nowhere.csv'"),
+        (["--input"], "--input: needs a value"),
+        ([], "there is nothing to do: give a samplesheet with --input"),
+    ],
+)
+def test_parameter_is_refused(tmp_path, args, sentence):
+    start = time.monotonic()
+    assert sentence in refusal(run_pipeline(tmp_path, *map(str, args)))
+    assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "samples.csv: the samplesheet is empty"),
+        ("sample,path\n", "samples.csv: the samplesheet has a header and no rows"),
+        ("name,path\na,b\n", "samples.csv: the column 'sample' is missing"),
+        (
+            f"sample,path\na,{PBMC}\nb,nowhere.csv\n",
+            "samples.csv, row 2, column 'path': there is no file 'nowhere.csv'",
+        ),
+        (
+            f"sample,path\na,{PBMC}\na,{PBMC}\n",
+            "samples.csv, row 2, column 'sample': 'a' is the name of row 1 as well",
+        ),
+        (f"sample,path\na b,{PBMC}\n", "samples.csv, row 1, column 'sample': 'a b' may hold letters, digits"),
+        (f"sample,path\n,{PBMC}\n", "samples.csv, row 1, column 'sample': the sample has no name"),
+        ("sample,path\na,\n", "samples.csv, row 1, column 'path': the sample has no file"),
+        (
+            f"sample,path\nlabelled,{PBMC}\n",
+            "row 1, column 'sample': the name 'labelled' is kept for --labelled",
+        ),
+        (
+            f"sample,path,format\na,{PBMC},11x\n",
+            "samples.csv, row 1, column 'format': '11x' is not one of airr, 10x",
+        ),
+        (f"sample,path\na,{PBMC},10x\n", "samples.csv, row 1: holds 3 cells, the header 2"),
+        (f"sample,path,epitope\na,{PBMC},x\n", "samples.csv: the column 'epitope' is one of airrvec's own"),
+    ],
+)
+def test_samplesheet_is_refused(tmp_path, text, sentence):
+    assert sentence in refusal(run_pipeline(tmp_path, "--input", sheet(tmp_path, text)))
+
+
+def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
+    """Byte order mark, Windows line ends, quoted cells, blank last line; paths beside the sheet."""
+    (tmp_path / "with blank.csv").write_text(PBMC.read_text())
+    path = tmp_path / "samples.csv"
+    path.write_bytes('\ufeffsample,path,note\r\na,"with blank.csv","x, y"\r\n\r\n'.encode())
+    run = run_pipeline(tmp_path, "--input", str(path), "-stub")
+    assert run.status == 0, run.output
+    assert [t["name"] for t in run.tasks if "NORMALISE" in t["name"]] == ["AIRRVEC:NORMALISE_RECEPTORS (a)"]
+
+
+def test_help_names_every_parameter_by_group(tmp_path):
+    run = run_pipeline(tmp_path, "--help")
+    assert run.status == 0
+    for text in (
+        "Input and output\n",
+        "Embedding\n",
+        "Few-shot benchmark\n",
+        "--labelled ",
+        "--benchmark_k ",
+        "[420]",
+    ):
+        assert text in run.output
+    assert "Submitted process" not in run.output
+
+
+def test_version(tmp_path):
+    run = run_pipeline(tmp_path, "--version")
+    assert run.status == 0
+    assert "airrvec 0.1.0" in run.output

@@ -1,0 +1,178 @@
+"""A whole run on real receptors: what comes out is what went in, and the numbers are right."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import sceptr
+from conftest import ROOT, run_pipeline
+from sklearn.metrics import roc_auc_score
+
+from airrvec import schema
+
+pytestmark = pytest.mark.xdist_group("real_run")
+
+PROCESSES = {
+    "NORMALISE_RECEPTORS",
+    "COLLECT_RECEPTORS",
+    "EMBED_RECEPTORS",
+    "MERGE_EMBEDDINGS",
+    "BENCHMARK_FEWSHOT",
+    "SUMMARISE_FEWSHOT",
+    "REPORT",
+}
+SAMPLES = {"a": 200, "b": 200, "labelled": 415}  # rows of each table, by `wc -l` less the header
+
+
+def table(run, name):
+    return pd.read_parquet(run.results / name)
+
+
+def test_every_process_ran_and_nothing_warned(real_run):
+    assert real_run.processes == PROCESSES
+    assert {task["status"] for task in real_run.tasks} == {"COMPLETED"}
+    assert real_run.warnings == []
+
+
+@pytest.mark.parametrize(("sample", "n_rows"), SAMPLES.items())
+def test_rows_in_are_rows_out_plus_rejects(real_run, sample, n_rows):
+    cells, rejects = table(real_run, f"cells/{sample}.parquet"), table(real_run, f"rejects/{sample}.parquet")
+    lost = rejects.loc[~rejects["row_kept"], "row"]
+    assert cells["input_rows"].sum() + lost.nunique() == n_rows
+    assert set(cells["sample_id"]) == {sample}
+    assert set(lost) <= set(range(1, n_rows + 1))
+
+
+def test_cells_carry_the_metadata_of_their_sample(real_run):
+    assert set(table(real_run, "cells/a.parquet")["condition"]) == {"before"}
+    assert set(table(real_run, "cells/b.parquet")["condition"]) == {"after"}
+
+
+def test_cells_are_the_barcodes_with_a_productive_chain(real_run):
+    with gzip.open(ROOT / "assets/test/pbmc_a.csv.gz", "rt") as handle:
+        contigs = pd.read_csv(io.StringIO(handle.read()))
+    productive = contigs[
+        (contigs["productive"].astype(str) == "True") & contigs["chain"].isin(["TRA", "TRB"])
+    ]
+    cells = table(real_run, "cells/a.parquet")
+    rejects = table(real_run, "rejects/a.parquet")
+    not_functional = set(rejects.loc[rejects["reason"].str.contains("not functional"), "cell_id"])
+    assert list(cells["cell_id"]) == [
+        barcode
+        for barcode in contigs["barcode"].unique()
+        if barcode in set(productive["barcode"]) and barcode in set(cells["cell_id"])
+    ]
+    assert set(productive["barcode"]) - set(cells["cell_id"]) <= not_functional
+
+
+def test_receptors_are_those_of_all_cells_once(real_run):
+    receptors = table(real_run, "receptors/receptors.parquet")
+    of_cells = set().union(*(table(real_run, f"cells/{sample}.parquet")["receptor_id"] for sample in SAMPLES))
+    assert list(receptors["receptor_id"]) == sorted(of_cells)
+    assert list(receptors.columns) == schema.RECEPTORS.names
+    # The two excerpts share 50 rows: their receptors are public, and collected once.
+    shared = set(table(real_run, "cells/a.parquet")["receptor_id"]) & set(
+        table(real_run, "cells/b.parquet")["receptor_id"]
+    )
+    assert len(shared) >= 15
+
+
+def test_embeddings_are_sceptrs_own(real_run):
+    receptors = table(real_run, "receptors/receptors.parquet")
+    embeddings = table(real_run, "embeddings/sceptr.parquet")
+    assert sum(task["process"].endswith("EMBED_RECEPTORS") for task in real_run.tasks) == -(
+        -len(receptors) // 200
+    )
+    assert list(embeddings["receptor_id"]) == list(receptors["receptor_id"])
+    plain = receptors.rename(
+        columns={
+            "tra_v_call": "TRAV",
+            "tra_junction_aa": "CDR3A",
+            "trb_v_call": "TRBV",
+            "trb_junction_aa": "CDR3B",
+        }
+    )[["TRAV", "CDR3A", "TRBV", "CDR3B"]]
+    expected = sceptr.calc_vector_representations(plain)
+    np.testing.assert_allclose(embeddings.drop(columns="receptor_id"), expected, atol=1e-5)
+
+
+def test_auroc_at_k_1_is_scikit_learns(real_run):
+    """Every receptor of the smallest epitope is the reference once: recomputed from the vectors."""
+    auroc = table(real_run, "benchmark/auroc.parquet")
+    cells = table(real_run, "cells/labelled.parquet")
+    receptors = table(real_run, "receptors/receptors.parquet").dropna(subset=list(schema.RECEPTOR_FIELDS))
+    complete = receptors[receptors["receptor_id"].isin(cells["receptor_id"])]["receptor_id"]
+    vectors = table(real_run, "embeddings/sceptr.parquet").set_index("receptor_id").loc[complete].to_numpy()
+    binds = complete.isin(cells.loc[cells["epitope"] == "pp65", "receptor_id"]).to_numpy()
+    expected = []
+    for reference in np.flatnonzero(binds):
+        others = np.arange(len(complete)) != reference
+        distance = np.linalg.norm(vectors[others] - vectors[reference], axis=1)
+        expected.append(roc_auc_score(binds[others], -distance))
+    measured = auroc.query(
+        "encoder == 'sceptr' and epitope == 'pp65' and k == 1 and rule == 'nearest_neighbour'"
+    )
+    # Vectors are compared in float64 here: a tie in float32 may fall the other way.
+    np.testing.assert_allclose(measured["auroc"], expected, atol=2e-4)
+    assert set(measured["n_positive"]) == {binds.sum() - 1}
+    assert set(measured["n_negative"]) == {(~binds).sum()}
+
+
+def test_benchmark_tables_are_complete(real_run):
+    auroc = table(real_run, "benchmark/auroc.parquet")
+    assert list(auroc.columns) == schema.AUROC.names
+    counts = auroc.groupby(["encoder", "rule", "epitope", "k"]).size()
+    assert set(counts.xs(5, level="k")) == {10}
+    assert set(auroc["encoder"]) == {"sceptr", "cdr3_levenshtein"}
+    assert auroc["auroc"].between(0, 1).all()
+    summary = table(real_run, "benchmark/auroc_summary.parquet")
+    row = summary.query(
+        "encoder == 'sceptr' and rule == 'average_distance' and epitope == 'M1' and k == 5"
+    ).iloc[0]
+    values = auroc.query("encoder == 'sceptr' and rule == 'average_distance' and epitope == 'M1' and k == 5")[
+        "auroc"
+    ]
+    assert row["auroc_mean"] == pytest.approx(values.mean())
+    assert row["auroc_se"] == pytest.approx(values.std() / len(values) ** 0.5)
+    as_text = pd.read_csv(real_run.results / "benchmark/auroc.tsv", sep="\t")
+    pd.testing.assert_frame_equal(as_text, auroc, check_dtype=False)
+
+
+def test_report_and_summary_say_the_same_as_the_tables(real_run):
+    html = (real_run.results / "multiqc/multiqc_report.html").read_text()
+    for section in (
+        "airrvec_samples",
+        "airrvec_chain_pairing",
+        "airrvec_embeddings",
+        "airrvec_auroc",
+        "airrvec_roc",
+    ):
+        assert f'id="{section}' in html
+    summary = table(real_run, "benchmark/auroc_summary.parquet")
+    mean = summary.query(
+        "encoder == 'sceptr' and epitope == 'mean' and k == 5 and rule == 'nearest_neighbour'"
+    )
+    n_receptors = len(table(real_run, "receptors/receptors.parquet"))
+    assert f"{n_receptors:,} distinct receptors embedded by SCEPTR in 64 dimensions" in real_run.output
+    assert f"{mean['auroc_mean'].iloc[0]:.3f}" in real_run.output
+    assert f"Report: {real_run.results}/multiqc/multiqc_report.html" in real_run.output
+
+
+def test_pipeline_info_names_versions_and_reports(real_run):
+    info = real_run.results / "pipeline_info"
+    versions = (info / "software_versions.yml").read_text()
+    for name in ("torch", "sceptr", "tidytcells", "duckdb", "multiqc", "airrvec"):
+        assert f'    {name}: "' in versions
+    for name in ("execution_report.html", "execution_timeline.html", "pipeline_dag.html"):
+        assert (info / name).stat().st_size > 1000
+    digest = json.loads((real_run.results / "benchmark/benchmark.json").read_text())["splits_digest"]
+    assert len(digest) == 16
+
+
+def test_second_run_does_nothing_again(real_run):
+    again = run_pipeline(real_run.folder, "-profile", "test", "-resume")
+    assert again.status == 0, again.output
+    assert {task["status"] for task in again.tasks} == {"CACHED"}
