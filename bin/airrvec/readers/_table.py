@@ -5,7 +5,9 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +76,7 @@ def read_header(path: str | Path) -> tuple[list[str], str]:
     if not start.strip():
         raise InputError("the file is empty", file=path)
     if b"\0" in start:
-        raise InputError(
-            "this is no text table but a binary file",
-            file=path,
-            fix="Give the table itself, as tab- or comma-separated text, gzip allowed",
-        )
+        raise _binary(path)
     line = start.splitlines()[0].decode("utf-8-sig", errors="replace")
     delimiter = "\t" if "\t" in line else ","
     return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
@@ -98,7 +96,8 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
     Raises
     ------
     InputError
-        If the file is empty, damaged, no text, not UTF-8, or has a header and no rows.
+        If the file is empty, damaged, no text, not UTF-8, has a header and no rows, or has a cell
+        of several lines.
     """
     header, delimiter = read_header(path)
     # A name that occurs twice is read once, from its first column.
@@ -117,8 +116,9 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
 
     try:
         with open_text(path) as handle:
+            lines = _CountedLines(handle, path)
             table = pyarrow.csv.read_csv(
-                handle,
+                lines,
                 # One thread, as only then the malformed rows come with their numbers.
                 read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
                 parse_options=pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=leave_out),
@@ -138,13 +138,47 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
             raise _not_utf8(path, header, delimiter) from error
         if "Empty CSV" in str(error):
             raise _no_rows(path) from error
+        if "out of sync" in str(error):
+            raise _open_quote(path, header, delimiter) from error
         raise InputError(f"the table cannot be read ({_first_line(error)})", file=path) from error
 
     n_rows = len(table) + len(malformed)
     if n_rows == 0:
         raise _no_rows(path)
+    if n_rows != lines.count - 1:
+        raise _open_quote(path, header, delimiter)
     numbers = np.setdiff1d(np.arange(1, n_rows + 1), [bad.row for bad in malformed])
     return TextTable(table.append_column("row", pa.array(numbers, pa.int64())), n_rows, malformed)
+
+
+class _CountedLines:
+    """A file for pyarrow, whose lines, blank ones left out, are counted as they pass."""
+
+    closed = False
+
+    def __init__(self, handle: io.BufferedIOBase, path):
+        self._handle, self._path = handle, path
+        self._at_line_start = True
+        self.count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._handle.read(size)
+        if b"\0" in chunk:
+            raise _binary(self._path)
+        if chunk:
+            characters = np.frombuffer(chunk, np.uint8)
+            text = (characters != ord("\n")) & (characters != ord("\r"))
+            self.count += int(np.count_nonzero(text[1:] & ~text[:-1]) + (text[0] & self._at_line_start))
+            self._at_line_start = not text[-1]
+        return chunk
+
+
+def _binary(path) -> InputError:
+    return InputError(
+        "this is no text table but a binary file",
+        file=path,
+        fix="Give the table itself, as tab- or comma-separated text, gzip allowed",
+    )
 
 
 def _no_rows(path) -> InputError:
@@ -163,23 +197,54 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"\s+", " ", str(error).splitlines()[0])[:200]
 
 
+def _data_lines(path) -> Iterator[tuple[int, str]]:
+    """Numbers and lines of the data rows, every byte a character."""
+    with open_text(path) as handle:
+        lines = (line.rstrip("\n") for line in io.TextIOWrapper(handle, "latin-1"))
+        yield from islice(enumerate(filter(None, lines)), 1, None)
+
+
+def _column_at(header: list[str], line: str, delimiter: str) -> str | None:
+    """The column in which the beginning of a line ends."""
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error:
+        return None
+    return header[len(cells) - 1] if len(cells) <= len(header) else None
+
+
 def _not_utf8(path, header: list[str], delimiter: str) -> InputError:
     """Name the first row and column that are not UTF-8."""
     row = column = None
-    with open_text(path) as handle:
-        for number, line in enumerate(handle):
-            for index, cell in enumerate(line.split(delimiter.encode())):
-                try:
-                    cell.decode("utf-8")
-                except UnicodeDecodeError:
-                    row, column = number, header[index] if index < len(header) else None
-                    break
-            if row is not None:
-                break
+    for number, line in _data_lines(path):
+        try:
+            line.encode("latin-1").decode("utf-8")
+        except UnicodeDecodeError as error:
+            row, column = number, _column_at(header, line[: error.start + 1], delimiter)
+            break
     return InputError(
         "holds bytes that are not UTF-8 text",
         file=path,
         row=row,
         column=column,
         fix="Convert the file, e.g. `iconv -f latin1 -t utf-8`",
+    )
+
+
+def _open_quote(path, header: list[str], delimiter: str) -> InputError:
+    """Name the first row with a quotation mark that its own line does not close."""
+    row = column = None
+    for number, line in _data_lines(path):
+        try:
+            next(csv.reader([line], delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                row, column = number, _column_at(header, line, delimiter)
+                break
+    return InputError(
+        "a quotation mark is not closed on its line, so that rows would run together",
+        file=path,
+        row=row,
+        column=column,
+        fix="Remove the quotation mark, or the line break within the cell",
     )
