@@ -16,13 +16,15 @@ RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
 
-.PHONY: help demo test lint unit pipeline bench clean
+.PHONY: help env demo test lint unit pipeline bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
 	$(NEXTFLOW) run . -profile demo --outdir $(RESULTS) -resume
+
+env: $(ENV) ## Make the locked Python environment in .venv
 
 test: lint unit pipeline ## Run all checks and tests
 

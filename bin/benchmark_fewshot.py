@@ -16,8 +16,8 @@ def parse_args(argv=None):
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument(
         "--exclude-references",
-        default="",
-        help="leave out cells whose reference_id contains this text",
+        default="none",
+        help="leave out cells whose reference_id contains this text; none keeps all",
     )
     parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of references")
     parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
@@ -39,7 +39,7 @@ def main(argv=None):
         tables.read(args.cells),
         tables.read(args.receptors),
         species=args.species,
-        exclude_references=args.exclude_references,
+        exclude_references=None if args.exclude_references == "none" else args.exclude_references,
     )
     splits, not_evaluated = fewshot.plan_splits(
         labelled,
@@ -49,10 +49,7 @@ def main(argv=None):
         seed=args.seed,
     )
     if not splits:
-        raise InputError(
-            _nothing_to_evaluate(labelled, not_evaluated),
-            fix=("Label more receptors, or lower --benchmark_min_positives or --benchmark_k"),
-        )
+        raise _nothing_to_evaluate(labelled, not_evaluated)
     digest = {"splits_digest": fewshot.digest(labelled, splits)}
     progress = cli.progress("splits scored", sum(len(split.references) for split in splits))
     auroc, roc = fewshot.score(encoder, args.encoder, labelled, splits, progress=progress)
@@ -70,14 +67,19 @@ def main(argv=None):
     cli.write_versions(args, "numpy", "numba", "pyarrow", "rapidfuzz", "scipy", "sceptr", "torch")
 
 
-def _nothing_to_evaluate(labelled, not_evaluated) -> str:
+def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:
     n = {name: len(rows) for name, rows in labelled.epitopes.items()}
     if not n:
-        return f"no complete labelled receptor is left ({labelled.removed})"
+        left_out = "; ".join(f"{count} {reason}" for reason, count in labelled.removed.items() if count)
+        return InputError(
+            f"the labelled table holds no receptor with an epitope and both chains complete ({left_out})",
+            fix="See docs/input.md for the columns that name the epitope",
+        )
     largest = max(n, key=n.get)
-    return (
-        f"no epitope has enough receptors: the largest, {largest}, has {n[largest]}"
-        f" ({not_evaluated['reason'][0].as_py()})"
+    reasons = dict(zip(*(not_evaluated[name].to_pylist() for name in ("epitope", "reason")), strict=True))
+    return InputError(
+        f"no epitope has enough receptors; the most has {largest}: {reasons[largest]}",
+        fix="Label more receptors, or lower --benchmark_min_positives or --benchmark_k",
     )
 
 

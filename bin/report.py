@@ -14,6 +14,7 @@ def parse_args(argv=None):
     parser.add_argument("--embedded", type=Path, required=True, help="QC of the embeddings")
     parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
+    parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
 
@@ -32,7 +33,7 @@ def main(argv=None):
     for section in sections:
         path = args.outdir / f"{section['id']}_mqc.json"
         tables.write_text(json.dumps(section, indent=1), path)
-    versions = report.merged_versions([path.read_text() for path in args.software])
+    versions = report.merged_versions([path.read_text() for path in args.software], args.nextflow)
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
     tables.write_text(report.summary_text(samples, embeddings, benchmark), args.outdir / "summary.txt")

@@ -54,7 +54,7 @@ class Splits:
 
 
 def select_labelled(
-    cells: pa.Table, receptors: pa.Table, *, species: str, exclude_references: str = ""
+    cells: pa.Table, receptors: pa.Table, *, species: str, exclude_references: str | None = None
 ) -> LabelledReceptors:
     """
     Receptors fit for the benchmark: labelled, of one species, both chains complete.
@@ -70,8 +70,8 @@ def select_labelled(
         ``receptors``.
     species : str
         The species to measure.
-    exclude_references : str
-        Cells whose ``reference_id`` contains this text are left out; none if empty.
+    exclude_references : str, optional
+        Cells whose ``reference_id`` contains this text are left out.
     """
     removed = {}
 
@@ -136,8 +136,8 @@ def plan_splits(
         for k in ks:
             if len(rows) < k + min_positives or len(rows) == n_total:
                 reason = (
-                    f"{len(rows)} receptors, {k + min_positives} needed ({k} references,"
-                    f" {min_positives} to test)"
+                    f"{len(rows)} receptors of {k + min_positives} needed: {k} references and"
+                    f" {min_positives} to test"
                     if len(rows) < n_total
                     else "all receptors of the table bind it"
                 )

@@ -91,7 +91,7 @@ def roc_curves(roc: pa.Table, stem: str | Path, rule: str = "nearest_neighbour")
     """
     data = roc.to_pandas()
     data = data[data["rule"] == rule]
-    epitopes = list(data["epitope"].unique())
+    epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
     n_columns = min(3, len(epitopes))
     n_rows = -(-len(epitopes) // n_columns)
     figure, axes = plt.subplots(

@@ -203,7 +203,7 @@ def embed(
     tokens: tk.Tokens,
     *,
     device: str = "cpu",
-    tokens_per_batch: int = 2_000,
+    tokens_per_batch: int = 1_200,
     progress=None,
 ) -> np.ndarray:
     """

@@ -20,6 +20,7 @@ MAX_JUNCTION_LENGTH = 60
 
 _NOT_READ = "the species is not one that airrvec reads"
 _OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
+_NO_LOCUS = "neither its locus nor its genes say which chain it is"
 _EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 _NO_CHAIN = "the row holds no chain"
 
@@ -156,6 +157,7 @@ def _standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.T
     checks = [
         # field, value, whether it failed, reason (one for all, or a column)
         ("species", chains["species"], pc.is_null(species), _NOT_READ),
+        ("locus", locus, pc.is_null(locus), _NO_LOCUS),
         ("locus", locus, pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), _OTHER_LOCUS),
         *(
             (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from airrvec import schema, tables
+from airrvec import __version__, schema, tables
 from airrvec.encoders import title
 from airrvec.figures import COLOURS, RULE_TITLES
 
@@ -19,6 +19,9 @@ _PAIRING_COLOURS = dict(
         strict=True,
     )
 )
+
+
+MAX_ROC_TABS = 6
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,9 @@ def _auroc_table(summary: pd.DataFrame, encoders: list[str]) -> dict:
 def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict:
     roc = roc[roc["rule"] == "nearest_neighbour"]
     datasets, labels = [], []
-    for epitope, of_epitope in roc.groupby("epitope", sort=False):
+    shown = roc.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique()[:MAX_ROC_TABS]
+    for epitope in shown:
+        of_epitope = roc[roc["epitope"] == epitope]
         datasets.append(
             {
                 title(encoder): {
@@ -269,7 +274,8 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict:
     return _section(
         "airrvec_roc",
         "ROC curves",
-        "Nearest neighbour, at the largest k that the epitope allows; mean over splits.",
+        "Nearest neighbour, at the largest k that the epitope allows; mean over splits."
+        + (" All epitopes are in <code>benchmark/roc.tsv</code>." if len(shown) == MAX_ROC_TABS else ""),
         "linegraph",
         datasets,
         pconfig={
@@ -312,9 +318,16 @@ def summary_text(samples: list[dict], embeddings: dict, benchmark: Benchmark | N
 
 
 def _auroc_lines(summary: pd.DataFrame) -> list[str]:
+    """A table of epitopes and encoders; of many encoders, each one's mean alone."""
     largest = _largest_k(summary)
     largest = largest[largest["rule"] == "nearest_neighbour"]
     encoders = list(dict.fromkeys(largest["encoder"]))
+    if len(encoders) > 5:
+        means = largest[largest["epitope"] == "mean"]
+        return [
+            f"AUROC, nearest neighbour, k = {means['k'].max()}, mean over {len(_complete(summary))} epitopes",
+            *(f"{title(row.encoder):<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
+        ]
     width = max(12, *(len(title(name)) + 2 for name in encoders))
     lines = [
         "AUROC, nearest neighbour, largest k of the epitope (mean over splits)",
@@ -328,11 +341,12 @@ def _auroc_lines(summary: pd.DataFrame) -> list[str]:
     return lines
 
 
-def merged_versions(documents: list[str]) -> str:
-    """One YAML of all tasks' versions; tasks of one process say the same."""
+def merged_versions(documents: list[str], nextflow: str) -> str:
+    """One YAML of all tasks' versions, those of a process once, and of the workflow itself."""
     own = f'"REPORT":\n    multiqc: "{version("multiqc")}"\n'
-    blocks = sorted({document.strip() + "\n" for document in [*documents, own] if document.strip()})
-    return "".join(blocks)
+    workflow = f'"Workflow":\n    airrvec: "{__version__}"\n    nextflow: "{nextflow}"\n'
+    blocks = {document.strip() + "\n" for document in [*documents, own] if document.strip()}
+    return "".join([*sorted(blocks), workflow])
 
 
 def _complete(summary: pd.DataFrame) -> set[str]:
@@ -342,7 +356,10 @@ def _complete(summary: pd.DataFrame) -> set[str]:
 
 
 def _largest_k(summary: pd.DataFrame) -> pd.DataFrame:
-    return summary[summary["k"] == summary.groupby("epitope")["k"].transform("max")]
+    """Rows of each epitope's largest k: largest first, the mean over epitopes at the end."""
+    largest = summary[summary["k"] == summary.groupby("epitope")["k"].transform("max")]
+    is_mean = largest["epitope"] == "mean"
+    return pd.concat([largest[~is_mean].sort_values("k", ascending=False, kind="stable"), largest[is_mean]])
 
 
 def _by_rule(data: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -164,7 +164,7 @@ def test_report_and_summary_say_the_same_as_the_tables(real_run):
 def test_pipeline_info_names_versions_and_reports(real_run):
     info = real_run.results / "pipeline_info"
     versions = (info / "software_versions.yml").read_text()
-    for name in ("torch", "sceptr", "tidytcells", "duckdb", "multiqc", "airrvec"):
+    for name in ("torch", "sceptr", "tidytcells", "duckdb", "multiqc", "airrvec", "nextflow"):
         assert f'    {name}: "' in versions
     for name in ("execution_report.html", "execution_timeline.html", "pipeline_dag.html"):
         assert (info / name).stat().st_size > 1000

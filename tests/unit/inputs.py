@@ -90,9 +90,7 @@ def receptor_id(species: str, *fields: str | None) -> str:
 def assert_conserved(result: Normalised, n_rows: int) -> None:
     """Every input row is in one cell or among the rejects; every receptor is some cell's."""
     counts, cells, rejects = result.counts, result.cells.to_pydict(), result.rejects.to_pydict()
-    lost = {
-        row for row, kept in zip(rejects["row"], rejects["row_kept"], strict=True) if not kept
-    }
+    lost = {row for row, kept in zip(rejects["row"], rejects["row_kept"], strict=True) if not kept}
     kept = {row for row, kept in zip(rejects["row"], rejects["row_kept"], strict=True) if kept}
     assert counts["rows_in"] == n_rows
     assert counts["rows_rejected"] == len(lost)

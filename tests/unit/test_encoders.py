@@ -59,7 +59,7 @@ def test_tcrdist_is_pyrepseqs(dash, pyrepseq_tcrdist):
 
 @pytest.mark.filterwarnings("ignore")
 def test_tcrdist_is_pyrepseqs_for_junctions_of_all_lengths(dash, pyrepseq_tcrdist):
-    """Gaps are placed by a rule of their own in short junctions, so all pairs of lengths 5 to 25 are compared."""
+    """Gaps follow another rule in short junctions, so all pairs of lengths 5 to 25 are compared."""
     rng = np.random.default_rng(7)
 
     def junction(length: int) -> str:

@@ -91,12 +91,22 @@ def test_summary_for_the_terminal(benchmark):
     assert "mean                  5       0.900       0.800" in text
 
 
+def test_summary_of_many_encoders_shows_their_means(benchmark):
+    summary = pd.concat(
+        [benchmark.summary.assign(encoder=f"e{n}", auroc_mean=0.5 + n / 100) for n in range(6)]
+    )
+    text = report.summary_text([SAMPLE], EMBEDDINGS, report.Benchmark(summary, None, None, {}))
+    assert "AUROC, nearest neighbour, k = 5, mean over 1 epitopes" in text
+    assert "e4                              0.540" in text
+
+
 def test_versions_of_one_process_are_said_once():
     one = '"A":\n    python: "3.11"\n'
-    merged = report.merged_versions([one, one, '"B":\n    torch: "2"\n', ""])
+    merged = report.merged_versions([one, one, '"B":\n    torch: "2"\n', ""], "24.10.0")
     assert merged.count('"A":') == 1
     assert '"B":\n    torch: "2"\n' in merged
     assert '    multiqc: "' in merged
+    assert '    nextflow: "24.10.0"' in merged
 
 
 def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):

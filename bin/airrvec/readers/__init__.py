@@ -105,8 +105,8 @@ def _check_header(path, reader: ModuleType, header: list[str], delimiter: str) -
             fix=f"Correct the column 'format' of the samplesheet; known formats: {', '.join(FORMATS)}",
         )
     raise InputError(
-        f"the column '{missing[0]}' that format '{reader.NAME}' needs is missing"
-        + (f", and so are {', '.join(missing[1:])}" if missing[1:] else ""),
+        f"missing, though format '{reader.NAME}' needs it"
+        + (f"; so are {', '.join(missing[1:])}" if missing[1:] else ""),
         file=path,
         column=missing[0],
         fix=f"The file has: {', '.join(header[:12])}{', …' if len(header) > 12 else ''}",

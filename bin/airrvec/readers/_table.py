@@ -1,5 +1,6 @@
 """Delimited text, whatever its state, to an Arrow table of strings."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -116,7 +117,7 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
 
     try:
         with open_text(path) as handle:
-            lines = _CountedLines(handle, path)
+            lines = _CheckedLines(handle, path)
             table = pyarrow.csv.read_csv(
                 lines,
                 # One thread, as only then the malformed rows come with their numbers.
@@ -129,14 +130,12 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
                     strings_can_be_null=True,
                 ),
             )
-    except EOFError as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(path) from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path) from error
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, header, delimiter) from error
     except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            raise _not_utf8(path, header, delimiter) from error
-        if "Empty CSV" in str(error):
+        if lines.count <= 1:
             raise _no_rows(path) from error
         if "out of sync" in str(error):
             raise _open_quote(path, header, delimiter) from error
@@ -151,13 +150,19 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
     return TextTable(table.append_column("row", pa.array(numbers, pa.int64())), n_rows, malformed)
 
 
-class _CountedLines:
-    """A file for pyarrow, whose lines, blank ones left out, are counted as they pass."""
+class _CheckedLines:
+    """
+    A file for pyarrow: UTF-8 throughout, and its lines, blank ones left out, counted as they pass.
+
+    pyarrow alone would let a quotation mark that is never closed swallow any number of rows, and
+    would fail on a row that is malformed and no UTF-8 as well.
+    """
 
     closed = False
 
     def __init__(self, handle: io.BufferedIOBase, path):
         self._handle, self._path = handle, path
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._at_line_start = True
         self.count = 0
 
@@ -165,6 +170,7 @@ class _CountedLines:
         chunk = self._handle.read(size)
         if b"\0" in chunk:
             raise _binary(self._path)
+        self._decoder.decode(chunk, final=not chunk)
         if chunk:
             characters = np.frombuffer(chunk, np.uint8)
             text = (characters != ord("\n")) & (characters != ord("\r"))

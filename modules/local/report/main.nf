@@ -19,7 +19,7 @@ process REPORT {
     script:
     """
     report.py --normalised normalised/*.qc.json --embedded embedded/*.qc.json --benchmark benchmark \\
-        --software versions/*/versions.yml --outdir content --process ${task.process}
+        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
     multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content
     """

@@ -52,6 +52,9 @@ def problemOf(value, definition) {
     if (unknown) {
         return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}"
     }
+    if (definition.choices && text.tokenize(',').toUnique() != text.tokenize(',')) {
+        return "'${text}' names one of them twice"
+    }
     if (definition.pattern && !(text =~ definition.pattern)) {
         return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
     }

@@ -1,0 +1,453 @@
+"""Standardising, pairing, identities, and that no row is ever lost."""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import tidytcells
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inputs import (
+    ALPHA,
+    ALPHA_2,
+    BETA,
+    BETA_2,
+    DATA,
+    NO_CHAIN,
+    ROOT,
+    SCEPTR_COLUMNS,
+    SHARED,
+    assert_conserved,
+    chains_of,
+    needs_vdjdb,
+    normalised,
+    normalised_text,
+    receptor_id,
+    rejected,
+    sceptr_row,
+    text,
+)
+
+from airrvec import schema
+from airrvec.errors import InputError
+from airrvec.normalise import receptor_id as library_receptor_id
+
+EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
+AIRR_COLUMNS = ("cell_id", "v_call", "j_call", "junction_aa", "umi_count", "duplicate_count")
+
+
+# --- Standardising: tidytcells, called plainly for every row, is the reference.
+
+
+def plain_gene(call, species: str, locus: str, segment: str) -> tuple[bool, str | None]:
+    """Whether the call lets the chain pass, and its name."""
+    if pd.isna(call):
+        return True, None
+    symbol = tidytcells.tr.standardize(call, species=species, enforce_functional=True, log_failures=False)
+    return symbol is not None and symbol.startswith(f"{locus}{segment}"), symbol
+
+
+def plain_chain(v_call, j_call, junction, species: str, locus: str) -> tuple:
+    """A standardised chain, or three Nones where it cannot be kept."""
+    if pd.isna(junction) or len(junction) > 60:
+        return NO_CHAIN
+    standardised = tidytcells.junction.standardize(junction, log_failures=False)
+    (v_passes, v_call), (j_passes, j_call) = (
+        plain_gene(call, species, locus, segment) for call, segment in ((v_call, "V"), (j_call, "J"))
+    )
+    return (v_call, j_call, standardised) if standardised and v_passes and j_passes else NO_CHAIN
+
+
+def plain_rows(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple]:
+    rows = []
+    for species, *fields in table[["species", *columns]].itertuples(index=False, name=None):
+        known = species in ("HomoSapiens", "MusMusculus")
+        chains = [
+            plain_chain(*fields[side : side + 3], species.lower(), locus) if known else NO_CHAIN
+            for side, locus in ((0, "TRA"), (3, "TRB"))
+        ]
+        rows.append((*chains[0], *chains[1]))
+    return rows
+
+
+def test_dash_is_standardised_as_by_tidytcells():
+    path = ROOT / "assets/demo/dash_human.csv"
+    table = pd.read_csv(path, dtype=str).assign(species="HomoSapiens")
+    columns = ("v_a_gene", "j_a_gene", "cdr3_a_aa", "v_b_gene", "j_b_gene", "cdr3_b_aa")
+    assert chains_of(normalised(path)) == plain_rows(table, columns)
+
+
+@needs_vdjdb
+def test_vdjdb_is_standardised_as_by_tidytcells(tmp_path):
+    table = pd.read_csv(SHARED / "vdjdb/vdjdb_full_2023-06-01.txt.gz", sep="\t", dtype=str)
+    table = table.sample(3_000, random_state=1)
+    table.to_csv(tmp_path / "vdjdb.txt", sep="\t", index=False)
+    columns = ("v.alpha", "j.alpha", "cdr3.alpha", "v.beta", "j.beta", "cdr3.beta")
+    # A blank after a junction, which tidytcells refuses, is trimmed by the readers.
+    expected = plain_rows(table.apply(lambda column: column.str.strip()), columns)
+    kept = [row for row in expected if row != (*NO_CHAIN, *NO_CHAIN)]
+    result = normalised(tmp_path / "vdjdb.txt")
+    assert 2_500 < len(kept) < 3_000
+    assert chains_of(result) == kept
+    assert set(result.rejects["row"].to_numpy()[~result.rejects["row_kept"].to_numpy()]) == {
+        row for row, chains in enumerate(expected, start=1) if chains == (*NO_CHAIN, *NO_CHAIN)
+    }
+    assert_conserved(result, 3_000)
+
+
+@pytest.mark.parametrize(
+    ("field", "raw", "standardised"),
+    [
+        (0, "TRAV14DV4", "TRAV14/DV4"),
+        (0, "trav1-1*01", "TRAV1-1*01"),
+        (0, "TRAV1-1*01 F", "TRAV1-1*01"),
+        (0, "TCRAV01-01", "TRAV1-1"),
+        (0, "TRAV1-1*01,TRAV1-2*01", "TRAV1-1*01"),
+        (1, "TRAJ24", "TRAJ24"),
+        (2, "cavrdswgklqf", "CAVRDSWGKLQF"),
+        (2, "AVRDSWGKLQ", "CAVRDSWGKLQF"),
+        (2, " CAVRDSWGKLQF ", "CAVRDSWGKLQF"),
+        (2, "CAVRDSWGKLQW", "CAVRDSWGKLQW"),
+    ],
+)
+def test_spelling_is_standardised(field, raw, standardised, tmp_path):
+    chain = list(ALPHA)
+    chain[field] = raw
+    result = normalised_text(tmp_path / "x.tsv", text(SCEPTR_COLUMNS, [sceptr_row(chain, BETA)]))
+    chain[field] = standardised
+    assert chains_of(result) == [(*chain, *BETA)]
+    assert len(result.rejects) == 0
+
+
+@pytest.mark.parametrize("word", ["HomoSapiens", "human", "Homo sapiens", "HUMAN", None])
+def test_species_is_the_rows_own_else_the_default(word, tmp_path):
+    content = text((*SCEPTR_COLUMNS, "species"), [[*sceptr_row(NO_CHAIN, BETA), word]])
+    default = "homosapiens" if word is None else "musmusculus"
+    result = normalised_text(tmp_path / "x.tsv", content, species=default)
+    assert result.receptors["species"].to_pylist() == ["homosapiens"]
+
+
+def test_genes_are_those_of_the_species(tmp_path):
+    mouse_only = ("TRBV13-2*01", "TRBJ2-1*01", "CASGEQFF")
+    content = text(SCEPTR_COLUMNS, [sceptr_row(NO_CHAIN, mouse_only), sceptr_row(NO_CHAIN, BETA)])
+    assert normalised_text(tmp_path / "x.tsv", content, species="musmusculus").receptors[
+        "trb_v_call"
+    ].to_pylist() == ["TRBV13-2*01", "TRBV2*01"]
+    assert rejected(normalised(tmp_path / "x.tsv")) == [
+        (1, "v_call", "TRBV13-2*01", "v_call is not a V gene that IMGT knows")
+    ]
+
+
+def test_metadata_become_columns_of_cells(tmp_path):
+    metadata = {"tissue": "blood", "donor": None}
+    cells = normalised(DATA / "sceptr.tsv", metadata=metadata, sample_id="x").cells
+    assert cells.column_names == [*schema.CELLS.names, "tissue", "donor"]
+    assert (
+        cells.select(["sample_id", "tissue", "donor"]).to_pylist()
+        == [{"sample_id": "x", "tissue": "blood", "donor": None}] * 3
+    )
+
+
+# --- Pairing.
+
+# scirpy's words: rows are numbers of α chains, columns numbers of β chains, from 0 to 3.
+SCIRPY = [
+    [None, "orphan VDJ", "orphan VDJ", "multichain"],
+    ["orphan VJ", "single pair", "extra VDJ", "multichain"],
+    ["orphan VJ", "extra VJ", "two full chains", "multichain"],
+    ["multichain", "multichain", "multichain", "multichain"],
+]
+
+
+@pytest.mark.parametrize("n_alpha", range(4))
+@pytest.mark.parametrize("n_beta", range(4))
+def test_pairing_has_the_words_of_scirpy(n_alpha, n_beta, tmp_path):
+    # Other chains of the cell, none of them productive, change nothing.
+    rows = [("cell", *ALPHA, 5, 5, "T")] * n_alpha + [("cell", *BETA, 5, 5, "T")] * n_beta
+    rows += [("cell", *ALPHA_2, 9, 9, "F"), ("other", *BETA_2, 1, 1, "T")]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR_COLUMNS, "productive"), rows))
+    words = dict(
+        zip(result.cells["cell_id"].to_pylist(), result.cells["chain_pairing"].to_pylist(), strict=True)
+    )
+    assert words.get("cell") == SCIRPY[n_alpha][n_beta]
+    assert words["other"] == "orphan VDJ"
+    n_kept = min(n_alpha, 1) + min(n_beta, 1)
+    extra = [row for row, _field, _value, reason in rejected(result) if reason == EXTRA]
+    assert len(extra) == n_alpha + n_beta - n_kept
+    assert_conserved(result, n_alpha + n_beta + 2)
+
+
+def test_receptors_are_called_by_the_chains_they_keep():
+    receptors = normalised(DATA / "airr_single_cell.tsv").receptors
+    assert receptors["chain_pairing"].to_pylist() == ["single pair", "orphan VDJ", "orphan VDJ"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ((1, 100), (2, 1), "second"),  # UMIs come before reads
+        ((2, 1), (1, 100), "first"),
+        ((3, 10), (3, 20), "second"),  # reads decide among equal UMIs
+        ((3, 20), (3, 10), "first"),
+        ((3, 10), (3, 10), "first"),  # the first among equals
+        ((None, 10), (None, 20), "second"),
+        ((None, 99), (0, None), "second"),  # a number, even 0, comes before none
+        ((None, None), (None, None), "first"),
+        ((2, 10), (10, 2), "second"),  # as numbers, not as words
+    ],
+)
+def test_the_chain_with_more_umis_then_reads_then_the_first_is_kept(first, second, kept, tmp_path):
+    rows = [("cell", *ALPHA, 1, 1), ("cell", *BETA, *first), ("cell", *BETA_2, *second)]
+    result = normalised_text(tmp_path / "x.tsv", text(AIRR_COLUMNS, rows))
+    best, other = (2, 3) if kept == "first" else (3, 2)
+    chains = {2: BETA, 3: BETA_2}
+    assert chains_of(result) == [(*ALPHA, *chains[best])]
+    assert rejected(result) == [(other, "junction_aa", chains[other][2], EXTRA)]
+    counts = {2: first, 3: second}[best]
+    assert result.cells["umi_count"].to_pylist() == [1 + (counts[0] or 0)]
+    assert result.cells["duplicate_count"].to_pylist() == [1 + (counts[1] or 0)]
+
+
+def test_cells_come_in_the_order_of_the_input(tmp_path):
+    names = [f"cell {(number * 37) % 50}" for number in range(50)]
+    # The β chains come in another order than the α chains, which decide.
+    rows = [(name, *ALPHA, 1, 1) for name in names] + [(name, *BETA, 1, 1) for name in sorted(names)]
+    result = normalised_text(tmp_path / "x.tsv", text(AIRR_COLUMNS, rows))
+    assert result.cells["cell_id"].to_pylist() == names
+    assert result.counts["pairing"] == {"single pair": 50}
+
+
+def test_the_count_of_a_row_with_both_chains_is_the_rows(tmp_path):
+    columns = (*SCEPTR_COLUMNS, "duplicate_count")
+    rows = [[*sceptr_row(ALPHA, BETA), 7], [*sceptr_row(ALPHA, ("TRBV1", *BETA[1:])), 5]]
+    result = normalised_text(tmp_path / "x.tsv", text(columns, rows))
+    assert result.cells["duplicate_count"].to_pylist() == [7, 5]
+
+
+# --- Identity.
+
+
+def test_receptor_id_is_the_stored_one():
+    # Stored: a change here changes the keys of every table that users have.
+    assert library_receptor_id("homosapiens|" + "|".join((*ALPHA, *BETA))) == "97d9de9638e90e38f968250f"
+    assert library_receptor_id("homosapiens|||||" + "|".join(BETA[1:])) == library_receptor_id(
+        "|".join(["homosapiens", "", "", "", "", *BETA[1:]])
+    )
+    assert normalised(DATA / "airr_bulk.tsv").receptors["receptor_id"].to_pylist() == [
+        "c51e41efdd9eba27664330e3",
+        "ff88788d639ce56a9d72df73",
+        "4ec0fde21afbb44d72a370e8",
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.[ct]sv")), ids=lambda path: path.name)
+def test_receptor_id_follows_the_documented_rule(path):
+    receptors = normalised(path).receptors.to_pylist()
+    fields = ("tra_v_call", "tra_j_call", "tra_junction_aa", "trb_v_call", "trb_j_call", "trb_junction_aa")
+    for receptor in receptors:
+        expected = receptor_id(receptor["species"], *(receptor[name] for name in fields))
+        assert receptor["receptor_id"] == expected
+
+
+def test_receptor_id_is_equal_across_formats_files_and_row_orders(tmp_path):
+    ids = {
+        normalised(DATA / name).receptors["receptor_id"][0].as_py()
+        for name in (
+            "airr_single_cell.tsv",
+            "vdjdb_full.tsv",
+            "vdjdb_export.tsv",
+            "sceptr.tsv",
+            "tcrdist.csv",
+        )
+    }
+    assert ids == {receptor_id("homosapiens", *ALPHA, *BETA)}
+    header, *lines = (DATA / "sceptr.tsv").read_text().splitlines()
+    shuffled = normalised_text(tmp_path / "x.tsv", "\n".join([header, *reversed(lines)]))
+    assert shuffled.cells["receptor_id"].to_pylist() == list(
+        reversed(normalised(DATA / "sceptr.tsv").cells["receptor_id"].to_pylist())
+    )
+
+
+def test_receptor_id_tells_apart_what_differs_in_one_field(tmp_path):
+    rows = [
+        sceptr_row(ALPHA, BETA),
+        sceptr_row(ALPHA),
+        sceptr_row(NO_CHAIN, BETA),
+        sceptr_row((ALPHA[0], None, ALPHA[2]), BETA),
+        sceptr_row((None, *ALPHA[1:]), BETA),
+        sceptr_row((*ALPHA[:2], ALPHA_2[2]), BETA),
+        sceptr_row((ALPHA[0].split("*")[0], *ALPHA[1:]), BETA),
+        sceptr_row(ALPHA, BETA, "an epitope is no part of it"),
+    ]
+    ids = normalised_text(tmp_path / "x.tsv", text(SCEPTR_COLUMNS, rows)).cells["receptor_id"].to_pylist()
+    assert len(set(ids)) == 7
+    assert ids[0] == ids[-1]
+
+
+# --- Any table at all: rows are conserved, orders do not matter, damage is an InputError.
+
+ANY_TABLE = settings(max_examples=40, deadline=None, derandomize=True)
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=12)
+JUNCTIONS = st.one_of(
+    st.from_regex(r"C[ACDEFGHIKLMNPQRSTVWY]{2,15}F", fullmatch=True),
+    st.sampled_from(
+        ["CASSF", "cassf", "CAS*F", "CAS_F", "CASXF", "C" * 61, "C" * 200, "ASS", "", "None", "1"]
+    ),
+    WORDS,
+)
+
+
+def genes(locus: str, segment: str) -> st.SearchStrategy:
+    valid = {
+        "TRAV": ["TRAV1-1*01", "TRAV14DV4", "TRAV12-2"],
+        "TRAJ": ["TRAJ24*01", "TRAJ35"],
+        "TRBV": ["TRBV2*01", "trbv20-1", "TRBV28*02"],
+        "TRBJ": ["TRBJ1-1*01", "TRBJ2-7"],
+    }[locus + segment]
+    broken = ["", "None", "TRBV1", "TRAV99", "IGHV3-23*01", "TRAV1-1*01", "TRBJ1-1*01", "TRDV1", "*"]
+    return st.one_of(st.sampled_from(valid), st.sampled_from(valid), st.sampled_from(broken), WORDS)
+
+
+def chain(locus: str) -> list[st.SearchStrategy]:
+    return [genes(locus, "V"), genes(locus, "J"), JUNCTIONS]
+
+
+BOTH = [*chain("TRA"), *chain("TRB")]
+EITHER = [st.one_of(*pair) for pair in zip(chain("TRA"), chain("TRB"), strict=True)]
+CELL = st.sampled_from(["a", "b", "c", "", "ü"])
+LOCUS = st.sampled_from(["TRA", "TRB", "IGH", "tra", "Multi", "", "x"])
+FLAG = st.sampled_from(["True", "true", "T", "False", "F", "", "?"])
+SPECIES = st.sampled_from(["HomoSapiens", "MusMusculus", "MacacaMulatta", "", "human"])
+CHAINS = {"TRA": list(ALPHA), "TRB": list(BETA)}
+
+# Columns; what may stand in them; a row that is surely kept. A "#" is filled with a number of the row.
+LAYOUTS = {
+    "airr": (
+        ["v_call", "j_call", "junction_aa", "cell_id", "locus", "productive", "umi_count"],
+        [*EITHER, CELL, LOCUS, FLAG, st.just("#")],
+        [*ALPHA, "sure", "TRA", "T", "#"],
+    ),
+    "10x": (
+        ["v_gene", "j_gene", "cdr3", "barcode", "chain", "is_cell", "umis"],
+        [*EITHER, CELL, LOCUS, FLAG, st.just("#")],
+        [*BETA, "sure", "TRB", "true", "#"],
+    ),
+    "vdjdb": (
+        ["v.alpha", "j.alpha", "cdr3.alpha", "v.beta", "j.beta", "cdr3.beta", "species", "antigen.epitope"],
+        [*BOTH, SPECIES, WORDS],
+        [*ALPHA, *BETA, "HomoSapiens", "sure"],
+    ),
+    "vdjdb export": (
+        ["V", "J", "CDR3", "Gene", "complex.id", "Species", "Epitope"],
+        [*EITHER, LOCUS, st.sampled_from(["0", "#"]), SPECIES, WORDS],
+        [*BETA, "TRB", "0", "HomoSapiens", "sure"],
+    ),
+    "sceptr": (
+        ["TRAV", "TRAJ", "CDR3A", "TRBV", "TRBJ", "CDR3B", "Epitope"],
+        [*BOTH, WORDS],
+        [*ALPHA, *BETA, "sure"],
+    ),
+    "tcrdist": (
+        ["v_a_gene", "j_a_gene", "cdr3_a_aa", "v_b_gene", "j_b_gene", "cdr3_b_aa", "clone_id", "count"],
+        [*BOTH, WORDS, st.sampled_from(["#", "-1", "1e3", "many", ""])],
+        [*ALPHA, *NO_CHAIN, "sure", "1"],
+    ),
+}
+
+
+@st.composite
+def table_rows(draw, layout: str) -> list[list]:
+    columns, cells, sure = LAYOUTS[layout]
+    rows = draw(st.lists(st.tuples(*cells).map(list), max_size=10))
+    rows.insert(draw(st.integers(0, len(rows))), list(sure))
+    rows = [
+        [str(number) if cell == "#" else cell for cell in row] for number, row in enumerate(rows, start=1)
+    ]
+    ragged = st.lists(WORDS, min_size=1, max_size=12).filter(lambda row: len(row) != len(columns))
+    for row in draw(st.lists(ragged, max_size=3)):
+        rows.insert(draw(st.integers(0, len(rows))), row)
+    return rows
+
+
+def normalised_rows(layout: str, columns: list[str], rows: list[list], pack=bytes):
+    delimiter = "," if layout in ("10x", "tcrdist") else "\t"
+    with tempfile.TemporaryDirectory() as folder:
+        content = text(columns, rows, delimiter).encode()
+        return normalised_text(Path(folder) / "table", pack(content))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_are_conserved_whatever_they_hold(layout):
+    columns = LAYOUTS[layout][0]
+
+    @ANY_TABLE
+    @given(rows=table_rows(layout), pack=st.sampled_from([bytes, gzip.compress]))
+    def check(rows, pack):
+        result = normalised_rows(layout, columns, rows, pack)
+        assert_conserved(result, len(rows))
+        malformed = {number for number, row in enumerate(rows, start=1) if len(row) != len(columns)}
+        reasons = {
+            row: reason for row, _field, _value, reason in rejected(result) if "fields, the header" in reason
+        }
+        assert reasons == {
+            row: f"holds {len(rows[row - 1])} fields, the header {len(columns)}" for row in malformed
+        }
+        assert all(chains[2] or chains[5] for chains in chains_of(result))
+
+    check()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_order_of_rows_and_columns_does_not_change_the_receptors(layout):
+    columns = LAYOUTS[layout][0]
+
+    @ANY_TABLE
+    @given(rows=table_rows(layout), seed=st.randoms(use_true_random=False))
+    def check(rows, seed):
+        row_order = seed.sample(range(len(rows)), len(rows))
+        column_order = seed.sample(range(len(columns)), len(columns))
+        permuted = [
+            [rows[row][column] for column in column_order] if len(rows[row]) == len(columns) else rows[row]
+            for row in row_order
+        ]
+        one = normalised_rows(layout, columns, rows)
+        other = normalised_rows(layout, [columns[column] for column in column_order], permuted)
+        ids = [sorted(result.cells["receptor_id"].to_pylist()) for result in (one, other)]
+        assert ids[0] == ids[1]
+        assert one.counts["pairing"] == other.counts["pairing"]
+        assert one.counts["rows_rejected"] == other.counts["rows_rejected"]
+
+    check()
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.[ct]sv")), ids=lambda path: path.name)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_damaged_bytes_are_read_or_an_input_error_and_nothing_else(path, pack):
+    whole = pack(path.read_bytes())
+    place = st.integers(0, len(whole))
+    damage = st.one_of(
+        st.binary(max_size=8),
+        st.sampled_from([b"\xff", b'"', b"\n", b"\r", b"\0", b"\t", b",", b"\xef\xbb\xbf"]),
+    )
+
+    @ANY_TABLE
+    @given(edits=st.lists(st.tuples(place, st.integers(0, 40), damage), min_size=1, max_size=4))
+    def check(edits):
+        content = whole
+        for start, length, new in edits:
+            content = content[:start] + new + content[start + length :]
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                result = normalised_text(Path(folder) / "table", content)
+            except InputError as error:
+                message = str(error)
+            else:
+                message = "."
+                assert_conserved(result, result.counts["rows_in"])
+        assert message.endswith(".")
+        assert "\n" not in message
+
+    check()

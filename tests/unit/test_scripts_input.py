@@ -1,0 +1,282 @@
+"""The scripts between the input and the encoders: normalise, collect, merge."""
+
+import importlib
+import json
+from itertools import permutations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from inputs import ALPHA, BETA, DATA, ROOT, normalised, receptor_id
+
+from airrvec import schema, tables
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Run a script of bin/ by its name, in this process."""
+    monkeypatch.syspath_prepend(ROOT / "bin")
+
+    def run(name: str, *arguments) -> None:
+        importlib.import_module(name).main([str(argument) for argument in arguments])
+
+    return run
+
+
+def error_of(script, capsys, name: str, *arguments) -> str:
+    """The line that a script ends with, status 1."""
+    with pytest.raises(SystemExit) as stop:
+        script(name, *arguments)
+    assert stop.value.code == 1
+    error = capsys.readouterr().err
+    assert error.startswith("ERROR: ")
+    assert error.count("\n") == 1
+    return error.removeprefix("ERROR: ").strip()
+
+
+def files(folder) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+# --- normalise_receptors.py
+
+
+def test_normalise_writes_three_tables_and_their_counts(script, tmp_path):
+    (tmp_path / "metadata.json").write_text('{"tissue": "blood"}')
+    script(
+        "normalise_receptors", DATA / "10x.csv", "--sample", "a.b-c", "--metadata", tmp_path / "metadata.json",
+        "--outdir", tmp_path / "out", "--versions", tmp_path / "versions.yml", "--process", "P:Q",
+    )  # fmt: skip
+    assert files(tmp_path / "out") == [
+        f"a.b-c.{name}" for name in ("cells.parquet", "qc.json", "receptors.parquet", "rejects.parquet")
+    ]
+    expected = normalised(DATA / "10x.csv", sample_id="a.b-c", metadata={"tissue": "blood"})
+    for name in ("cells", "receptors", "rejects"):
+        assert tables.read(tmp_path / f"out/a.b-c.{name}.parquet").equals(getattr(expected, name))
+    assert json.loads((tmp_path / "out/a.b-c.qc.json").read_text()) == {
+        "sample_id": "a.b-c",
+        "format": "10x",
+        "rows_in": 9,
+        "rows_out": 4,
+        "rows_rejected": 5,
+        "chains_in": 9,
+        "chains_out": 4,
+        "cells": 3,
+        "receptors": 3,
+        "pairing": {"extra VDJ": 1, "orphan VDJ": 1, "orphan VJ": 1},
+        "reject_reasons": {
+            "extra chain of its cell: the one with more UMIs, then reads, is kept": 1,
+            "the chain is not productive": 1,
+            "not an α or β chain of a T-cell receptor": 1,
+            "the barcode was not called a cell": 1,
+            "the contig is of low confidence": 1,
+        },
+        "warnings": [],
+    }
+    versions = (tmp_path / "versions.yml").read_text().splitlines()
+    assert versions[0] == '"P:Q":'
+    assert f'    pyarrow: "{pa.__version__}"' in versions
+
+
+def test_normalise_writes_the_same_bytes_again(script, tmp_path):
+    for outdir in ("one", "two"):
+        script("normalise_receptors", DATA / "vdjdb_full.tsv", "--sample", "s", "--outdir", tmp_path / outdir)
+    for name in files(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_normalise_takes_the_species_of_the_command(script, tmp_path):
+    table = tmp_path / "x.tsv"
+    table.write_text("TRAV\tCDR3A\tTRAJ\tTRBV\tCDR3B\tTRBJ\n\t\t\tTRBV13-2*01\tCASGEQFF\tTRBJ2-1*01\n")
+    script("normalise_receptors", table, "--sample", "s", "--species", "musmusculus", "--outdir", tmp_path)
+    assert tables.read(tmp_path / "s.receptors.parquet")["receptor_id"].to_pylist() == [
+        receptor_id("musmusculus", None, None, None, "TRBV13-2*01", "TRBJ2-1*01", "CASGEQFF")
+    ]
+
+
+# --- collect_receptors.py
+
+
+@pytest.fixture
+def samples(tmp_path):
+    """Receptors of four samples, which share some; files and the distinct identities."""
+    paths, ids = [], set()
+    for name in ("airr_single_cell.tsv", "vdjdb_full.tsv", "sceptr.tsv", "airr_bulk.tsv"):
+        receptors = normalised(DATA / name).receptors
+        paths.append(tmp_path / f"{name}.parquet")
+        tables.write(receptors, paths[-1])
+        ids |= set(receptors["receptor_id"].to_pylist())
+    return paths, sorted(ids)
+
+
+def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, tmp_path):
+    paths, ids = samples
+    script("collect_receptors", *paths, "--outdir", tmp_path / "out")
+    collected = tables.read(tmp_path / "out/receptors.parquet")
+    assert sum(len(tables.read(path)) for path in paths) == 13
+    assert collected["receptor_id"].to_pylist() == ids
+    assert len(ids) == 8
+    assert collected.schema == schema.RECEPTORS
+    every = {
+        receptor["receptor_id"]: receptor for path in paths for receptor in tables.read(path).to_pylist()
+    }
+    assert collected.to_pylist() == [every[receptor] for receptor in ids]
+    pair = receptor_id("homosapiens", *ALPHA, *BETA)
+    assert every[pair] == collected.to_pylist()[ids.index(pair)]
+
+
+@pytest.mark.parametrize(
+    ("size", "lengths"), [(1, [1] * 8), (3, [3, 3, 2]), (4, [4, 4]), (7, [7, 1]), (8, [8]), (250_000, [8])]
+)
+def test_shards_cover_the_receptors_exactly(size, lengths, script, samples, tmp_path):
+    paths, ids = samples
+    script("collect_receptors", *paths, "--shard-size", size, "--outdir", tmp_path / "out")
+    names = [f"shards/shard_{number:04d}.parquet" for number in range(len(lengths))]
+    assert files(tmp_path / "out") == ["receptors.parquet", *names]
+    shards = [tables.read(tmp_path / "out" / name) for name in names]
+    assert [len(shard) for shard in shards] == lengths
+    assert pa.concat_tables(shards).equals(tables.read(tmp_path / "out/receptors.parquet"))
+    assert pa.concat_tables(shards)["receptor_id"].to_pylist() == ids
+
+
+def test_shards_of_many_receptors_have_the_size_that_was_asked_for(script, tmp_path):
+    # More than a vector of duckdb's (2,048 rows), in two files that share half of theirs.
+    ids = [f"{number:024x}" for number in np.random.default_rng(1).permutation(9_000)]
+    for name, part in (("a", ids[:6_000]), ("b", ids[3_000:])):
+        receptors = pa.table({field: part for field in schema.RECEPTORS.names}, schema=schema.RECEPTORS)  # noqa: C420
+        tables.write(receptors, tmp_path / name)
+    script(
+        "collect_receptors",
+        tmp_path / "a",
+        tmp_path / "b",
+        "--shard-size",
+        2_500,
+        "--outdir",
+        tmp_path / "out",
+    )
+    shards = [
+        tables.read(path)["receptor_id"].to_pylist() for path in sorted((tmp_path / "out/shards").iterdir())
+    ]
+    assert [len(shard) for shard in shards] == [2_500, 2_500, 2_500, 1_500]
+    assert [receptor for shard in shards for receptor in shard] == sorted(ids)
+
+
+def test_order_of_the_files_does_not_change_a_byte(script, samples, tmp_path):
+    paths, _ids = samples
+    contents = set()
+    for number, order in enumerate(list(permutations(paths))[::5]):
+        outdir = tmp_path / str(number)
+        script("collect_receptors", *order, "--shard-size", 3, "--outdir", outdir)
+        contents.add(tuple((outdir / name).read_bytes() for name in files(outdir)))
+    assert len(contents) == 1
+
+
+def test_collected_receptors_can_be_queried_by_others(script, samples, tmp_path):
+    paths, ids = samples
+    script("collect_receptors", *paths, "--outdir", tmp_path)
+    query = f"select receptor_id from '{tmp_path}/receptors.parquet' where chain_pairing = 'single pair'"  # noqa: S608
+    assert len(duckdb.sql(query).fetchall()) == 1
+    assert sorted(pd.read_parquet(tmp_path / "receptors.parquet")["receptor_id"]) == ids
+
+
+# --- merge_embeddings.py
+
+METADATA = {"model": "tiny", "weights_sha256": "abc", "airrvec_version": "0.1.0"}
+N_RECEPTORS, SHARD_SIZE = 10, 4
+
+
+def vectors(numbers) -> np.ndarray:
+    """Vectors that are their receptor's number, and none for receptor 5."""
+    values = np.array([[number, number + 0.5] for number in numbers], np.float32)
+    values[np.array(numbers) == 5] = np.nan
+    return values
+
+
+def write_shard(path, numbers, metadata=METADATA):
+    ids = pa.chunked_array([[f"r{number:02d}" for number in numbers]])
+    tables.write(tables.embeddings_table(ids, vectors(numbers)), path, metadata)
+    return path
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """The receptors of a run, and the embeddings of its three shards."""
+    receptors = pa.table({"receptor_id": [f"r{number:02d}" for number in range(N_RECEPTORS)]})
+    tables.write(receptors, tmp_path / "receptors.parquet")
+    # Names in another order than the receptors'.
+    starts = zip((0, 4, 8), ("c", "a", "b"), strict=True)
+    return [
+        write_shard(tmp_path / name, range(start, min(start + SHARD_SIZE, N_RECEPTORS)))
+        for start, name in starts
+    ]
+
+
+def merge_arguments(tmp_path, paths) -> list:
+    out = tmp_path / "out"
+    return [
+        *paths,
+        "--receptors",
+        tmp_path / "receptors.parquet",
+        "--out",
+        out / "e.parquet",
+        "--qc",
+        out / "qc.json",
+    ]
+
+
+def test_merged_embeddings_are_those_of_the_receptors_whatever_the_order_of_files(script, shards, tmp_path):
+    contents = set()
+    for order in permutations(shards):
+        script("merge_embeddings", *merge_arguments(tmp_path, order))
+        contents.add(((tmp_path / "out/e.parquet").read_bytes(), (tmp_path / "out/qc.json").read_bytes()))
+    assert len(contents) == 1
+    merged = tables.read(tmp_path / "out/e.parquet").replace_schema_metadata(None)
+    assert merged.schema == schema.embeddings(2)
+    assert merged["receptor_id"].to_pylist() == [f"r{number:02d}" for number in range(N_RECEPTORS)]
+    found = np.stack([merged["dim_01"].to_numpy(), merged["dim_02"].to_numpy()], axis=1)
+    np.testing.assert_array_equal(found, vectors(range(N_RECEPTORS)))
+    assert tables.metadata(tmp_path / "out/e.parquet") == METADATA
+    assert json.loads((tmp_path / "out/qc.json").read_text()) == {
+        **METADATA,
+        "dimensions": 2,
+        "receptors": 10,
+        "without_vector": 1,
+    }
+    assert files(tmp_path / "out") == ["e.parquet", "qc.json"]
+
+
+NOT_THOSE = "the embedded receptors are not those of the run."
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ((0, 1), "2 receptors of the run were not embedded."),
+        ((0,), "6 receptors of the run were not embedded."),
+        ((0, 2), NOT_THOSE),
+        ((1, 2), NOT_THOSE),
+        ((0, 0, 1, 2), NOT_THOSE),
+        ((0, 1, 2, 2), NOT_THOSE),
+    ],
+    ids=["no last", "first alone", "no middle", "no first", "first twice", "last twice"],
+)
+def test_missing_and_repeated_shards_are_errors(chosen, message, script, shards, capsys, tmp_path):
+    arguments = merge_arguments(tmp_path, [shards[index] for index in chosen])
+    assert error_of(script, capsys, "merge_embeddings", *arguments) == message
+    assert files(tmp_path / "out") == []
+
+
+def test_a_shard_of_another_run_is_an_error(script, shards, capsys, tmp_path):
+    write_shard(shards[1], [4, 5, 6, 77])
+    assert error_of(script, capsys, "merge_embeddings", *merge_arguments(tmp_path, shards)) == NOT_THOSE
+    assert files(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("field", METADATA)
+def test_shards_of_different_models_or_versions_are_an_error(field, script, shards, capsys, tmp_path):
+    write_shard(shards[2], [8, 9], {**METADATA, field: "another"})
+    message = error_of(script, capsys, "merge_embeddings", *merge_arguments(tmp_path, shards))
+    assert message == "shards were embedded by different models or versions."
+    assert not (tmp_path / "out").exists()

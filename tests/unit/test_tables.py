@@ -1,0 +1,183 @@
+"""Parquet tables: whole or not at all, with the types that the schema says."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inputs import DATA, normalised
+
+from airrvec import schema, tables
+
+
+class Interrupted(Exception):
+    pass
+
+
+def some_rows(n: int = 3) -> pa.Table:
+    return pa.table({"a": pa.array(range(n)), "b": [f"row {number}" for number in range(n)]})
+
+
+def compressions(path) -> set[str]:
+    groups = pq.read_metadata(path)
+    return {
+        groups.row_group(group).column(column).compression
+        for group in range(groups.num_row_groups)
+        for column in range(groups.num_columns)
+    }
+
+
+def test_written_appears_under_its_name_when_the_block_ends(tmp_path):
+    path = tmp_path / "new folder" / "x.txt"
+    with tables.written(path) as temporary:
+        temporary.write_text("complete")
+        assert temporary.parent == path.parent  # so that renaming is atomic
+        assert not path.exists()
+    assert path.read_text() == "complete"
+    assert [file.name for file in path.parent.iterdir()] == ["x.txt"]
+
+
+def write_half_a_table(path):
+    with tables.writer(path, some_rows().schema) as parquet:
+        parquet.write_table(some_rows())
+        raise Interrupted
+
+
+def write_half_a_text(path):
+    with tables.written(path) as temporary:
+        temporary.write_text("half")
+        raise Interrupted
+
+
+@pytest.mark.parametrize("write_half", [write_half_a_table, write_half_a_text])
+@pytest.mark.parametrize("before", [None, "the former content"])
+def test_an_exception_leaves_neither_file_nor_temporary(write_half, before, tmp_path):
+    path = tmp_path / "x.parquet"
+    if before:
+        path.write_text(before)
+    with pytest.raises(Interrupted):
+        write_half(path)
+    assert [file.read_text() for file in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_a_table_comes_back_as_it_was(tmp_path):
+    tables.write(some_rows(), tmp_path / "x.parquet")
+    assert tables.read(tmp_path / "x.parquet").equals(some_rows())
+    assert tables.read(tmp_path / "x.parquet", ["b"]).column_names == ["b"]
+
+
+def test_a_folder_named_like_a_partition_adds_no_column(tmp_path):
+    path = tmp_path / "sample=1" / "x.parquet"
+    tables.write(some_rows(), path)
+    assert tables.read(path).column_names == ["a", "b"]
+
+
+def test_a_table_in_parts_is_one_table(tmp_path):
+    with tables.writer(tmp_path / "x.parquet", some_rows().schema, {"model": "m"}) as parquet:
+        parquet.write_table(some_rows(6).slice(0, 2))
+        parquet.write_table(some_rows(6).slice(2))
+    assert tables.read(tmp_path / "x.parquet").replace_schema_metadata(None).equals(some_rows(6))
+    assert tables.metadata(tmp_path / "x.parquet") == {"model": "m"}
+
+
+def test_compression_is_zstd(tmp_path):
+    table = pa.table({"a": ["the same"] * 10_000, "b": np.arange(10_000, dtype=np.float32)})
+    tables.write(table, tmp_path / "x.parquet")
+    with tables.writer(tmp_path / "y.parquet", table.schema) as parquet:
+        parquet.write_table(table)
+    assert compressions(tmp_path / "x.parquet") == compressions(tmp_path / "y.parquet") == {"ZSTD"}
+
+
+def test_metadata_are_ours_alone_and_never_those_of_pandas(tmp_path):
+    from_pandas = pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), preserve_index=False)
+    assert b"pandas" in from_pandas.schema.metadata
+    tables.write(from_pandas, tmp_path / "x.parquet")
+    tables.write(from_pandas, tmp_path / "y.parquet", {"model": "m", "é": "ü"})
+    with tables.writer(tmp_path / "z.parquet", from_pandas.schema) as parquet:
+        parquet.write_table(from_pandas)
+    found = [tables.metadata(tmp_path / f"{name}.parquet") for name in "xyz"]
+    assert found == [{}, {"model": "m", "é": "ü"}, {}]
+    assert tables.arrow_schema(tmp_path / "y.parquet") == pa.schema([("a", pa.int64())])
+    assert pd.read_parquet(tmp_path / "x.parquet").index.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.[ct]sv")), ids=lambda path: path.name)
+def test_types_are_those_of_the_schema(path, tmp_path):
+    result = normalised(path, metadata={"tissue": None})
+    expected = {
+        "receptors": schema.RECEPTORS,
+        "cells": schema.CELLS.append(pa.field("tissue", pa.string())),
+        "rejects": schema.REJECTS,
+    }
+    for name, columns in expected.items():
+        tables.write(getattr(result, name), tmp_path / name)
+        assert tables.arrow_schema(tmp_path / name) == columns
+        assert tables.metadata(tmp_path / name) == {}
+
+
+def test_columns_are_plain_strings_numbers_and_flags():
+    plain = (pa.string(), pa.int64(), pa.int32(), pa.float64(), pa.float32(), pa.bool_())
+    every = [value for value in vars(schema).values() if isinstance(value, pa.Schema)]
+    assert len(every) >= 6
+    for table in [*every, schema.embeddings(64)]:
+        assert {field.type for field in table} <= set(plain)
+        assert all(name.isidentifier() and name == name.lower() for name in table.names)
+
+
+def test_tsv_has_empty_cells_for_nulls_and_quotes_where_needed(tmp_path):
+    tables.write_tsv(pa.table({"a": [1, None], "b": ["x\ty", 'µ "z"']}), tmp_path / "x.tsv")
+    content = (tmp_path / "x.tsv").read_text(encoding="utf-8")
+    assert list(csv.reader(content.splitlines(), delimiter="\t")) == [
+        ["a", "b"],
+        ["1", "x\ty"],
+        ["", 'µ "z"'],
+    ]
+
+
+# --- Embeddings.
+
+
+def test_embeddings_are_float32_and_null_where_there_is_no_vector(tmp_path):
+    vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
+    vectors[1] = np.nan
+    tables.write(
+        tables.embeddings_table(pa.chunked_array([["x", "y", "z"]]), vectors), tmp_path / "e.parquet"
+    )
+    table = tables.read(tmp_path / "e.parquet")
+    assert table.schema == pa.schema(
+        [("receptor_id", pa.string()), ("dim_01", pa.float32()), ("dim_02", pa.float32())]
+    )
+    assert table.to_pylist() == [
+        {"receptor_id": "x", "dim_01": 0.0, "dim_02": 1.0},
+        {"receptor_id": "y", "dim_01": None, "dim_02": None},
+        {"receptor_id": "z", "dim_01": 4.0, "dim_02": 5.0},
+    ]
+
+
+def test_embeddings_keep_every_bit():
+    vectors = np.random.default_rng(1).standard_normal((50, 64)).astype(np.float32)
+    table = tables.embeddings_table(pa.chunked_array([[str(n) for n in range(50)]]), vectors)
+    assert table.column_names == ["receptor_id", *schema.dimensions(64)]
+    assert table.column_names[1:3] + table.column_names[-1:] == ["dim_01", "dim_02", "dim_64"]
+    found = np.stack([table[name].to_numpy() for name in schema.dimensions(64)], axis=1)
+    np.testing.assert_array_equal(found, vectors)
+
+
+# --- Batches of another size.
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(lengths=st.lists(st.integers(0, 7), max_size=12), size=st.integers(1, 9))
+def test_rebatched_keeps_rows_and_order_in_tables_of_one_size(lengths, size):
+    numbers = iter(range(1_000))
+    batches = [
+        pa.record_batch({"a": pa.array([next(numbers) for _ in range(length)], pa.int64())})
+        for length in lengths
+    ]
+    found = [table["a"].to_pylist() for table in tables.rebatched(iter(batches), size)]
+    whole = list(range(sum(lengths)))
+    assert found == [whole[start : start + size] for start in range(0, len(whole), size)]
