@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from airrvec import schema
@@ -71,10 +70,9 @@ def rebatched(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
-    """Write a table as tab-separated text, nulls empty."""
-    options = pyarrow.csv.WriteOptions(delimiter="\t", quoting_style="needed", quoting_header="needed")
+    """Write a table as tab-separated text, nulls empty, quoted only where a value needs it."""
     with written(path) as temporary:
-        pyarrow.csv.write_csv(table, temporary, options)
+        table.to_pandas().to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
 def write_text(text: str, path: str | Path) -> None:
