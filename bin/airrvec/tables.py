@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -72,7 +73,8 @@ def rebatched(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table
 def write_tsv(table: pa.Table, path: str | Path) -> None:
     """Write a table as tab-separated text, nulls empty, quoted only where a value needs it."""
     with written(path) as temporary:
-        table.to_pandas().to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # whole numbers stay whole beside nulls
+        frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
 def write_text(text: str, path: str | Path) -> None:
