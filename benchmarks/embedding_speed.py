@@ -37,7 +37,7 @@ def parse_args(argv=None):
 
 def paired_receptors(path: Path, n: int) -> pa.Table:
     """The first ``n`` paired human receptors of a table."""
-    chains = readers.read_chains(path)
+    chains = readers.open_chains(path)
     receptors = normalise.normalise(chains, sample_id="bench", species="homosapiens").receptors
     frame = receptors.to_pandas()
     paired = frame[(frame["chain_pairing"] == "single pair") & (frame["species"] == "homosapiens")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec import cli, readers, schema, tables
 from airrvec.errors import exit_on_input_error
-from airrvec.normalise import normalise
+from airrvec.normalise import Normaliser
 
 
 def parse_args(argv=None):
@@ -24,12 +24,20 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
-    chains = readers.read_chains(args.table, args.format)
-    result = normalise(chains, sample_id=args.sample, species=args.species, metadata=metadata)
-    for name in ("cells", "receptors", "rejects"):
-        tables.write(getattr(result, name), args.outdir / f"{args.sample}.{name}.parquet")
-    counts = {**result.counts, "warnings": chains.warnings}
-    tables.write_text(json.dumps(counts, indent=2) + "\n", args.outdir / f"{args.sample}.qc.json")
+    source = readers.open_chains(args.table, args.format)
+    normaliser = Normaliser(sample_id=args.sample, species=args.species, metadata=metadata)
+    stem = args.outdir / args.sample
+    with (
+        tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema) as cells,
+        tables.writer(f"{stem}.receptors.parquet", schema.RECEPTORS) as receptors,
+        tables.writer(f"{stem}.rejects.parquet", schema.REJECTS) as rejects,
+    ):
+        for part in normaliser.parts(source):
+            cells.write_table(part.cells)
+            receptors.write_table(part.receptors)
+            rejects.write_table(part.rejects)
+    summary = json.dumps(normaliser.summary(source), indent=2)
+    tables.write_text(summary + "\n", f"{stem}.qc.json")
     cli.write_versions(args, "airr", "pyarrow", "tidytcells")
 
 

@@ -52,12 +52,12 @@ def _strings(*names: str) -> list[tuple[str, pa.DataType]]:
     return [(name, pa.string()) for name in names]
 
 
-# What a reader yields: one row a chain. Chains of one `pair_id` belong to one cell or clonotype.
+# What a reader yields: one row a chain. Chains of one `cell_key` are one cell; without a key, those of
+# one row are one clonotype.
 CHAINS = pa.schema(
     [
         ("row", pa.int64()),
-        ("pair_id", pa.int64()),
-        *_strings("cell_id", "species", "locus", *CHAIN_FIELDS),
+        *_strings("cell_key", "cell_id", "species", "locus", *CHAIN_FIELDS),
         ("productive", pa.bool_()),
         ("is_cell", pa.bool_()),
         ("high_confidence", pa.bool_()),

@@ -51,7 +51,7 @@ def text(columns, rows, delimiter="\t", newline="\n") -> str:
 def normalised(path, format=None, **options) -> Normalised:
     """Read and normalise a file, as sample ``s`` of a human."""
     options = {"sample_id": "s", "species": "homosapiens", **options}
-    return normalise(readers.read_chains(path, format), **options)
+    return normalise(readers.open_chains(path, format), **options)
 
 
 def normalised_text(path: Path, content: str | bytes, format=None, **options) -> Normalised:

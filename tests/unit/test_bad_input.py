@@ -61,7 +61,7 @@ REFUSED = {
     "truncated gzip": (
         gzip.compress((SCEPTR + LONG).encode())[:100_000],
         None,
-        "x.tsv: the gzip file is truncated or damaged."
+        "x.tsv: the compressed file is truncated or damaged."
         " Copy or download it again and compare its size or checksum with the original.",
     ),
     "binary file": (
@@ -97,7 +97,7 @@ REFUSED = {
     "no known format": (
         "a\tb\tc\n1\t2\t3\n",
         None,
-        "x.tsv: its columns (a, b, c, …) are those of no known format."
+        "x.tsv: its columns (a, b, c) are those of no known format."
         " Known formats and their columns are in docs/input.md: airr, 10x, vdjdb, sceptr, tcrdist.",
     ),
     "quotation mark that is not closed": (

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def dash() -> pa.Table:
-    chains = readers.read_chains(ROOT / "assets/demo/dash_human.csv")
+    chains = readers.open_chains(ROOT / "assets/demo/dash_human.csv")
     receptors = normalise.normalise(chains, sample_id="x", species="homosapiens").receptors
     known = pc.and_(pc.is_valid(receptors["tra_v_call"]), pc.is_valid(receptors["trb_v_call"]))
     return receptors.filter(known)

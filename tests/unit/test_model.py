@@ -25,7 +25,7 @@ def thousand_receptors() -> pa.Table:
     """1,000 real receptors; from two thirds of them one or more fields are taken away."""
     parts = []
     for name in ("10x_pbmc_filtered_contig_annotations.csv.gz", "dash_human.csv"):
-        chains = readers.read_chains(ROOT / "assets/demo" / name)
+        chains = readers.open_chains(ROOT / "assets/demo" / name)
         parts.append(normalise.normalise(chains, sample_id="x", species="homosapiens").receptors)
     frame = pa.concat_tables(parts).to_pandas().query("chain_pairing == 'single pair'").head(1000)
     frame = frame.reset_index(drop=True)

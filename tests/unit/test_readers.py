@@ -32,6 +32,7 @@ from inputs import (
 
 from airrvec import readers, schema
 from airrvec.errors import InputError
+from airrvec.readers import _table
 
 HUMAN = "homosapiens"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -63,7 +64,7 @@ def test_airr_single_cell_pairs_by_cell_id():
     assert rejected(result) == [
         (4, "junction_aa", ALPHA_2[2], EXTRA),
         (5, "locus", "IGH", "not an α or β chain of a T-cell receptor"),
-        (6, "productive", None, "the chain is not productive"),
+        (6, "productive", "false", "the chain is not productive"),
     ]
     assert result.receptors["receptor_id"][0].as_py() == PAIR_ID
     assert_conserved(result, 7)
@@ -89,11 +90,11 @@ def test_airr_bulk_is_one_chain_a_row():
 
 
 def test_airr_names_the_required_columns_that_are_missing():
-    (warning,) = readers.read_chains(DATA / "airr_bulk.tsv").warnings
+    (warning,) = readers.open_chains(DATA / "airr_bulk.tsv").warnings
     assert warning.startswith(
         "not strictly AIRR: the standard's required sequence, rev_comp, productive, d_call"
     )
-    assert readers.read_chains(DATA / "10x.csv").warnings == []
+    assert readers.open_chains(DATA / "10x.csv").warnings == []
 
 
 def test_10x_pairs_by_barcode():
@@ -112,10 +113,10 @@ def test_10x_pairs_by_barcode():
     ]
     assert rejected(result) == [
         (4, "junction_aa", BETA_2[2], EXTRA),
-        (5, "productive", None, "the chain is not productive"),
+        (5, "productive", "false", "the chain is not productive"),
         (6, "locus", "TRD", "not an α or β chain of a T-cell receptor"),
-        (7, "is_cell", None, "the barcode was not called a cell"),
-        (8, "high_confidence", None, "the contig is of low confidence"),
+        (7, "is_cell", "false", "the barcode was not called a cell"),
+        (8, "high_confidence", "false", "the contig is of low confidence"),
     ]
     assert_conserved(result, 9)
 
@@ -261,19 +262,20 @@ def test_words_for_nothing_are_null(null, tmp_path):
     ],
 )
 def test_format_is_found_from_the_header_and_by_name(name, format):
-    found, named = readers.read_chains(DATA / name), readers.read_chains(DATA / name, format)
+    found, named = readers.open_chains(DATA / name), readers.open_chains(DATA / name, format)
     assert found.format == named.format == format
-    assert found.table.equals(named.table)
-    assert found.table.schema == schema.CHAINS
+    ((found_batch,), (named_batch,)) = (list(source.batches) for source in (found, named))
+    assert found_batch.chains.equals(named_batch.chains)
+    assert found_batch.chains.schema == schema.CHAINS
 
 
 def test_every_format_has_a_table_here():
-    assert {readers.read_chains(path).format for path in DATA.glob("*.[ct]sv")} == set(readers.FORMATS)
+    assert {readers.open_chains(path).format for path in DATA.glob("*.[ct]sv")} == set(readers.FORMATS)
 
 
 def test_unknown_format_is_named():
     with pytest.raises(InputError, match=r"^10x.csv: there is no format 'mixcr'. Known formats: airr, 10x,"):
-        readers.read_chains(DATA / "10x.csv", "mixcr")
+        readers.open_chains(DATA / "10x.csv", "mixcr")
 
 
 def test_malformed_rows_keep_their_numbers_in_a_large_file(tmp_path):
@@ -301,9 +303,10 @@ def standard(call: str) -> str | None:
     return tidytcells.tr.standardize(call, species=HUMAN, enforce_functional=True, log_failures=False)
 
 
-def junction(sequence: str) -> str:
-    """A junction with its conserved ends, as tidytcells says it."""
-    return tidytcells.junction.standardize(sequence, log_failures=False)
+def junction(sequence: str, j_call: str | None = None) -> str:
+    """A junction with its conserved ends, as tidytcells says it; the J gene speaks for an end in C."""
+    j_symbol = j_call if sequence.endswith("C") else None
+    return tidytcells.junction.standardize(sequence, j_symbol=j_symbol, log_failures=False)
 
 
 PAIRINGS = {
@@ -333,7 +336,8 @@ def expected_of_10x(path) -> dict:
             if len(chains)
         ]
         fields = {
-            chain["chain"]: (chain["v_gene"], chain["j_gene"], junction(chain["cdr3"])) for chain in best
+            chain["chain"]: (chain["v_gene"], chain["j_gene"], junction(chain["cdr3"], chain["j_gene"]))
+            for chain in best
         }
         umis, reads = (sum(chain[name] for chain in best) for name in ("umis", "reads"))
         cells[barcode] = (*fields.get("TRA", NO_CHAIN), *fields.get("TRB", NO_CHAIN), umis, reads, len(best))
@@ -434,10 +438,39 @@ def test_airr_lines_that_lost_their_empty_last_fields_are_malformed():
     path = SHARED / "formats/airr_ambiguous_genes.tsv"
     header, *lines = path.read_text().splitlines()
     n_fields = [len(line.split("\t")) for line in lines]
-    chains = readers.read_chains(path)
-    assert [(bad.row, bad.reason) for bad in chains.malformed] == [
+    batches = list(readers.open_chains(path).batches)
+    assert [(bad.row, bad.reason) for batch in batches for bad in batch.malformed] == [
         (row, f"holds {n} fields, the header {len(header.split(chr(9)))}")
         for row, n in enumerate(n_fields, start=1)
         if n != len(header.split("\t"))
     ]
-    assert len(chains.malformed) + len(chains.table) == chains.n_rows == 5
+    assert sum(len(batch.malformed) + len(batch.chains) for batch in batches) == 5
+    assert sum(batch.n_rows for batch in batches) == 5
+
+
+def test_small_blocks_give_what_one_block_gives(monkeypatch, tmp_path):
+    """Rows are numbered, and cells paired, across blocks; malformed rows lie at their borders too."""
+    header, *lines = (ROOT / "assets/test/pbmc_b.csv").read_text().splitlines()
+    ragged = [line + ",too much" if number % 7 in (0, 1) else line for number, line in enumerate(lines)]
+    path = tmp_path / "ragged.csv"
+    path.write_text("\n".join([header, *ragged, "x", "y"]) + "\n")
+    whole = normalised(path)
+    monkeypatch.setattr(_table, "BLOCK_SIZE", 2_000)
+    in_blocks = normalised(path)
+    assert len(list(readers.open_chains(path).batches)) > 10
+    assert in_blocks.counts == whole.counts
+    for name in ("cells", "receptors", "rejects"):
+        assert getattr(in_blocks, name).equals(getattr(whole, name))
+    ragged_rows = {row for row, line in enumerate([*ragged, "x", "y"], 1) if line not in lines}
+    reasons = whole.rejects.to_pandas()
+    assert set(reasons.loc[reasons["reason"].str.startswith("holds "), "row"]) == ragged_rows
+
+
+def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeypatch):
+    path = ROOT / "assets/demo/dash_human.csv"
+    whole = normalised(path)
+    monkeypatch.setattr(_table, "BLOCK_SIZE", 2_000)
+    in_blocks = normalised(path)
+    assert in_blocks.counts == whole.counts
+    for name in ("cells", "receptors", "rejects"):
+        assert getattr(in_blocks, name).equals(getattr(whole, name))

@@ -1,11 +1,17 @@
 """
 Input formats: one file each, one registry.
 
-A reader is a module with ``NAME``, ``TITLE``, ``DELIMITER`` (None: tab or comma), ``LAYOUTS``
-(tuples of the columns that it needs; a file has to have those of one), ``OPTIONAL`` columns and
-``chains(table)``, which turns a table of strings into chain records (`airrvec.schema.CHAINS`).
+A reader of tab- or comma-separated text is a module with
+
+- ``NAME``, ``TITLE``, and ``DELIMITER`` (None: tab or comma),
+- ``LAYOUTS``: tuples of the columns that it needs; a file has to have those of one of them,
+- ``OPTIONAL``: columns that it uses where they are there,
+- optionally ``HEADER_ROWS``, where the header is not one line; the names of the lines are joined,
+- ``chains(table)``: a block of the file's rows, as strings, to chain records (`airrvec.schema.CHAINS`),
+- optionally ``warnings(columns)``: what the user should know of a file with this header.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +20,7 @@ import pyarrow as pa
 
 from airrvec.errors import InputError
 from airrvec.readers import airr_rearrangement, sceptr, tcrdist, tenx, vdjdb
-from airrvec.readers._table import MalformedRow, read_header, read_table
+from airrvec.readers._table import Header, MalformedRow, read_batches, read_header
 
 FORMATS: dict[str, ModuleType] = {
     reader.NAME: reader for reader in (airr_rearrangement, tenx, vdjdb, sceptr, tcrdist)
@@ -22,34 +28,49 @@ FORMATS: dict[str, ModuleType] = {
 
 
 @dataclass(frozen=True)
-class Chains:
+class Batch:
     """
-    The chains of a file.
+    Chains of some rows of a file; all chains of a row are in one batch.
 
     Attributes
     ----------
-    table : pyarrow.Table
+    chains : pyarrow.Table
         Chain records (`airrvec.schema.CHAINS`), as the file spells them.
-    n_rows : int
-        Rows in the file.
+    first_row, n_rows : int
+        The rows of the file that the batch stands for.
     malformed : list of MalformedRow
         Rows that do not fit the header.
+    """
+
+    chains: pa.Table
+    first_row: int
+    n_rows: int
+    malformed: list[MalformedRow]
+
+
+@dataclass(frozen=True)
+class Source:
+    """
+    A file whose format is known.
+
+    Attributes
+    ----------
     format : str
         Name of the format.
     warnings : list of str
         What the user should know of the file.
+    batches : iterator of Batch
+        The chains, in the file's order; can be read once.
     """
 
-    table: pa.Table
-    n_rows: int
-    malformed: list[MalformedRow]
     format: str
     warnings: list[str]
+    batches: Iterator[Batch]
 
 
-def read_chains(path: str | Path, format: str | None = None) -> Chains:
+def open_chains(path: str | Path, format: str | None = None) -> Source:
     """
-    Read the chains of a file.
+    Open a file of receptor chains.
 
     Parameters
     ----------
@@ -61,15 +82,28 @@ def read_chains(path: str | Path, format: str | None = None) -> Chains:
     Raises
     ------
     InputError
-        If the file cannot be read, is in no known format, or lacks a column of its format.
+        If the file cannot be read, is in no known format, or lacks a column of its format; reading
+        the batches may raise it too.
     """
-    header, delimiter = read_header(path)
+    header = read_header(path)
     reader = _named(path, format) if format else _sniffed(path, header)
-    _check_header(path, reader, header, delimiter)
-    columns = list(dict.fromkeys([*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL]))
-    text = read_table(path, columns)
-    warnings = reader.warnings(header) if hasattr(reader, "warnings") else []
-    return Chains(reader.chains(text.table), text.n_rows, text.malformed, reader.NAME, warnings)
+    names = _names(reader, header)
+    _check_header(path, reader, names, header.delimiter)
+    warnings = reader.warnings(names) if hasattr(reader, "warnings") else []
+    return Source(reader.NAME, warnings, _batches(path, reader))
+
+
+def _names(reader: ModuleType, header: Header) -> list[str]:
+    return header.names(getattr(reader, "HEADER_ROWS", 1))
+
+
+def _batches(path: str | Path, reader: ModuleType) -> Iterator[Batch]:
+    needed = [name for layout in reader.LAYOUTS for name in layout]
+    columns = list(dict.fromkeys([*needed, *reader.OPTIONAL]))
+    first_row = 1
+    for text in read_batches(path, columns, header_rows=getattr(reader, "HEADER_ROWS", 1)):
+        yield Batch(reader.chains(text.table), first_row, text.n_rows, text.malformed)
+        first_row += text.n_rows
 
 
 def _named(path, format: str) -> ModuleType:
@@ -80,12 +114,14 @@ def _named(path, format: str) -> ModuleType:
     return FORMATS[format]
 
 
-def _sniffed(path, header: list[str]) -> ModuleType:
+def _sniffed(path, header: Header) -> ModuleType:
     for reader in FORMATS.values():
-        if any(set(layout) <= set(header) for layout in reader.LAYOUTS):
+        if any(set(layout) <= set(_names(reader, header)) for layout in reader.LAYOUTS):
             return reader
+    names = header.names()
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     raise InputError(
-        f"its columns ({', '.join(header[:8])}, …) are those of no known format",
+        f"its columns ({shown}) are those of no known format",
         file=path,
         fix=f"Known formats and their columns are in docs/input.md: {', '.join(FORMATS)}",
     )

@@ -44,13 +44,6 @@ def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
     )
 
 
-def pair_ids(keys: pa.ChunkedArray, rows: pa.ChunkedArray) -> pa.Array:
-    """One number for each distinct key, in order of appearance; a row without a key stands alone."""
-    alone = pc.binary_join_element_wise("", rows.cast(pa.string()), "\0")
-    keys = pc.coalesce(keys, alone).combine_chunks()
-    return keys.dictionary_encode().indices.cast(pa.int64())
-
-
 def chains_of_pairs(
     table: pa.Table,
     chain_columns: dict[str, dict[str, str]],
@@ -81,7 +74,6 @@ def chains_of_pairs(
     """
     shared = {
         "row": table["row"],
-        "pair_id": table["row"],
         "cell_id": column(table, cell_id),
         "species": column(table, species),
         "duplicate_count": counts(column(table, duplicate_count)),

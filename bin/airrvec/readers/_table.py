@@ -1,5 +1,6 @@
 """Delimited text, whatever its state, to an Arrow table of strings."""
 
+import bz2
 import codecs
 import csv
 import gzip
@@ -17,9 +18,15 @@ import pyarrow.csv
 
 from airrvec.errors import InputError
 
+BLOCK_SIZE = 8 << 20  # bytes of text in a batch
 NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 
-_GZIP = b"\x1f\x8b"
+# The first bytes of a compressed file → how to open it.
+_COMPRESSIONS = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(str(path), "zstd"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,18 +38,18 @@ class MalformedRow:
 
 
 @dataclass(frozen=True)
-class TextTable:
+class TextBatch:
     """
-    The columns asked for, as strings.
+    Some rows of a table, as strings.
 
     Attributes
     ----------
     table : pyarrow.Table
-        With a column ``row``, the number of the data row in the file, from 1.
+        The columns asked for, and ``row``, the number of the data row in the file, from 1.
     n_rows : int
-        Rows in the file, malformed ones included.
+        Rows of the file that the batch stands for, malformed ones included.
     malformed : list of MalformedRow
-        Rows left out of ``table``.
+        Those left out of ``table``.
     """
 
     table: pa.Table
@@ -50,19 +57,46 @@ class TextTable:
     malformed: list[MalformedRow]
 
 
+@dataclass(frozen=True)
+class Header:
+    """
+    The first lines of a table.
+
+    Attributes
+    ----------
+    rows : list of list of str
+        The cells of its first two lines, without the comments (``#``) before them.
+    delimiter : str
+        Tab or comma.
+    n_comments : int
+        Lines of comments before the header.
+    """
+
+    rows: list[list[str]]
+    delimiter: str
+    n_comments: int
+
+    def names(self, n_rows: int = 1) -> list[str]:
+        """Names of the columns; of a header of two rows, both joined by a blank."""
+        return [" ".join(cells).strip() for cells in zip(*self.rows[:n_rows], strict=False)]
+
+
 def open_text(path: str | Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, unpacked where it is gzip by content, not by name."""
+    """Open a file for reading bytes, unpacked where it is gzip, bzip2 or zstd by content, not by name."""
     path = Path(path)
     if not path.is_file():
         raise InputError("there is no such file", file=path)
     with path.open("rb") as handle:
-        magic = handle.read(2)
-    return gzip.open(path, "rb") if magic == _GZIP else path.open("rb")
+        magic = handle.read(4)
+    for signature, opened in _COMPRESSIONS.items():
+        if magic.startswith(signature):
+            return opened(path)
+    return path.open("rb")
 
 
-def read_header(path: str | Path) -> tuple[list[str], str]:
+def read_header(path: str | Path) -> Header:
     """
-    Column names of a table, and its delimiter (tab or comma).
+    The header of a table.
 
     Raises
     ------
@@ -78,50 +112,63 @@ def read_header(path: str | Path) -> tuple[list[str], str]:
         raise InputError("the file is empty", file=path)
     if b"\0" in start:
         raise _binary(path)
-    line = start.splitlines()[0].decode("utf-8-sig", errors="replace")
-    delimiter = "\t" if "\t" in line else ","
-    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
+    lines = [line for line in start.decode("utf-8-sig", errors="replace").splitlines() if line.strip()]
+    n_comments = next((number for number, line in enumerate(lines) if line[0] != "#"), len(lines))
+    if n_comments == len(lines):
+        raise InputError("the file holds comments (#) and no table", file=path)
+    lines = lines[n_comments : n_comments + 2]
+    delimiter = "\t" if "\t" in lines[0] else ","
+    rows = [[name.strip() for name in next(csv.reader([line], delimiter=delimiter))] for line in lines]
+    return Header(rows, delimiter, n_comments)
 
 
-def read_table(path: str | Path, columns: list[str]) -> TextTable:
+def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) -> Iterator[TextBatch]:
     """
-    Read some columns of a table as strings, blanks and ``None`` as nulls.
+    Read some columns of a table as strings, blanks and ``None`` as nulls, a block at a time.
 
     Parameters
     ----------
     path : str or Path
-        Tab- or comma-separated text with one header row.
+        Tab- or comma-separated text.
     columns : list of str
         The columns to read; those that the file lacks are left out.
+    header_rows : int
+        Lines of the header, after any comments.
+
+    Yields
+    ------
+    TextBatch
+        In the file's order.
 
     Raises
     ------
     InputError
         If the file is empty, damaged, no text, not UTF-8, has a header and no rows, or has a cell
-        of several lines.
+        of several lines; the rows before the damage may have been given out by then.
     """
-    header, delimiter = read_header(path)
+    head = read_header(path)
+    header, delimiter = head.names(header_rows), head.delimiter
+    n_before = head.n_comments + header_rows
     # A name that occurs twice is read once, from its first column.
     names = [name if name not in header[:index] else f"{name}\0{index}" for index, name in enumerate(header)]
     wanted = [name for name in columns if name in names]
-    malformed = []
+    malformed: list[MalformedRow] = []
 
     def leave_out(row) -> str:
-        malformed.append(
-            MalformedRow(
-                row.number - 1,
-                f"holds {row.actual_columns} fields, the header {row.expected_columns}",
-            )
-        )
+        reason = f"holds {row.actual_columns} fields, the header {row.expected_columns}"
+        malformed.append(MalformedRow(row.number - n_before, reason))
         return "skip"
 
+    n_rows = 0
     try:
         with open_text(path) as handle:
             lines = _CheckedLines(handle, path)
-            table = pyarrow.csv.read_csv(
+            batches = pyarrow.csv.open_csv(
                 lines,
                 # One thread, as only then the malformed rows come with their numbers.
-                read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+                read_options=pa.csv.ReadOptions(
+                    column_names=names, skip_rows=n_before, use_threads=False, block_size=BLOCK_SIZE
+                ),
                 parse_options=pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=leave_out),
                 convert_options=pa.csv.ConvertOptions(
                     include_columns=wanted,
@@ -130,24 +177,42 @@ def read_table(path: str | Path, columns: list[str]) -> TextTable:
                     strings_can_be_null=True,
                 ),
             )
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            for batch in batches:
+                numbers, bad = _row_numbers(n_rows + 1, len(batch), malformed)
+                table = pa.Table.from_batches([batch]).append_column("row", pa.array(numbers, pa.int64()))
+                yield TextBatch(table, len(batch) + len(bad), bad)
+                n_rows += len(batch) + len(bad)
+    except (EOFError, OSError, zlib.error) as error:
         raise _damaged(path) from error
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, header, delimiter) from error
+        raise _not_utf8(path, header, delimiter, n_before) from error
     except pa.ArrowInvalid as error:
-        if lines.count <= 1:
+        if lines.count <= n_before:
             raise _no_rows(path) from error
         if "out of sync" in str(error):
-            raise _open_quote(path, header, delimiter) from error
+            raise _open_quote(path, header, delimiter, n_before) from error
         raise InputError(f"the table cannot be read ({_first_line(error)})", file=path) from error
 
-    n_rows = len(table) + len(malformed)
+    last = [bad for bad in malformed if bad.row > n_rows]
+    if last:
+        yield TextBatch(table.slice(0, 0) if n_rows else _no_table(wanted), len(last), last)
+        n_rows += len(last)
     if n_rows == 0:
         raise _no_rows(path)
-    if n_rows != lines.count - 1:
-        raise _open_quote(path, header, delimiter)
-    numbers = np.setdiff1d(np.arange(1, n_rows + 1), [bad.row for bad in malformed])
-    return TextTable(table.append_column("row", pa.array(numbers, pa.int64())), n_rows, malformed)
+    if n_rows != lines.count - n_before:
+        raise _open_quote(path, header, delimiter, n_before)
+
+
+def _row_numbers(first: int, n: int, malformed: list[MalformedRow]) -> tuple[np.ndarray, list[MalformedRow]]:
+    """Numbers of ``n`` good rows from row ``first`` on, and the malformed rows before the last of them."""
+    bad = sorted((row for row in malformed if row.row >= first), key=lambda row: row.row)
+    numbers = np.setdiff1d(np.arange(first, first + n + len(bad)), [row.row for row in bad])[:n]
+    return numbers, [row for row in bad if n and row.row < numbers[-1]]
+
+
+def _no_table(columns: list[str]) -> pa.Table:
+    fields = [*((name, pa.string()) for name in columns), ("row", pa.int64())]
+    return pa.schema(fields).empty_table()
 
 
 class _CheckedLines:
@@ -193,7 +258,7 @@ def _no_rows(path) -> InputError:
 
 def _damaged(path) -> InputError:
     return InputError(
-        "the gzip file is truncated or damaged",
+        "the compressed file is truncated or damaged",
         file=path,
         fix="Copy or download it again and compare its size or checksum with the original",
     )
@@ -203,11 +268,11 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"\s+", " ", str(error).splitlines()[0])[:200]
 
 
-def _data_lines(path) -> Iterator[tuple[int, str]]:
+def _data_lines(path, n_before: int) -> Iterator[tuple[int, str]]:
     """Numbers and lines of the data rows, every byte a character."""
     with open_text(path) as handle:
         lines = (line.rstrip("\n") for line in io.TextIOWrapper(handle, "latin-1"))
-        yield from islice(enumerate(filter(None, lines)), 1, None)
+        yield from enumerate(islice(filter(None, lines), n_before, None), start=1)
 
 
 def _column_at(header: list[str], line: str, delimiter: str) -> str | None:
@@ -219,10 +284,10 @@ def _column_at(header: list[str], line: str, delimiter: str) -> str | None:
     return header[len(cells) - 1] if len(cells) <= len(header) else None
 
 
-def _not_utf8(path, header: list[str], delimiter: str) -> InputError:
+def _not_utf8(path, header: list[str], delimiter: str, n_before: int) -> InputError:
     """Name the first row and column that are not UTF-8."""
     row = column = None
-    for number, line in _data_lines(path):
+    for number, line in _data_lines(path, n_before):
         try:
             line.encode("latin-1").decode("utf-8")
         except UnicodeDecodeError as error:
@@ -237,10 +302,10 @@ def _not_utf8(path, header: list[str], delimiter: str) -> InputError:
     )
 
 
-def _open_quote(path, header: list[str], delimiter: str) -> InputError:
+def _open_quote(path, header: list[str], delimiter: str, n_before: int) -> InputError:
     """Name the first row with a quotation mark that its own line does not close."""
     row = column = None
-    for number, line in _data_lines(path):
+    for number, line in _data_lines(path, n_before):
         try:
             next(csv.reader([line], delimiter=delimiter, strict=True))
         except csv.Error as error:

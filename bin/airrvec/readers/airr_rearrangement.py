@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema
-from airrvec.readers._chains import booleans, chain_table, column, counts, pair_ids
+from airrvec.readers._chains import booleans, chain_table, column, counts
 
 NAME = "airr"
 TITLE = "AIRR rearrangement TSV"
@@ -41,7 +41,7 @@ def chains(table: pa.Table) -> pa.Table:
     sequence = column(table, "sequence_id")
     return chain_table(
         row=table["row"],
-        pair_id=pair_ids(cell, table["row"]),
+        cell_key=cell,
         cell_id=pc.coalesce(cell, column(table, "clone_id"), sequence),
         locus=column(table, "locus"),
         v_call=column(table, "v_call"),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import booleans, chain_table, column, counts, pair_ids
+from airrvec.readers._chains import booleans, chain_table, column, counts
 
 NAME = "10x"
 TITLE = "10x filtered_contig_annotations.csv"
@@ -21,7 +21,7 @@ def chains(table: pa.Table) -> pa.Table:
     )
     return chain_table(
         row=table["row"],
-        pair_id=pair_ids(key, table["row"]),
+        cell_key=key,
         cell_id=barcode,
         locus=column(table, "chain"),
         v_call=column(table, "v_gene"),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, chains_of_pairs, column, pair_ids
+from airrvec.readers._chains import chain_table, chains_of_pairs, column
 
 NAME = "vdjdb"
 TITLE = "VDJdb full table or web export"
@@ -45,7 +45,7 @@ def chains(table: pa.Table) -> pa.Table:
     paired = pc.if_else(pc.equal(complex_id, "0"), pa.scalar(None, pa.string()), complex_id)
     return chain_table(
         row=table["row"],
-        pair_id=pair_ids(paired, table["row"]),
+        cell_key=paired,
         cell_id=paired,
         species=column(table, "Species"),
         locus=column(table, "Gene"),

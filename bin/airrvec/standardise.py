@@ -1,0 +1,230 @@
+"""
+Chains as an input spells them → IMGT names and junctions, or the reason why not.
+
+Every rule works on a whole column, the slow ones once for each distinct value.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import tidytcells
+
+from airrvec import schema
+
+# The longest CDR3 in the IMGT references and in VDJdb has below 40 residues.
+MAX_JUNCTION_LENGTH = 60
+
+NOT_READ = "the species is not one that airrvec reads"
+OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
+NO_LOCUS = "neither its locus nor its genes say which chain it is"
+
+_PLAIN_JUNCTION = rf"^C[ACDEFGHIKLMNPQRSTVWY]{{0,{MAX_JUNCTION_LENGTH - 2}}}[FW]$"
+
+# Chains that were left out, and why.
+FAILURES = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("cell_id", pa.string()),
+        ("field", pa.string()),
+        ("value", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Table]:
+    """
+    Standardise chains, and tell which cannot be.
+
+    Parameters
+    ----------
+    chains : pyarrow.Table
+        `airrvec.schema.CHAINS`, as the input spells them.
+    default_species : str
+        A key of `airrvec.schema.SPECIES`, for chains that name no species.
+
+    Returns
+    -------
+    standardised, failures : pyarrow.Table
+        The good chains in their order, and `FAILURES`: each other chain once, with the first rule
+        that it breaks.
+    """
+    chains = chains.combine_chunks()
+    species = _by_distinct(chains["species"], lambda raw: _species(raw, default_species))
+    v_call, v_problem = _genes(chains["v_call"], species, "V")
+    j_call, j_problem = _genes(chains["j_call"], species, "J")
+    locus = _loci(chains, v_call, j_call)
+    junction, junction_problem = _junctions(chains["junction_aa"], j_call, species)
+
+    rules = [
+        # field, value to show, what is wrong with it (null where nothing is)
+        ("species", chains["species"], _where(pc.is_null(species), NOT_READ)),
+        ("locus", locus, _where(pc.is_null(locus), NO_LOCUS)),
+        ("locus", locus, _where(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
+        *(
+            (flag, pc.cast(chains[flag], pa.string()), _where(pc.invert(chains[flag]), reason))
+            for flag, reason in (
+                ("is_cell", "the barcode was not called a cell"),
+                ("high_confidence", "the contig is of low confidence"),
+                ("productive", "the chain is not productive"),
+            )
+        ),
+        ("junction_aa", chains["junction_aa"], junction_problem),
+        ("v_call", chains["v_call"], v_problem),
+        ("j_call", chains["j_call"], j_problem),
+        (
+            "v_call",
+            v_call,
+            _where(_of_other_locus(v_call, locus), "v_call is of another locus than the chain"),
+        ),
+        (
+            "j_call",
+            j_call,
+            _where(_of_other_locus(j_call, locus), "j_call is of another locus than the chain"),
+        ),
+    ]
+    good = np.ones(len(chains), bool)
+    parts = []
+    for field, value, problem in rules:
+        broken = good & _contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
+        good &= ~broken
+        parts.append(failures(chains, broken, field, value, problem))
+    for name, values in (
+        ("species", species),
+        ("locus", locus),
+        ("v_call", v_call),
+        ("j_call", j_call),
+        ("junction_aa", junction),
+    ):
+        chains = chains.set_column(chains.schema.get_field_index(name), name, values)
+    return chains.filter(pa.array(good)), pa.concat_tables(parts)
+
+
+def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) -> pa.Table:
+    """`FAILURES` of the chains where ``broken`` is true; the reason is one for all, or a column."""
+    mask = pa.array(broken)
+    n = int(broken.sum())
+    return pa.table(
+        {
+            "row": chains["row"].filter(mask),
+            "cell_id": chains["cell_id"].filter(mask),
+            "field": pa.repeat(field, n),
+            "value": value.filter(mask),
+            "reason": pa.repeat(reason, n) if isinstance(reason, str) else reason.filter(mask),
+        },
+        schema=FAILURES,
+    )
+
+
+def _where(mask, reason: str):
+    return pc.if_else(pc.fill_null(mask, False), reason, pa.scalar(None, pa.string()))
+
+
+def _contiguous(values) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _by_distinct(values, function: Callable) -> pa.Array:
+    """Apply a function of strings and None once to each distinct value."""
+    encoded = _contiguous(values).dictionary_encode(null_encoding="encode")
+    results = [function(value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(results, pa.string()).take(encoded.indices)
+
+
+def _pairs_by_distinct(columns: tuple, function: Callable) -> tuple[pa.Array, pa.Array]:
+    """
+    Apply a function of several strings, which returns two, once to each distinct combination.
+
+    Both results are null where the first column is; other nulls arrive as empty strings.
+    """
+    first, *others = (_contiguous(column) for column in columns)
+    keys = pc.binary_join_element_wise(
+        first, *(pc.fill_null(other, "") for other in others), "\0", null_handling="emit_null"
+    )
+    encoded = keys.dictionary_encode()
+    results = [function(*key.split("\0")) for key in encoded.dictionary.to_pylist()]
+    return tuple(
+        pa.array([result[part] for result in results], pa.string()).take(encoded.indices) for part in (0, 1)
+    )
+
+
+def _species(raw: str | None, default: str) -> str | None:
+    if raw is None:
+        return default
+    for species, words in schema.SPECIES.items():
+        if raw.lower() in words:
+            return species
+    return None
+
+
+def _genes(calls, species: pa.Array, segment: str) -> tuple[pa.Array, pa.Array]:
+    """Standardised calls, and what is wrong with those that have none; both null where no call is."""
+    return _pairs_by_distinct((calls, species), lambda call, name: _gene(name, call, segment))
+
+
+@cache
+def _gene(species: str, call: str, segment: str) -> tuple[str | None, str | None]:
+    """A functional gene or allele in IMGT's spelling, or the reason why there is none."""
+    if not species:
+        return None, NOT_READ
+    field = f"{segment.lower()}_call"
+    options = {"species": species, "log_failures": False}
+    symbol = tidytcells.tr.standardize(call, enforce_functional=True, **options)
+    if symbol is None:
+        if tidytcells.tr.standardize(call, **options) is not None:
+            return None, f"{field} is not functional according to IMGT"
+        return None, f"{field} is not a {segment} gene that IMGT knows"
+    if symbol[3] != segment and f"/D{segment}" not in symbol:
+        return None, f"{field} is not a {segment} gene"
+    return symbol, None
+
+
+def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
+    """The chain's own locus, else its genes': the standardised, else the raw name's first letters."""
+    named = pc.utf8_upper(chains["locus"])
+    # 10x writes "Multi", VDJdb's export "TRA"; only names of loci are believed.
+    named = pc.if_else(pc.match_substring_regex(named, "^(TR|IG)[A-Z]$"), named, pa.scalar(None, pa.string()))
+    candidates = [named.combine_chunks()]
+    for call in (
+        v_call,
+        j_call,
+        chains["v_call"].combine_chunks(),
+        chains["j_call"].combine_chunks(),
+    ):
+        candidates.append(pc.utf8_upper(pc.utf8_slice_codeunits(call, 0, 3)))
+    raw = chains["locus"].combine_chunks()
+    return pc.coalesce(*candidates, raw)
+
+
+def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
+    return pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus)
+
+
+def _junctions(sequences, j_call: pa.Array, species: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Junctions with their conserved ends, and what is wrong with those that are none."""
+    upper = _contiguous(pc.utf8_upper(sequences))
+    plain = pc.fill_null(pc.match_substring_regex(upper, _PLAIN_JUNCTION), False)
+    others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
+    fixed, problem = _pairs_by_distinct((others, j_call, species), _junction)
+    problem = pc.if_else(pc.is_null(upper), "junction_aa is missing", problem)
+    return pc.if_else(plain, upper, fixed), problem
+
+
+@cache
+def _junction(sequence: str, j_call: str, species: str) -> tuple[str | None, str | None]:
+    """tidytcells' junction, which adds the conserved ends where they are missing, or what is wrong."""
+    if "*" in sequence:
+        return None, "junction_aa holds a stop codon (*)"
+    if any(sign in sequence for sign in "_~#"):
+        return None, "junction_aa is out of frame (_)"
+    if len(sequence) > MAX_JUNCTION_LENGTH:
+        return None, f"junction_aa has more than {MAX_JUNCTION_LENGTH} residues"
+    # The J gene decides whether an end in C is the conserved one, as it is in TRAJ35.
+    j_symbol = j_call if sequence.endswith("C") and j_call else None
+    fixed = tidytcells.junction.standardize(
+        sequence, j_symbol=j_symbol, species=species or None, log_failures=False
+    )
+    return fixed, None if fixed else "junction_aa holds a letter that is no amino acid"
