@@ -16,7 +16,7 @@ workflow AIRRVEC {
     library  // string: digest of bin/airrvec and its locked dependencies
 
     main:
-    NORMALISE_RECEPTORS(samples, settings.species, library) // one task a sample
+    NORMALISE_RECEPTORS(samples, settings.subMap(['species', 'multichain', 'max_rejected']), library) // one task a sample
 
     COLLECT_RECEPTORS(
         NORMALISE_RECEPTORS.out.receptors.map { _meta, receptors -> receptors }.toSortedList { a, b -> a.name <=> b.name },

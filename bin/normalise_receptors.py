@@ -7,6 +7,7 @@ from pathlib import Path
 from airrvec import cli, readers, schema, tables
 from airrvec.errors import exit_on_input_error
 from airrvec.normalise import Normaliser
+from airrvec.pairing import POLICIES
 
 
 def parse_args(argv=None):
@@ -16,6 +17,12 @@ def parse_args(argv=None):
     parser.add_argument("--format", choices=list(readers.FORMATS), help="else found from the header")
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--metadata", type=Path, help="JSON object: further columns of cells")
+    parser.add_argument(
+        "--multichain", choices=POLICIES, default="top", help="cells with more than one α or β chain"
+    )
+    parser.add_argument(
+        "--max-rejected", type=float, default=100, help="per cent of the rows that may be rejected"
+    )
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
 
@@ -25,7 +32,13 @@ def main(argv=None):
     args = parse_args(argv)
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     source = readers.open_chains(args.table, args.format)
-    normaliser = Normaliser(sample_id=args.sample, species=args.species, metadata=metadata)
+    normaliser = Normaliser(
+        sample_id=args.sample,
+        species=args.species,
+        metadata=metadata,
+        max_rejected=args.max_rejected,
+        multichain=args.multichain,
+    )
     stem = args.outdir / args.sample
     with (
         tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema) as cells,

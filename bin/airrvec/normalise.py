@@ -15,6 +15,8 @@ from airrvec.pairing import pair, pairing_words
 from airrvec.readers import Batch, Source
 from airrvec.standardise import FAILURES, OTHER_LOCUS, standardise
 
+WARN_ABOVE = 5  # per cent of an input's rows rejected
+
 _NO_CHAIN = "the row holds no chain"
 
 
@@ -51,12 +53,22 @@ class Counts:
     reject_reasons: Counter = field(default_factory=Counter)
     other_loci: Counter = field(default_factory=Counter)
     first_reject: dict | None = None
-    receptor_hashes: list[np.ndarray] = field(default_factory=list)
+    receptor_bits: list[np.ndarray] = field(default_factory=list)
 
     @property
     def receptors(self) -> int:
         """Distinct receptors, told by the first 64 bits of their ids."""
-        return len(np.unique(np.concatenate(self.receptor_hashes))) if self.receptor_hashes else 0
+        bits = np.sort(np.concatenate([*self.receptor_bits, np.empty(0, np.uint64)]))
+        return int(np.count_nonzero(bits[1:] != bits[:-1])) + (len(bits) > 0)
+
+    @property
+    def per_cent_rejected(self) -> float:
+        return 100 * self.rows_rejected / max(self.rows_in, 1)
+
+    @property
+    def main_reasons(self) -> str:
+        """The three most frequent reasons of rejects, each with its number."""
+        return "; ".join(f"{n} × {reason}" for reason, n in self.reject_reasons.most_common(3))
 
     def as_dict(self) -> dict:
         """Numbers, and counts from the most frequent down."""
@@ -96,12 +108,26 @@ class Normaliser:
         A key of `airrvec.schema.SPECIES`, for rows that name none.
     metadata : dict, optional
         Further columns of ``cells``, each with one value.
+    max_rejected : float
+        Per cent of the rows that may be rejected.
+    multichain : str
+        One of `airrvec.pairing.POLICIES`.
     """
 
-    def __init__(self, *, sample_id: str, species: str, metadata: dict[str, str | None] | None = None):
+    def __init__(
+        self,
+        *,
+        sample_id: str,
+        species: str,
+        metadata: dict[str, str | None] | None = None,
+        max_rejected: float = 100,
+        multichain: str = "top",
+    ):
         self.sample_id = sample_id
         self.species = species
         self.metadata = metadata or {}
+        self.max_rejected = max_rejected
+        self.multichain = multichain
         self.counts = Counts()
 
     @property
@@ -126,8 +152,8 @@ class Normaliser:
         Raises
         ------
         InputError
-            If the input cannot be read, no chain can be kept, or rows are not conserved (which
-            would be our fault).
+            If the input cannot be read, no chain can be kept, more rows are rejected than allowed, or
+            rows are not conserved (which would be our fault).
         """
         waiting = []
         for batch in source.batches:
@@ -149,18 +175,24 @@ class Normaliser:
             "sample_id": self.sample_id,
             "format": source.format,
             **self.counts.as_dict(),
-            "warnings": source.warnings,
+            "warnings": [*source.warnings, *self._loss_warning()],
         }
 
+    def _loss_warning(self) -> list[str]:
+        if self.counts.per_cent_rejected <= WARN_ABOVE:
+            return []
+        return [f"{self.counts.per_cent_rejected:.1f} % of the rows rejected ({self.counts.main_reasons})"]
+
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
-        cells, extra = pair(chains)
+        cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
-        kept_rows = np.unique(cells.pop("rows"))
-        receptors, receptor_ids = _receptors(cells)
-        n_cells = len(receptor_ids)
+        kept_rows = cells.pop("rows")
+        receptors, of_cells, bits = _receptors(cells)
+        self.counts.receptor_bits.append(bits)
+        n_cells = len(of_cells)
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
-            "receptor_id": receptor_ids,
+            "receptor_id": of_cells,
             **cells,
             **{
                 name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
@@ -176,10 +208,10 @@ class Normaliser:
             },
             schema=schema.REJECTS,
         ).sort_by("row")
-        self._count(cells, receptors, rejects, len(kept_rows), len(chains) - len(extra))
+        self._count(cells, rejects, len(kept_rows), len(chains) - len(extra))
         return Normalised(cells, receptors, rejects)
 
-    def _count(self, cells, receptors, rejects, n_rows: int, n_chains: int) -> None:
+    def _count(self, cells, rejects, n_rows: int, n_chains: int) -> None:
         counts = self.counts
         counts.rows_out += n_rows
         counts.chains_out += n_chains
@@ -192,8 +224,6 @@ class Normaliser:
         counts.other_loci += _value_counts(other_loci["value"])
         if counts.first_reject is None and len(rejects):
             counts.first_reject = rejects.slice(0, 1).to_pylist()[0]
-        digits = pc.utf8_slice_codeunits(receptors["receptor_id"], 0, 16).to_pylist()
-        counts.receptor_hashes.append(np.array([int(digit, 16) for digit in digits], np.uint64))
 
     def _check(self) -> None:
         counts = self.counts
@@ -205,13 +235,16 @@ class Normaliser:
             )
         if not counts.cells:
             raise InputError(_nothing_kept(self.sample_id, counts))
+        if counts.per_cent_rejected > self.max_rejected:
+            raise InputError(
+                f"{self.sample_id}: {counts.per_cent_rejected:.1f} % of the rows were rejected, more than"
+                f" the {self.max_rejected:g} % that --max_rejected allows ({counts.main_reasons})"
+            )
 
 
-def normalise(
-    source: Source, *, sample_id: str, species: str, metadata: dict[str, str | None] | None = None
-) -> Normalised:
-    """Standardise and pair all chains of an input, in memory; see `Normaliser`."""
-    normaliser = Normaliser(sample_id=sample_id, species=species, metadata=metadata)
+def normalise(source: Source, **settings) -> Normalised:
+    """Standardise and pair all chains of an input, in memory; the settings are `Normaliser`'s."""
+    normaliser = Normaliser(**settings)
     parts = list(normaliser.parts(source))
     receptors = pa.concat_tables([part.receptors for part in parts])
     first = receptors.append_column("n", pa.array(range(len(receptors)))).group_by("receptor_id")
@@ -231,11 +264,11 @@ def _nothing_kept(sample_id: str, counts: Counts) -> str:
             f"{sample_id}: none of the {counts.rows_in} rows is an α or β chain of a"
             f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
         )
-    reasons = "; ".join(f"{n} × {reason}" for reason, n in counts.reject_reasons.most_common(3))
     first = counts.first_reject
+    value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
     return (
         f"{sample_id}: none of the {counts.rows_in} rows could be read as a receptor"
-        f" ({reasons}; first: row {first['row']}, {first['field'] or 'row'} '{first['value'] or ''}')"
+        f" ({counts.main_reasons}; first: row {first['row']}, {value})"
     )
 
 
@@ -245,9 +278,11 @@ def _value_counts(values: pa.ChunkedArray) -> Counter:
 
 def _rows_without_chain(batch: Batch) -> list[pa.Table]:
     """Failures of rows that hold no chain, and of rows that do not fit the header."""
-    malformed = [bad.row for bad in batch.malformed]
-    seen = np.concatenate([batch.chains["row"].to_numpy(), malformed])
-    empty = np.setdiff1d(np.arange(batch.first_row, batch.first_row + batch.n_rows), seen)
+    malformed = np.array([bad.row for bad in batch.malformed], np.int64)
+    seen = np.zeros(batch.n_rows, bool)
+    seen[batch.chains["row"].to_numpy() - batch.first_row] = True
+    seen[malformed - batch.first_row] = True
+    empty = np.flatnonzero(~seen) + batch.first_row
 
     def failures(rows, reasons) -> pa.Table:
         nulls = pa.nulls(len(rows), pa.string())
@@ -259,35 +294,43 @@ def _rows_without_chain(batch: Batch) -> list[pa.Table]:
     ]
 
 
-def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
-    """Distinct receptors, in order of appearance, and the receptor_id of every cell."""
+def _receptors(cells: dict) -> tuple[pa.Table, pa.Array, np.ndarray]:
+    """Distinct receptors in order of appearance, the receptor_id of every cell, and 64 bits of each id."""
     fields = ("species", *schema.RECEPTOR_FIELDS)
     # "|" is in no symbol of a gene and no sequence.
     keys = pc.binary_join_element_wise(*(pc.fill_null(cells[name], "") for name in fields), "|")
     keys = (keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys).dictionary_encode()
-    distinct = keys.dictionary.to_pylist()
-    ids = pa.array([receptor_id(key) for key in distinct], pa.string())
-    values = list(zip(*(key.split("|") for key in distinct), strict=True)) or [()] * len(fields)
-    columns = [pa.array([value or None for value in column], pa.string()) for column in values]
-    junctions = [columns[fields.index(schema.field(locus, "junction_aa"))] for locus in schema.LOCI]
-    has_chain = np.stack([pc.is_valid(column).to_numpy(zero_copy_only=False) for column in junctions], axis=1)
+    number = keys.indices.to_numpy(zero_copy_only=False)
+    first = np.empty(len(keys.dictionary), np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # of equal numbers the first row is written last
+    distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
+    ids, bits = receptor_ids(keys.dictionary.to_pylist())
+    junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
+    has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
     words = pa.array(pairing_words(has_chain.astype(np.int64)), pa.string())
-    return pa.table([ids, *columns, words], schema=schema.RECEPTORS), ids.take(keys.indices)
+    receptors = pa.table([ids, *distinct.columns, words], schema=schema.RECEPTORS)
+    return receptors, ids.take(keys.indices), bits
 
 
-def receptor_id(key: str) -> str:
+def receptor_ids(keys: list[str]) -> tuple[pa.Array, np.ndarray]:
     """
-    Identity of a receptor, equal across runs and machines.
+    Identities of receptors, equal across runs and machines.
 
     Parameters
     ----------
-    key : str
-        Species and the six standardised fields in the order of ``receptors``, joined by ``|``,
-        missing ones empty.
+    keys : list of str
+        Of each receptor its species and the six standardised fields in the order of ``receptors``,
+        joined by ``|``, missing ones empty.
 
     Returns
     -------
-    str
-        The first 24 hexadecimal digits of the key's SHA-256.
+    pyarrow.Array of string, length n
+        The first 24 hexadecimal digits of each key's SHA-256.
+    ndarray of uint64, shape (n,)
+        The first 64 bits of it.
     """
-    return hashlib.sha256(key.encode()).hexdigest()[:24]
+    digests = b"".join([hashlib.sha256(key.encode()).digest()[:12] for key in keys])
+    offsets = pa.py_buffer(np.arange(0, 24 * len(keys) + 1, 24, dtype=np.int32))
+    ids = pa.StringArray.from_buffers(len(keys), offsets, pa.py_buffer(digests.hex().encode()))
+    bits = np.frombuffer(digests, np.uint8).reshape(-1, 12)[:, :8].copy().view(np.uint64).ravel()
+    return ids, bits

@@ -8,14 +8,31 @@ from airrvec import schema
 from airrvec.standardise import failures
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
+SEVERAL = "its cell has more than one α or β chain, and such cells are dropped"
+
+# What becomes of cells with more than one α or β chain.
+POLICIES = ("top", "split", "drop")
 
 
-def pair(chains: pa.Table) -> tuple[dict, pa.Table]:
+def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     """
-    One α and one β chain a cell: those with the most UMIs, then reads, then the first.
+    Pair the chains of each cell.
 
-    Returns the columns of the cells (with ``rows``, all input rows that went into them) and the
-    failures of the extra chains.
+    Parameters
+    ----------
+    chains : pyarrow.Table
+        Standardised chains.
+    policy : {"top", "split", "drop"}
+        Of several chains of a locus keep the one with the most UMIs, then reads, then the first; or
+        make a receptor of every combination of an α and a β chain; or leave the cell out.
+
+    Returns
+    -------
+    dict
+        Columns of the cells, and ``rows``, the input rows that went into any of them. A row that
+        went into several is counted in the ``input_rows`` of the first.
+    pyarrow.Table
+        `airrvec.standardise.FAILURES` of the chains that are left out.
     """
     cell = _cell_numbers(chains)
     n_cells = int(cell.max(initial=-1)) + 1
@@ -24,41 +41,69 @@ def pair(chains: pa.Table) -> tuple[dict, pa.Table]:
     reads = pc.fill_null(chains["duplicate_count"], -1).to_numpy()
     row = chains["row"].to_numpy()
 
-    order = np.lexsort((row, -reads, -umis, locus, cell))
-    group = cell[order] * 2 + locus[order]
-    best = np.ones(len(order), bool)
-    best[1:] = group[1:] != group[:-1]
-    chosen = order[best]
+    order = np.lexsort((row, -reads, -umis, locus, cell))  # by cell and locus, the best chain first
     n_chains = np.bincount(cell * 2 + locus, minlength=2 * n_cells).reshape(n_cells, 2)
+    start = (np.cumsum(n_chains) - n_chains.ravel()).reshape(n_cells, 2)
 
-    index = np.full((n_cells, 2), -1)
-    index[cell[chosen], locus[chosen]] = chosen
-    first = np.where(index[:, 0] >= 0, index[:, 0], index[:, 1])  # α, or β where there is no α
-    chosen_rows = np.unique(np.stack([cell[chosen], row[chosen]]), axis=1)
+    used = n_chains if policy == "split" else np.minimum(n_chains, 1)
+    n_receptors = np.maximum(used, 1).prod(axis=1)
+    if policy == "drop":
+        n_receptors[(n_chains > 1).any(axis=1)] = 0
+    of_cell = np.repeat(np.arange(n_cells), n_receptors)
+    number = np.arange(len(of_cell)) - np.repeat(np.cumsum(n_receptors) - n_receptors, n_receptors)
+    rank = np.stack(np.divmod(number, np.maximum(used[of_cell, 1], 1)), axis=1)
+    known = used[of_cell] > 0
+    # Chains of each receptor, α and β: (n, 2); -1 where there is none.
+    index = np.where(known, order[np.where(known, start[of_cell] + rank, 0)], -1) if len(order) else rank - 1
+
+    first = np.where(known[:, 0], index[:, 0], index[:, 1])  # α, or β where there is no α
+    one_row = known.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
+    clonotype = one_row & pc.is_null(chains["cell_key"]).to_numpy()[first]
+    new = _first_uses(index, len(chains))
 
     columns = {
-        "rows": chosen_rows[1],
-        "input_rows": pa.array(np.bincount(chosen_rows[0], minlength=n_cells)),
-        "chain_pairing": pa.array(pairing_words(n_chains), pa.string()),
+        "rows": _distinct(row[index[new]]),
+        "input_rows": pa.array(new.sum(axis=1) - (one_row & new.all(axis=1))),
+        "chain_pairing": pa.array(pairing_words(n_chains)[of_cell], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
     both = [_take(chains, index[:, side]) for side in (0, 1)]
     for side, locus_name in enumerate(schema.LOCI):
         for name in schema.CHAIN_FIELDS:
-            columns[schema.field(locus_name, name)] = both[side][name]
+            field = schema.field(locus_name, name)
+            columns[field] = both[side][name]
+            columns[schema.raw(field)] = both[side][schema.raw(name)]
     for name in ("cell_id", *schema.LABELS):
         columns[name] = pc.coalesce(both[0][name], both[1][name])
-    shared = (index >= 0).all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
     for name in ("duplicate_count", "umi_count"):
         total = pc.add(pc.fill_null(both[0][name], 0), pc.fill_null(both[1][name], 0))
-        # Of a row with both chains the count is the row's, not one a chain.
-        total = pc.if_else(pa.array(shared), both[0][name], total)
+        # The count of a clonotype with both chains in a row is the row's, not one a chain.
+        total = pc.if_else(pa.array(clonotype), both[0][name], total)
         known = pc.or_(pc.is_valid(both[0][name]), pc.is_valid(both[1][name]))
         columns[name] = pc.if_else(known, total, pa.scalar(None, pa.int64()))
 
-    extra = np.ones(len(chains), bool)
-    extra[chosen] = False
-    return columns, failures(chains, extra, "junction_aa", chains["junction_aa"], EXTRA)
+    left_out = np.ones(len(chains), bool)
+    left_out[index[new]] = False
+    reason = SEVERAL if policy == "drop" else EXTRA
+    return columns, failures(chains, left_out, "junction_aa", chains["junction_aa"], reason)
+
+
+def _first_uses(index: np.ndarray, n_chains: int) -> np.ndarray:
+    """Whether a chain is in a receptor for the first time; False where there is no chain."""
+    flat = index.ravel()
+    first = np.full(n_chains + 1, len(flat))  # the last place stands for -1, no chain
+    first[flat[::-1]] = np.arange(len(flat))[::-1]  # of equal chains the first use is written last
+    return ((first[flat] == np.arange(len(flat))) & (flat >= 0)).reshape(index.shape)
+
+
+def _distinct(rows: np.ndarray) -> np.ndarray:
+    """Distinct row numbers, sorted; they lie so close that marking them is quicker than sorting."""
+    if not len(rows):
+        return rows
+    first = rows.min()
+    seen = np.zeros(rows.max() - first + 1, bool)
+    seen[rows - first] = True
+    return np.flatnonzero(seen) + first
 
 
 def _cell_numbers(chains: pa.Table) -> np.ndarray:

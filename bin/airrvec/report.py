@@ -302,7 +302,9 @@ def summary_text(samples: list[dict], embeddings: dict, benchmark: Benchmark | N
             f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {sample['cells']:>7,}"
             f" {sample['receptors']:>10,}"
         )
+    warnings = [f"Note: {s['sample_id']}: {warning}" for s in samples for warning in s["warnings"]]
     lines += [
+        *(["", *warnings] if warnings else []),
         "",
         f"{embeddings['receptors']:,} distinct receptors embedded by {title(embeddings['model'])}"
         f" in {embeddings['dimensions']} dimensions"

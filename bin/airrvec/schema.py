@@ -45,6 +45,11 @@ def field(locus: str, name: str) -> str:
     return f"{locus.lower()}_{name}"
 
 
+def raw(name: str) -> str:
+    """Column of a field as the input spells it, e.g. ``tra_v_call_raw``."""
+    return f"{name}_raw"
+
+
 RECEPTOR_FIELDS = tuple(field(locus, name) for locus in LOCI for name in CHAIN_FIELDS)
 
 
@@ -77,6 +82,7 @@ CELLS = pa.schema(
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
         *_strings(*LABELS),
+        *_strings(*(raw(name) for name in RECEPTOR_FIELDS)),
     ]
 )
 

@@ -49,7 +49,8 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     Returns
     -------
     standardised, failures : pyarrow.Table
-        The good chains in their order, and `FAILURES`: each other chain once, with the first rule
+        The good chains in their order, with their fields as the input spells them in further columns
+        (`airrvec.schema.raw`), and `FAILURES`: each other chain once, with the first rule
         that it breaks.
     """
     chains = chains.combine_chunks()
@@ -92,6 +93,8 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         broken = good & _contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
         good &= ~broken
         parts.append(failures(chains, broken, field, value, problem))
+    for name in schema.CHAIN_FIELDS:
+        chains = chains.append_column(schema.raw(name), chains[name])
     for name, values in (
         ("species", species),
         ("locus", locus),

@@ -37,6 +37,15 @@ def refusal(run) -> str:
             "--benchmark_splits: 'many' is not a whole number",
         ),
         (["--labelled", DASH, "--shard_size", "0"], "--shard_size: 0 is below the least allowed value, 1"),
+        (["--labelled", DASH, "--max_rejected", "x"], "--max_rejected: 'x' is not a number"),
+        (
+            ["--labelled", DASH, "--max_rejected", "101"],
+            "--max_rejected: 101 is above the largest allowed value",
+        ),
+        (
+            ["--labelled", DASH, "--encoders", "sceptr,sceptr"],
+            "--encoders: 'sceptr,sceptr' names one of them twice",
+        ),
         (["--labelled", DASH, "--model", "scepter"], "--model: 'scepter' is not one of sceptr, sceptr_tiny"),
         (["--labelled", DASH, "--encoders", "sceptr,esm3"], "--encoders: 'esm3' is not one of sceptr, "),
         (["--labelled", DASH, "--benchmark_k", "1;2"], "--benchmark_k: '1;2' is not a list of whole numbers"),

@@ -36,6 +36,7 @@ LATIN_1 = text((*SCEPTR_COLUMNS, "note"), [[*sceptr_row(ALPHA, BETA, "a, b"), "Ã
 LONG = "".join(hashlib.sha256(str(n).encode()).hexdigest() + "\n" for n in range(5_000))
 
 # Name: content, format, the whole message.
+FORMATS = ", ".join(readers.FORMATS)
 REFUSED = {
     "missing column": (
         SCEPTR.replace("TRBV\t", "BV\t"),
@@ -92,13 +93,13 @@ REFUSED = {
         TENX,
         "airr",
         "x.tsv: format 'airr' is tab-separated, and this file is comma-separated. Correct the column"
-        " 'format' of the samplesheet; known formats: airr, 10x, vdjdb, sceptr, tcrdist.",
+        f" 'format' of the samplesheet; known formats: {FORMATS}.",
     ),
     "no known format": (
         "a\tb\tc\n1\t2\t3\n",
         None,
         "x.tsv: its columns (a, b, c) are those of no known format."
-        " Known formats and their columns are in docs/input.md: airr, 10x, vdjdb, sceptr, tcrdist.",
+        f" Known formats and their columns are in docs/input.md: {FORMATS}.",
     ),
     "quotation mark that is not closed": (
         SCEPTR.replace("GILG", '"GILG', 1),
@@ -181,9 +182,9 @@ def test_script_names_a_file_that_is_not_there(tmp_path):
 
 
 def test_script_knows_its_formats(tmp_path):
-    run = script(tmp_path / "x.tsv", tmp_path, "--format", "mixcr")
+    run = script(tmp_path / "x.tsv", tmp_path, "--format", "excel")
     assert run.returncode == 2
-    assert "invalid choice: 'mixcr'" in run.stderr
+    assert "invalid choice: 'excel'" in run.stderr
     assert all(name in run.stderr for name in readers.FORMATS)
 
 

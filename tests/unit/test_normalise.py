@@ -1,6 +1,7 @@
 """Standardising, pairing, identities, and that no row is ever lost."""
 
 import gzip
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from inputs import (
     SCEPTR_COLUMNS,
     SHARED,
     assert_conserved,
+    cells_with_chains,
     chains_of,
     needs_vdjdb,
     normalised,
@@ -30,9 +32,9 @@ from inputs import (
     text,
 )
 
-from airrvec import schema
+from airrvec import readers, schema
 from airrvec.errors import InputError
-from airrvec.normalise import receptor_id as library_receptor_id
+from airrvec.normalise import Normaliser, receptor_ids
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 AIRR_COLUMNS = ("cell_id", "v_call", "j_call", "junction_aa", "umi_count", "duplicate_count")
@@ -233,10 +235,10 @@ def test_the_count_of_a_row_with_both_chains_is_the_rows(tmp_path):
 
 def test_receptor_id_is_the_stored_one():
     # Stored: a change here changes the keys of every table that users have.
-    assert library_receptor_id("homosapiens|" + "|".join((*ALPHA, *BETA))) == "97d9de9638e90e38f968250f"
-    assert library_receptor_id("homosapiens|||||" + "|".join(BETA[1:])) == library_receptor_id(
-        "|".join(["homosapiens", "", "", "", "", *BETA[1:]])
-    )
+    keys = ["homosapiens|" + "|".join((*ALPHA, *BETA)), "homosapiens|||||" + "|".join(BETA[1:])]
+    ids, bits = receptor_ids(keys)
+    assert ids.to_pylist() == ["97d9de9638e90e38f968250f", hashlib.sha256(keys[1].encode()).hexdigest()[:24]]
+    assert len(set(bits.tolist())) == 2
     assert normalised(DATA / "airr_bulk.tsv").receptors["receptor_id"].to_pylist() == [
         "c51e41efdd9eba27664330e3",
         "ff88788d639ce56a9d72df73",
@@ -453,3 +455,69 @@ def test_damaged_bytes_are_read_or_an_input_error_and_nothing_else(path, pack):
         assert "\n" not in message
 
     check()
+
+
+# --- Loss.
+
+
+def loss_of_a_third(path):
+    rows = [sceptr_row(ALPHA, BETA), sceptr_row(ALPHA_2), sceptr_row(alpha=("TRAV1-1", None, "CA*F"))]
+    path.write_text(text(SCEPTR_COLUMNS, rows))
+    return path
+
+
+def test_a_loss_above_five_per_cent_is_a_warning(tmp_path):
+    result = normalised(loss_of_a_third(tmp_path / "x.tsv"))
+    warning = "33.3 % of the rows rejected (1 × junction_aa holds a stop codon (*))"
+    assert result.counts["warnings"] == [warning]
+    assert normalised(ROOT / "assets/demo/dash_human.csv").counts["warnings"] == []
+
+
+@pytest.mark.parametrize("limit", [33.4, 33.3])
+def test_a_loss_above_the_limit_is_an_error(tmp_path, limit):
+    source = readers.open_chains(loss_of_a_third(tmp_path / "x.tsv"))
+    normaliser = Normaliser(sample_id="s", species="homosapiens", max_rejected=limit)
+    if limit > 100 / 3:
+        assert sum(len(part.cells) for part in normaliser.parts(source)) == 2
+    else:
+        with pytest.raises(
+            InputError, match=r"s: 33.3 % of the rows were rejected, more than the 33.3 % that"
+        ):
+            list(normaliser.parts(source))
+
+
+# --- Cells with several chains.
+
+
+def cell_with(n_alpha: int, n_beta: int) -> list[tuple]:
+    """Rows of a 10x table: one cell, its chains in falling order of UMIs, told apart by their junctions."""
+    rows = [("TRA", *ALPHA[:2], f"CA{'G' * number}F", 9 - number) for number in range(n_alpha)]
+    rows += [("TRB", *BETA[:2], f"CS{'G' * number}F", 9 - number) for number in range(n_beta)]
+    return [("c1", locus, v, j, junction, umis) for locus, v, j, junction, umis in rows]
+
+
+@pytest.mark.parametrize("n_alpha", range(4))
+@pytest.mark.parametrize("n_beta", range(4))
+@pytest.mark.parametrize("multichain", ["split", "drop"])
+def test_cells_with_several_chains_are_split_or_dropped(tmp_path, n_alpha, n_beta, multichain):
+    single = [("c0", "TRA", *ALPHA, 1), ("c2", "TRB", *BETA, 1)]
+    rows = [single[0], *cell_with(n_alpha, n_beta), single[1]]
+    columns = ("barcode", "chain", "v_gene", "j_gene", "cdr3", "umis")
+    result = normalised_text(tmp_path / "x.csv", text(columns, rows, ","), multichain=multichain)
+    found = [
+        (cell["tra_junction_aa"], cell["trb_junction_aa"], cell["umi_count"])
+        for cell in cells_with_chains(result)
+        if cell["cell_id"] == "c1"
+    ]
+    alphas, betas = (
+        [(row[4], row[5]) for row in rows if row[:2] == ("c1", locus)] for locus in ("TRA", "TRB")
+    )
+    pairs = [(*a, *b) for a in alphas or [(None, 0)] for b in betas or [(None, 0)] if alphas or betas]
+    if multichain == "drop" and max(n_alpha, n_beta) > 1:
+        assert found == []
+        reason = "its cell has more than one α or β chain, and such cells are dropped"
+        assert result.counts["reject_reasons"] == {reason: n_alpha + n_beta}
+    else:
+        assert found == [(a, b, a_umis + b_umis) for a, a_umis, b, b_umis in pairs]
+        assert result.counts["reject_reasons"] == {}
+    assert_conserved(result, len(rows))

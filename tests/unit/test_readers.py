@@ -274,8 +274,8 @@ def test_every_format_has_a_table_here():
 
 
 def test_unknown_format_is_named():
-    with pytest.raises(InputError, match=r"^10x.csv: there is no format 'mixcr'. Known formats: airr, 10x,"):
-        readers.open_chains(DATA / "10x.csv", "mixcr")
+    with pytest.raises(InputError, match=r"^10x.csv: there is no format 'excel'. Known formats: airr, 10x,"):
+        readers.open_chains(DATA / "10x.csv", "excel")
 
 
 def test_malformed_rows_keep_their_numbers_in_a_large_file(tmp_path):

@@ -19,11 +19,41 @@ from types import ModuleType
 import pyarrow as pa
 
 from airrvec.errors import InputError
-from airrvec.readers import airr_rearrangement, sceptr, tcrdist, tenx, vdjdb
+from airrvec.readers import (
+    airr_rearrangement,
+    bd_rhapsody,
+    iedb,
+    immunoseq,
+    mcpas,
+    mixcr,
+    parse,
+    sceptr,
+    tcrdist,
+    tenx,
+    trust4,
+    vdjdb,
+    vdjtools,
+)
+from airrvec.readers._prefetch import prefetched
 from airrvec.readers._table import Header, MalformedRow, read_batches, read_header
 
 FORMATS: dict[str, ModuleType] = {
-    reader.NAME: reader for reader in (airr_rearrangement, tenx, vdjdb, sceptr, tcrdist)
+    reader.NAME: reader
+    for reader in (
+        airr_rearrangement,
+        tenx,
+        vdjdb,
+        sceptr,
+        tcrdist,
+        vdjtools,
+        immunoseq,
+        mixcr,
+        bd_rhapsody,
+        mcpas,
+        iedb,
+        trust4,
+        parse,
+    )
 }
 
 
@@ -90,7 +120,7 @@ def open_chains(path: str | Path, format: str | None = None) -> Source:
     names = _names(reader, header)
     _check_header(path, reader, names, header.delimiter)
     warnings = reader.warnings(names) if hasattr(reader, "warnings") else []
-    return Source(reader.NAME, warnings, _batches(path, reader))
+    return Source(reader.NAME, warnings, prefetched(_batches(path, reader)))
 
 
 def _names(reader: ModuleType, header: Header) -> list[str]:

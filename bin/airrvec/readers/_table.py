@@ -65,7 +65,8 @@ class Header:
     Attributes
     ----------
     rows : list of list of str
-        The cells of its first two lines, without the comments (``#``) before them.
+        The cells of its first two lines, without the comments (``##``) before them; a single ``#``
+        before the first name is no part of it.
     delimiter : str
         Tab or comma.
     n_comments : int
@@ -113,11 +114,12 @@ def read_header(path: str | Path) -> Header:
     if b"\0" in start:
         raise _binary(path)
     lines = [line for line in start.decode("utf-8-sig", errors="replace").splitlines() if line.strip()]
-    n_comments = next((number for number, line in enumerate(lines) if line[0] != "#"), len(lines))
+    n_comments = next((number for number, line in enumerate(lines) if not line.startswith("##")), len(lines))
     if n_comments == len(lines):
-        raise InputError("the file holds comments (#) and no table", file=path)
+        raise InputError("the file holds comments (##) and no table", file=path)
     lines = lines[n_comments : n_comments + 2]
     delimiter = "\t" if "\t" in lines[0] else ","
+    lines[0] = lines[0].removeprefix("#")
     rows = [[name.strip() for name in next(csv.reader([line], delimiter=delimiter))] for line in lines]
     return Header(rows, delimiter, n_comments)
 
@@ -205,6 +207,8 @@ def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) 
 
 def _row_numbers(first: int, n: int, malformed: list[MalformedRow]) -> tuple[np.ndarray, list[MalformedRow]]:
     """Numbers of ``n`` good rows from row ``first`` on, and the malformed rows before the last of them."""
+    if not malformed or malformed[-1].row < first:
+        return np.arange(first, first + n), []
     bad = sorted((row for row in malformed if row.row >= first), key=lambda row: row.row)
     numbers = np.setdiff1d(np.arange(first, first + n + len(bad)), [row.row for row in bad])[:n]
     return numbers, [row for row in bad if n and row.row < numbers[-1]]

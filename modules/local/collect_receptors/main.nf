@@ -13,7 +13,9 @@ process COLLECT_RECEPTORS {
 
     script:
     """
-    collect_receptors.py ${receptors} --shard-size ${shard_size} --process ${task.process} --versions versions.yml
+    collect_receptors.py ${receptors} --shard-size ${shard_size} \\
+        --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -4,7 +4,7 @@ process NORMALISE_RECEPTORS {
 
     input:
     tuple val(meta), path(table)
-    val species
+    val settings // map: species, multichain, max_rejected
     val library // so that an edit of the library reruns the task
 
     output:
@@ -22,7 +22,8 @@ process NORMALISE_RECEPTORS {
     END_OF_METADATA
 
     normalise_receptors.py ${table} --sample ${meta.id} ${meta.format ? "--format ${meta.format}" : ''} \\
-        --species ${species} --metadata metadata.json --process ${task.process} --versions versions.yml
+        --species ${settings.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
+        --metadata metadata.json --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -42,8 +42,14 @@ def problemOf(value, definition) {
     if (definition.type == 'integer' && !(text ==~ /-?\d+/)) {
         return "'${text}' is not a whole number"
     }
-    if (definition.type == 'integer' && definition.minimum != null && new BigInteger(text) < definition.minimum) {
+    if (definition.type == 'number' && !(text ==~ /-?\d+(\.\d+)?/)) {
+        return "'${text}' is not a number"
+    }
+    if (definition.minimum != null && new BigDecimal(text) < definition.minimum) {
         return "${text} is below the least allowed value, ${definition.minimum}"
+    }
+    if (definition.maximum != null && new BigDecimal(text) > definition.maximum) {
+        return "${text} is above the largest allowed value, ${definition.maximum}"
     }
     if (definition['enum'] && !definition['enum'].contains(text)) {
         return "'${text}' is not one of ${definition['enum'].join(', ')}"
@@ -175,7 +181,8 @@ def tableOf(path, sheet, where) {
 def reservedColumns() {
     return [
         'sample_id', 'cell_id', 'receptor_id', 'chain_pairing', 'input_rows', 'duplicate_count', 'umi_count', 'epitope',
-        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id',
+        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'tra_v_call_raw', 'tra_j_call_raw',
+        'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
     ]
 }
 

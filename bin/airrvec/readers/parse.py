@@ -1,0 +1,42 @@
+"""
+Parse Biosciences' ``barcode_report.tsv`` of T cells: a cell a row, two α and two β chains.
+
+Its ``…_annotation_airr.tsv`` is read as `airr`.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.readers._chains import chain_table, column, counts
+
+NAME = "parse"
+TITLE = "Parse Biosciences barcode report"
+DELIMITER = "\t"
+
+_LOCI = ("TRA", "TRB")
+_CHAINS = tuple((locus, f"{rank}{locus}") for locus in _LOCI for rank in ("", "secondary_"))
+_FIELDS = {"v_call": "V", "j_call": "J", "junction_aa": "cdr3_aa"}
+_COUNTS = {"duplicate_count": "read_count", "umi_count": "transcript_count"}
+
+LAYOUTS = (("Barcode", *(f"{locus}_{name}" for locus in _LOCI for name in _FIELDS.values())),)
+OPTIONAL = tuple(f"{chain}_{name}" for _, chain in _CHAINS for name in (*_FIELDS.values(), *_COUNTS.values()))
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """All chains of a cell; one is left out where its genes and CDR3 are empty."""
+    barcode = column(table, "Barcode")
+    parts = []
+    for locus, chain in _CHAINS:
+        fields = {ours: column(table, f"{chain}_{name}") for ours, name in _FIELDS.items()}
+        numbers = {ours: counts(column(table, f"{chain}_{name}")) for ours, name in _COUNTS.items()}
+        part = chain_table(
+            row=table["row"],
+            cell_key=barcode,
+            cell_id=barcode,
+            locus=pa.chunked_array([pa.repeat(locus, len(table))]),
+            **fields,
+            **numbers,
+        )
+        given = [pc.is_valid(values) for values in fields.values()]
+        parts.append(part.filter(pc.or_(pc.or_(given[0], given[1]), given[2])))
+    return pa.concat_tables(parts).sort_by([("row", "ascending")])
