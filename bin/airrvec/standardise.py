@@ -21,7 +21,7 @@ NOT_READ = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
 NO_LOCUS = "neither its locus nor its genes say which chain it is"
 
-_PLAIN_JUNCTION = rf"^C[ACDEFGHIKLMNPQRSTVWY]{{0,{MAX_JUNCTION_LENGTH - 2}}}[FW]$"
+_PLAIN_JUNCTION = "^C[ACDEFGHIKLMNPQRSTVWY]{0,%d}[FW]$" % (MAX_JUNCTION_LENGTH - 2)  # noqa: UP031
 
 # Chains that were left out, and why.
 FAILURES = pa.schema(
