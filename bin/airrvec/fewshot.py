@@ -7,6 +7,7 @@ others is measured. The splits depend on the table and the seed alone, so that a
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -267,7 +268,7 @@ def summarise(aurocs: pa.Table) -> pa.Table:
         }
         for row in grouped.to_pylist()
     ]
-    complete = complete_epitopes(aurocs)
+    complete = complete_epitopes(aurocs["epitope"].to_pylist(), aurocs["k"].to_pylist())
     groups: dict[tuple, list] = {}
     for row in rows:
         if row["epitope"] in complete:
@@ -291,13 +292,13 @@ def summarise(aurocs: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema.AUROC_SUMMARY)
 
 
-def complete_epitopes(aurocs: pa.Table) -> list[str]:
-    """Epitopes that were evaluated at every k."""
-    ks: dict[str, set] = {}
-    for epitope, k in zip(aurocs["epitope"].to_pylist(), aurocs["k"].to_pylist(), strict=True):
-        ks.setdefault(epitope, set()).add(k)
-    every = set().union(*ks.values())
-    return sorted(epitope for epitope, seen in ks.items() if seen == every)
+def complete_epitopes(epitopes: Iterable[str], ks: Iterable[int]) -> list[str]:
+    """Epitopes that were evaluated at every k; of each evaluation its epitope and its k."""
+    seen: dict[str, set] = {}
+    for epitope, k in zip(epitopes, ks, strict=True):
+        seen.setdefault(epitope, set()).add(k)
+    every = set().union(*seen.values())
+    return sorted(epitope for epitope, own in seen.items() if own == every)
 
 
 def _auroc_table(name, rule, split: Splits, values, n_positive: int, n_negative: int) -> pa.Table:

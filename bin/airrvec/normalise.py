@@ -13,7 +13,7 @@ from airrvec import schema
 from airrvec.errors import InputError
 from airrvec.pairing import pair, pairing_words
 from airrvec.readers import Batch, Source
-from airrvec.standardise import FAILURES, OTHER_LOCUS, standardise
+from airrvec.standardise import FAILURES, OTHER_LOCUS, contiguous, standardise
 
 WARN_ABOVE = 5  # per cent of an input's rows rejected
 
@@ -299,7 +299,7 @@ def _receptors(cells: dict) -> tuple[pa.Table, pa.Array, np.ndarray]:
     fields = ("species", *schema.RECEPTOR_FIELDS)
     # "|" is in no symbol of a gene and no sequence.
     keys = pc.binary_join_element_wise(*(pc.fill_null(cells[name], "") for name in fields), "|")
-    keys = (keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys).dictionary_encode()
+    keys = contiguous(keys).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
     first = np.empty(len(keys.dictionary), np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # of equal numbers the first row is written last

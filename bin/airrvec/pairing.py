@@ -79,8 +79,8 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
         total = pc.add(pc.fill_null(both[0][name], 0), pc.fill_null(both[1][name], 0))
         # The count of a clonotype with both chains in a row is the row's, not one a chain.
         total = pc.if_else(pa.array(clonotype), both[0][name], total)
-        known = pc.or_(pc.is_valid(both[0][name]), pc.is_valid(both[1][name]))
-        columns[name] = pc.if_else(known, total, pa.scalar(None, pa.int64()))
+        counted = pc.or_(pc.is_valid(both[0][name]), pc.is_valid(both[1][name]))
+        columns[name] = pc.if_else(counted, total, pa.scalar(None, pa.int64()))
 
     left_out = np.ones(len(chains), bool)
     left_out[index[new]] = False

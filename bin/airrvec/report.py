@@ -10,6 +10,7 @@ import pandas as pd
 
 from airrvec import __version__, schema, tables
 from airrvec.encoders import title
+from airrvec.fewshot import complete_epitopes
 from airrvec.figures import COLOURS, RULE_TITLES
 
 _PAIRING_COLOURS = dict(
@@ -167,7 +168,7 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
     counts = benchmark.counts
     removed = "; ".join(f"{n:,} {_text(reason)}" for reason, n in counts["removed"].items() if n)
     of_mean = summary[summary["epitope"] == "mean"]
-    n_mean = len(_complete(summary))
+    n_mean = _n_complete(summary)
     sections = [
         _section(
             "airrvec_auroc",
@@ -327,7 +328,7 @@ def _auroc_lines(summary: pd.DataFrame) -> list[str]:
     if len(encoders) > 5:
         means = largest[largest["epitope"] == "mean"]
         return [
-            f"AUROC, nearest neighbour, k = {means['k'].max()}, mean over {len(_complete(summary))} epitopes",
+            f"AUROC, nearest neighbour, k = {means['k'].max()}, mean over {_n_complete(summary)} epitopes",
             *(f"{title(row.encoder):<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
         ]
     width = max(12, *(len(title(name)) + 2 for name in encoders))
@@ -351,10 +352,10 @@ def merged_versions(documents: list[str], nextflow: str) -> str:
     return "".join([*sorted(blocks), workflow])
 
 
-def _complete(summary: pd.DataFrame) -> set[str]:
-    """Epitopes that were evaluated at every k."""
-    ks = summary[summary["epitope"] != "mean"].groupby("epitope")["k"].nunique()
-    return set(ks[ks == summary["k"].nunique()].index)
+def _n_complete(summary: pd.DataFrame) -> int:
+    """Number of the epitopes that the mean is taken over."""
+    of_epitopes = summary[summary["epitope"] != "mean"]
+    return len(complete_epitopes(of_epitopes["epitope"], of_epitopes["k"]))
 
 
 def _largest_k(summary: pd.DataFrame) -> pd.DataFrame:

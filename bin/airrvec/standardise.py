@@ -90,7 +90,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     good = np.ones(len(chains), bool)
     parts = []
     for field, value, problem in rules:
-        broken = good & _contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
+        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
         good &= ~broken
         parts.append(failures(chains, broken, field, value, problem))
     for name in schema.CHAIN_FIELDS:
@@ -126,13 +126,14 @@ def _where(mask, reason: str):
     return pc.if_else(pc.fill_null(mask, False), reason, pa.scalar(None, pa.string()))
 
 
-def _contiguous(values) -> pa.Array:
+def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One array of a column, however many chunks it has."""
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def _by_distinct(values, function: Callable) -> pa.Array:
     """Apply a function of strings and None once to each distinct value."""
-    encoded = _contiguous(values).dictionary_encode(null_encoding="encode")
+    encoded = contiguous(values).dictionary_encode(null_encoding="encode")
     results = [function(value) for value in encoded.dictionary.to_pylist()]
     return pa.array(results, pa.string()).take(encoded.indices)
 
@@ -143,7 +144,7 @@ def _pairs_by_distinct(columns: tuple, function: Callable) -> tuple[pa.Array, pa
 
     Both results are null where the first column is; other nulls arrive as empty strings.
     """
-    first, *others = (_contiguous(column) for column in columns)
+    first, *others = (contiguous(column) for column in columns)
     keys = pc.binary_join_element_wise(
         first, *(pc.fill_null(other, "") for other in others), "\0", null_handling="emit_null"
     )
@@ -208,7 +209,7 @@ def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
 
 def _junctions(sequences, j_call: pa.Array, species: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Junctions with their conserved ends, and what is wrong with those that are none."""
-    upper = _contiguous(pc.utf8_upper(sequences))
+    upper = contiguous(pc.utf8_upper(sequences))
     plain = pc.fill_null(pc.match_substring_regex(upper, _PLAIN_JUNCTION), False)
     others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
     fixed, problem = _pairs_by_distinct((others, j_call, species), _junction)

@@ -120,18 +120,18 @@ def open_chains(path: str | Path, format: str | None = None) -> Source:
     names = _names(reader, header)
     _check_header(path, reader, names, header.delimiter)
     warnings = reader.warnings(names) if hasattr(reader, "warnings") else []
-    return Source(reader.NAME, warnings, prefetched(_batches(path, reader)))
+    return Source(reader.NAME, warnings, prefetched(_batches(path, reader, header)))
 
 
 def _names(reader: ModuleType, header: Header) -> list[str]:
     return header.names(getattr(reader, "HEADER_ROWS", 1))
 
 
-def _batches(path: str | Path, reader: ModuleType) -> Iterator[Batch]:
+def _batches(path: str | Path, reader: ModuleType, header: Header) -> Iterator[Batch]:
     needed = [name for layout in reader.LAYOUTS for name in layout]
     columns = list(dict.fromkeys([*needed, *reader.OPTIONAL]))
     first_row = 1
-    for text in read_batches(path, columns, header_rows=getattr(reader, "HEADER_ROWS", 1)):
+    for text in read_batches(path, header, columns, header_rows=getattr(reader, "HEADER_ROWS", 1)):
         yield Batch(reader.chains(text.table), first_row, text.n_rows, text.malformed)
         first_row += text.n_rows
 

@@ -124,7 +124,9 @@ def read_header(path: str | Path) -> Header:
     return Header(rows, delimiter, n_comments)
 
 
-def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) -> Iterator[TextBatch]:
+def read_batches(
+    path: str | Path, head: Header, columns: list[str], *, header_rows: int = 1
+) -> Iterator[TextBatch]:
     """
     Read some columns of a table as strings, blanks and ``None`` as nulls, a block at a time.
 
@@ -132,6 +134,8 @@ def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) 
     ----------
     path : str or Path
         Tab- or comma-separated text.
+    head : Header
+        From `read_header`.
     columns : list of str
         The columns to read; those that the file lacks are left out.
     header_rows : int
@@ -145,10 +149,9 @@ def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) 
     Raises
     ------
     InputError
-        If the file is empty, damaged, no text, not UTF-8, has a header and no rows, or has a cell
-        of several lines; the rows before the damage may have been given out by then.
+        If the file is damaged, no text, not UTF-8, has a header and no rows, or has a cell of several
+        lines; the rows before the damage may have been given out by then.
     """
-    head = read_header(path)
     header, delimiter = head.names(header_rows), head.delimiter
     n_before = head.n_comments + header_rows
     # A name that occurs twice is read once, from its first column.
@@ -197,7 +200,7 @@ def read_batches(path: str | Path, columns: list[str], *, header_rows: int = 1) 
 
     last = [bad for bad in malformed if bad.row > n_rows]
     if last:
-        yield TextBatch(table.slice(0, 0) if n_rows else _no_table(wanted), len(last), last)
+        yield TextBatch(_no_table(wanted), len(last), last)
         n_rows += len(last)
     if n_rows == 0:
         raise _no_rows(path)
