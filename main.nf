@@ -5,21 +5,29 @@ include { NORMALISE_RECEPTORS } from './modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS   } from './modules/local/collect_receptors/main'
 include { EMBED_RECEPTORS     } from './modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS    } from './modules/local/merge_embeddings/main'
+include { EXPORT_AIRR         } from './modules/local/export_airr/main'
 include { BENCHMARK_FEWSHOT   } from './modules/local/benchmark_fewshot/main'
 include { SUMMARISE_FEWSHOT   } from './modules/local/summarise_fewshot/main'
 include { REPORT              } from './modules/local/report/main'
 
 workflow AIRRVEC {
     take:
-    samples  // channel: [ meta, table ]
+    samples  // channel: [ meta, table, column map or [] ]
     settings // map: params, checked
     library  // string: digest of bin/airrvec and its locked dependencies
 
     main:
     NORMALISE_RECEPTORS(samples, settings.subMap(['species', 'multichain', 'max_rejected']), library) // one task a sample
 
+    receptors = NORMALISE_RECEPTORS.out.receptors.branch { meta, receptors ->
+        labelled: meta.labelled
+        return receptors
+        sample: true
+        return receptors
+    }
     COLLECT_RECEPTORS(
-        NORMALISE_RECEPTORS.out.receptors.map { _meta, receptors -> receptors }.toSortedList { a, b -> a.name <=> b.name },
+        receptors.sample.toSortedList { a, b -> a.name <=> b.name },
+        receptors.labelled.toList(),
         settings.shard_size as Long,
         library,
     )
@@ -31,10 +39,12 @@ workflow AIRRVEC {
         library,
     )
 
+    normalised = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors) // [ meta, cells, receptors ]
+    EXPORT_AIRR(normalised.filter { _row -> settings.export_airr.toString().toBoolean() }, library) // one task a sample
+
     BENCHMARK_FEWSHOT( // one task an encoder, if a sample is labelled
-        NORMALISE_RECEPTORS.out.cells
-            .join(NORMALISE_RECEPTORS.out.receptors)
-            .filter { meta, _cells, _receptors -> meta.labelled } // [ meta, cells, receptors ]
+        normalised
+            .filter { meta, _cells, _receptors -> meta.labelled }
             .combine(channel.fromList(settings.encoders.tokenize(','))), // [ meta, cells, receptors, encoder ]
         settings.subMap(['species', 'exclude_references', 'benchmark_k', 'benchmark_splits', 'benchmark_min_positives', 'seed']),
         library,
@@ -47,11 +57,12 @@ workflow AIRRVEC {
 
     REPORT(
         NORMALISE_RECEPTORS.out.qc.map { _meta, qc -> qc }.toSortedList { a, b -> a.name <=> b.name },
+        COLLECT_RECEPTORS.out.qc,
         MERGE_EMBEDDINGS.out.qc,
         SUMMARISE_FEWSHOT.out.results.ifEmpty([]),
         NORMALISE_RECEPTORS.out.versions
             .mix(COLLECT_RECEPTORS.out.versions, EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
-            .mix(BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions)
+            .mix(EXPORT_AIRR.out.versions, BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions)
             .toSortedList { a, b -> a.toString() <=> b.toString() },
         file("${projectDir}/assets/multiqc_config.yml"),
         settings.report_title ?: '',
@@ -70,8 +81,8 @@ workflow {
     }
     else {
         checkParameters(params, schema)
-        def samples = params.input ? readSamplesheet(params.input, formats(schema)) : []
-        def labelled = params.labelled ? [labelledSample(params.labelled, params.labelled_format)] : []
+        def samples = params.input ? readSamplesheet(params.input, formats(schema), params.columns) : []
+        def labelled = params.labelled ? [labelledSample(params.labelled, params.labelled_format, params.labelled_columns)] : []
         AIRRVEC(channel.fromList(samples + labelled), params, libraryDigest(projectDir))
     }
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Distinct receptors of all samples, sorted by receptor_id, and their shards."""
 
+import json
 import tempfile
+from functools import reduce
 from pathlib import Path
 
 import duckdb
+import pyarrow.compute as pc
 
 from airrvec import cli, schema, tables
 from airrvec.errors import exit_on_input_error
@@ -12,12 +15,30 @@ from airrvec.errors import exit_on_input_error
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
-    parser.add_argument("receptors", type=Path, nargs="+", help="receptors of each sample")
+    parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
+    parser.add_argument("--labelled", type=Path, help="receptors of the labelled table, which is no sample")
     parser.add_argument("--shard-size", type=int, default=250_000, help="receptors in a shard")
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
     parser.add_argument("--cpus", type=int, default=1, help="threads")
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
+
+
+def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.DuckDBPyRelation:
+    """Each receptor of the files once, with the number of the samples that it occurs in."""
+    columns = ", ".join(schema.RECEPTORS.names)
+    occurrences = [
+        connection.read_parquet([str(path) for path in paths], filename=True).project(f"{columns}, {sample}")
+        for paths, sample in (
+            (samples, "filename AS sample"),
+            ([labelled] if labelled else [], "NULL::VARCHAR AS sample"),
+        )
+        if paths
+    ]
+    # A receptor may be in several parts of a sample.
+    return reduce(duckdb.DuckDBPyRelation.union, occurrences).aggregate(
+        f"{columns}, count(DISTINCT sample) AS n_samples"
+    )
 
 
 @exit_on_input_error
@@ -27,13 +48,19 @@ def main(argv=None):
     spill = tempfile.TemporaryDirectory(dir=args.outdir)
     config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
     connection = duckdb.connect(config=config)
-    distinct = connection.read_parquet([str(path) for path in args.receptors]).distinct()
+    distinct = collected(connection, args.receptors, args.labelled)
     batches = distinct.order("receptor_id").to_arrow_reader(args.shard_size)
-    with tables.writer(args.outdir / "receptors.parquet", schema.RECEPTORS) as receptors:
+    n_receptors = n_public = 0
+    with tables.writer(args.outdir / "receptors.parquet", schema.COLLECTED_RECEPTORS) as receptors:
         for number, shard in enumerate(tables.rebatched(batches, args.shard_size)):
-            shard = shard.select(schema.RECEPTORS.names).cast(schema.RECEPTORS)
+            shard = shard.select(schema.COLLECTED_RECEPTORS.names).cast(schema.COLLECTED_RECEPTORS)
             receptors.write_table(shard)
-            tables.write(shard, args.outdir / "shards" / f"shard_{number:04d}.parquet")
+            of_model = shard.select(schema.RECEPTORS.names)
+            tables.write(of_model, args.outdir / "shards" / f"shard_{number:04d}.parquet")
+            n_receptors += len(shard)
+            n_public += pc.sum(pc.greater(shard["n_samples"], 1)).as_py()
+    qc = {"samples": len(args.receptors), "receptors": n_receptors, "public_receptors": n_public}
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "receptors.qc.json")
     cli.write_versions(args, "duckdb", "pyarrow")
 
 

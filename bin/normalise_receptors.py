@@ -12,9 +12,13 @@ from airrvec.pairing import POLICIES
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
-    parser.add_argument("table", type=Path, help="input table, gzip allowed")
+    parser.add_argument("table", type=Path, help="text, Parquet, JSON or AnnData")
     parser.add_argument("--sample", required=True, help="sample_id")
-    parser.add_argument("--format", choices=list(readers.FORMATS), help="else found from the header")
+    layout = parser.add_mutually_exclusive_group()
+    layout.add_argument("--format", choices=list(readers.FORMATS), help="else found from the columns")
+    layout.add_argument(
+        "--columns", type=Path, help="column map: JSON object, our field → the table's column"
+    )
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--metadata", type=Path, help="JSON object: further columns of cells")
     parser.add_argument(
@@ -31,7 +35,8 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
-    source = readers.open_chains(args.table, args.format)
+    columns = readers.read_column_map(args.columns) if args.columns else None
+    source = readers.open_chains(args.table, args.format, columns)
     normaliser = Normaliser(
         sample_id=args.sample,
         species=args.species,
@@ -51,7 +56,7 @@ def main(argv=None):
             rejects.write_table(part.rejects)
     summary = json.dumps(normaliser.summary(source), indent=2)
     tables.write_text(summary + "\n", f"{stem}.qc.json")
-    cli.write_versions(args, "airr", "pyarrow", "tidytcells")
+    cli.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from airrvec.errors import exit_on_input_error
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
+    parser.add_argument("--collected", type=Path, required=True, help="QC of the receptors of the run")
     parser.add_argument("--embedded", type=Path, required=True, help="QC of the embeddings")
     parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
@@ -23,10 +24,11 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     samples = [json.loads(path.read_text()) for path in args.normalised]
+    receptors = json.loads(args.collected.read_text())
     embeddings = json.loads(args.embedded.read_text())
     benchmark = report.read_benchmark(args.benchmark)
     sections = [
-        *report.sample_sections(samples),
+        *report.sample_sections(samples, receptors),
         report.embedding_section(embeddings),
         *(report.benchmark_sections(benchmark) if benchmark else []),
     ]
@@ -36,7 +38,8 @@ def main(argv=None):
     versions = report.merged_versions([path.read_text() for path in args.software], args.nextflow)
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
-    tables.write_text(report.summary_text(samples, embeddings, benchmark), args.outdir / "summary.txt")
+    summary = report.summary_text(samples, receptors, embeddings, benchmark)
+    tables.write_text(summary, args.outdir / "summary.txt")
 
 
 if __name__ == "__main__":

@@ -14,14 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import schema
+from airrvec import rules, schema
 from airrvec.encoders import distance_rows
 
-# Rule → distance of queries to a set of references: (k, n) → (n,).
-RULES = {
-    "nearest_neighbour": lambda distances: distances.min(axis=0),
-    "average_distance": lambda distances: distances.mean(axis=0),
-}
+# The paper's.
+RULES = ("nearest_neighbour", "average_distance")
 FPR_GRID = np.linspace(0, 1, 201)
 
 
@@ -38,11 +35,14 @@ class LabelledReceptors:
         Sorted row numbers of each epitope's receptors; a receptor may be in several.
     removed : dict
         How many labelled cells were left out, by reason.
+    sources : pyarrow.Table
+        Distinct ``receptor_id``, ``epitope``, ``reference_id`` and, where the cells have it, ``split``.
     """
 
     receptors: pa.Table
     epitopes: dict[str, np.ndarray]
     removed: dict[str, int]
+    sources: pa.Table | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def select_labelled(
     Parameters
     ----------
     cells : pyarrow.Table
-        ``cells`` with ``epitope`` and ``reference_id``.
+        ``cells`` with ``epitope``, ``reference_id`` and, if the user splits them, ``split``.
     receptors : pyarrow.Table
         ``receptors``.
     species : str
@@ -87,7 +87,8 @@ def select_labelled(
             pc.fill_null(cells["reference_id"], ""), exclude_references, ignore_case=True
         )
         cells = keep(cells, pc.invert(excluded), f"reference contains '{exclude_references}'")
-    joined = cells.select(["receptor_id", "epitope"]).join(receptors, "receptor_id")
+    source = ["receptor_id", "epitope", "reference_id", *({"split"} & {*cells.column_names})]
+    joined = cells.select(source).join(receptors, "receptor_id")
     joined = keep(joined, pc.equal(joined["species"], species), f"not {species}")
     complete = pc.is_valid(joined[schema.RECEPTOR_FIELDS[0]])
     for name in schema.RECEPTOR_FIELDS[1:]:
@@ -102,7 +103,8 @@ def select_labelled(
     row = pc.index_in(pairs["receptor_id"], kept["receptor_id"].combine_chunks()).to_numpy()
     labels = np.array(pairs["epitope"].to_pylist(), dtype=object)
     epitopes = {name: np.unique(row[labels == name]) for name in sorted(set(labels))}
-    return LabelledReceptors(kept, epitopes, removed)
+    sources = joined.group_by(source).aggregate([]).sort_by([(name, "ascending") for name in source])
+    return LabelledReceptors(kept, epitopes, removed, sources)
 
 
 def plan_splits(
@@ -146,12 +148,16 @@ def plan_splits(
             elif k == 1:
                 planned.append(Splits(epitope, k, rows[:, None]))
             else:
-                # Seeded by the names, so that adding an epitope or a k changes no other split.
-                key = hashlib.sha256(f"{seed}|{epitope}|{k}".encode()).digest()
-                rng = np.random.default_rng(np.frombuffer(key, np.uint32))
+                rng = generator(seed, epitope, k)
                 chosen = [rng.choice(rows, k, replace=False) for _ in range(n_splits)]
                 planned.append(Splits(epitope, k, np.stack(chosen)))
     return planned, pa.Table.from_pylist(left_out, schema.NOT_EVALUATED)
+
+
+def generator(seed: int, *names) -> np.random.Generator:
+    """Random numbers seeded by names as well, so that adding an epitope or a k changes no other's."""
+    key = hashlib.sha256("|".join(map(str, (seed, *names))).encode()).digest()
+    return np.random.default_rng(np.frombuffer(key, np.uint32))
 
 
 def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
@@ -197,8 +203,8 @@ def score(
         for split in (split for split in splits if split.epitope == epitope):
             references = np.searchsorted(positives, split.references)  # (n_splits, k)
             tests = [np.setdiff1d(np.arange(n), chosen) for chosen in references]
-            for rule, combine in RULES.items():
-                combined = [combine(distances[chosen]) for chosen in references]
+            for rule in RULES:
+                combined = [rules.RULES[rule].score(distances[chosen].T) for chosen in references]
                 of_positives = [d[test] for d, test in zip(combined, tests, strict=True)]
                 of_negatives = [d[n:] for d in combined]
                 values = [auroc(p, q) for p, q in zip(of_positives, of_negatives, strict=True)]

@@ -1,5 +1,7 @@
-"""CDR1 and CDR2 of a V gene, from the IMGT sequences that tidytcells carries."""
+"""What V and J genes encode, from the IMGT sequences that tidytcells carries."""
 
+import re
+from dataclasses import dataclass
 from functools import cache
 
 import tidytcells
@@ -30,16 +32,86 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     ValueError
         If the symbol is unknown, or has no functional allele.
     """
-    allele = v_call if "*" in v_call else _first_functional_allele(v_call, species)
-    loops = tidytcells.tr.get_aa_sequence(allele, species=species)
+    alleles = [v_call] if "*" in v_call else _alleles(f"^{re.escape(v_call)}\\*", species, "F")
+    if not alleles:
+        raise ValueError(f"{v_call} has no functional allele in {species}")
+    loops = tidytcells.tr.get_aa_sequence(alleles[0], species=species)
     return loops.get("CDR1-IMGT", ""), loops.get("CDR2-IMGT", "")
 
 
-def _first_functional_allele(gene: str, species: str) -> str:
-    candidates = tidytcells.tr.query(
-        species=species, contains_pattern=gene, precision="allele", functionality="F"
+@dataclass(frozen=True)
+class Anchor:
+    """A conserved residue that ends junctions, and the germline around it: ``SYNEQF`` ``F`` ``GPGTRLTVL``."""
+
+    before: str
+    residue: str
+    after: str
+
+
+@cache
+def v_anchors(v_call: str | None, locus: str, species: str) -> tuple[Anchor, ...]:
+    """
+    The distinct starts that a junction can have by its V gene: the C of IMGT position 104.
+
+    Parameters
+    ----------
+    v_call : str or None
+        Standardised gene or allele, whose alleles are all looked at, functional or not; all functional
+        alleles of the locus if None.
+    locus : {"TRA", "TRB"}
+    species : str
+        tidytcells' name of the species.
+    """
+    anchors = (_v_anchor(allele, species) for allele in _alleles_of(v_call, f"{locus}V", species))
+    return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
+
+
+@cache
+def j_anchors(j_call: str | None, locus: str, species: str) -> tuple[Anchor, ...]:
+    """
+    The distinct ends that a junction can have by its J gene: the F, W or C of IMGT position 118.
+
+    Parameters as of `v_anchors`. Alleles are often guessed by those who call genes: TRBJ2-7*02, an
+    open reading frame that ends a junction in V, goes as TRBJ2-7*01.
+    """
+    anchors = (_j_anchor(allele, species) for allele in _alleles_of(j_call, f"{locus}J", species))
+    return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
+
+
+def _v_anchor(allele: str, species: str) -> Anchor | None:
+    regions = _regions(allele, species)
+    framework = regions.get("FR3-IMGT", "")
+    if not framework.endswith("C"):
+        return None
+    return Anchor(framework[-4:-1], "C", regions["V-REGION"].rpartition(framework)[2])
+
+
+def _j_anchor(allele: str, species: str) -> Anchor | None:
+    region = _regions(allele, species).get("J-REGION", "")
+    motifs = list(re.finditer(r".(?=[GA].G)", region))
+    if not motifs:
+        return None
+    at = motifs[-1].start()
+    return Anchor(region[:at], region[at], region[at + 1 :])
+
+
+def _regions(allele: str, species: str) -> dict[str, str]:
+    """Amino acids of an allele by IMGT region; empty where IMGT has none, as for some pseudogenes."""
+    try:
+        return tidytcells.tr.get_aa_sequence(allele, species=species)
+    except ValueError:
+        return {}
+
+
+def _alleles_of(call: str | None, prefix: str, species: str) -> list[str]:
+    if call is None:
+        return _alleles(f"^{re.escape(prefix)}", species, "F")
+    return _alleles(f"^{re.escape(call.split('*')[0])}\\*", species, "any")
+
+
+def _alleles(pattern: str, species: str, functionality: str) -> list[str]:
+    return sorted(
+        tidytcells.tr.query(
+            species=species, precision="allele", functionality=functionality, contains_pattern=pattern
+        )
     )
-    alleles = sorted(symbol for symbol in candidates if symbol.split("*")[0] == gene)
-    if not alleles:
-        raise ValueError(f"{gene} has no functional allele in {species}")
-    return alleles[0]

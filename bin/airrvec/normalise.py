@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema
+from airrvec.calls import NOT_FUNCTIONAL
 from airrvec.errors import InputError
-from airrvec.pairing import pair, pairing_words
+from airrvec.pairing import EXTRA, SEVERAL, pair, pairing_words
 from airrvec.readers import Batch, Source
 from airrvec.standardise import FAILURES, OTHER_LOCUS, contiguous, standardise
 
 WARN_ABOVE = 5  # per cent of an input's rows rejected
+TRAINING_SPECIES = "homosapiens"
 
 _NO_CHAIN = "the row holds no chain"
 
@@ -41,7 +43,12 @@ class Normalised:
 
 @dataclass
 class Counts:
-    """What came in and what became of it; complete when the last part has been made."""
+    """
+    What came in and what became of it; complete when the last part has been made.
+
+    ``uncertain_calls`` and ``mended_junctions`` count chains that passed, before pairing; ``species``
+    and ``pairing`` count cells, ``reject_reasons`` and ``other_loci`` chains.
+    """
 
     rows_in: int = 0
     rows_out: int = 0
@@ -49,6 +56,9 @@ class Counts:
     chains_in: int = 0
     chains_out: int = 0
     cells: int = 0
+    uncertain_calls: int = 0
+    mended_junctions: int = 0
+    species: Counter = field(default_factory=Counter)
     pairing: Counter = field(default_factory=Counter)
     reject_reasons: Counter = field(default_factory=Counter)
     other_loci: Counter = field(default_factory=Counter)
@@ -70,6 +80,14 @@ class Counts:
         """The three most frequent reasons of rejects, each with its number."""
         return "; ".join(f"{n} × {reason}" for reason, n in self.reject_reasons.most_common(3))
 
+    @property
+    def per_cent_functional(self) -> float:
+        """Chains with functional genes, of those whose genes IMGT knows and nothing else speaks against."""
+        useless = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
+        extra = self.reject_reasons[EXTRA] + self.reject_reasons[SEVERAL]
+        functional = self.chains_out + extra
+        return 100 * functional / max(functional + useless, 1)
+
     def as_dict(self) -> dict:
         """Numbers, and counts from the most frequent down."""
         numbers = {
@@ -82,10 +100,15 @@ class Counts:
                 "chains_out",
                 "cells",
                 "receptors",
+                "uncertain_calls",
+                "mended_junctions",
+                "per_cent_functional",
             )
         }
         return {
             **numbers,
+            "species": dict(self.species.most_common()),
+            "other_loci": dict(self.other_loci.most_common()),
             "pairing": dict(self.pairing.most_common()),
             "reject_reasons": dict(self.reject_reasons.most_common()),
         }
@@ -175,7 +198,7 @@ class Normaliser:
             "sample_id": self.sample_id,
             "format": source.format,
             **self.counts.as_dict(),
-            "warnings": [*source.warnings, *self._loss_warning()],
+            "warnings": [*source.warnings, *self._loss_warning(), *self._species_warning()],
         }
 
     def _loss_warning(self) -> list[str]:
@@ -183,10 +206,21 @@ class Normaliser:
             return []
         return [f"{self.counts.per_cent_rejected:.1f} % of the rows rejected ({self.counts.main_reasons})"]
 
+    def _species_warning(self) -> list[str]:
+        n_others = self.counts.cells - self.counts.species[TRAINING_SPECIES]
+        if not n_others:
+            return []
+        return [
+            f"{n_others:,} of {self.counts.cells:,} cells are not human, as were all receptors that the"
+            " published models have learned from"
+        ]
+
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
+        self._count_chains(chains)
         cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
         kept_rows = cells.pop("rows")
+        self.counts.species += _value_counts(cells["species"])
         receptors, of_cells, bits = _receptors(cells)
         self.counts.receptor_bits.append(bits)
         n_cells = len(of_cells)
@@ -210,6 +244,12 @@ class Normaliser:
         ).sort_by("row")
         self._count(cells, rejects, len(kept_rows), len(chains) - len(extra))
         return Normalised(cells, receptors, rejects)
+
+    def _count_chains(self, chains: pa.Table) -> None:
+        uncertain = pc.or_(*(chains[schema.uncertain(name)] for name in ("v_call", "j_call")))
+        given = pc.utf8_upper(chains[schema.raw("junction_aa")])
+        self.counts.uncertain_calls += pc.sum(uncertain).as_py() or 0
+        self.counts.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
 
     def _count(self, cells, rejects, n_rows: int, n_chains: int) -> None:
         counts = self.counts

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema
-from airrvec.standardise import failures
+from airrvec.standardise import contiguous, failures
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 SEVERAL = "its cell has more than one α or β chain, and such cells are dropped"
@@ -73,6 +73,7 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
             field = schema.field(locus_name, name)
             columns[field] = both[side][name]
             columns[schema.raw(field)] = both[side][schema.raw(name)]
+    columns["uncertain_calls"] = _uncertain_calls(both)
     for name in ("cell_id", *schema.LABELS):
         columns[name] = pc.coalesce(both[0][name], both[1][name])
     for name in ("duplicate_count", "umi_count"):
@@ -86,6 +87,22 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     left_out[index[new]] = False
     reason = SEVERAL if policy == "drop" else EXTRA
     return columns, failures(chains, left_out, "junction_aa", chains["junction_aa"], reason)
+
+
+def _uncertain_calls(both: list[pa.Table]) -> pa.Array:
+    """Names of the cells' uncertain calls, joined by commas; null where there is none."""
+    names = [
+        pc.if_else(
+            pc.fill_null(contiguous(chains[schema.uncertain(name)]), False),
+            schema.field(locus, name),
+            pa.scalar(None, pa.string()),
+        )
+        for locus, chains in zip(schema.LOCI, both, strict=True)
+        for name in ("v_call", "j_call")
+    ]
+    # The empty first string, as pyarrow leaves a row out where all are null.
+    joined = pc.utf8_ltrim(pc.binary_join_element_wise("", *names, ",", null_handling="skip"), ",")
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
 def _first_uses(index: np.ndarray, n_chains: int) -> np.ndarray:

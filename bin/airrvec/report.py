@@ -47,7 +47,7 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
     )
 
 
-def sample_sections(samples: list[dict]) -> list[dict]:
+def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
     """What came in, what was kept, and why the rest was not."""
     numbers = {
         "rows_in": "Rows read",
@@ -62,6 +62,10 @@ def sample_sections(samples: list[dict]) -> list[dict]:
             **{name: sample[name] for name in numbers},
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
             "paired": 100 * _n_paired(sample) / sample["cells"],
+            "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
+            "functional": sample["per_cent_functional"],
+            "uncertain_calls": sample["uncertain_calls"],
+            "mended_junctions": sample["mended_junctions"],
         }
         for sample in samples
     }
@@ -79,6 +83,32 @@ def sample_sections(samples: list[dict]) -> list[dict]:
             "scale": "Greens",
             "description": "Cells with at least one α and one β chain",
         },
+        "doublets": {
+            "title": "Doublets",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Cells with more than two α or β chains (multichain): probably two cells",
+        },
+        "functional": {
+            "title": "Functional",
+            "suffix": " %",
+            "max": 100,
+            "min": 0,
+            "scale": "Purples",
+            "description": "Chains with functional genes, of those that are left out for nothing else",
+        },
+        "uncertain_calls": {
+            "title": "Uncertain calls",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Chains whose V or J call names several genes: the first functional one is taken",
+        },
+        "mended_junctions": {
+            "title": "Mended junctions",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Chains whose junction came without a conserved end, or with residues beyond it",
+        },
     }
     warnings = [f"{_text(s['sample_id'])}: {_text(w)}" for s in samples for w in s["warnings"]]
     pairing = {
@@ -90,6 +120,7 @@ def sample_sections(samples: list[dict]) -> list[dict]:
             "airrvec_samples",
             "Samples",
             "Rows read are rows kept plus rows rejected, for every sample."
+            + "".join(f" {sentence}." for sentence in _public(receptors))
             + "".join(f"<br><strong>{warning}</strong>" for warning in warnings),
             "table",
             overview,
@@ -109,22 +140,29 @@ def sample_sections(samples: list[dict]) -> list[dict]:
             pconfig={"ylab": "Cells"},
         ),
     ]
-    reasons = {
-        _text(sample["sample_id"]): {_text(reason): n for reason, n in sample["reject_reasons"].items()}
-        for sample in samples
-        if sample["reject_reasons"]
-    }
-    if reasons:
-        sections.append(
-            _section(
-                "airrvec_rejects",
-                "Rejected chains",
-                "Chains and rows that were left out, by reason; each is listed in <code>rejects/</code>.",
-                "bargraph",
-                reasons,
-                pconfig={"ylab": "Chains"},
+    for id, heading, description, key in (
+        (
+            "airrvec_rejects",
+            "Rejected chains",
+            "Chains and rows that were left out, by reason; each is listed in <code>rejects/</code>.",
+            "reject_reasons",
+        ),
+        (
+            "airrvec_other_loci",
+            "Other loci",
+            "Rejected chains that are no α or β chains of a T-cell receptor.",
+            "other_loci",
+        ),
+    ):
+        counts = {
+            _text(sample["sample_id"]): {_text(word): n for word, n in sample[key].items()}
+            for sample in samples
+            if sample[key]
+        }
+        if counts:
+            sections.append(
+                _section(id, heading, description, "bargraph", counts, pconfig={"ylab": "Chains"})
             )
-        )
     return sections
 
 
@@ -294,7 +332,14 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict:
     )
 
 
-def summary_text(samples: list[dict], embeddings: dict, benchmark: Benchmark | None) -> str:
+def _public(receptors: dict) -> list[str]:
+    """How many receptors samples share; nothing where there is one sample alone."""
+    if receptors["samples"] < 2:
+        return []
+    return [f"{receptors['public_receptors']:,} receptors occur in two or more samples"]
+
+
+def summary_text(samples: list[dict], receptors: dict, embeddings: dict, benchmark: Benchmark | None) -> str:
     """What happened, for the terminal."""
     lines = ["Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"]
     for sample in samples:
@@ -314,6 +359,7 @@ def summary_text(samples: list[dict], embeddings: dict, benchmark: Benchmark | N
             if embeddings["without_vector"]
             else ""
         ),
+        *_public(receptors),
     ]
     if benchmark is not None:
         lines += ["", *_auroc_lines(benchmark.summary)]

@@ -50,6 +50,11 @@ def raw(name: str) -> str:
     return f"{name}_raw"
 
 
+def uncertain(name: str) -> str:
+    """Column of whether a call leaves the gene open, e.g. ``v_call_uncertain``."""
+    return f"{name}_uncertain"
+
+
 RECEPTOR_FIELDS = tuple(field(locus, name) for locus in LOCI for name in CHAIN_FIELDS)
 
 
@@ -74,6 +79,9 @@ CHAINS = pa.schema(
 
 RECEPTORS = pa.schema(_strings("receptor_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
 
+# Those of a whole run; `n_samples` does not count the labelled table.
+COLLECTED_RECEPTORS = RECEPTORS.append(pa.field("n_samples", pa.int32()))
+
 # Followed by one string column for each metadata column of the samplesheet.
 CELLS = pa.schema(
     [
@@ -82,7 +90,7 @@ CELLS = pa.schema(
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
         *_strings(*LABELS),
-        *_strings(*(raw(name) for name in RECEPTOR_FIELDS)),
+        *_strings("uncertain_calls", *(raw(name) for name in RECEPTOR_FIELDS)),
     ]
 )
 

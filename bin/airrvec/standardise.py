@@ -5,23 +5,17 @@ Every rule works on a whole column, the slow ones once for each distinct value.
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import tidytcells
 
-from airrvec import schema
-
-# The longest CDR3 in the IMGT references and in VDJdb has below 40 residues.
-MAX_JUNCTION_LENGTH = 60
+from airrvec import junctions, schema
+from airrvec.calls import read_call
 
 NOT_READ = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
 NO_LOCUS = "neither its locus nor its genes say which chain it is"
-
-_PLAIN_JUNCTION = "^C[ACDEFGHIKLMNPQRSTVWY]{0,%d}[FW]$" % (MAX_JUNCTION_LENGTH - 2)  # noqa: UP031
 
 # Chains that were left out, and why.
 FAILURES = pa.schema(
@@ -49,16 +43,17 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     Returns
     -------
     standardised, failures : pyarrow.Table
-        The good chains in their order, with their fields as the input spells them in further columns
-        (`airrvec.schema.raw`), and `FAILURES`: each other chain once, with the first rule
+        The good chains in their order, with their fields as the input spells them
+        (`airrvec.schema.raw`) and whether their calls are uncertain (`airrvec.schema.uncertain`) in
+        further columns, and `FAILURES`: each other chain once, with the first rule
         that it breaks.
     """
     chains = chains.combine_chunks()
     species = _by_distinct(chains["species"], lambda raw: _species(raw, default_species))
-    v_call, v_problem = _genes(chains["v_call"], species, "V")
-    j_call, j_problem = _genes(chains["j_call"], species, "J")
+    v_call, v_problem, v_uncertain = _genes(chains["v_call"], species, "V")
+    j_call, j_problem, j_uncertain = _genes(chains["j_call"], species, "J")
     locus = _loci(chains, v_call, j_call)
-    junction, junction_problem = _junctions(chains["junction_aa"], j_call, species)
+    junction, junction_problem = _junctions(chains["junction_aa"], v_call, j_call, locus, species)
 
     rules = [
         # field, value to show, what is wrong with it (null where nothing is)
@@ -95,6 +90,8 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         parts.append(failures(chains, broken, field, value, problem))
     for name in schema.CHAIN_FIELDS:
         chains = chains.append_column(schema.raw(name), chains[name])
+    for name, uncertain in (("v_call", v_uncertain), ("j_call", j_uncertain)):
+        chains = chains.append_column(schema.uncertain(name), pc.fill_null(uncertain, False))
     for name, values in (
         ("species", species),
         ("locus", locus),
@@ -138,21 +135,24 @@ def _by_distinct(values, function: Callable) -> pa.Array:
     return pa.array(results, pa.string()).take(encoded.indices)
 
 
-def _pairs_by_distinct(columns: tuple, function: Callable) -> tuple[pa.Array, pa.Array]:
+def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:
     """
-    Apply a function of several strings, which returns two, once to each distinct combination.
+    Apply a function of several strings once to each distinct combination; one array for each result.
 
-    Both results are null where the first column is; other nulls arrive as empty strings.
+    All results are null where the first column is; other nulls arrive as None.
     """
     first, *others = (contiguous(column) for column in columns)
     keys = pc.binary_join_element_wise(
         first, *(pc.fill_null(other, "") for other in others), "\0", null_handling="emit_null"
     )
     encoded = keys.dictionary_encode()
-    results = [function(*key.split("\0")) for key in encoded.dictionary.to_pylist()]
-    return tuple(
-        pa.array([result[part] for result in results], pa.string()).take(encoded.indices) for part in (0, 1)
-    )
+    results = [
+        function(*(value or None for value in key.split("\0"))) for key in encoded.dictionary.to_pylist()
+    ]
+    return [
+        pa.array([result[part] for result in results], dtype).take(encoded.indices)
+        for part, dtype in enumerate(types)
+    ]
 
 
 def _species(raw: str | None, default: str) -> str | None:
@@ -164,26 +164,16 @@ def _species(raw: str | None, default: str) -> str | None:
     return None
 
 
-def _genes(calls, species: pa.Array, segment: str) -> tuple[pa.Array, pa.Array]:
-    """Standardised calls, and what is wrong with those that have none; both null where no call is."""
-    return _pairs_by_distinct((calls, species), lambda call, name: _gene(name, call, segment))
+def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
+    """Standardised calls, what is wrong with those that have none, and whether a call is uncertain."""
 
+    def read(call: str, name: str | None) -> tuple[str | None, str | None, bool]:
+        if name is None:
+            return None, NOT_READ, False
+        read = read_call(call, segment, name)
+        return read.symbol, read.problem, not read.certain
 
-@cache
-def _gene(species: str, call: str, segment: str) -> tuple[str | None, str | None]:
-    """A functional gene or allele in IMGT's spelling, or the reason why there is none."""
-    if not species:
-        return None, NOT_READ
-    field = f"{segment.lower()}_call"
-    options = {"species": species, "log_failures": False}
-    symbol = tidytcells.tr.standardize(call, enforce_functional=True, **options)
-    if symbol is None:
-        if tidytcells.tr.standardize(call, **options) is not None:
-            return None, f"{field} is not functional according to IMGT"
-        return None, f"{field} is not a {segment} gene that IMGT knows"
-    if symbol[3] != segment and f"/D{segment}" not in symbol:
-        return None, f"{field} is not a {segment} gene"
-    return symbol, None
+    return _by_combination((calls, species), read, (pa.string(), pa.string(), pa.bool_()))
 
 
 def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
@@ -207,28 +197,11 @@ def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
     return pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus)
 
 
-def _junctions(sequences, j_call: pa.Array, species: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Junctions with their conserved ends, and what is wrong with those that are none."""
+def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Junctions, and what is wrong with those that are none; genes: V, J, locus, species."""
     upper = contiguous(pc.utf8_upper(sequences))
-    plain = pc.fill_null(pc.match_substring_regex(upper, _PLAIN_JUNCTION), False)
+    plain = junctions.is_plain(upper)
     others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
-    fixed, problem = _pairs_by_distinct((others, j_call, species), _junction)
+    fixed, problem = _by_combination((others, *genes), junctions.junction, (pa.string(), pa.string()))
     problem = pc.if_else(pc.is_null(upper), "junction_aa is missing", problem)
     return pc.if_else(plain, upper, fixed), problem
-
-
-@cache
-def _junction(sequence: str, j_call: str, species: str) -> tuple[str | None, str | None]:
-    """tidytcells' junction, which adds the conserved ends where they are missing, or what is wrong."""
-    if "*" in sequence:
-        return None, "junction_aa holds a stop codon (*)"
-    if any(sign in sequence for sign in "_~#"):
-        return None, "junction_aa is out of frame (_)"
-    if len(sequence) > MAX_JUNCTION_LENGTH:
-        return None, f"junction_aa has more than {MAX_JUNCTION_LENGTH} residues"
-    # The J gene decides whether an end in C is the conserved one, as it is in TRAJ35.
-    j_symbol = j_call if sequence.endswith("C") and j_call else None
-    fixed = tidytcells.junction.standardize(
-        sequence, j_symbol=j_symbol, species=species or None, log_failures=False
-    )
-    return fixed, None if fixed else "junction_aa holds a letter that is no amino acid"

@@ -56,6 +56,11 @@ def refusal(run) -> str:
         (["--labelled", "nowhere.csv"], "--labelled: there is no file 'nowhere.csv'"),
         (["--input", "nowhere.csv"], "--input: there is no file 'nowhere.csv'"),
         (["--input"], "--input: needs a value"),
+        (["--labelled", DASH, "--columns", "nowhere.json"], "--columns: there is no file 'nowhere.json'"),
+        (
+            ["--labelled", DASH, "--labelled_columns", DASH, "--labelled_format", "tcrdist"],
+            "--labelled_columns: a table with a column map has no format; leave out --labelled_format",
+        ),
         ([], "there is nothing to do: give a samplesheet with --input"),
     ],
 )
@@ -89,6 +94,14 @@ def test_parameter_is_refused(tmp_path, args, sentence):
         (
             f"sample,path,format\na,{PBMC},11x\n",
             "samples.csv, row 1, column 'format': '11x' is not one of airr, 10x",
+        ),
+        (
+            f"sample,path,columns\na,{PBMC},nowhere.json\n",
+            "samples.csv, row 1, column 'columns': there is no file 'nowhere.json'",
+        ),
+        (
+            f"sample,path,format,columns\na,{PBMC},10x,{PBMC}\n",
+            "samples.csv, row 1, column 'columns': a table with a column map has no format",
         ),
         (f"sample,path\na,{PBMC},10x\n", "samples.csv, row 1: holds 3 cells, the header 2"),
         (f"sample,path,epitope\na,{PBMC},x\n", "samples.csv: the column 'epitope' is one of airrvec's own"),

@@ -3,7 +3,9 @@
 import gzip
 import io
 import json
+from collections import Counter
 
+import airr
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +22,7 @@ PROCESSES = {
     "COLLECT_RECEPTORS",
     "EMBED_RECEPTORS",
     "MERGE_EMBEDDINGS",
+    "EXPORT_AIRR",
     "BENCHMARK_FEWSHOT",
     "SUMMARISE_FEWSHOT",
     "REPORT",
@@ -72,12 +75,32 @@ def test_receptors_are_those_of_all_cells_once(real_run):
     receptors = table(real_run, "receptors/receptors.parquet")
     of_cells = set().union(*(table(real_run, f"cells/{sample}.parquet")["receptor_id"] for sample in SAMPLES))
     assert list(receptors["receptor_id"]) == sorted(of_cells)
-    assert list(receptors.columns) == schema.RECEPTORS.names
-    # The two excerpts share 50 rows: their receptors are public, and collected once.
-    shared = set(table(real_run, "cells/a.parquet")["receptor_id"]) & set(
-        table(real_run, "cells/b.parquet")["receptor_id"]
+    assert list(receptors.columns) == schema.COLLECTED_RECEPTORS.names
+    # The two excerpts share 50 rows: their receptors are public, and collected once. The labelled table
+    # is no sample.
+    in_samples = Counter(
+        receptor
+        for sample in ("a", "b")
+        for receptor in set(table(real_run, f"cells/{sample}.parquet")["receptor_id"])
     )
-    assert len(shared) >= 15
+    assert list(receptors["n_samples"]) == [in_samples[receptor] for receptor in receptors["receptor_id"]]
+    n_public = (receptors["n_samples"] == 2).sum()
+    assert n_public >= 15
+    assert f"{n_public} receptors occur in two or more samples" in real_run.output
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_exported_chains_are_those_of_the_cells(real_run, sample):
+    path = real_run.results / f"airr/{sample}.tsv"
+    assert airr.validate_rearrangement(str(path))
+    chains = pd.read_csv(path, sep="\t", keep_default_na=False)
+    cells = table(real_run, f"cells/{sample}.parquet").merge(
+        table(real_run, "receptors/receptors.parquet"), on="receptor_id"
+    )
+    junctions = [cells[["receptor_id", f"{locus}_junction_aa"]].dropna() for locus in ("tra", "trb")]
+    expected = Counter(pair for part in junctions for pair in part.itertuples(index=False, name=None))
+    assert Counter(zip(chains["receptor_id"], chains["junction_aa"], strict=True)) == expected
+    assert pd.to_numeric(chains["umi_count"]).sum() == cells["umi_count"].sum()
 
 
 def test_embeddings_are_sceptrs_own(real_run):

@@ -99,7 +99,8 @@ REFUSED = {
         "a\tb\tc\n1\t2\t3\n",
         None,
         "x.tsv: its columns (a, b, c) are those of no known format."
-        f" Known formats and their columns are in docs/input.md: {FORMATS}.",
+        f" Known formats and their columns are in docs/input.md: {FORMATS};"
+        " any other table can be read with a column map, --columns.",
     ),
     "quotation mark that is not closed": (
         SCEPTR.replace("GILG", '"GILG', 1),

@@ -16,7 +16,7 @@ PARAMETERS = {name: definition for group in GROUPS for name, definition in group
 PAGES = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
 PROCESSES = sorted(path.parent.name for path in (ROOT / "modules/local").glob("*/main.nf"))
 TABLES = (
-    schema.RECEPTORS,
+    schema.COLLECTED_RECEPTORS,
     schema.CELLS,
     schema.REJECTS,
     schema.AUROC,

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from collections import Counter
 
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from inputs import (
     ALPHA_2,
     BETA,
     BETA_2,
-    CHAIN_COLUMNS,
     DATA,
     NO_CHAIN,
     ROOT,
@@ -270,7 +268,8 @@ def test_format_is_found_from_the_header_and_by_name(name, format):
 
 
 def test_every_format_has_a_table_here():
-    assert {readers.open_chains(path).format for path in DATA.glob("*.[ct]sv")} == set(readers.FORMATS)
+    inputs = [path for path in DATA.iterdir() if path.name not in ("README.md", "reference_vectors.parquet")]
+    assert {readers.open_chains(path).format for path in inputs} == set(readers.FORMATS)
 
 
 def test_unknown_format_is_named():
@@ -295,102 +294,14 @@ def test_malformed_rows_keep_their_numbers_in_a_large_file(tmp_path):
     assert_conserved(result, 30_000)
 
 
-# --- Real files, counted once more with pandas alone.
-
-
-def standard(call: str) -> str | None:
-    """A functional gene's name, as tidytcells says it."""
-    return tidytcells.tr.standardize(call, species=HUMAN, enforce_functional=True, log_failures=False)
-
-
-def junction(sequence: str, j_call: str | None = None) -> str:
-    """A junction with its conserved ends, as tidytcells says it; the J gene speaks for an end in C."""
-    j_symbol = j_call if sequence.endswith("C") else None
-    return tidytcells.junction.standardize(sequence, j_symbol=j_symbol, log_failures=False)
-
-
-PAIRINGS = {
-    (1, 1): "single pair", (1, 0): "orphan VJ", (2, 0): "orphan VJ", (0, 1): "orphan VDJ",
-    (0, 2): "orphan VDJ", (2, 1): "extra VJ", (1, 2): "extra VDJ", (2, 2): "two full chains",
-}  # fmt: skip
-
-
-def expected_of_10x(path) -> dict:
-    """What becomes of a 10x table: productive α and β chains of functional genes, paired by barcode."""
-    contigs = pd.read_csv(path, dtype=str, keep_default_na=False)
-    for gene in ("v_gene", "j_gene"):
-        contigs[gene] = contigs[gene].map({call: standard(call) for call in contigs[gene].unique()})
-    flags = contigs[["is_cell", "high_confidence", "productive"]]
-    kept = contigs[
-        contigs["chain"].isin(["TRA", "TRB"])
-        & flags.apply(lambda flag: flag.str.lower() == "true").all(axis=1)
-        & contigs[["v_gene", "j_gene"]].notna().all(axis=1)
-    ].astype({"umis": int, "reads": int})
-    cells, pairing = {}, Counter()
-    for barcode, chains in kept.groupby("barcode"):
-        by_locus = [chains[chains["chain"] == locus] for locus in ("TRA", "TRB")]
-        pairing[PAIRINGS.get(tuple(map(len, by_locus)), "multichain")] += 1
-        best = [
-            chains.sort_values(["umis", "reads"], ascending=False, kind="stable").iloc[0]
-            for chains in by_locus
-            if len(chains)
-        ]
-        fields = {
-            chain["chain"]: (chain["v_gene"], chain["j_gene"], junction(chain["cdr3"], chain["j_gene"]))
-            for chain in best
-        }
-        umis, reads = (sum(chain[name] for chain in best) for name in ("umis", "reads"))
-        cells[barcode] = (*fields.get("TRA", NO_CHAIN), *fields.get("TRB", NO_CHAIN), umis, reads, len(best))
-    return {"rows": len(contigs), "cells": cells, "pairing": pairing}
-
-
-def check_10x(path) -> None:
-    expected, result = expected_of_10x(path), normalised(path)
-    columns = (*CHAIN_COLUMNS, "umi_count", "duplicate_count", "input_rows")
-    found = {cell["cell_id"]: tuple(cell[name] for name in columns) for cell in cells_with_chains(result)}
-    assert found == expected["cells"]
-    assert result.counts["pairing"] == expected["pairing"]
-    assert result.counts["receptors"] == len({cell[:6] for cell in expected["cells"].values()})
-    assert_conserved(result, expected["rows"])
-
-
-def test_10x_demonstration_file():
-    path = ROOT / "assets/demo/10x_pbmc_filtered_contig_annotations.csv.gz"
-    check_10x(path)
-    counts = normalised(path).counts
-    assert (counts["rows_in"], counts["rows_out"], counts["rows_rejected"]) == (4004, 2855, 1149)
-    assert (counts["cells"], counts["receptors"]) == (1556, 1513)
-    assert counts["pairing"] == {
-        "single pair": 1094,
-        "orphan VDJ": 222,
-        "extra VJ": 122,
-        "extra VDJ": 55,
-        "orphan VJ": 35,
-        "two full chains": 28,
-    }
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    "name",
-    [
-        "10x_GSM4475055_C149_filtered_contig_annotations.csv.gz",
-        "10x_bmmnc_all_contig_annotations_small.csv",
-    ],
-)
-def test_10x_files_of_others(name):
-    check_10x(SHARED / "formats" / name)
+# --- Real files; their counts are test_real_files.py's.
 
 
 def test_dash_demonstration_file():
     path = ROOT / "assets/demo/dash_human.csv"
     table = pd.read_csv(path, dtype=str)
     columns = ["v_a_gene", "j_a_gene", "cdr3_a_aa", "v_b_gene", "j_b_gene", "cdr3_b_aa"]
-    for name in ("cdr3_a_aa", "cdr3_b_aa"):
-        table[name] = table[name].map(junction)
-    chains = table[columns].astype(object).where(table[columns].notna(), None)
     result = normalised(path)
-    assert chains_of(result) == list(chains.itertuples(index=False, name=None))
     assert result.cells["cell_id"].to_pylist() == table["clone_id"].tolist()
     assert result.cells["epitope"].to_pylist() == table["epitope"].tolist()
     assert result.cells["duplicate_count"].to_pylist() == table["count"].astype(int).tolist()
@@ -426,7 +337,7 @@ def test_b_cell_files_of_others_are_refused_with_their_loci(name, loci):
 @pytest.mark.parametrize("name", ["airr_rearrangement_tra.tsv", "airr_rearrangement_trb.tsv"])
 def test_airr_fixtures_of_scirpy_whose_genes_are_no_genes(name):
     table = pd.read_csv(SHARED / "formats" / name, sep="\t", dtype=str)
-    assert not any(standard(call) for call in table["v_call"])
+    assert not any(tidytcells.tr.standardize(call, log_failures=False) for call in table["v_call"])
     with pytest.raises(
         InputError, match=r"4 × v_call is not a V gene that IMGT knows; first: row 1, v_call "
     ):

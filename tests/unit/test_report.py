@@ -20,10 +20,16 @@ SAMPLE = {
     "rows_rejected": 2,
     "cells": 5,
     "receptors": 4,
+    "uncertain_calls": 3,
+    "mended_junctions": 1,
+    "per_cent_functional": 87.5,
+    "species": {"homosapiens": 5},
+    "other_loci": {"IGH": 2},
     "pairing": {"single pair": 3, "orphan VJ": 1, "extra VJ": 1},
     "reject_reasons": {"the chain is not productive": 2},
     "warnings": ["not <i>strictly</i> AIRR"],
 }
+RECEPTORS = {"samples": 1, "receptors": 1234, "public_receptors": 0}
 EMBEDDINGS = {
     "model": "sceptr_beta_only",
     "weights_sha256": "0123456789abcdef" * 4,
@@ -59,17 +65,29 @@ def benchmark() -> report.Benchmark:
 
 
 def test_samples_are_counted_and_escaped():
-    overview, pairing, rejects = report.sample_sections([SAMPLE])
+    overview, pairing, rejects, other_loci = report.sample_sections([SAMPLE], RECEPTORS)
     ((name, row),) = overview["data"].items()
     assert name == "&lt;b&gt;s&lt;/b&gt;"
     assert (row["kept"], row["paired"]) == (80, 80)
     assert "&lt;i&gt;strictly" in overview["description"]
     assert pairing["data"][name]["single pair"] == 3
     assert rejects["data"][name] == {"the chain is not productive": 2}
+    assert other_loci["data"][name] == {"IGH": 2}
+    assert (row["doublets"], row["functional"]) == (0, 87.5)
+    assert (row["uncertain_calls"], row["mended_junctions"]) == (3, 1)
+
+
+def test_public_receptors_are_told_of_two_samples_or_more():
+    shared = {"samples": 2, "receptors": 2000, "public_receptors": 1234}
+    sentence = "1,234 receptors occur in two or more samples"
+    assert f" {sentence}.<br>" in report.sample_sections([SAMPLE], shared)[0]["description"]
+    assert f"\n{sentence}\n" in report.summary_text([SAMPLE], shared, EMBEDDINGS, None)
+    assert "two or more" not in report.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
+    assert "two or more" not in report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, None)
 
 
 def test_no_rejects_make_no_section():
-    assert len(report.sample_sections([{**SAMPLE, "reject_reasons": {}}])) == 2
+    assert len(report.sample_sections([{**SAMPLE, "reject_reasons": {}, "other_loci": {}}], RECEPTORS)) == 2
 
 
 def test_benchmark_sections_hold_the_numbers(benchmark):
@@ -84,7 +102,7 @@ def test_benchmark_sections_hold_the_numbers(benchmark):
 
 
 def test_summary_for_the_terminal(benchmark):
-    text = report.summary_text([{**SAMPLE, "sample_id": "s"}], EMBEDDINGS, benchmark)
+    text = report.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, benchmark)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 hold nothing that the model sees" in text
@@ -95,7 +113,7 @@ def test_summary_of_many_encoders_shows_their_means(benchmark):
     summary = pd.concat(
         [benchmark.summary.assign(encoder=f"e{n}", auroc_mean=0.5 + n / 100) for n in range(6)]
     )
-    text = report.summary_text([SAMPLE], EMBEDDINGS, report.Benchmark(summary, None, None, {}))
+    text = report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, report.Benchmark(summary, None, None, {}))
     assert "AUROC, nearest neighbour, k = 5, mean over 1 epitopes" in text
     assert "e4                              0.540" in text
 
@@ -124,7 +142,7 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
-    sections = [*report.sample_sections([SAMPLE]), report.embedding_section(EMBEDDINGS)]
+    sections = [*report.sample_sections([SAMPLE], RECEPTORS), report.embedding_section(EMBEDDINGS)]
     sections += report.benchmark_sections(benchmark)
     (tmp_path / "content").mkdir()
     for section in sections:

@@ -65,6 +65,11 @@ def test_normalise_writes_three_tables_and_their_counts(script, tmp_path):
         "chains_out": 4,
         "cells": 3,
         "receptors": 3,
+        "uncertain_calls": 0,
+        "mended_junctions": 0,
+        "per_cent_functional": 100.0,
+        "species": {"homosapiens": 3},
+        "other_loci": {"TRD": 1},
         "pairing": {"extra VDJ": 1, "orphan VDJ": 1, "orphan VJ": 1},
         "reject_reasons": {
             "extra chain of its cell: the one with more UMIs, then reads, is kept": 1,
@@ -118,13 +123,44 @@ def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, 
     assert sum(len(tables.read(path)) for path in paths) == 13
     assert collected["receptor_id"].to_pylist() == ids
     assert len(ids) == 8
-    assert collected.schema == schema.RECEPTORS
+    assert collected.schema == schema.COLLECTED_RECEPTORS
     every = {
         receptor["receptor_id"]: receptor for path in paths for receptor in tables.read(path).to_pylist()
     }
-    assert collected.to_pylist() == [every[receptor] for receptor in ids]
+    assert collected.drop("n_samples").to_pylist() == [every[receptor] for receptor in ids]
     pair = receptor_id("homosapiens", *ALPHA, *BETA)
-    assert every[pair] == collected.to_pylist()[ids.index(pair)]
+    assert every[pair]["tra_junction_aa"] == collected["tra_junction_aa"][ids.index(pair)].as_py()
+
+
+def write_receptors(path, numbers):
+    ids = [f"{number:024x}" for number in numbers]
+    tables.write(pa.table(dict.fromkeys(schema.RECEPTORS.names, ids), schema=schema.RECEPTORS), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("samples", "labelled", "n_samples", "n_public"),
+    [
+        # A receptor that several parts of a sample hold is in one sample.
+        ([[1, 1, 2]], None, [1, 1], 0),
+        ([[1, 2], [2, 3, 2], [2, 3, 4]], None, [1, 3, 2, 1], 2),
+        ([[1, 2], [2, 3]], [1, 2, 9, 9], [1, 2, 1, 0], 1),
+        ([], [1, 2, 1], [0, 0], 0),
+    ],
+    ids=["one sample", "three samples", "and a labelled table", "a labelled table alone"],
+)
+def test_samples_of_a_receptor_are_counted(samples, labelled, n_samples, n_public, script, tmp_path):
+    paths = [write_receptors(tmp_path / f"{number}", sample) for number, sample in enumerate(samples)]
+    more = ["--labelled", write_receptors(tmp_path / "labelled", labelled)] if labelled else []
+    script("collect_receptors", *paths, *more, "--shard-size", 3, "--outdir", tmp_path / "out")
+    collected = tables.read(tmp_path / "out/receptors.parquet")
+    assert collected["n_samples"].to_pylist() == n_samples
+    assert collected["receptor_id"].to_pylist() == sorted(set(collected["receptor_id"].to_pylist()))
+    assert json.loads((tmp_path / "out/receptors.qc.json").read_text()) == {
+        "samples": len(samples),
+        "receptors": len(n_samples),
+        "public_receptors": n_public,
+    }
 
 
 @pytest.mark.parametrize(
@@ -134,19 +170,19 @@ def test_shards_cover_the_receptors_exactly(size, lengths, script, samples, tmp_
     paths, ids = samples
     script("collect_receptors", *paths, "--shard-size", size, "--outdir", tmp_path / "out")
     names = [f"shards/shard_{number:04d}.parquet" for number in range(len(lengths))]
-    assert files(tmp_path / "out") == ["receptors.parquet", *names]
+    assert files(tmp_path / "out") == ["receptors.parquet", "receptors.qc.json", *names]
     shards = [tables.read(tmp_path / "out" / name) for name in names]
     assert [len(shard) for shard in shards] == lengths
-    assert pa.concat_tables(shards).equals(tables.read(tmp_path / "out/receptors.parquet"))
+    assert all(shard.schema == schema.RECEPTORS for shard in shards)
+    assert pa.concat_tables(shards).equals(tables.read(tmp_path / "out/receptors.parquet").drop("n_samples"))
     assert pa.concat_tables(shards)["receptor_id"].to_pylist() == ids
 
 
 def test_shards_of_many_receptors_have_the_size_that_was_asked_for(script, tmp_path):
     # More than a vector of duckdb's (2,048 rows), in two files that share half of theirs.
-    ids = [f"{number:024x}" for number in np.random.default_rng(1).permutation(9_000)]
-    for name, part in (("a", ids[:6_000]), ("b", ids[3_000:])):
-        receptors = pa.table(dict.fromkeys(schema.RECEPTORS.names, part), schema=schema.RECEPTORS)
-        tables.write(receptors, tmp_path / name)
+    numbers = np.random.default_rng(1).permutation(9_000)
+    write_receptors(tmp_path / "a", numbers[:6_000])
+    write_receptors(tmp_path / "b", numbers[3_000:])
     script(
         "collect_receptors",
         tmp_path / "a",
@@ -160,7 +196,10 @@ def test_shards_of_many_receptors_have_the_size_that_was_asked_for(script, tmp_p
         tables.read(path)["receptor_id"].to_pylist() for path in sorted((tmp_path / "out/shards").iterdir())
     ]
     assert [len(shard) for shard in shards] == [2_500, 2_500, 2_500, 1_500]
-    assert [receptor for shard in shards for receptor in shard] == sorted(ids)
+    assert [receptor for shard in shards for receptor in shard] == [
+        f"{number:024x}" for number in range(9_000)
+    ]
+    assert json.loads((tmp_path / "out/receptors.qc.json").read_text())["public_receptors"] == 3_000
 
 
 def test_order_of_the_files_does_not_change_a_byte(script, samples, tmp_path):

@@ -1,10 +1,14 @@
 """What readers have in common: columns of text to chain records."""
 
+from functools import reduce
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema
+from airrvec.readers._container import NULLS
 
+_NULLS = pa.array(NULLS)
 _TRUE = ("true", "t", "1", "yes")
 _FALSE = ("false", "f", "0", "no")
 
@@ -14,7 +18,8 @@ def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
     if name is None or name not in table.column_names:
         return pa.chunked_array([pa.nulls(len(table), pa.string())])
     trimmed = pc.utf8_trim_whitespace(table[name])
-    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+    # Once more after trimming: " NA" is missing as well.
+    return pc.if_else(pc.is_in(trimmed, _NULLS), pa.scalar(None, pa.string()), trimmed)
 
 
 def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -30,6 +35,11 @@ def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
     whole = pc.match_substring_regex(strings, r"^[0-9]{1,18}(\.0+)?$")
     digits = pc.replace_substring_regex(strings, r"\.0+$", "")
     return pc.if_else(whole, digits, pa.scalar(None, pa.string())).cast(pa.int64())
+
+
+def any_known(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Where at least one of the columns holds a value."""
+    return reduce(pc.or_, (pc.is_valid(values) for values in columns))
 
 
 def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
@@ -83,6 +93,5 @@ def chains_of_pairs(
     for locus, names in chain_columns.items():
         fields = {field: column(table, name) for field, name in names.items()}
         chains = chain_table(**shared, **fields, locus=pa.chunked_array([pa.repeat(locus, len(table))]))
-        known = [pc.is_valid(values) for values in fields.values()]
-        parts.append(chains.filter(pc.or_(pc.or_(known[0], known[1]), known[2])))
+        parts.append(chains.filter(any_known(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])

@@ -1,11 +1,8 @@
 """Delimited text, whatever its state, to an Arrow table of strings."""
 
-import bz2
 import codecs
 import csv
-import gzip
 import io
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,44 +14,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from airrvec.errors import InputError
+from airrvec.readers._container import NULLS, MalformedRow, TextBatch, damaged, first_line, open_bytes
 
 BLOCK_SIZE = 8 << 20  # bytes of text in a batch
-NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-
-# The first bytes of a compressed file → how to open it.
-_COMPRESSIONS = {
-    b"\x1f\x8b": gzip.GzipFile,
-    b"BZh": bz2.BZ2File,
-    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(str(path), "zstd"),
-}
-
-
-@dataclass(frozen=True)
-class MalformedRow:
-    """A row whose fields do not fit the header."""
-
-    row: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class TextBatch:
-    """
-    Some rows of a table, as strings.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The columns asked for, and ``row``, the number of the data row in the file, from 1.
-    n_rows : int
-        Rows of the file that the batch stands for, malformed ones included.
-    malformed : list of MalformedRow
-        Those left out of ``table``.
-    """
-
-    table: pa.Table
-    n_rows: int
-    malformed: list[MalformedRow]
 
 
 @dataclass(frozen=True)
@@ -64,6 +26,8 @@ class Header:
 
     Attributes
     ----------
+    path : str or Path
+        The file.
     rows : list of list of str
         The cells of its first two lines, without the comments (``##``) before them; a single ``#``
         before the first name is no part of it.
@@ -73,26 +37,18 @@ class Header:
         Lines of comments before the header.
     """
 
+    path: str | Path
     rows: list[list[str]]
     delimiter: str
     n_comments: int
 
-    def names(self, n_rows: int = 1) -> list[str]:
+    def names(self, header_rows: int = 1) -> list[str]:
         """Names of the columns; of a header of two rows, both joined by a blank."""
-        return [" ".join(cells).strip() for cells in zip(*self.rows[:n_rows], strict=False)]
+        return [" ".join(cells).strip() for cells in zip(*self.rows[:header_rows], strict=False)]
 
-
-def open_text(path: str | Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, unpacked where it is gzip, bzip2 or zstd by content, not by name."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("there is no such file", file=path)
-    with path.open("rb") as handle:
-        magic = handle.read(4)
-    for signature, opened in _COMPRESSIONS.items():
-        if magic.startswith(signature):
-            return opened(path)
-    return path.open("rb")
+    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
+        """As `read_batches`."""
+        return read_batches(self, columns, header_rows=header_rows)
 
 
 def read_header(path: str | Path) -> Header:
@@ -104,11 +60,11 @@ def read_header(path: str | Path) -> Header:
     InputError
         If the file is empty, damaged, or no text.
     """
-    with open_text(path) as handle:
+    with open_bytes(path) as handle:
         try:
             start = handle.read(65_536)
         except (EOFError, OSError, zlib.error) as error:
-            raise _damaged(path) from error
+            raise damaged(path) from error
     if not start.strip():
         raise InputError("the file is empty", file=path)
     if b"\0" in start:
@@ -121,19 +77,15 @@ def read_header(path: str | Path) -> Header:
     delimiter = "\t" if "\t" in lines[0] else ","
     lines[0] = lines[0].removeprefix("#")
     rows = [[name.strip() for name in next(csv.reader([line], delimiter=delimiter))] for line in lines]
-    return Header(rows, delimiter, n_comments)
+    return Header(path, rows, delimiter, n_comments)
 
 
-def read_batches(
-    path: str | Path, head: Header, columns: list[str], *, header_rows: int = 1
-) -> Iterator[TextBatch]:
+def read_batches(head: Header, columns: list[str], *, header_rows: int = 1) -> Iterator[TextBatch]:
     """
     Read some columns of a table as strings, blanks and ``None`` as nulls, a block at a time.
 
     Parameters
     ----------
-    path : str or Path
-        Tab- or comma-separated text.
     head : Header
         From `read_header`.
     columns : list of str
@@ -152,7 +104,7 @@ def read_batches(
         If the file is damaged, no text, not UTF-8, has a header and no rows, or has a cell of several
         lines; the rows before the damage may have been given out by then.
     """
-    header, delimiter = head.names(header_rows), head.delimiter
+    path, header, delimiter = head.path, head.names(header_rows), head.delimiter
     n_before = head.n_comments + header_rows
     # A name that occurs twice is read once, from its first column.
     names = [name if name not in header[:index] else f"{name}\0{index}" for index, name in enumerate(header)]
@@ -166,7 +118,7 @@ def read_batches(
 
     n_rows = 0
     try:
-        with open_text(path) as handle:
+        with open_bytes(path) as handle:
             lines = _CheckedLines(handle, path)
             batches = pyarrow.csv.open_csv(
                 lines,
@@ -188,7 +140,7 @@ def read_batches(
                 yield TextBatch(table, len(batch) + len(bad), bad)
                 n_rows += len(batch) + len(bad)
     except (EOFError, OSError, zlib.error) as error:
-        raise _damaged(path) from error
+        raise damaged(path) from error
     except UnicodeDecodeError as error:
         raise _not_utf8(path, header, delimiter, n_before) from error
     except pa.ArrowInvalid as error:
@@ -196,7 +148,7 @@ def read_batches(
             raise _no_rows(path) from error
         if "out of sync" in str(error):
             raise _open_quote(path, header, delimiter, n_before) from error
-        raise InputError(f"the table cannot be read ({_first_line(error)})", file=path) from error
+        raise InputError(f"the table cannot be read ({first_line(error)})", file=path) from error
 
     last = [bad for bad in malformed if bad.row > n_rows]
     if last:
@@ -263,21 +215,9 @@ def _no_rows(path) -> InputError:
     return InputError("the file has a header and no rows", file=path)
 
 
-def _damaged(path) -> InputError:
-    return InputError(
-        "the compressed file is truncated or damaged",
-        file=path,
-        fix="Copy or download it again and compare its size or checksum with the original",
-    )
-
-
-def _first_line(error: Exception) -> str:
-    return re.sub(r"\s+", " ", str(error).splitlines()[0])[:200]
-
-
 def _data_lines(path, n_before: int) -> Iterator[tuple[int, str]]:
     """Numbers and lines of the data rows, every byte a character."""
-    with open_text(path) as handle:
+    with open_bytes(path) as handle:
         lines = (line.rstrip("\n") for line in io.TextIOWrapper(handle, "latin-1"))
         yield from enumerate(islice(filter(None, lines), n_before, None), start=1)
 

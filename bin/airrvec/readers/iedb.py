@@ -1,45 +1,63 @@
 """
-IEDB's receptor export ``tcr_full_v3``, whose header has two rows, joined here as "Chain 1 Type".
+IEDB's receptors: the export ``tcr_full_v3`` and the tables of the web page's search.
 
-Its columns are those of the v3 exports from 2023-04 on, as programs that read them name them; the
-project has no real file. Tables of the web page's search, with one header row, are not read.
+Its columns have been spelled in three ways: with two header rows, joined here as "Chain 1 Type" (exports
+from 2023-04 on); with one, as "Chain 1 - Type"; and with one, as "Curated Chain 1 V Gene" (before 2023).
+The names are those that programs use which read such files; the project has no real file.
 """
+
+import re
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column
+from airrvec.readers._chains import any_known, chain_table, column
 
 NAME = "iedb"
 TITLE = "IEDB receptor export"
 DELIMITER = None
-HEADER_ROWS = 2
+HEADER_ROWS = (1, 2)
 
 _SIDES = ("Chain 1", "Chain 2")
 _LOCI = {"alpha": "TRA", "beta": "TRB", "gamma": "TRG", "delta": "TRD", "heavy": "IGH"}
-_ORGANISMS = {"NCBITaxon_9606": "HomoSapiens", "NCBITaxon_10090": "MusMusculus"}
+_ORGANISMS = {
+    "NCBITaxon_9606": "HomoSapiens",
+    "9606": "HomoSapiens",
+    "NCBITaxon_10090": "MusMusculus",
+    "10090": "MusMusculus",
+}
+_ID = ("Receptor IEDB Receptor ID", "Receptor ID")
+# Our label → group and name of the column, and its name before 2023.
 _LABELS = {
-    "epitope": "Epitope Name",
-    "antigen_gene": "Epitope Source Molecule",
-    "antigen_species": "Epitope Source Organism",
-    "mhc_a": "Assay MHC Allele Names",
-    "reference_id": "Reference IEDB IRI",
+    "epitope": ("Epitope Name", "Description"),
+    "antigen_gene": ("Epitope Source Molecule", "Antigen"),
+    "antigen_species": ("Epitope Source Organism", "Organism"),
+    "mhc_a": ("Assay MHC Allele Names", "MHC Allele Names"),
+    "reference_id": ("Reference IEDB IRI", "Reference IRI"),
 }
 _NEEDED = ("Type", "CDR3 Curated", "CDR3 Calculated")
-_USED = (
-    "Curated V Gene",
-    "Calculated V Gene",
-    "Curated J Gene",
-    "Calculated J Gene",
-    "Organism IRI",
-    "Species",
-)
+_GENES = ("Curated V Gene", "Calculated V Gene", "Curated J Gene", "Calculated J Gene")
+_USED = (*_GENES, "Organism IRI", "Species")
 
-LAYOUTS = (tuple(f"{side} {name}" for side in _SIDES for name in _NEEDED),)
-OPTIONAL = (
-    "Receptor IEDB Receptor ID",
-    *(f"{side} {name}" for side in _SIDES for name in _USED),
-    *_LABELS.values(),
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """``Chain 1 Curated V Gene``, ``Chain 1 - Curated V Gene`` and ``Curated Chain 1 V Gene``."""
+    dashed = re.sub(r"^(Chain [12]|Receptor|Epitope|Assay|Reference) ", r"\1 - ", name)
+    return (name, dashed, re.sub(r"^(Chain [12]) (Curated|Calculated) (?=[VJ])", r"\2 \1 ", name))
+
+
+LAYOUTS = tuple(
+    tuple(_spellings(f"{side} {name}")[way] for side in _SIDES for name in _NEEDED) for way in (0, 1)
+)
+OPTIONAL = tuple(
+    dict.fromkeys(
+        spelling
+        for name in (
+            *(f"{side} {name}" for side in _SIDES for name in _USED),
+            *(name for names in (_ID, *_LABELS.values()) for name in names),
+        )
+        for spelling in _spellings(name)
+    )
 )
 
 
@@ -48,37 +66,37 @@ def chains(table: pa.Table) -> pa.Table:
     parts = []
     for side in _SIDES:
         v_call, j_call = (
-            pc.coalesce(column(table, f"{side} Calculated {name}"), column(table, f"{side} Curated {name}"))
+            _first(table, f"{side} Calculated {name}", f"{side} Curated {name}")
             for name in ("V Gene", "J Gene")
         )
         junction = _junction(table, side)
-        chain_type = column(table, f"{side} Type")
+        organism = pc.replace_substring_regex(_first(table, f"{side} Organism IRI"), "^.*/", "")
         part = chain_table(
             row=table["row"],
-            cell_id=column(table, "Receptor IEDB Receptor ID"),
-            species=pc.coalesce(_organism(table, side), column(table, f"{side} Species")),
-            locus=_worded(pc.utf8_lower(chain_type), _LOCI),
+            cell_id=_first(table, *_ID),
+            species=_worded(pc.coalesce(organism, _first(table, f"{side} Species")), _ORGANISMS),
+            locus=_worded(pc.utf8_lower(_first(table, f"{side} Type")), _LOCI),
             v_call=v_call,
             j_call=j_call,
             junction_aa=junction,
-            **{label: column(table, name) for label, name in _LABELS.items()},
+            **{label: _first(table, *names) for label, names in _LABELS.items()},
         )
-        given = [pc.is_valid(values) for values in (v_call, j_call, junction)]
-        parts.append(part.filter(pc.or_(pc.or_(given[0], given[1]), given[2])))
+        parts.append(part.filter(any_known(v_call, j_call, junction)))
     return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])
+
+
+def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
+    """The first of the columns that is not empty, row by row, however they are spelled."""
+    return pc.coalesce(*(column(table, spelling) for name in names for spelling in _spellings(name)))
 
 
 def _junction(table: pa.Table, side: str) -> pa.ChunkedArray:
     """The curated CDR3 if it has both its ends, else the calculated, which has none, else the curated."""
-    curated = column(table, f"{side} CDR3 Curated")
+    curated = _first(table, f"{side} CDR3 Curated")
     whole = pc.if_else(
         pc.match_substring_regex(curated, "^C[A-Z]+[FW]$"), curated, pa.scalar(None, pa.string())
     )
-    return pc.coalesce(whole, column(table, f"{side} CDR3 Calculated"), curated)
-
-
-def _organism(table: pa.Table, side: str) -> pa.ChunkedArray:
-    return _worded(pc.replace_substring_regex(column(table, f"{side} Organism IRI"), "^.*/", ""), _ORGANISMS)
+    return pc.coalesce(whole, _first(table, f"{side} CDR3 Calculated"), curated)
 
 
 def _worded(values: pa.ChunkedArray, words: dict[str, str]) -> pa.ChunkedArray:

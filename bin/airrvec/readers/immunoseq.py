@@ -1,9 +1,4 @@
-"""
-Adaptive immunoSEQ, one chain a row: exports with ``amino_acid`` (v1, v3, v4) and ``aminoAcid`` (v2).
-
-tidytcells reads Adaptive's gene names, as ``TCRBV28-01`` for ``TRBV28``; only what it does not read
-is put into other words here.
-"""
+"""Adaptive immunoSEQ, one chain a row: exports with ``amino_acid`` (v1, v3, v4) and ``aminoAcid`` (v2)."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,7 +89,7 @@ def _call(table: pa.Table, segment: str) -> pa.ChunkedArray:
     with_allele = pc.binary_join_element_wise(
         gene, pc.utf8_lpad(allele, width=2, padding="0"), "*", null_handling="emit_null"
     )
-    best = pc.coalesce(
+    return pc.coalesce(
         pc.if_else(gene_known, resolved, _null()),
         pc.if_else(pc.match_substring(gene, "*"), gene, _null()),
         with_allele,
@@ -102,10 +97,6 @@ def _call(table: pa.Table, segment: str) -> pa.ChunkedArray:
         ties,
         resolved,
         family,
-    )
-    # TCRBV12-03/12-04*01 is TCRBV12-03*01 or TCRBV12-04*01; TCRAV14-01/DV04 is one gene.
-    return pc.replace_substring_regex(
-        best, r"(TCR[ABDG][VJ])([0-9-]+)/([0-9]+-[0-9]+)(\*[0-9]+)?", r"\1\2\4,\1\3\4"
     )
 
 

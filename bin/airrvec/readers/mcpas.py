@@ -1,7 +1,6 @@
 """McPAS-TCR's download, both chains in a row."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec.readers._chains import chains_of_pairs
 
@@ -25,9 +24,4 @@ OPTIONAL = ("Species", *_LABELS.values())
 
 def chains(table: pa.Table) -> pa.Table:
     """Both chains of a row."""
-    both = chains_of_pairs(table, _CHAINS, species="Species", labels=_LABELS)
-    for name in ("v_call", "j_call"):
-        # Some entries write an allele as TRBV20-1:02.
-        alleles = pc.replace_substring_regex(both[name], r":([0-9]{2})\b", r"*\1")
-        both = both.set_column(both.schema.get_field_index(name), name, alleles)
-    return both
+    return chains_of_pairs(table, _CHAINS, species="Species", labels=_LABELS)

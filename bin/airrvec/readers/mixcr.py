@@ -32,7 +32,7 @@ OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS)
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a clone (of a cell, where cells are tagged); of several hits the first, which is the best."""
+    """One chain a clone (of a cell, where cells are tagged); the hits are listed from the best on."""
     cell = column(table, _CELL)
     v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
     return chain_table(
@@ -40,8 +40,8 @@ def chains(table: pa.Table) -> pa.Table:
         cell_key=cell,
         cell_id=pc.coalesce(cell, _first(table, _CLONE)),
         locus=_first(table, _CHAINS),
-        v_call=_best(_first(table, v_hits)),
-        j_call=_best(_first(table, j_hits)),
+        v_call=_first(table, v_hits),
+        j_call=_first(table, j_hits),
         junction_aa=_first(table, (_JUNCTION, *_OLD_JUNCTIONS)),
         duplicate_count=counts(_first(table, _READS)),
         umi_count=counts(_first(table, _UMIS)),
@@ -51,8 +51,3 @@ def chains(table: pa.Table) -> pa.Table:
 def _first(table: pa.Table, names) -> pa.ChunkedArray:
     """The first of the columns that is not empty, row by row."""
     return pc.coalesce(*(column(table, name) for name in names))
-
-
-def _best(hits: pa.ChunkedArray) -> pa.ChunkedArray:
-    """``TRBV12-3*00(850),TRBV12-4*00(850)`` → ``TRBV12-3``: ``*00`` stands for no allele."""
-    return pc.replace_substring_regex(hits, r"(\*00)?([,;(].*)?$", "")

@@ -5,9 +5,8 @@ Its ``…_annotation_airr.tsv`` is read as `airr`.
 """
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column, counts
+from airrvec.readers._chains import any_known, chain_table, column, counts
 
 NAME = "parse"
 TITLE = "Parse Biosciences barcode report"
@@ -37,6 +36,5 @@ def chains(table: pa.Table) -> pa.Table:
             **fields,
             **numbers,
         )
-        given = [pc.is_valid(values) for values in fields.values()]
-        parts.append(part.filter(pc.or_(pc.or_(given[0], given[1]), given[2])))
+        parts.append(part.filter(any_known(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])

@@ -3,17 +3,19 @@ process COLLECT_RECEPTORS {
 
     input:
     path receptors
+    path labelled // [] if there is no labelled table
     val shard_size
     val library
 
     output:
     path 'receptors.parquet', emit: receptors
     path 'shards/*.parquet', emit: shards
+    path 'receptors.qc.json', emit: qc
     path 'versions.yml', emit: versions
 
     script:
     """
-    collect_receptors.py ${receptors} --shard-size ${shard_size} \\
+    collect_receptors.py ${receptors} ${labelled ? "--labelled ${labelled}" : ''} --shard-size ${shard_size} \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml
     """
@@ -21,6 +23,6 @@ process COLLECT_RECEPTORS {
     stub:
     """
     mkdir shards
-    touch receptors.parquet shards/shard_0000.parquet shards/shard_0001.parquet versions.yml
+    touch receptors.parquet receptors.qc.json shards/shard_0000.parquet shards/shard_0001.parquet versions.yml
     """
 }

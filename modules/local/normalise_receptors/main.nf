@@ -3,7 +3,7 @@ process NORMALISE_RECEPTORS {
     label 'process_low'
 
     input:
-    tuple val(meta), path(table)
+    tuple val(meta), path(table), path(columns, stageAs: 'column_map/*')
     val settings // map: species, multichain, max_rejected
     val library // so that an edit of the library reruns the task
 
@@ -15,13 +15,14 @@ process NORMALISE_RECEPTORS {
     path 'versions.yml', emit: versions
 
     script:
+    def layout = columns ? "--columns ${columns}" : meta.format ? "--format ${meta.format}" : ''
     // The quoted heredoc keeps the shell from reading the user's words; JSON is one line.
     """
     cat > metadata.json <<'END_OF_METADATA'
     ${groovy.json.JsonOutput.toJson(meta.metadata)}
     END_OF_METADATA
 
-    normalise_receptors.py ${table} --sample ${meta.id} ${meta.format ? "--format ${meta.format}" : ''} \\
+    normalise_receptors.py ${table} --sample ${meta.id} ${layout} \\
         --species ${settings.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
         --metadata metadata.json --process ${task.process} --versions versions.yml
     """

@@ -3,6 +3,7 @@ process REPORT {
 
     input:
     path normalised, stageAs: 'normalised/*'
+    path collected, stageAs: 'collected/*'
     path embedded, stageAs: 'embedded/*'
     path benchmark, stageAs: 'benchmark/*'
     path versions, stageAs: 'versions/?/*'
@@ -18,8 +19,8 @@ process REPORT {
 
     script:
     """
-    report.py --normalised normalised/*.qc.json --embedded embedded/*.qc.json --benchmark benchmark \\
-        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
+    report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
+        --benchmark benchmark --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
     multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content
     """

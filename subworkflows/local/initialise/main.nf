@@ -22,6 +22,9 @@ def checkParameters(given, schemaPath) {
             error("--${name}: ${problem}")
         }
     }
+    if (given.labelled_format && given.labelled_columns) {
+        error('--labelled_columns: a table with a column map has no format; leave out --labelled_format')
+    }
     if (!given.input && !given.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
@@ -103,11 +106,11 @@ ${groups.join('\n\n')}
 """
 }
 
-// The samples of a samplesheet: list of [ meta, table ]; meta: id, format, labelled, metadata.
-def readSamplesheet(path, formats) {
+// The samples of a samplesheet: list of [ meta, table, column map or [] ]; meta: id, format, labelled, metadata.
+def readSamplesheet(path, formats, columnMap) {
     def sheet = file(path)
     if (!sheet.text.trim()) {
-        error("${sheet.name}: the samplesheet is empty; it needs the columns sample, path and, optionally, format")
+        error("${sheet.name}: the samplesheet is empty; it needs the columns sample, path and, optionally, format or columns")
     }
     def lines = sheet.readLines('UTF-8').findAll { line -> line.trim() }.collect { line -> csvCells(line.replace('\uFEFF', '')) }
     def columns = lines[0]
@@ -148,8 +151,20 @@ def readSamplesheet(path, formats) {
         if (row.format && !formats.contains(row.format)) {
             error("${where} 'format': '${row.format}' is not one of ${formats.join(', ')}; left empty, it is found from the header")
         }
-        def metadata = row.subMap(columns - ['sample', 'path', 'format']).collectEntries { name, value -> [name, value ?: null] }
-        [[id: row.sample, format: row.format ?: '', labelled: false, metadata: metadata], tableOf(row.path, sheet, where)]
+        if (row.format && row.columns) {
+            error("${where} 'columns': a table with a column map has no format; leave one of the two cells empty")
+        }
+        if (!row.path) {
+            error("${where} 'path': the sample has no file")
+        }
+        def ownMap = row.columns ? besideSheet(row.columns, sheet, "${where} 'columns'") : []
+        def commonMap = columnMap && !row.format ? file(columnMap) : []
+        def metadata = row.subMap(columns - ['sample', 'path', 'format', 'columns']).collectEntries { name, value -> [name, value ?: null] }
+        [
+            [id: row.sample, format: row.format ?: '', labelled: false, metadata: metadata],
+            besideSheet(row.path, sheet, "${where} 'path'"),
+            ownMap ?: commonMap,
+        ]
     }
 }
 
@@ -160,29 +175,26 @@ def csvCells(line) {
     }
 }
 
-def labelledSample(path, format) {
-    return [[id: 'labelled', format: format ?: '', labelled: true, metadata: [:]], file(path)]
+def labelledSample(path, format, columnMap) {
+    return [[id: 'labelled', format: format ?: '', labelled: true, metadata: [:]], file(path), columnMap ? file(columnMap) : []]
 }
 
 // A relative path is looked up beside the samplesheet, then in the folder of the launch.
-def tableOf(path, sheet, where) {
-    if (!path) {
-        error("${where} 'path': the sample has no file")
-    }
+def besideSheet(path, sheet, where) {
     def beside = path.contains('://') || path.startsWith('/') ? file(path) : sheet.parent.resolve(path)
-    def table = beside.exists() ? beside : file(path)
-    if (!table.exists()) {
-        error("${where} 'path': there is no file '${path}'")
+    def found = beside.exists() ? beside : file(path)
+    if (!found.exists()) {
+        error("${where}: there is no file '${path}'")
     }
-    return table
+    return found
 }
 
 // Columns of the table `cells`, which a samplesheet's metadata would hide.
 def reservedColumns() {
     return [
         'sample_id', 'cell_id', 'receptor_id', 'chain_pairing', 'input_rows', 'duplicate_count', 'umi_count', 'epitope',
-        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'tra_v_call_raw', 'tra_j_call_raw',
-        'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
+        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'uncertain_calls', 'tra_v_call_raw',
+        'tra_j_call_raw', 'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
     ]
 }
 

@@ -1,0 +1,134 @@
+"""What containers have in common: how a file is opened, and what comes out of it."""
+
+import bz2
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.errors import InputError
+
+NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+_NULLS = pa.array(NULLS)
+
+# The first bytes of a compressed file → how to open it.
+_COMPRESSIONS = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(str(path), "zstd"),
+}
+
+
+@dataclass(frozen=True)
+class MalformedRow:
+    """A row whose fields do not fit the header."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """
+    Some rows of a table, as strings.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The columns asked for, and ``row``, the number of the data row in the file, from 1. Where a row
+        of the file holds several chains in a list, it may be none or several rows here.
+    n_rows : int
+        Rows of the file that the batch stands for, malformed ones included.
+    malformed : list of MalformedRow
+        Those left out of ``table``.
+    """
+
+    table: pa.Table
+    n_rows: int
+    malformed: list[MalformedRow]
+
+
+class Container(Protocol):
+    """
+    A file, opened, that holds a table in some way.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        Tab or comma, of text.
+    """
+
+    delimiter: str | None
+
+    def names(self, header_rows: int = 1) -> list[str]:
+        """Names of the columns, where the header has so many rows."""
+
+    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
+        """Those of the columns that are there, as strings, in the file's order."""
+
+
+def open_bytes(path: str | Path) -> io.BufferedIOBase:
+    """Open a file for reading bytes, unpacked where it is gzip, bzip2 or zstd by content, not by name."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    with path.open("rb") as handle:
+        magic = handle.read(4)
+    for signature, opened in _COMPRESSIONS.items():
+        if magic.startswith(signature):
+            return opened(path)
+    return path.open("rb")
+
+
+@contextmanager
+def open_seekable(path: str | Path) -> Iterator[io.IOBase]:
+    """As `open_bytes`, for formats that are not read from front to back; unpacked in memory."""
+    with open_bytes(path) as handle:
+        yield handle if isinstance(handle, io.BufferedReader) else io.BytesIO(handle.read())
+
+
+def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """
+    Values of any simple type as text without NUL characters, null where a word says nothing.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If they are no valid Arrow data, or no UTF-8.
+    """
+    values.validate(full=True)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    text = pc.replace_substring(values.cast(pa.string()), "\0", "\ufffd")
+    return pc.if_else(pc.is_in(text, _NULLS), pa.scalar(None, pa.string()), text)
+
+
+def damaged(path) -> InputError:
+    """What to say of a compressed file that ends early or does not unpack."""
+    return InputError(
+        "the compressed file is truncated or damaged",
+        file=path,
+        fix="Copy or download it again and compare its size or checksum with the original",
+    )
+
+
+def unreadable(path, kind: str, error: Exception) -> InputError:
+    """What to say of a file that begins as one of a kind, and is none."""
+    return InputError(
+        f"the {kind} file is damaged, or is none ({first_line(error)})",
+        file=path,
+        fix="Copy or download it again and compare its size or checksum with the original",
+    )
+
+
+def first_line(error: Exception) -> str:
+    """The beginning of an error's message."""
+    text = str(error) or type(error).__name__
+    return re.sub(r"\s+", " ", text.strip().splitlines()[0])[:200]

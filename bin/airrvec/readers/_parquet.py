@@ -1,0 +1,69 @@
+"""Parquet: columns of any simple type to Arrow tables of strings."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airrvec.errors import InputError
+from airrvec.readers._container import TextBatch, open_seekable, strings, unreadable
+
+MAGIC = b"PAR1"
+BATCH_ROWS = 100_000
+
+
+class ParquetTable:
+    """
+    A Parquet file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or has no rows; `batches` may raise it too.
+    """
+
+    delimiter = None
+
+    def __init__(self, path: str | Path):
+        self._path = path
+        with self._opened() as file:
+            self._schema = file.schema_arrow
+            n_rows = file.metadata.num_rows
+        if not n_rows:
+            raise InputError("the file has columns and no rows", file=path)
+
+    def names(self, header_rows: int = 1) -> list[str]:
+        """Names of the columns."""
+        return self._schema.names
+
+    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
+        """The columns as strings, some rows at a time."""
+        wanted = [name for name in columns if name in self._schema.names]
+        for name in wanted:
+            if pa.types.is_nested(self._schema.field(self._schema.names.index(name)).type):
+                raise InputError("holds lists, not words or numbers", file=self._path, column=name)
+        n_rows = 0
+        with self._opened() as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
+                # A name may occur twice: its first column is read.
+                first = [strings(batch.column(batch.schema.names.index(name))) for name in wanted]
+                numbers = pa.array(np.arange(n_rows + 1, n_rows + len(batch) + 1))
+                n_rows += len(batch)
+                yield TextBatch(pa.table([*first, numbers], names=[*wanted, "row"]), len(batch), [])
+
+    @contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        try:
+            with open_seekable(self._path) as handle, pq.ParquetFile(handle) as file:
+                yield file
+        except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError, zlib.error) as error:
+            raise unreadable(self._path, "Parquet", error) from error

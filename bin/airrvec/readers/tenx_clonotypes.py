@@ -1,0 +1,30 @@
+"""10x Genomics V(D)J: ``clonotypes.csv``, the junctions of a clonotype in one cell, and no genes."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.readers._chains import chain_table, column, counts
+
+NAME = "10x_clonotypes"
+TITLE = "10x clonotypes.csv"
+DELIMITER = ","
+LAYOUTS = (("clonotype_id", "frequency", "cdr3s_aa"),)
+OPTIONAL = ()
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """All chains of a clonotype: ``TRA:CAVF;TRB:CASSF`` are two."""
+    lists = pc.split_pattern(pc.fill_null(column(table, "cdr3s_aa"), ""), ";").combine_chunks()
+    texts = pc.utf8_trim_whitespace(pc.list_flatten(lists))
+    clonotypes = table.select(["row", "clonotype_id", "frequency"]).take(pc.list_parent_indices(lists))
+    # Without a locus, it is all junction.
+    parts = pc.extract_regex(texts, r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
+    fields = {name: pa.chunked_array([pc.struct_field(parts, name)]) for name in ("locus", "junction")}
+    found = chain_table(
+        row=clonotypes["row"],
+        cell_id=column(clonotypes, "clonotype_id"),
+        locus=fields["locus"],
+        junction_aa=fields["junction"],
+        duplicate_count=counts(column(clonotypes, "frequency")),
+    )
+    return found.filter(pa.chunked_array([pc.not_equal(texts, "")]))

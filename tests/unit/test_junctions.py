@@ -1,0 +1,151 @@
+"""Calls of genes, and junctions told from CDR3s without their conserved ends by what the germline holds."""
+
+import csv
+import gzip
+import re
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+import tidytcells
+from inputs import SHARED, needs_shared
+
+from airrvec.calls import Call, read_call
+from airrvec.germline import Anchor, j_anchors, v_anchors
+from airrvec.junctions import is_plain, junction
+
+HUMAN = "homosapiens"
+REPLACED = "junction_aa has another residue in place of its C"
+CUT_SHORT = "junction_aa starts with C but does not end as a junction does"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("TRBV19*02", Call("TRBV19*02")),
+        ("TRBV12-3,TRBV12-4", Call("TRBV12-3", certain=False)),
+        ("TRBV12-2+TRBV13-2", Call("TRBV12-2", certain=False)),
+        ("TRBV6-2 TRBV6-3", Call("TRBV6-2", certain=False)),
+        ("TRBV6-2/6-3", Call("TRBV6-2", certain=False)),
+        ("TCRBV12-03/12-04*01", Call("TRBV12-3*01", certain=False)),
+        ("TRBV12-3*00(850),TRBV12-4*00(850)", Call("TRBV12-3", certain=False)),
+        ("TRBV19*01,TRBV19*02", Call("TRBV19*01", certain=False)),
+        ("TRBV19,TRBV19*00(12.5)", Call("TRBV19")),
+        # The first is a pseudogene.
+        ("TRBV21-1;TRBV19", Call("TRBV19", certain=False)),
+        # A family of nine functional genes, of one, and one whose first gene is no functional one.
+        ("TCRBV06", Call("TRBV6-1", certain=False)),
+        ("TRBV20", Call("TRBV20-1")),
+        ("TRBV7", Call("TRBV7-2", certain=False)),
+        ("TRBV19*99", Call("TRBV19", certain=False)),
+        ("TRBV20-1:02", Call("TRBV20-1*02")),
+        ("Homsap TRBV19*01 F", Call("TRBV19*01")),
+        ("TRAV38-2", Call("TRAV38-2/DV8")),
+        ("TRAV38-2/DV8*01", Call("TRAV38-2/DV8*01")),
+        ("TRBV21-1", Call(None, problem="v_call is not functional according to IMGT")),
+        ("TRBV11-2*04", Call(None, problem="v_call is not functional according to IMGT")),
+        ("TRBJ2-7", Call(None, problem="v_call is not a V gene")),
+        ("IGHV1-2", Call(None, problem="v_call is not a V gene that IMGT knows")),
+        (" , ", Call(None, problem="v_call is not a V gene that IMGT knows")),
+    ],
+)
+def test_a_call_is_read_as_its_first_functional_gene(call, expected):
+    assert read_call(call, "V", HUMAN) == expected
+
+
+@pytest.mark.parametrize("species", ["homosapiens", "musmusculus"])
+@pytest.mark.parametrize("precision", ["gene", "allele"])
+def test_names_of_imgt_stay_as_they_are(species, precision):
+    names = tidytcells.tr.query(species=species, precision=precision, functionality="F")
+    names = [name for name in names if name[3] in "VJ"]
+    assert len(names) > 100
+    assert [read_call(name, name[3], species) for name in names] == [Call(name) for name in names]
+
+
+def test_germline_around_the_conserved_residues():
+    assert j_anchors("TRBJ1-1*01", "TRB", HUMAN) == (Anchor("NTEAF", "F", "GQGTRLTVV"),)
+    assert j_anchors("TRAJ35", "TRA", HUMAN) == (Anchor("IGFGNVLH", "C", "GSGTQVIVLP"),)
+    # The second allele, an open reading frame, has V in place of F.
+    assert [end.residue for end in j_anchors("TRBJ2-7*01", "TRB", HUMAN)] == ["F", "V"]
+    assert j_anchors("TRAJ33", "TRA", HUMAN)[0].residue == "W"
+    assert v_anchors("TRBV19*01", "TRB", HUMAN) == (Anchor("FYL", "C", "ASSI"),)
+    assert len(j_anchors(None, "TRB", HUMAN)) == 13
+
+
+@pytest.mark.parametrize(
+    ("sequence", "v_call", "j_call", "expected"),
+    [
+        ("ASSIRSSYEQY", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("CASSIRSSYEQY", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("ASSIRSSYEQYF", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("CASSIRSSYEQYFG", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("YLCASSIRSSYEQYFGPG", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("LCASSIRSSYEQYF", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF"),
+        ("CASSIRSSYEQY", None, None, "CASSIRSSYEQYF"),
+        # The F before the conserved one is no end.
+        ("CASSLGNTEAF", "TRBV19", "TRBJ1-1", "CASSLGNTEAFF"),
+        ("ASSLGNTEAF", "TRBV19", "TRBJ1-1", "CASSLGNTEAFF"),
+        ("ASSLGNTEAF", None, None, "CASSLGNTEAFF"),
+        # The J gene is another than the one that is named.
+        ("CASSIRSSYEQY", "TRBV19", "TRBJ1-1", "CASSIRSSYEQYF"),
+        # TRBJ2-7*02 ends in V.
+        ("CASSIRSSYEQYV", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYV"),
+        # Nothing agrees with the germline: a CDR3 without its ends, unless it starts with C.
+        ("ASSIRSSQ", "TRBV19", "TRBJ2-7", "CASSIRSSQF"),
+        ("CASSIRSSQ", "TRBV19", "TRBJ2-7", None),
+        ("CASSIRSSYEQYY", "TRBV19", "TRBJ2-7", None),
+        ("YASSIRSSYEQYF", "TRBV19", "TRBJ2-7", None),
+    ],
+)
+def test_junction_by_content(sequence, v_call, j_call, expected):
+    problem = None if expected else CUT_SHORT if sequence.startswith("C") else REPLACED
+    assert junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
+
+
+def test_conserved_ends_of_alpha_chains_that_are_not_f():
+    assert junction("CAVYFGNVLHC", "TRAV8-3", "TRAJ35*01", "TRA", HUMAN) == ("CAVYFGNVLHC", None)
+    assert junction("AVMDSNYQLI", "TRAV8-3", "TRAJ33*01", "TRA", HUMAN) == ("CAVMDSNYQLIW", None)
+    assert junction("CAASRGSNNRLTL", None, "TRAJ7*01", "TRA", "musmusculus") == ("CAASRGSNNRLTL", None)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("damage", "with_j", "expected"),
+    [
+        (lambda whole: whole[1:-1], True, {"right": 60_110, "wrong": 21, "left out": 4}),
+        (lambda whole: whole[1:-1], False, {"right": 60_108, "wrong": 22, "left out": 5}),
+        (lambda whole: whole[:-1], True, {"right": 58_119, "wrong": 1405, "left out": 611}),
+        (lambda whole: whole + "G", True, {"right": 59_537, "left out": 598}),
+    ],
+)
+def test_damaged_junctions_of_a_real_repertoire_are_mended(damage, with_j, expected):
+    """
+    Junctions of a bulk sample whose ends are cut or prolonged.
+
+    The wrong ones end in F or W by chance, and nearly all of those left out have a J gene of which
+    no residue but the conserved one is left.
+    """
+    found = Counter()
+    with gzip.open(SHARED / "formats/vdjtools_M_15_CD8_TRB.txt.gz", "rt") as handle:
+        for row in csv.DictReader(handle, delimiter="\t"):
+            whole = row["cdr3aa"]
+            if not re.fullmatch("C[ACDEFGHIKLMNPQRSTVWY]+[FW]", whole):
+                continue
+            v_call = read_call(row["v"], "V", HUMAN).symbol
+            j_call = read_call(row["j"], "J", HUMAN).symbol if with_j else None
+            mended, _ = junction(damage(whole), v_call, j_call, "TRB", HUMAN)
+            found["left out" if mended is None else "right" if mended == whole else "wrong"] += 1
+    assert found == expected
+
+
+def test_a_junction_is_plain_where_no_j_gene_goes_on():
+    sequences = ["CASSIRSSYEQYF", "CAVMDSNYQLIW", "CASSLGNTEAF", "CASSLGNTEAFF", "ASSF", "CASX", None]
+    assert is_plain(pa.array(sequences)).to_pylist() == [True, True, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("j_call", ["TRAJ33*01", "TRAJ35*01", "TRAJ24*02", "TRAJ38*01"])
+def test_cdr3_without_ends_is_completed_as_by_tidytcells(j_call):
+    before = j_anchors(j_call, "TRA", HUMAN)[0].before
+    sequence = f"AVR{before[-6:]}"
+    expected = tidytcells.junction.standardize(sequence, j_symbol=j_call)
+    assert junction(sequence, "TRAV1-2", j_call, "TRA", HUMAN) == (expected, None)
