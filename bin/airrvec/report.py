@@ -336,7 +336,8 @@ def _public(receptors: dict) -> list[str]:
     """How many receptors samples share; nothing where there is one sample alone."""
     if receptors["samples"] < 2:
         return []
-    return [f"{receptors['public_receptors']:,} receptors occur in two or more samples"]
+    n_public = receptors["public_receptors"]
+    return [f"{n_public:,} receptor{' occurs' if n_public == 1 else 's occur'} in two or more samples"]
 
 
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict, benchmark: Benchmark | None) -> str:
