@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from airrvec import tokens as tk
+from airrvec.dropout import Dropout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +119,7 @@ class Layer(nn.Module):
         self.expand = nn.Linear(d, config.d_feedforward)
         self.contract = nn.Linear(config.d_feedforward, d)
         self.norm2 = nn.LayerNorm(d)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, padding: Tensor | None, cls_only: bool = False) -> Tensor:
         """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: (B, T, d) → (B, 1, d)."""
@@ -195,6 +196,26 @@ class ReceptorEncoder(nn.Module):
             residues = (~padding[:, 1:, None]).to(x.dtype)
             pooled = (x[:, 1:] * residues).sum(1) / residues.sum(1)
         return F.normalize(pooled, dim=-1)
+
+    def guess_residues(self, tokens: Tensor, padding: Tensor | None, where: Tensor) -> Tensor:
+        """
+        Unnormalised log probabilities of the amino acids at some tokens (masked-language modelling).
+
+        Parameters
+        ----------
+        tokens, padding : Tensor
+            As in `forward`.
+        where : Tensor of bool, shape (B, T)
+            The tokens to guess, n in all.
+
+        Returns
+        -------
+        Tensor, shape (n, 20)
+        """
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x, padding)
+        return self.mlm_head(x[where])
 
 
 @torch.inference_mode()

@@ -159,3 +159,36 @@ AUROC_SUMMARY = pa.schema(
         ("auroc_se", pa.float64()),
     ]
 )
+
+# Of each receptor and epitope its part: train, validation or test.
+SPLIT = pa.schema(_strings("receptor_id", "epitope", "reference_id", "part"))
+
+# `test_set`: all test receptors, or those less similar to any of training; `epitope`: also `mean`.
+SPECIFICITY = pa.schema(
+    [
+        *_strings("encoder", "rule", "test_set", "epitope"),
+        ("auroc", pa.float64()),
+        ("n_positive", pa.int32()),
+        ("n_negative", pa.int32()),
+    ]
+)
+
+# `part`: train or validation; terms that the objective lacks are null.
+TRAINING = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("part", pa.string()),
+        ("seconds", pa.float64()),
+        *(
+            (name, pa.float64())
+            for name in (
+                "loss",
+                "contrastive_loss",
+                "mlm_loss",
+                "alignment",
+                "uniformity",
+                "learning_rate",
+            )
+        ),
+    ]
+)

@@ -1,14 +1,19 @@
-"""Where models come from: the published variants of SCEPTR, read from the ``sceptr`` package."""
+"""Where models come from: the published variants of SCEPTR in the ``sceptr`` package, and own folders."""
 
 import hashlib
 import importlib.util
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 
+from airrvec import __version__, tables
+from airrvec.errors import InputError
 from airrvec.model import ModelConfig, ReceptorEncoder
+from airrvec.presets import model_config
 from airrvec.tokens import ALL_LOOPS
 from airrvec.variants import VARIANTS
 
@@ -60,14 +65,18 @@ class LoadedModel:
     encoder: ReceptorEncoder
 
 
-def load(name: str) -> LoadedModel:
+# The files of a model's folder.
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+
+def load(source: str) -> LoadedModel:
     """
-    Load a model by name.
+    Load a model.
 
     Parameters
     ----------
-    name : str
-        A name in `airrvec.variants.VARIANTS`.
+    source : str
+        A name in `airrvec.variants.VARIANTS`, or the path of a folder that `save` has written.
 
     Returns
     -------
@@ -76,11 +85,66 @@ def load(name: str) -> LoadedModel:
 
     Raises
     ------
-    ValueError
-        If there is no model of this name.
+    InputError
+        If there is no such model, or its folder is not whole.
     """
-    if name not in VARIANTS:
-        raise ValueError(f"no model is called '{name}'; there are: {', '.join(VARIANTS)}")
+    if source in VARIANTS:
+        return _published(source)
+    folder = Path(source)
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no model '{source}'",
+            fix=f"Give the folder of a model, or one of {', '.join(VARIANTS)}",
+        )
+    return _own(folder)
+
+
+def save(encoder: ReceptorEncoder, name: str, folder: Path, details: dict | None = None) -> None:
+    """
+    Write a model's folder: ``model.safetensors`` and ``config.json``.
+
+    Parameters
+    ----------
+    encoder : ReceptorEncoder
+        The model.
+    name : str
+        What reports call it.
+    folder : Path
+        Made if it is not there.
+    details : dict, optional
+        Goes into ``config.json`` as well.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{WEIGHTS}.part"
+    state = {key: value.contiguous() for key, value in encoder.state_dict().items()}
+    safetensors.torch.save_file(state, temporary)
+    temporary.replace(folder / WEIGHTS)
+    config = {
+        "name": name,
+        "airrvec_version": __version__,
+        "model": asdict(encoder.config),
+        **(details or {}),
+    }
+    tables.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
+
+
+def _own(folder: Path) -> LoadedModel:
+    for name in (WEIGHTS, CONFIG):
+        if not (folder / name).is_file():
+            raise InputError(f"the model lacks its {name}", file=folder, fix="Give the whole folder")
+    try:
+        config = json.loads((folder / CONFIG).read_text())
+        encoder = ReceptorEncoder(model_config(config["model"]))
+        encoder.load_state_dict(safetensors.torch.load_file(folder / WEIGHTS))
+    except (KeyError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+        raise InputError(
+            f"the model cannot be read ({str(error).splitlines()[0]})", file=folder, fix="Copy it once more"
+        ) from error
+    checksum = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+    return LoadedModel(config.get("name", folder.name), checksum, encoder.eval())
+
+
+def _published(name: str) -> LoadedModel:
     folder = _package_folder() / VARIANTS[name][0]
     config = _config(json.loads((folder / "config.json").read_text()))
     path = folder / "state_dict.pt"

@@ -3,11 +3,12 @@
 import csv
 import hashlib
 import io
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from airrvec import readers
+from airrvec import fewshot, readers
 from airrvec.normalise import Normalised, normalise
 
 ROOT = Path(__file__).parents[2]
@@ -102,3 +103,12 @@ def assert_conserved(result: Normalised, n_rows: int) -> None:
     assert len(receptor_ids) == len(set(receptor_ids)) == counts["receptors"]
     assert set(receptor_ids) == set(cells["receptor_id"])
     assert counts["cells"] == len(cells["cell_id"]) == sum(counts["pairing"].values())
+
+
+@cache
+def vdjdb_labelled() -> fewshot.LabelledReceptors:
+    """The labelled receptors of the paper's VDJdb release, without 10x Genomics' references."""
+    table = normalised(SHARED / "vdjdb/vdjdb_full_2023-06-01.txt.gz")
+    return fewshot.select_labelled(
+        table.cells, table.receptors, species="homosapiens", exclude_references="10xgenomics"
+    )

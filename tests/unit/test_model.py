@@ -11,6 +11,7 @@ import torch
 from sceptr import variant as reference
 
 from airrvec import model, normalise, readers, tables, weights
+from airrvec.errors import InputError
 from airrvec.tokens import tokenise
 from airrvec.variants import VARIANTS
 
@@ -121,7 +122,7 @@ def test_progress_counts_every_receptor(thousand_receptors):
 
 
 def test_an_unknown_model_is_refused():
-    with pytest.raises(ValueError, match="no model is called 'scepter'; there are: sceptr, sceptr_tiny"):
+    with pytest.raises(InputError, match="there is no model 'scepter'. Give the folder of a model, or one of"):
         weights.load("scepter")
 
 

@@ -7,6 +7,7 @@ distance, or ``distances(queries, references)``.
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -30,13 +31,15 @@ def title(name: str) -> str:
 
 def load(name: str):
     """
-    The encoder of a name.
+    The encoder of a name, or of the folder of an own model.
 
     Raises
     ------
     InputError
         If no encoder has the name.
     """
+    if Path(name).is_dir():
+        return import_module(f"{__name__}.sceptr").Sceptr(name)
     if name not in ENCODERS:
         raise InputError(f"there is no encoder '{name}'", fix=f"Known: {', '.join(ENCODERS)}")
     module, class_name, _ = ENCODERS[name]

@@ -1,4 +1,4 @@
-"""SCEPTR models as an encoder: the published variants."""
+"""SCEPTR models as an encoder: the published variants, and own models."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ class Sceptr:
     Parameters
     ----------
     name : str
-        A name in `airrvec.variants.VARIANTS`.
+        A name in `airrvec.variants.VARIANTS`, or the folder of an own model.
     device : str
         torch's name of the device.
     """

@@ -1,0 +1,175 @@
+"""How a model is trained: the presets in ``conf/models/``, one JSON file a variant of the paper."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+from airrvec.errors import InputError
+from airrvec.model import ModelConfig
+
+DATA = ("receptors", "synthetic", "shuffled")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """
+    What training minimises: the plain sum of its terms (paper, Methods, "Procedure").
+
+    Attributes
+    ----------
+    contrastive : {"auto", "supervised", None}
+        The contrastive term, if any.
+    masked_language : bool
+        Whether masked-language modelling is a term.
+    temperature : float
+        τ of the contrastive term.
+    label_smoothing : float
+        Of the masked-language term.
+    censored_residues, dropped_chains : float
+        Share of residues that a view lacks, and probability that it lacks a chain; 0 and 0 leave
+        dropout as the only noise.
+    masked_residues : float
+        Share of residues that masked-language modelling has to guess.
+    """
+
+    contrastive: Literal["auto", "supervised"] | None = "auto"
+    masked_language: bool = True
+    temperature: float = 0.05
+    label_smoothing: float = 0.1
+    censored_residues: float = 0.2
+    dropped_chains: float = 0.5
+    masked_residues: float = 0.15
+
+    def __post_init__(self):
+        if self.contrastive not in ("auto", "supervised", None):
+            raise ValueError(f"contrastive is '{self.contrastive}', not auto, supervised or null")
+        if self.contrastive is None and not self.masked_language:
+            raise ValueError("an objective needs a contrastive or a masked-language term")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """
+    Steps, batches and learning rate.
+
+    Attributes
+    ----------
+    steps : int
+        Optimiser steps at most.
+    batch_size : int
+        Receptors in a step, over all devices.
+    learning_rate : float
+        The peak.
+    warmup_steps : int
+        Steps of linear growth to the peak.
+    decay : bool
+        Whether the rate then falls with the square root of the step (Vaswani et al. 2017), else it stays.
+    clip : float or None
+        Largest norm of the gradient.
+    validate_every : int
+        Steps between two looks at the validation data.
+    patience : int or None
+        Looks without a better validation loss after which training stops.
+    """
+
+    steps: int = 143_200
+    batch_size: int = 1024
+    learning_rate: float = 1.25e-3
+    warmup_steps: int = 10_000
+    decay: bool = True
+    clip: float | None = 1.0
+    validate_every: int = 500
+    patience: int | None = None
+
+    def rate(self, step: int) -> float:
+        """Learning rate of a step, counted from 1."""
+        warm = step / max(self.warmup_steps, 1)
+        if warm < 1:
+            return self.learning_rate * warm
+        return self.learning_rate * (warm**-0.5 if self.decay and self.warmup_steps else 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """
+    How a model is trained, and its shape where it starts from nothing.
+
+    Attributes
+    ----------
+    name, title : str
+        Name of the file, and what reports call the model.
+    data : {"receptors", "synthetic", "shuffled"}
+        The run's receptors, OLGA's, or the run's with their chains paired anew at random.
+    layers : str
+        What is trained: ``all``; ``last``, the last layer of self-attention; or beginnings of
+        parameters' names, joined by commas, such as ``layers.2,embedding,mlm_head``.
+    model : ModelConfig
+    objective : Objective
+    schedule : Schedule
+    """
+
+    name: str
+    title: str
+    data: Literal["receptors", "synthetic", "shuffled"] = "receptors"
+    layers: str = "all"
+    model: ModelConfig = field(default_factory=ModelConfig)
+    objective: Objective = field(default_factory=Objective)
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def trainable(self, n_layers: int) -> Callable[[str], bool]:
+        """Tells by a parameter's name whether it is trained, in a model of so many layers."""
+        if self.layers == "all":
+            return lambda name: True
+        names = f"layers.{n_layers - 1}" if self.layers == "last" else self.layers
+        beginnings = tuple(name.strip() + "." for name in names.split(","))
+        return lambda name: name.startswith(beginnings)
+
+    def as_dict(self) -> dict:
+        """Everything, for a JSON file."""
+        return asdict(self)
+
+
+def load(path: str | Path) -> Preset:
+    """
+    Read a preset.
+
+    Raises
+    ------
+    InputError
+        If the file is no JSON object, or holds a word that a preset does not know.
+    """
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"the preset cannot be read ({error})", file=path) from error
+    try:
+        parts = {
+            "model": model_config(content.pop("model", {})),
+            "objective": _made(Objective, content.pop("objective", {})),
+            "schedule": _made(Schedule, content.pop("schedule", {})),
+        }
+        preset = _made(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the preset does not fit: {error}", file=path, fix="docs/models.md lists what a preset holds"
+        ) from error
+    if preset.data not in DATA:
+        raise InputError(f"data is '{preset.data}', not one of {', '.join(DATA)}", file=path)
+    return preset
+
+
+def model_config(content: dict) -> ModelConfig:
+    """The shape of a model, from a JSON object."""
+    config = _made(ModelConfig, content)
+    return ModelConfig(**{**asdict(config), "loops": tuple(config.loops)})
+
+
+def _made(kind: type, content: dict):
+    known = [entry.name for entry in fields(kind)]
+    unknown = [name for name in content if name not in known]
+    if unknown:
+        raise ValueError(f"'{unknown[0]}' is not one of {', '.join(known)}")
+    return kind(**content)

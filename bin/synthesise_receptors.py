@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""A shard of synthetic human receptors, whose chains OLGA's models of recombination make."""
+
+from pathlib import Path
+
+from airrvec import cli, tables
+from airrvec.errors import InputError, exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--receptors", type=int, required=True, help="receptors of all shards together")
+    parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
+    parser.add_argument("--shards", type=int, default=1, help="how many shards there are")
+    parser.add_argument("--seed", type=int, default=420)
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    if not 0 <= args.shard < args.shards:
+        raise InputError(f"there is no shard {args.shard} of {args.shards}", fix="Shards are numbered from 0")
+    if args.receptors < args.shards:
+        raise InputError(f"{args.receptors} receptors do not make {args.shards} shards")
+    if args.seed < 0:
+        raise InputError(f"the seed {args.seed} is negative")
+    from airrvec.synthesis import synthesise
+
+    first, end = (args.receptors * number // args.shards for number in (args.shard, args.shard + 1))
+    tables.write(synthesise(end - first, seed=args.seed, first=first), args.out)
+    cli.write_versions(args, "numpy", "olga", "pyarrow", "tidytcells")
+
+
+if __name__ == "__main__":
+    main()

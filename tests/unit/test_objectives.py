@@ -1,0 +1,287 @@
+"""Losses are their equations: against plain loops, another library, hand values and finite differences."""
+
+from itertools import pairwise
+from math import exp, log
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytorch_metric_learning.losses import NTXentLoss, SupConLoss
+
+from airrvec.objectives import (
+    alignment,
+    autocontrastive_loss,
+    masked_language_loss,
+    supervised_contrastive_loss,
+    uniformity,
+)
+
+SEARCH = settings(max_examples=60, deadline=None, derandomize=True)
+PRECISIONS = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
+
+
+def views_of(n: int, d: int = 8, seed: int = 0, dtype=torch.float64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return F.normalize(torch.randn(n, 2, d, generator=generator, dtype=torch.float64), dim=-1).to(dtype)
+
+
+def labels_of(n: int, n_labels: int, seed: int = 0) -> torch.Tensor:
+    return torch.randint(n_labels, (n,), generator=torch.Generator().manual_seed(seed))
+
+
+def dot(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def contrastive_by_loops(views: torch.Tensor, labels: list[int], temperature: float) -> float:
+    """eq:supervised_contrastive_loss term by term; with a label for each, eq:autocontrastive_loss."""
+    r = views.double().flatten(0, 1).tolist()
+    label = [labels[k // 2] for k in range(len(r))]
+    total = 0.0
+    for k in range(len(r)):
+        others = [n for n in range(len(r)) if n != k]
+        denominator = sum(exp(dot(r[k], r[n]) / temperature) for n in others)
+        positives = [p for p in others if label[p] == label[k]]
+        terms = [-log(exp(dot(r[k], r[p]) / temperature) / denominator) for p in positives]
+        total += sum(terms) / len(positives)
+    return total / len(r)
+
+
+sizes = st.integers(1, 7)
+temperatures = st.sampled_from([0.05, 0.5, 1.0])
+seeds = st.integers(0, 10_000)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), PRECISIONS)
+@SEARCH
+@given(n=sizes, temperature=temperatures, seed=seeds)
+def test_autocontrastive_is_the_equation(dtype, rtol, n, temperature, seed):
+    views = views_of(n, seed=seed, dtype=dtype)
+    loss = autocontrastive_loss(views, temperature)
+    assert loss.dtype == dtype
+    expected = contrastive_by_loops(views, list(range(n)), temperature)
+    assert loss.item() == pytest.approx(expected, rel=rtol, abs=rtol)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), PRECISIONS)
+@SEARCH
+@given(n=sizes, n_labels=st.integers(1, 4), temperature=temperatures, seed=seeds)
+def test_supervised_is_the_equation(dtype, rtol, n, n_labels, temperature, seed):
+    views, labels = views_of(n, seed=seed, dtype=dtype), labels_of(n, n_labels, seed)
+    loss = supervised_contrastive_loss(views, labels, temperature)
+    assert loss.dtype == dtype
+    expected = contrastive_by_loops(views, labels.tolist(), temperature)
+    assert loss.item() == pytest.approx(expected, rel=rtol, abs=rtol)
+
+
+def test_a_label_for_each_receptor_is_autocontrastive():
+    views = views_of(20)
+    torch.testing.assert_close(
+        supervised_contrastive_loss(views, torch.arange(20)), autocontrastive_loss(views), rtol=1e-12, atol=0
+    )
+
+
+def test_autocontrastive_is_ntxent():
+    """With one positive each, NTXentLoss has the paper's denominator: the positive and all negatives."""
+    views = views_of(30)
+    expected = NTXentLoss(temperature=0.05)(views.flatten(0, 1), torch.arange(30).repeat_interleave(2))
+    torch.testing.assert_close(autocontrastive_loss(views), expected, rtol=1e-10, atol=0)
+
+
+def test_supervised_is_supcon_and_not_ntxent():
+    """
+    SupConLoss is the paper's, where there are two labels or more (with one it returns 0).
+
+    NTXentLoss leaves the other positives out of the denominator, and averages over pairs, not anchors.
+    """
+    views, labels = views_of(30), labels_of(30, 4)
+    loss = supervised_contrastive_loss(views, labels)
+    flat = views.flatten(0, 1), labels.repeat_interleave(2)
+    torch.testing.assert_close(loss, SupConLoss(temperature=0.05)(*flat), rtol=1e-10, atol=0)
+    assert abs(NTXentLoss(temperature=0.05)(*flat) - loss) > 0.01
+    one_label = torch.zeros(30, dtype=torch.int64)
+    assert SupConLoss(temperature=0.05)(flat[0], torch.zeros(60)) == 0
+    assert supervised_contrastive_loss(views, one_label) > log(59)
+
+
+@pytest.mark.parametrize("n", [1, 2, 1024])
+def test_equal_vectors_leave_a_guess(n):
+    """All others look alike, so the loss is the log of their number."""
+    views = views_of(1, d=64, dtype=torch.float32).mean(1).expand(n, 2, 64)
+    labels = torch.arange(n) // 2
+    assert autocontrastive_loss(views).item() == pytest.approx(log(2 * n - 1), abs=1e-5)
+    assert supervised_contrastive_loss(views, labels).item() == pytest.approx(log(2 * n - 1), abs=1e-5)
+
+
+def test_hand_values():
+    """Two receptors on two axes, views equal: one similarity of 1/τ and two of 0."""
+    views = torch.eye(2, dtype=torch.float64)[:, None].expand(2, 2, 2)
+    own = log(exp(2) + 2)  # τ = 0.5
+    assert autocontrastive_loss(views, 0.5).item() == pytest.approx(own - 2)
+    together = supervised_contrastive_loss(views, torch.tensor([5, 5]), 0.5)
+    assert together.item() == pytest.approx(own - 2 / 3)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_float32_neither_overflows_nor_loses_digits(scale):
+    """Exponents of up to 1,000 and more, where exp() alone is infinite."""
+    exact = views_of(64) * scale**0.5
+    labels = labels_of(64, 6)
+    for temperature in (0.001, 0.05):
+        for loss in (
+            lambda views, t: autocontrastive_loss(views, t),
+            lambda views, t: supervised_contrastive_loss(views, labels, t),
+        ):
+            single = exact.float().requires_grad_()
+            value = loss(single, temperature)
+            value.backward()
+            assert value.item() == pytest.approx(loss(exact, temperature).item(), rel=1e-5)
+            assert single.grad.isfinite().all()
+
+
+def test_half_precision_is_left_outside():
+    views, labels = views_of(20, dtype=torch.float32), labels_of(20, 3)
+    logits, targets = torch.randn(20, 20), labels
+    outside = (
+        autocontrastive_loss(views),
+        supervised_contrastive_loss(views, labels),
+        masked_language_loss(logits, targets),
+    )
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = (
+            autocontrastive_loss(views),
+            supervised_contrastive_loss(views, labels),
+            masked_language_loss(logits, targets),
+        )
+    assert inside == outside
+    assert autocontrastive_loss(views.bfloat16()).dtype == torch.float32
+
+
+@SEARCH
+@given(seed=seeds)
+def test_neither_order_nor_the_names_of_labels_matter(seed):
+    views, labels = views_of(12, seed=seed), labels_of(12, 3, seed)
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(12, generator=generator)
+    names = torch.randperm(100, generator=generator)
+    moved = views[order].flip(1)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    torch.testing.assert_close(autocontrastive_loss(moved), autocontrastive_loss(views), **close)
+    torch.testing.assert_close(
+        supervised_contrastive_loss(moved, names[labels[order]]),
+        supervised_contrastive_loss(views, labels),
+        **close,
+    )
+    flat, moved_flat = views.flatten(0, 1), moved.flatten(0, 1)
+    torch.testing.assert_close(uniformity(moved_flat), uniformity(flat), **close)
+    torch.testing.assert_close(alignment(*moved.unbind(1)), alignment(*views.unbind(1)), **close)
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+@SEARCH
+@given(cuts=st.lists(st.integers(0, 10), max_size=3).map(sorted), seed=seeds)
+def test_losses_of_slices_add_up(supervised, cuts, seed):
+    """As do their gradients: what several devices compute is what one would."""
+    views, labels = views_of(10, seed=seed).requires_grad_(), labels_of(10, 3, seed)
+
+    def loss(anchors=None):
+        if supervised:
+            return supervised_contrastive_loss(views, labels, anchors=anchors)
+        return autocontrastive_loss(views, anchors=anchors)
+
+    bounds = [0, *cuts, 10]
+    parts = [loss(slice(start, stop)) for start, stop in pairwise(bounds)]
+    whole = loss()
+    torch.testing.assert_close(sum(parts), whole, rtol=1e-12, atol=0)
+    (of_parts,), (of_whole,) = torch.autograd.grad(sum(parts), views), torch.autograd.grad(whole, views)
+    torch.testing.assert_close(of_parts, of_whole, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("anchors", [None, slice(1, 3), slice(-1, None)])
+def test_gradients_of_contrastive_losses(anchors):
+    views, labels = views_of(4, d=3).requires_grad_(), torch.tensor([0, 1, 0, 2])
+    assert torch.autograd.gradcheck(lambda v: autocontrastive_loss(v, 0.5, anchors), views)
+    assert torch.autograd.gradcheck(lambda v: supervised_contrastive_loss(v, labels, 0.5, anchors), views)
+
+
+def test_other_gradients():
+    logits = torch.randn(2, 3, 20, dtype=torch.float64, requires_grad=True)
+    targets = torch.tensor([[-100, 3, 19], [0, -100, -100]])
+    assert torch.autograd.gradcheck(lambda x: masked_language_loss(x, targets, 0.1), logits)
+    a, b = views_of(5, d=3).unbind(1)
+    a, b = a.clone().requires_grad_(), b.clone().requires_grad_()
+    assert torch.autograd.gradcheck(alignment, (a, b))
+    assert torch.autograd.gradcheck(uniformity, a)
+
+
+@pytest.mark.parametrize("views", [torch.zeros(4, 8), torch.zeros(2, 4, 8)])
+def test_views_of_another_shape_are_refused(views):
+    with pytest.raises(ValueError, match=r"views have the shape \(N, 2, d\), not \("):
+        autocontrastive_loss(views)
+
+
+def test_labels_of_views_are_refused():
+    with pytest.raises(ValueError, match=r"4 receptors need as many labels, not \(8,\)"):
+        supervised_contrastive_loss(views_of(4), torch.zeros(8))
+
+
+def test_anchors_with_gaps_are_refused():
+    with pytest.raises(ValueError, match="step of 2"):
+        autocontrastive_loss(views_of(4), anchors=slice(0, 4, 2))
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), PRECISIONS)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_masked_language_loss_is_the_mean_over_targets(dtype, rtol, smoothing):
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 5, 20, generator=generator, dtype=torch.float64).to(dtype)
+    targets = torch.randint(20, (3, 5), generator=generator)
+    targets[0], targets[1, ::2] = -100, -100  # receptors with none, two and five targets
+    terms = []
+    for row, row_targets in zip(logits.tolist(), targets.tolist(), strict=True):
+        for values, target in zip(row, row_targets, strict=True):
+            if target != -100:
+                log_p = [value - log(sum(map(exp, values))) for value in values]
+                terms.append(-(1 - smoothing) * log_p[target] - smoothing * sum(log_p) / 20)
+    assert len(terms) == 7
+    loss = masked_language_loss(logits, targets, smoothing)
+    assert loss.item() == pytest.approx(sum(terms) / 7, rel=rtol)
+    chosen = targets != -100
+    of_chosen = masked_language_loss(logits[chosen], targets[chosen], smoothing)
+    assert of_chosen.item() == pytest.approx(loss.item(), rel=rtol)
+
+
+def test_a_guess_at_random_costs_log_20():
+    assert masked_language_loss(torch.zeros(1, 2, 20), torch.tensor([[4, -100]])).item() == pytest.approx(
+        log(20)
+    )
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), PRECISIONS)
+def test_alignment_and_uniformity_are_wang_and_isolas(dtype, rtol):
+    a, b = views_of(9, dtype=dtype).unbind(1)
+    rows, others = a.tolist(), b.tolist()
+    squared = [
+        sum((x - y) ** 2 for x, y in zip(p, q, strict=True)) for p, q in zip(rows, others, strict=True)
+    ]
+    assert alignment(a, b).item() == pytest.approx(sum(squared) / 9, rel=rtol)
+    pairs = [
+        exp(-2 * sum((x - y) ** 2 for x, y in zip(rows[i], rows[j], strict=True)))
+        for i in range(9)
+        for j in range(i)
+    ]
+    assert uniformity(a).item() == pytest.approx(log(sum(pairs) / 36), rel=rtol)
+
+
+def test_alignment_and_uniformity_at_their_ends():
+    opposite = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+    assert alignment(opposite, opposite) == 0
+    assert alignment(opposite, -opposite) == 4
+    assert uniformity(opposite) == -8
+    equal = opposite[:1].expand(3, 2).clone().requires_grad_()
+    value = uniformity(equal)
+    value.backward()
+    assert value == 0
+    assert torch.equal(equal.grad, torch.zeros(3, 2))

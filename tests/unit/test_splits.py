@@ -1,0 +1,348 @@
+"""Splits: hand-made tables, invariants, plain loops, and VDJdb's sizes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from inputs import needs_vdjdb, vdjdb_labelled
+
+from airrvec import fewshot, schema
+from airrvec.errors import InputError
+from airrvec.splits import PARTS, Split, check_leaks, given_split, random_split, study_split
+
+
+def labelled(cells, parts=None) -> fewshot.LabelledReceptors:
+    """From cells of (receptor, epitope, reference), and each cell's part if the user gives it."""
+    whole = dict.fromkeys(schema.RECEPTOR_FIELDS, "x")
+    receptors = pa.Table.from_pylist(
+        [{"receptor_id": name, "species": "homosapiens", **whole} for name in sorted({c[0] for c in cells})],
+        schema.RECEPTORS,
+    )
+    names = ("receptor_id", "epitope", "reference_id")
+    table = pa.Table.from_pylist([dict(zip(names, cell, strict=True)) for cell in cells], schema.CELLS)
+    if parts is not None:
+        table = table.append_column("split", pa.array(parts, pa.string()))
+    return fewshot.select_labelled(table, receptors, species="homosapiens")
+
+
+def many(prefix, n, epitope, reference):
+    return [(f"{prefix}{number:02d}", epitope, reference) for number in range(n)]
+
+
+def names(split, part, epitope) -> set[str]:
+    receptor_ids = np.array(split.labelled.receptors["receptor_id"].to_pylist())
+    return set(receptor_ids[getattr(split, part)[epitope]])
+
+
+CELLS = [
+    *many("big", 6, "A", "s1"),
+    *many("mid", 6, "A", "s2"),
+    *many("low", 3, "A", "s3"),
+    *many("b", 8, "B", "s2"),  # trains B as it trains A
+    *many("c", 4, "B", "s1"),  # and what trains A tests B
+    ("big00", "A", "s3"),  # again, in a study that tests
+    ("b00", "A", "s3"),  # cross-reactive: training of B would test A
+    ("odd", "A", None),
+    *many("few", 5, "C", "s1"),
+    *many("few", 5, "C", "s2"),
+    *many("one", 12, "D", "s1"),
+]
+STUDY = {"per_epitope": 7, "min_receptors": 10}
+
+
+def test_a_study_trains_or_tests():
+    split = study_split(labelled(CELLS), **STUDY)
+    assert split.epitopes == ["A", "B"]
+    a, b = ({part: names(split, part, epitope) for part in PARTS} for epitope in "AB")
+    assert a["train"] | a["validation"] == {r for r, _, _ in many("big", 6, "", "") + many("mid", 6, "", "")}
+    assert a["test"] == {"low00", "low01", "low02"}
+    assert [len(a[part]) for part in PARTS] == [7, 5, 3]
+    assert b["train"] | b["validation"] == {r for r, _, _ in many("b", 8, "", "")}
+    assert b["test"] == {"c00", "c01", "c02", "c03"}
+    assert [len(b[part]) for part in PARTS] == [7, 1, 4]
+    assert split.removed == {
+        "without a study": 1,
+        "validation receptors that also train": 0,
+        "test receptors that also train or validate": 2,
+    }
+    assert split.left_out == {
+        "C": "5 receptors with a study, and more than 10 are needed",
+        "D": "its 12 receptors are all from one study",
+    }
+
+
+def test_more_than_means_more():
+    cells = [
+        *many("a", 7, "A", "s1"),  # as many as train: the next study is needed too
+        *many("aa", 3, "A", "s2"),
+        *many("aaa", 1, "A", "s3"),
+        *many("b", 8, "B", "s1"),
+        *many("bb", 3, "B", "s2"),
+        *many("c", 8, "C", "s1"),
+        *many("cc", 2, "C", "s2"),
+    ]
+    split = study_split(labelled(cells), **STUDY)
+    assert names(split, "test", "A") == {"aaa00"}
+    assert names(split, "test", "B") == {"bb00", "bb01", "bb02"}
+    assert split.left_out == {"C": "10 receptors with a study, and more than 10 are needed"}
+
+
+def test_the_table_has_every_pair_once_with_its_studies():
+    split = study_split(labelled(CELLS), **STUDY)
+    table = split.table()
+    assert table.schema == schema.SPLIT
+    rows = table.to_pylist()
+    assert len({(row["receptor_id"], row["epitope"]) for row in rows}) == len(rows) == 12 + 3 + 12
+    by_pair = {(row["receptor_id"], row["epitope"]): row for row in rows}
+    assert by_pair["big00", "A"]["reference_id"] == "s1;s3"
+    assert by_pair["low01", "A"] == {
+        "receptor_id": "low01",
+        "epitope": "A",
+        "reference_id": "s3",
+        "part": "test",
+    }
+
+
+def test_the_draw_depends_on_the_seed_and_not_on_the_order_or_on_other_epitopes():
+    first = study_split(labelled(CELLS), **STUDY)
+    again = study_split(labelled(CELLS[::-1]), **STUDY)
+    assert first.table() == again.table()
+    other = study_split(labelled(CELLS), **STUDY, seed=1)
+    assert names(first, "train", "A") != names(other, "train", "A")
+    more = [*CELLS, *many("e", 8, "AA", "s1"), *many("f", 8, "AA", "s2")]
+    assert names(study_split(labelled(more), **STUDY), "train", "B") == names(first, "train", "B")
+
+
+cells = st.lists(
+    st.tuples(
+        st.integers(0, 60).map(lambda number: f"r{number:02d}"),
+        st.sampled_from("AB"),
+        st.sampled_from(["s1", "s1", "s2", "s3", None]),
+    ),
+    min_size=60,
+    max_size=120,
+)
+
+
+def assert_parts_are_disjoint(split: Split):
+    rows = [set(split.rows(part)) for part in PARTS]
+    assert not rows[0] & rows[1]
+    assert not rows[0] & rows[2]
+    assert not rows[1] & rows[2]
+    pairs = [(row["receptor_id"], row["epitope"]) for row in split.table().to_pylist()]
+    assert len(pairs) == len(set(pairs))
+
+
+@given(cells=cells, seed=st.integers(0, 5))
+def test_study_split_is_a_plain_loop(cells, seed):
+    try:
+        split = study_split(labelled(cells), per_epitope=6, min_receptors=9, seed=seed)
+    except InputError:
+        assume(False)
+    assert_parts_are_disjoint(split)
+    all_learnt, tested = set(), {}
+    for epitope in "AB":
+        studies = {}
+        for receptor, name, study in cells:
+            if name == epitope and study:
+                studies.setdefault(study, set()).add(receptor)
+        learnt, taken = set(), set()
+        for study in sorted(studies, key=lambda study: (-len(studies[study]), study)):
+            if len(learnt) > 6:
+                break
+            learnt |= studies[study]
+            taken.add(study)
+        both = names(split, "train", epitope) | names(split, "validation", epitope)
+        assert both <= learnt
+        assert len(names(split, "train", epitope)) == 6
+        all_learnt |= both
+        tested[epitope] = set().union(*(studies[study] for study in set(studies) - taken))
+        # The paper's condition, said of the cells themselves.
+        for receptor, name, study in cells:
+            assert not (name == epitope and study in taken and receptor in names(split, "test", epitope))
+    for epitope in "AB":
+        assert names(split, "test", epitope) == tested[epitope] - all_learnt
+
+
+@given(cells=cells, seed=st.integers(0, 5))
+def test_random_split_gives_every_receptor_one_part(cells, seed):
+    table = labelled(cells)
+    assume(min(map(len, table.epitopes.values())) >= 20 and len(table.epitopes) == 2)
+    split = random_split(table, fractions=(0.6, 0.2, 0.2), seed=seed)
+    rows = np.concatenate([split.rows(part) for part in PARTS])
+    assert sorted(rows) == list(range(len(table.receptors)))
+    first = table.epitopes["A"]
+    for part, fraction in zip(PARTS, (0.6, 0.2, 0.2), strict=True):
+        assert abs(len(getattr(split, part)["A"]) - fraction * len(first)) <= 1
+
+
+def test_random_split_has_its_sizes():
+    table = labelled([*many("a", 100, "A", None), *many("b", 50, "B", None), *many("c", 19, "C", None)])
+    split = random_split(table)
+    assert [[len(getattr(split, part)[epitope]) for part in PARTS] for epitope in "AB"] == [
+        [70, 10, 20],
+        [35, 5, 10],
+    ]
+    assert split.left_out == {"C": "19 receptors, and 20 are needed"}
+    assert random_split(table).table() == split.table()
+    assert random_split(table, seed=1).table() != split.table()
+
+
+def test_given_split_is_the_users():
+    cells = [
+        *many("a", 4, "A", None),
+        *many("b", 4, "B", None),
+        ("a00", "A", None),
+        ("a02", "B", None),
+        ("odd", "A", None),
+    ]
+    parts = [
+        "train",
+        "train",
+        "validation",
+        "test",
+        "train",
+        "test",
+        "test",
+        "validation",
+        "test",
+        "test",
+        None,
+    ]
+    split = given_split(labelled(cells, parts))
+    assert names(split, "train", "A") == {"a00", "a01"}
+    assert names(split, "validation", "A") == {"a02"}
+    assert names(split, "test", "A") == {"a03"}
+    assert names(split, "test", "B") == {"b01", "b02"}
+    assert split.removed == {
+        "without a part": 1,
+        "validation receptors that also train": 0,
+        "test receptors that also train or validate": 2,
+    }
+    assert_parts_are_disjoint(split)
+
+
+def test_an_epitope_without_test_receptors_is_left_out():
+    cells = [*many("a", 2, "A", None), *many("b", 2, "B", None), *many("c", 2, "C", None)]
+    split = given_split(labelled(cells, ["train", "test", "train", "test", "train", "validation"]))
+    assert split.epitopes == ["A", "B"]
+    assert split.left_out == {"C": "no receptors to test"}
+
+
+@pytest.mark.parametrize(
+    ("divide", "sentence"),
+    [
+        (
+            lambda: study_split(labelled(CELLS)),
+            "and none can be divided; of the others the largest is A: 16 receptors with a study, and more"
+            " than 300 are needed. Label more receptors",
+        ),
+        (
+            lambda: study_split(labelled([c for c in CELLS if c[1] != "B"]), **STUDY),
+            "specificity needs at least two epitopes, and only A can be divided; of the others the largest is"
+            " D: its 12 receptors are all from one study.",
+        ),
+        (lambda: random_split(labelled(many("a", 50, "A", None))), "and only A can be divided."),
+        (
+            lambda: study_split(labelled([(r, e, "PMID:1") for r, e, _ in CELLS])),
+            "the labelled receptors all come from one study, 'PMID:1', so that none can be held out for"
+            " testing. Divide them at random",
+        ),
+        (
+            lambda: study_split(labelled([(r, e, None) for r, e, _ in CELLS])),
+            "name no study (reference_id), so that none",
+        ),
+        (
+            lambda: random_split(labelled([*CELLS, ("x", "a ", "s1"), ("y", "a ", "s1")])),
+            "column 'epitope': the epitopes 'A' (17 receptors) and 'a ' (2 receptors) differ by case or"
+            " blanks alone. Spell them alike",
+        ),
+        (lambda: given_split(labelled(CELLS)), "has no column 'split'. Add it"),
+        (
+            lambda: given_split(labelled(CELLS, ["train", "holdout"] * (len(CELLS) // 2))),
+            "is no part. Write train, validation, test or nothing",
+        ),
+        (
+            lambda: random_split(labelled(CELLS), fractions=(0.8, 0.1, 0.2)),
+            "0.8, 0.1, 0.2 are not the fractions of a whole. Give three numbers whose sum is 1",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(divide, sentence):
+    with pytest.raises(InputError) as error:
+        divide()
+    assert sentence in str(error.value)
+
+
+def test_a_leak_is_found():
+    split = study_split(labelled(CELLS), **STUDY)
+    assert check_leaks(split) == split.test
+    # Of another epitope, which is as much of a leak.
+    leaking = replace(split, test={**split.test, "A": np.append(split.test["A"], split.train["B"][0])})
+    receptor_id = split.labelled.receptors["receptor_id"][int(split.train["B"][0])].as_py()
+    with pytest.raises(InputError, match=rf"in training and in test: 1, the first is {receptor_id}"):
+        check_leaks(leaking)
+
+
+# The training receptor, and the identity of others to it by hand: 2, 4, 5 edits of 20 residues.
+TRAINED = ("TRAV1*01", "CAVVVVVVVF", "TRBV2*01", "CASSSSSSSF")
+OTHERS = [
+    (("TRAV1*01", "CAVVVVVVKF", "TRBV2*01", "CASSSSSSKF"), 0.9),
+    (("TRAV1*02", "CAVVVVVVKF", "TRBV2", "CASSSSSSKF"), 0.9),  # another allele of the gene
+    (("TRAV1*01", "CAVVVVVKKF", "TRBV2*01", "CASSSSSKKF"), 0.8),
+    (("TRAV1*01", "CAVVVVKKKF", "TRBV2*01", "CASSSSSKKF"), 0.75),
+    (("TRAV1*01", "CAVVVVVVF", "TRBV2*01", "CASSSSSSF"), 0.89),  # 2 edits of its own 18 residues
+    (("TRAV10*01", "CAVVVVVVVF", "TRBV2*01", "CASSSSSSSF"), 0),
+    (("TRAV1*01", "CAVVVVVVVF", "TRBV3*01", "CASSSSSSSF"), 0),
+]
+
+
+@pytest.mark.parametrize("similarity", [0.75, 0.8, 0.85, 0.9, 1.0])
+def test_similar_receptors_leave_the_test_set(similarity):
+    fields = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
+    chains = [TRAINED, *(chain for chain, _ in OTHERS), ("TRAV9", "CF", "TRBV9", "CF")]
+    rows = [
+        {"receptor_id": str(number), **dict(zip(fields, chain, strict=True))}
+        for number, chain in enumerate(chains)
+    ]
+    table = fewshot.LabelledReceptors(pa.Table.from_pylist(rows, schema.RECEPTORS), {}, {})
+    tests = np.arange(1, len(OTHERS) + 1)
+    none = np.array([], int)
+    split = Split(
+        table,
+        # The similar training receptor is another epitope's.
+        train={"A": np.array([len(chains) - 1]), "B": np.array([0])},
+        validation={"A": none, "B": none},
+        test={"A": tests[::2], "B": tests[1::2]},
+        removed={},
+        left_out={},
+    )
+    kept = [number for number, (_, identity) in enumerate(OTHERS, 1) if identity < similarity]
+    filtered = check_leaks(split, similarity)
+    assert filtered["A"].tolist() == [number for number in kept if number % 2]
+    assert filtered["B"].tolist() == [number for number in kept if not number % 2]
+
+
+@needs_vdjdb
+def test_vdjdb_is_divided_as_in_the_paper():
+    split = study_split(vdjdb_labelled())
+    sizes = {part: {e[:3]: len(rows) for e, rows in getattr(split, part).items()} for part in PARTS}
+    assert set(sizes["train"].values()) == {200}
+    # Without mending junctions: 41, 48, 69, 43, 52, 73 and 394, 101, 109, 159, 143, 169.
+    assert sizes["validation"] == {"GIL": 41, "NLV": 47, "SPR": 68, "TFE": 42, "TTD": 52, "YLQ": 74}
+    assert sizes["test"] == {"GIL": 392, "NLV": 101, "SPR": 108, "TFE": 159, "TTD": 143, "YLQ": 166}
+    assert_parts_are_disjoint(split)
+    # The paper's table of studies: what trains SPR and TFE tests TTD and YLQ.
+    rows = split.table().to_pylist()
+    learnt, tested = (
+        {
+            row["epitope"][:3]
+            for row in rows
+            if row["reference_id"] == "PMID:35750048" and row["part"] in parts
+        }
+        for parts in (("train", "validation"), ("test",))
+    )
+    assert (learnt, tested) == ({"SPR", "TFE"}, {"TTD", "YLQ"})
