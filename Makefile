@@ -44,6 +44,7 @@ pipeline: $(ENV) ## Run the tests that run Nextflow
 bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	python benchmarks/embedding_speed.py $(LABELLED)
 	python benchmarks/normalising_speed.py $(LABELLED)
+	python benchmarks/training_speed.py
 	python benchmarks/nextflow_overhead.py
 
 clean: ## Remove results and Nextflow's work, keep the environment

@@ -12,7 +12,8 @@ def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
-    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--encoder", required=True, help="a name, or the folder of a model")
+    parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument(
         "--exclude-references",
@@ -34,6 +35,7 @@ def main(argv=None):
     cli.limit_threads(args.cpus)
     from airrvec import encoders, fewshot
 
+    name = args.name or args.encoder
     encoder = encoders.load(args.encoder)
     labelled = fewshot.select_labelled(
         tables.read(args.cells),
@@ -52,10 +54,10 @@ def main(argv=None):
         raise _nothing_to_evaluate(labelled, not_evaluated)
     digest = {"splits_digest": fewshot.digest(labelled, splits)}
     progress = cli.progress("splits scored", sum(len(split.references) for split in splits))
-    auroc, roc = fewshot.score(encoder, args.encoder, labelled, splits, progress=progress)
-    tables.write(auroc, args.outdir / f"{args.encoder}.auroc.parquet", digest)
-    tables.write(roc, args.outdir / f"{args.encoder}.roc.parquet", digest)
-    tables.write(not_evaluated, args.outdir / f"{args.encoder}.not_evaluated.parquet", digest)
+    auroc, roc = fewshot.score(encoder, name, labelled, splits, progress=progress)
+    tables.write(auroc, args.outdir / f"{name}.auroc.parquet", digest)
+    tables.write(roc, args.outdir / f"{name}.roc.parquet", digest)
+    tables.write(not_evaluated, args.outdir / f"{name}.not_evaluated.parquet", digest)
     qc = {
         "receptors": len(labelled.receptors),
         "epitopes": len(labelled.epitopes),
@@ -63,7 +65,7 @@ def main(argv=None):
         "removed": labelled.removed,
         **digest,
     }
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{args.encoder}.qc.json")
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{name}.qc.json")
     cli.write_versions(args, "numpy", "numba", "pyarrow", "rapidfuzz", "scipy", "sceptr", "torch")
 
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 from airrvec import __version__, cli, tables
 from airrvec.errors import exit_on_input_error
-from airrvec.variants import VARIANTS
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("receptors", type=Path)
-    parser.add_argument("--model", choices=list(VARIANTS), default="sceptr")
+    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--cpus", type=int, default=1, help="threads")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
@@ -31,7 +30,7 @@ def main(argv=None):
         tables.embeddings_table(receptors["receptor_id"], vectors),
         args.out,
         metadata={
-            "model": args.model,
+            "model": encoder.loaded.name,
             "weights_sha256": encoder.loaded.checksum,
             "airrvec_version": __version__,
         },

@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from airrvec import cli, report, tables
+from airrvec import cli, report, report_learning, tables
 from airrvec.errors import exit_on_input_error
 
 
@@ -14,6 +14,8 @@ def parse_args(argv=None):
     parser.add_argument("--collected", type=Path, required=True, help="QC of the receptors of the run")
     parser.add_argument("--embedded", type=Path, required=True, help="QC of the embeddings")
     parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
+    parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
+    parser.add_argument("--measured", type=Path, help="folder of finetune.py's tables")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     parser.add_argument("--outdir", type=Path, default=Path("."))
@@ -27,10 +29,13 @@ def main(argv=None):
     receptors = json.loads(args.collected.read_text())
     embeddings = json.loads(args.embedded.read_text())
     benchmark = report.read_benchmark(args.benchmark)
+    finetuning = report_learning.read_finetuning(args.measured)
     sections = [
         *report.sample_sections(samples, receptors),
         report.embedding_section(embeddings),
         *(report.benchmark_sections(benchmark) if benchmark else []),
+        *(report_learning.finetuning_sections(finetuning) if finetuning else []),
+        *([report_learning.curves_section(args.trained)] if args.trained else []),
     ]
     for section in sections:
         path = args.outdir / f"{section['id']}_mqc.json"
@@ -39,6 +44,8 @@ def main(argv=None):
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
     summary = report.summary_text(samples, receptors, embeddings, benchmark)
+    if finetuning:
+        summary = "\n".join([summary, *report_learning.finetuning_lines(finetuning), ""])
     tables.write_text(summary, args.outdir / "summary.txt")
 
 

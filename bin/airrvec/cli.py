@@ -25,6 +25,25 @@ def parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def add_training_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the scripts that train."""
+    parser.add_argument(
+        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; a run resumes from it"
+    )
+    parser.add_argument("--checkpoint-every", type=int, default=200, help="steps")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument("--devices", type=int, default=1, help="devices of a node")
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--precision", choices=("32", "bf16-mixed"), default="32")
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+
+
+def training_options(args: argparse.Namespace) -> dict:
+    """Those options as `airrvec.training.train` takes them."""
+    names = ("checkpoint_every", "device", "devices", "nodes", "precision")
+    return {name: getattr(args, name) for name in names}
+
+
 def write_versions(args: argparse.Namespace, *packages: str) -> None:
     """Write the versions of Python, airrvec and some packages, where ``--versions`` asks for them."""
     if args.versions is None:

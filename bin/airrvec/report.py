@@ -57,8 +57,8 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         "receptors": "Receptors",
     }
     overview = {
-        _text(sample["sample_id"]): {
-            "format": _text(sample["format"]),
+        safe(sample["sample_id"]): {
+            "format": safe(sample["format"]),
             **{name: sample[name] for name in numbers},
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
             "paired": 100 * _n_paired(sample) / sample["cells"],
@@ -110,13 +110,13 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "description": "Chains whose junction came without a conserved end, or with residues beyond it",
         },
     }
-    warnings = [f"{_text(s['sample_id'])}: {_text(w)}" for s in samples for w in s["warnings"]]
+    warnings = [f"{safe(s['sample_id'])}: {safe(w)}" for s in samples for w in s["warnings"]]
     pairing = {
-        _text(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
+        safe(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
         for sample in samples
     }
     sections = [
-        _section(
+        section(
             "airrvec_samples",
             "Samples",
             "Rows read are rows kept plus rows rejected, for every sample."
@@ -127,7 +127,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             headers=headers,
             pconfig={"col1_header": "Sample"},
         ),
-        _section(
+        section(
             "airrvec_chain_pairing",
             "Chain pairing",
             "Cells by their chains, in scirpy's words: VJ is α, VDJ is β. Of extra chains the one with"
@@ -155,14 +155,12 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         ),
     ):
         counts = {
-            _text(sample["sample_id"]): {_text(word): n for word, n in sample[key].items()}
+            safe(sample["sample_id"]): {safe(word): n for word, n in sample[key].items()}
             for sample in samples
             if sample[key]
         }
         if counts:
-            sections.append(
-                _section(id, heading, description, "bargraph", counts, pconfig={"ylab": "Chains"})
-            )
+            sections.append(section(id, heading, description, "bargraph", counts, pconfig={"ylab": "Chains"}))
     return sections
 
 
@@ -187,7 +185,7 @@ def embedding_section(embeddings: dict) -> dict:
         "weights": {"title": "Weights (SHA-256)"},
         "airrvec": {"title": "airrvec"},
     }
-    return _section(
+    return section(
         "airrvec_embeddings",
         "Embeddings",
         "Every receptor is embedded once, however many cells and samples carry it.",
@@ -204,11 +202,11 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
     encoders = list(dict.fromkeys(summary["encoder"]))
     colours = {title(name): COLOURS[index % len(COLOURS)] for index, name in enumerate(encoders)}
     counts = benchmark.counts
-    removed = "; ".join(f"{n:,} {_text(reason)}" for reason, n in counts["removed"].items() if n)
+    removed = "; ".join(f"{n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n)
     of_mean = summary[summary["epitope"] == "mean"]
     n_mean = _n_complete(summary)
     sections = [
-        _section(
+        section(
             "airrvec_auroc",
             "Few-shot prediction of epitopes",
             f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
@@ -247,14 +245,14 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
         shown = shown.drop_duplicates("epitope").head(50)
         n_epitopes = too_few["epitope"].nunique()
         sections.append(
-            _section(
+            section(
                 "airrvec_not_evaluated",
                 "Not evaluated",
                 f"{n_epitopes:,} epitopes were not evaluated at one k or more"
                 f"{'; the 50 with the most receptors are shown' if n_epitopes > 50 else ''}."
                 " All are in <code>benchmark/not_evaluated.tsv</code>.",
                 "table",
-                {_text(row.epitope): {"k": row.k, "reason": _text(row.reason)} for row in shown.itertuples()},
+                {safe(row.epitope): {"k": row.k, "reason": safe(row.reason)} for row in shown.itertuples()},
                 headers={
                     "k": {"title": "From k", "format": "{:,.0f}", "scale": False},
                     "reason": {"title": "Reason"},
@@ -269,9 +267,9 @@ def _auroc_table(summary: pd.DataFrame, encoders: list[str]) -> dict:
     data = {}
     for row in _largest_k(summary).itertuples():
         if row.rule == "nearest_neighbour":
-            cells = data.setdefault(_text(row.epitope), {"k": row.k})
+            cells = data.setdefault(safe(row.epitope), {"k": row.k})
             cells[row.encoder] = row.auroc_mean
-    return _section(
+    return section(
         "airrvec_auroc_by_epitope",
         "AUROC by epitope",
         "Nearest neighbour, at the largest k that the epitope allows; mean over splits.",
@@ -309,8 +307,8 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict:
                 for encoder in encoders
             }
         )
-        labels.append({"name": f"{_text(epitope)} (k = {of_epitope['k'].iloc[0]})"})
-    return _section(
+        labels.append({"name": f"{safe(epitope)} (k = {of_epitope['k'].iloc[0]})"})
+    return section(
         "airrvec_roc",
         "ROC curves",
         "Nearest neighbour, at the largest k that the epitope allows; mean over splits."
@@ -421,12 +419,12 @@ def _n_paired(sample: dict) -> int:
     return sample["cells"] - single
 
 
-def _text(value) -> str:
+def safe(value) -> str:
     """A user's words, harmless in HTML."""
     return escape(str(value))
 
 
-def _section(name: str, heading: str, description: str, kind: str, data, **more) -> dict:
+def section(name: str, heading: str, description: str, kind: str, data, **more) -> dict:
     pconfig = {"id": f"{name}_plot", "title": f"airrvec: {heading}", **more.pop("pconfig", {})}
     return {
         "id": name,

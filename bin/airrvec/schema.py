@@ -19,6 +19,7 @@ LABELS = (
     "mhc_a",
     "mhc_b",
     "reference_id",
+    "split",  # train, validation or test, where the user divides labelled receptors
 )
 
 # scirpy's words.

@@ -200,7 +200,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
         If there is no such column, it holds another word, or fewer than two epitopes have training and
         test receptors, or labels differ by case or blanks alone.
     """
-    if column not in labelled.sources.column_names:
+    if column not in labelled.sources.column_names or not labelled.sources[column].drop_null():
         raise InputError(
             f"the labelled table has no column '{column}'",
             fix="Add it, with train, validation or test in each row, or choose another way to divide",

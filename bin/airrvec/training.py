@@ -6,9 +6,12 @@ run's seed and the number of the step. So a run that resumes from a checkpoint e
 disturbed, and devices that share a batch agree on it without a word.
 """
 
+import hashlib
+import json
 import logging
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +25,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
-from airrvec import objectives, schema
+from airrvec import objectives, schema, tables
 from airrvec.augment import NO_TARGET, PaddedTokens, censored, masked, padded
 from airrvec.errors import InputError
 from airrvec.model import ReceptorEncoder
@@ -108,13 +111,14 @@ def train(
     *,
     seed: int,
     folder: Path,
+    fingerprint: str = "",
     trainable: Callable[[str], bool] = lambda name: True,
     checkpoint_every: int = 500,
     device: str = "auto",
     devices: int = 1,
     nodes: int = 1,
     precision: str = "32",
-    progress: bool = True,
+    progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """
     Train a model, or go on where a run with the same folder stopped.
@@ -131,6 +135,9 @@ def train(
         Of all randomness.
     folder : Path
         For checkpoints, and the log as CSV.
+    fingerprint : str
+        Of all that training follows from. A checkpoint with another one is of another training, and
+        is left alone until the first of this one replaces it.
     trainable : callable
         Tells by its name whether a parameter is trained.
     checkpoint_every : int
@@ -141,8 +148,8 @@ def train(
         Processes that share each batch (DDP, with gathered vectors).
     precision : str
         Lightning's: ``32``, ``bf16-mixed``.
-    progress : bool
-        Whether to show a bar.
+    progress : callable, optional
+        Called with the number of steps done since the last call.
 
     Raises
     ------
@@ -151,41 +158,50 @@ def train(
     """
     for name, parameter in encoder.named_parameters():
         parameter.requires_grad = trainable(name)
-    loop = _Loop(encoder, receptors, validation, objective, schedule, seed)
-    checkpoints = _Checkpoints(folder, checkpoint_every)
+    loop = _Loop(encoder, receptors, validation, objective, schedule, seed, progress)
+    checkpoints = _Checkpoints(folder, checkpoint_every, fingerprint)
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", module="lightning")
     trainer = L.Trainer(
         accelerator=device,
         devices=devices,
         num_nodes=nodes,
-        strategy="ddp" if devices * nodes > 1 else "auto",
+        strategy="ddp_find_unused_parameters_true" if devices * nodes > 1 else "auto",
         precision=precision,
         max_steps=schedule.steps,
         callbacks=[checkpoints],
         logger=False,
         enable_checkpointing=False,
-        enable_progress_bar=progress,
+        enable_progress_bar=False,
         enable_model_summary=False,
         deterministic=device == "cpu",
         use_distributed_sampler=False,
         num_sanity_val_steps=0,
         default_root_dir=folder,
     )
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    trainer.fit(loop, ckpt_path=checkpoints.last())
+    trainer.fit(loop, ckpt_path=checkpoints.last(), weights_only=True)
     if loop.best is not None:
         encoder.load_state_dict(loop.best)
     return Trained(encoder.cpu().eval(), loop.history(), loop.best_step, loop.notes)
 
 
+def fingerprint(**facts) -> str:
+    """SHA-256 of what training follows from: facts that JSON can hold, and the code that trains."""
+    names = ("augment", "dropout", "model", "objectives", "tokens", "training")
+    code = [Path(__file__).with_name(f"{name}.py").read_text() for name in names]
+    return hashlib.sha256(json.dumps([facts, code]).encode()).hexdigest()
+
+
 class _Loop(L.LightningModule):
     """Lightning's view of training; it counts the steps, and the batches follow from their numbers."""
 
-    def __init__(self, encoder, receptors, validation, objective, schedule, seed):
+    def __init__(self, encoder, receptors, validation, objective, schedule, seed, progress):
         super().__init__()
         self.automatic_optimization = False
         self.encoder = encoder
         self.receptors, self.validation = receptors, validation
         self.objective, self.schedule, self.seed = objective, schedule, seed
+        self.progress = progress or (lambda n: None)
         self.rows: list[dict] = []
         self.best, self.best_loss, self.best_step = None, math.inf, 0
         self.looks_without_progress = 0
@@ -205,6 +221,7 @@ class _Loop(L.LightningModule):
 
     def on_train_start(self):
         self.micro_batch = self.micro_batch or MICRO_BATCH.get(self.device.type, MICRO_BATCH["cuda"])
+        self.progress(self.global_step)
         if self.global_step == 0:
             self._validate()
 
@@ -217,13 +234,15 @@ class _Loop(L.LightningModule):
         terms = self._backward(step, optimiser)
         if not math.isfinite(terms["loss"]):
             raise InputError(
-                f"the loss is not a number at step {step + 1}",
-                fix=f"The last good checkpoint is in {self.trainer.default_root_dir}; a lower learning rate helps",
+                f"the loss is not a number at step {step + 1}; the last good checkpoint is kept in"
+                f" {self.trainer.default_root_dir}",
+                fix="Lower the learning rate of the preset, or lengthen its warm-up",
             )
         if self.schedule.clip is not None:
             self.clip_gradients(optimiser, gradient_clip_val=self.schedule.clip)
         optimiser.step()
         self._log("train", step + 1, {**terms, "learning_rate": rate})
+        self.progress(1)
         if (step + 1) % self.schedule.validate_every == 0 or step + 1 == self.schedule.steps:
             self._validate()
 
@@ -312,7 +331,9 @@ class _Loop(L.LightningModule):
         for rows, part in _portions(shown, self.micro_batch):
             of_part = targets[rows, : part.tokens.shape[1]]
             where = of_part != NO_TARGET
-            logits = self._computed(lambda p, w=where: self.encoder.guess_residues(p.tokens, p.padding, w), part)
+            logits = self._computed(
+                lambda p, w=where: self.encoder.guess_residues(p.tokens, p.padding, w), part
+            )
             parts.append((logits, of_part[where]))
         return tuple(torch.cat(values) for values in zip(*parts, strict=True))
 
@@ -379,8 +400,6 @@ class _Loop(L.LightningModule):
     def _log(self, part: str, step: int, terms: dict[str, float]) -> None:
         seconds = time.monotonic() - self.started
         self.rows.append({"step": step, "part": part, "seconds": seconds, **terms})
-        if self.trainer.progress_bar_callback is not None:
-            self.log(f"{part}_loss", terms["loss"], prog_bar=True, batch_size=1) if part == "train" else None
 
     def history(self) -> pa.Table:
         """All steps; `airrvec.schema.TRAINING`."""
@@ -390,8 +409,8 @@ class _Loop(L.LightningModule):
 class _Checkpoints(L.Callback):
     """The state of training every so many steps, written to a temporary name and renamed."""
 
-    def __init__(self, folder: Path, every: int):
-        self.folder, self.every = Path(folder), every
+    def __init__(self, folder: Path, every: int, fingerprint: str):
+        self.folder, self.every, self.fingerprint = Path(folder), every, fingerprint
 
     @property
     def path(self) -> Path:
@@ -399,7 +418,18 @@ class _Checkpoints(L.Callback):
 
     def last(self) -> Path | None:
         """The checkpoint to go on from."""
-        return self.path if self.path.exists() else None
+        if not self.path.exists():
+            return None
+        saved = torch.load(self.path, map_location="cpu", weights_only=True)
+        if saved.get("fingerprint") == self.fingerprint:
+            return self.path
+        logging.getLogger(__name__).warning(
+            "%s is of other data or settings: training starts anew", self.path
+        )
+        return None
+
+    def on_save_checkpoint(self, trainer, loop, saved):
+        saved["fingerprint"] = self.fingerprint
 
     def on_train_batch_end(self, trainer, loop, *_):
         if trainer.global_step % self.every == 0:
@@ -408,6 +438,7 @@ class _Checkpoints(L.Callback):
             trainer.save_checkpoint(temporary)
             if trainer.is_global_zero:
                 temporary.replace(self.path)
+                tables.write_tsv(loop.history(), self.folder / "log.tsv")
 
 
 def _portions(batch: PaddedTokens, size: int):

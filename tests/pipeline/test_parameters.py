@@ -46,7 +46,10 @@ def refusal(run) -> str:
             ["--labelled", DASH, "--encoders", "sceptr,sceptr"],
             "--encoders: 'sceptr,sceptr' names one of them twice",
         ),
-        (["--labelled", DASH, "--model", "scepter"], "--model: 'scepter' is not one of sceptr, sceptr_tiny"),
+        (
+            ["--labelled", DASH, "--model", "scepter"],
+            "--model: 'scepter' is neither the folder of a model nor one of sceptr, ",
+        ),
         (["--labelled", DASH, "--encoders", "sceptr,esm3"], "--encoders: 'esm3' is not one of sceptr, "),
         (["--labelled", DASH, "--benchmark_k", "1;2"], "--benchmark_k: '1;2' is not a list of whole numbers"),
         (

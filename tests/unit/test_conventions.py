@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import airrvec
-from airrvec import encoders, readers, schema
+from airrvec import encoders, model, presets, readers, schema
 from airrvec.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
@@ -23,11 +24,15 @@ TABLES = (
     schema.AUROC_SUMMARY,
     schema.ROC,
     schema.NOT_EVALUATED,
+    schema.SPLIT,
+    schema.SPECIFICITY,
+    schema.TRAINING,
 )
+PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 
 
 def test_schema_lists_what_the_registries_hold():
-    assert PARAMETERS["model"]["enum"] == list(VARIANTS)
+    assert PARAMETERS["model"]["variants"] == list(VARIANTS)
     assert PARAMETERS["encoders"]["choices"] == list(encoders.ENCODERS)
     assert PARAMETERS["labelled_format"]["enum"] == list(readers.FORMATS)
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)
@@ -58,7 +63,8 @@ def test_one_name_in_three_places(name):
     assert (ROOT / f"bin/{name}.py").stat().st_mode & 0o111
     assert "    stub:" in module
     assert "params." not in module
-    assert f"include {{ {name.upper()}" in (ROOT / "main.nf").read_text()
+    workflows = [ROOT / "main.nf", *(ROOT / "subworkflows").rglob("main.nf")]
+    assert any(f"include {{ {name.upper()}" in path.read_text() for path in workflows)
 
 
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
@@ -69,3 +75,15 @@ def test_every_parameter_is_documented(name):
 @pytest.mark.parametrize("column", sorted({name for table in TABLES for name in table.names}))
 def test_every_column_is_documented(column):
     assert f"`{column}`" in (ROOT / "docs/output.md").read_text()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_documented(name):
+    assert f"`{name}`" in (ROOT / "docs/models.md").read_text()
+    presets.load(ROOT / f"conf/models/{name}.json")
+
+
+@pytest.mark.parametrize("part", [presets.Preset, presets.Objective, presets.Schedule, model.ModelConfig])
+def test_every_field_of_a_preset_is_documented(part):
+    page = (ROOT / "docs/models.md").read_text()
+    assert [field.name for field in fields(part) if f"`{field.name}`" not in page] == []

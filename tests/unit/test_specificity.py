@@ -125,7 +125,7 @@ def labelled_on_a_line(cells, parts):
     columns = ("receptor_id", "epitope", "reference_id")
     table = pa.Table.from_pylist([dict(zip(columns, cell, strict=True)) for cell in cells], schema.CELLS)
     return fewshot.select_labelled(
-        table.append_column("split", pa.array(parts)),
+        table.drop_columns("split").append_column("split", pa.array(parts)),
         pa.Table.from_pylist(rows, schema.RECEPTORS),
         species="homosapiens",
     )

@@ -24,7 +24,7 @@ def labelled(cells, parts=None) -> fewshot.LabelledReceptors:
     names = ("receptor_id", "epitope", "reference_id")
     table = pa.Table.from_pylist([dict(zip(names, cell, strict=True)) for cell in cells], schema.CELLS)
     if parts is not None:
-        table = table.append_column("split", pa.array(parts, pa.string()))
+        table = table.drop_columns("split").append_column("split", pa.array(parts, pa.string()))
     return fewshot.select_labelled(table, receptors, species="homosapiens")
 
 

@@ -11,7 +11,13 @@ _CHAINS = {
     "TRA": {"v_call": "TRAV", "j_call": "TRAJ", "junction_aa": "CDR3A"},
     "TRB": {"v_call": "TRBV", "j_call": "TRBJ", "junction_aa": "CDR3B"},
 }
-_LABELS = {"epitope": "Epitope", "mhc_a": "MHCA", "mhc_b": "MHCB", "reference_id": "reference_id"}
+_LABELS = {
+    "epitope": "Epitope",
+    "mhc_a": "MHCA",
+    "mhc_b": "MHCB",
+    "reference_id": "reference_id",
+    "split": "split",
+}
 
 LAYOUTS = (("TRAV", "CDR3A", "TRAJ", "TRBV", "CDR3B", "TRBJ"),)
 OPTIONAL = ("cell_id", "species", "duplicate_count", *_LABELS.values())

@@ -14,7 +14,7 @@ TITLE = "scirpy's AnnData or MuData"
 DELIMITER = None
 
 _CHAIN = "obsm/airr/{}"
-_OLD_CHAINS = tuple(f"obs/IR_{arm}_{rank}_{{}}" for arm in ("VJ", "VDJ") for rank in (1, 2))
+_OLD_CHAINS = tuple(f"obs/IR_{arm}_{rank}_" + "{}" for arm in ("VJ", "VDJ") for rank in (1, 2))
 _NEEDED = ("v_call", "j_call", "junction_aa")
 _FLAGS = ("productive", "is_cell", "high_confidence")
 _USED = ("locus", "duplicate_count", "consensus_count", "umi_count", *_FLAGS)

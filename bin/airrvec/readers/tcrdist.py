@@ -13,7 +13,7 @@ _CHAINS = {
 }
 
 LAYOUTS = (tuple(name for names in _CHAINS.values() for name in names.values()),)
-OPTIONAL = ("clone_id", "count", "epitope")
+OPTIONAL = ("clone_id", "count", "epitope", "split")
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -23,5 +23,5 @@ def chains(table: pa.Table) -> pa.Table:
         _CHAINS,
         cell_id="clone_id",
         duplicate_count="count",
-        labels={"epitope": "epitope"},
+        labels={"epitope": "epitope", "split": "split"},
     )

@@ -21,6 +21,7 @@ _FULL_LABELS = {
     "mhc_a": "mhc.a",
     "mhc_b": "mhc.b",
     "reference_id": "reference.id",
+    "split": "split",
 }
 _EXPORT_LABELS = {
     "epitope": "Epitope",
@@ -30,6 +31,7 @@ _EXPORT_LABELS = {
     "mhc_a": "MHC A",
     "mhc_b": "MHC B",
     "reference_id": "Reference",
+    "split": "split",
 }
 _EXPORT = ("complex.id", "Gene", "CDR3", "V", "J", "Species", "Epitope")
 

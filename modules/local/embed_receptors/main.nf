@@ -4,7 +4,7 @@ process EMBED_RECEPTORS {
 
     input:
     path shard
-    val model
+    tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     val library
 
     output:
@@ -13,7 +13,7 @@ process EMBED_RECEPTORS {
 
     script:
     """
-    embed_receptors.py ${shard} --model ${model} --cpus ${task.cpus} --out ${shard.baseName}.embeddings.parquet \\
+    embed_receptors.py ${shard} --model ${weights ?: model} --cpus ${task.cpus} --out ${shard.baseName}.embeddings.parquet \\
         --process ${task.process} --versions versions.yml
     """
 

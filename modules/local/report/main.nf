@@ -6,6 +6,8 @@ process REPORT {
     path collected, stageAs: 'collected/*'
     path embedded, stageAs: 'embedded/*'
     path benchmark, stageAs: 'benchmark/*'
+    path trained, stageAs: 'trained/*'
+    path measured, stageAs: 'measured/*'
     path versions, stageAs: 'versions/?/*'
     path config
     val title
@@ -20,7 +22,8 @@ process REPORT {
     script:
     """
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
-        --benchmark benchmark --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
+        --benchmark benchmark ${trained ? '--trained trained/*' : ''} --measured measured \\
+        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
     multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content
     """

@@ -30,6 +30,90 @@ def checkParameters(given, schemaPath) {
     }
 }
 
+// What is learnt, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null.
+def planLearning(given, schemaPath) {
+    def known = schemaProperties(schemaPath)
+    def finetunes = given.finetune.toString().toBoolean()
+    def pretrain = given.pretrain ? presetFile('pretrain', given.pretrain) : null
+    def finetune = finetunes ? presetFile('finetune_preset', given.finetune_preset) : null
+    def start = startModel(given.model.toString(), known.model.variants)
+    if (finetunes && !given.labelled) {
+        error('--finetune: there is nothing to learn from; give a labelled receptor table with --labelled')
+    }
+    if (given.synthetic_receptors && !pretrain) {
+        error('--synthetic_receptors: they are made for pre-training; give a preset with --pretrain as well')
+    }
+    if (pretrain) {
+        checkPretraining(given, jsonObject('pretrain', pretrain), known.model['default'])
+    }
+    def trained = [pretrain, finetune].findAll { preset -> preset }.collect { preset -> preset.baseName }
+    def names = (pretrain ? [] : [start[0]]) + trained
+    def taken = trained.find { name -> known.encoders.choices.contains(name) || names.count(name) > 1 }
+    if (taken) {
+        error("'${taken}' would be the name of two models; copy the preset to a file of another name, and give that one")
+    }
+    return [start: start, pretrain: pretrain, finetune: finetune]
+}
+
+def checkPretraining(given, preset, defaultModel) {
+    if (given.model != defaultModel) {
+        error('--model: pre-training starts from random weights; leave out --model, or --pretrain')
+    }
+    if (preset.objective?.contrastive == 'supervised') {
+        error("--pretrain: '${given.pretrain}' learns from labels; give it as --finetune_preset, with --finetune")
+    }
+    if (preset.data == 'synthetic' && !given.synthetic_receptors) {
+        error("--pretrain: '${given.pretrain}' learns from synthetic receptors; say how many with --synthetic_receptors")
+    }
+    if (preset.data == 'shuffled' && given.synthetic_receptors) {
+        error("--synthetic_receptors: '${given.pretrain}' learns from the run's own receptors; leave them out")
+    }
+    if (!given.input && !given.synthetic_receptors) {
+        error('--pretrain: there is nothing to learn from; give a samplesheet with --input, or --synthetic_receptors')
+    }
+}
+
+// A preset of conf/models by its name, or a file of the user's.
+def presetFile(parameter, preset) {
+    def shipped = files("${projectDir}/conf/models/*.json")
+    def found = shipped.find { candidate -> candidate.baseName == preset.toString() } ?: file(preset.toString(), glob: false)
+    if (!found.isFile()) {
+        error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
+    }
+    if (!(found.name ==~ /[A-Za-z0-9_.-]+\.json/)) {
+        error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, then .json")
+    }
+    jsonObject(parameter, found)
+    return found
+}
+
+// A published variant, or the folder of a model: [ name, folder or [] ].
+def startModel(model, variants) {
+    if (variants.contains(model)) {
+        return [model, []]
+    }
+    def folder = file(model, glob: false)
+    def lacks = ['config.json', 'model.safetensors'].find { name -> !folder.resolve(name).exists() }
+    if (!folder.isDirectory() || lacks) {
+        def problem = folder.isDirectory() ? "the folder '${model}' lacks ${lacks}" : "'${model}' is neither the folder of a model nor one of ${variants.join(', ')}"
+        error("--model: ${problem}")
+    }
+    def name = jsonObject('model', folder.resolve('config.json')).name ?: folder.name
+    if (!(name ==~ /[A-Za-z0-9_.-]+/)) {
+        error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone")
+    }
+    return [name, folder]
+}
+
+def jsonObject(parameter, path) {
+    try {
+        return new groovy.json.JsonSlurper().parseText(path.text) as Map
+    }
+    catch (Exception _problem) {
+        error("--${parameter}: '${path}' is no JSON object")
+    }
+}
+
 // What is wrong with a parameter's value, or null. From Nextflow 25.10 on the command line gives strings.
 def problemOf(value, definition) {
     if (value == null) {
@@ -193,8 +277,8 @@ def besideSheet(path, sheet, where) {
 def reservedColumns() {
     return [
         'sample_id', 'cell_id', 'receptor_id', 'chain_pairing', 'input_rows', 'duplicate_count', 'umi_count', 'epitope',
-        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'uncertain_calls', 'tra_v_call_raw',
-        'tra_j_call_raw', 'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
+        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'split', 'uncertain_calls',
+        'tra_v_call_raw', 'tra_j_call_raw', 'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
     ]
 }
 

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Fine-tune a model on labelled receptors, and measure it before and after on receptors held out."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from airrvec import cli, presets, schema, tables
+from airrvec.errors import InputError, exit_on_input_error
+
+SPLITS = ("study", "random", "given")
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
+    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
+    parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
+    parser.add_argument("--name", default="finetuned", help="what reports call the new model")
+    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument("--exclude-references", default="none", help="as in benchmark_fewshot.py")
+    parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
+    parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
+    parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
+    parser.add_argument("--steps", type=int, help="at most; else the preset's")
+    parser.add_argument("--batch-size", type=int, help="else the preset's")
+    parser.add_argument("--seed", type=int, default=420)
+    cli.add_training_options(parser)
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    import numpy as np
+    import pyarrow as pa
+
+    from airrvec import encoders, fewshot, model_folder, specificity, splits, training, weights
+    from airrvec.tokens import tokenise
+
+    labelled = fewshot.select_labelled(
+        tables.read(args.cells),
+        tables.read(args.receptors),
+        species=args.species,
+        exclude_references=None if args.exclude_references == "none" else args.exclude_references,
+    )
+    if args.split == "study":
+        split = splits.study_split(
+            labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=args.seed
+        )
+    elif args.split == "random":
+        split = splits.random_split(labelled, min_receptors=args.min_receptors, seed=args.seed)
+    else:
+        split = splits.given_split(labelled)
+    splits.check_leaks(split)
+
+    preset = presets.load(args.preset)
+    changed = {"steps": args.steps, "batch_size": args.batch_size}
+    schedule = replace(preset.schedule, **{name: value for name, value in changed.items() if value})
+    preset = replace(preset, name=args.name, schedule=schedule)
+    start = weights.load(args.model)
+    if start.name == args.name:
+        raise InputError(
+            f"the model that training starts from is called '{args.name}' too", fix="Give --name"
+        )
+
+    def receptors(part: str) -> training.Receptors | None:
+        rows = getattr(split, part)
+        order = np.concatenate([rows[epitope] for epitope in split.epitopes])
+        if not len(order):
+            return None
+        labels = np.repeat(np.arange(len(split.epitopes)), [len(rows[epitope]) for epitope in split.epitopes])
+        table = labelled.receptors.take(pa.array(order))
+        return training.Receptors(tokenise(table, start.encoder.config.loops), labels)
+
+    def write(table: pa.Table, name: str) -> None:
+        tables.write(table, args.outdir / f"{name}.parquet")
+        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+
+    write(split.table(), "split")
+    digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
+    trained = training.train(
+        start.encoder.train(),
+        receptors("train"),
+        receptors("validation"),
+        preset.objective,
+        preset.schedule,
+        seed=args.seed,
+        folder=args.checkpoints / args.name,
+        fingerprint=training.fingerprint(
+            data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
+        ),
+        trainable=preset.trainable(start.encoder.config.n_layers),
+        progress=cli.progress("steps trained", preset.schedule.steps),
+        **cli.training_options(args),
+    )
+    folder = args.outdir / args.name
+    counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
+    data = {
+        "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
+        "Digest of the split": digest[:16],
+    }
+    model_folder.write(folder, trained, preset, name=args.name, start=start.name, data=data)
+
+    measured, unseen = [specificity.gene_floor(split)], []
+    for source, name in ((args.model, start.name), (folder, args.name)):
+        encoder = encoders.load(str(source))
+        measured.append(specificity.evaluate(encoder, name, split))
+        unseen.append(specificity.unseen(encoder, name, split, seed=args.seed))
+    write(pa.concat_tables(measured), "specificity")
+    write(pa.concat_tables(unseen), "unseen")
+    qc = {
+        "name": args.name,
+        "start": start.name,
+        "split": args.split,
+        "receptors": counts,
+        "removed": split.removed,
+        "left_out": split.left_out,
+        "step": trained.step,
+        "notes": trained.notes,
+    }
+    tables.write_text(json.dumps(qc, indent=2, ensure_ascii=False) + "\n", args.outdir / "finetune.qc.json")
+    cli.write_versions(
+        args, "lightning", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
+    )
+
+
+if __name__ == "__main__":
+    main()

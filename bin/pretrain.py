@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Train a model from nothing on receptors without labels."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from airrvec import cli, presets, tables
+from airrvec.errors import InputError, exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic ones")
+    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
+    parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
+    parser.add_argument("--name", help="what reports call the model; else the preset's")
+    parser.add_argument("--steps", type=int, help="else the preset's")
+    parser.add_argument("--batch-size", type=int, help="else the preset's")
+    parser.add_argument("--seed", type=int, default=420)
+    cli.add_training_options(parser)
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import torch
+
+    from airrvec import model_folder, schema, synthesis, training
+    from airrvec.model import ReceptorEncoder
+    from airrvec.tokens import tokenise
+
+    preset = presets.load(args.preset)
+    changed = {"steps": args.steps, "batch_size": args.batch_size}
+    schedule = replace(preset.schedule, **{name: value for name, value in changed.items() if value})
+    preset = replace(preset, name=args.name or preset.name, schedule=schedule)
+
+    if preset.objective.contrastive == "supervised":
+        raise InputError(
+            f"the preset '{preset.name}' learns from labels, which pre-training has not",
+            fix="Fine-tune with it",
+        )
+    if preset.data == "synthetic" and not args.synthetic:
+        raise InputError(f"the preset '{preset.name}' trains on synthetic receptors, and these are none")
+    if args.synthetic and preset.data == "receptors":
+        preset = replace(preset, data="synthetic")
+
+    receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
+    receptors = receptors.select(schema.RECEPTORS.names).sort_by("receptor_id")
+    ids = receptors["receptor_id"].to_numpy()
+    receptors = receptors.filter(pa.array(np.append(True, ids[1:] != ids[:-1]), pa.bool_()))
+    if preset.data == "shuffled":
+        receptors = synthesis.shuffled(receptors, seed=args.seed)
+    tokens = tokenise(receptors, preset.model.loops)
+    seen = np.flatnonzero(tokens.lengths > 1)
+    receptors = receptors.take(pa.array(seen))
+    if len(receptors) < 10:
+        raise InputError(
+            f"{len(receptors)} receptors hold a loop that the model reads, and 10 are needed",
+            fix="Give more receptors, or a preset that reads their loops",
+        )
+    digest = hashlib.sha256("".join(receptors["receptor_id"].to_pylist()).encode()).hexdigest()
+
+    # A tenth is held out (paper, Methods, "SCEPTR Pre-training", "Data").
+    held_out = np.random.default_rng([args.seed, 1]).permutation(len(receptors)) < len(receptors) // 10
+    train, test = (receptors.filter(pa.array(mask)) for mask in (~held_out, held_out))
+    torch.manual_seed(args.seed)
+    encoder = ReceptorEncoder(preset.model)
+    trained = training.train(
+        encoder.train(),
+        training.Receptors(tokenise(train, preset.model.loops)),
+        training.Receptors(tokenise(test, preset.model.loops)),
+        preset.objective,
+        preset.schedule,
+        seed=args.seed,
+        folder=args.checkpoints / preset.name,
+        fingerprint=training.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
+        progress=cli.progress("steps trained", preset.schedule.steps),
+        **cli.training_options(args),
+    )
+    species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))
+    data = {
+        "Data": f"{len(train):,} receptors ({preset.data}, {species}), {len(test):,} more held out",
+        "Digest of the data": digest[:16],
+    }
+    model_folder.write(
+        args.outdir / preset.name, trained, preset, name=preset.name, start="random weights", data=data
+    )
+    cli.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
+
+
+def _unlabelled(receptors):
+    """Without those of the labelled table alone, which shall measure a model that has not seen them."""
+    import pyarrow.compute as pc
+
+    if "n_samples" not in receptors.column_names:
+        return receptors
+    return receptors.filter(pc.greater(receptors["n_samples"], 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+process FINETUNE {
+    tag "${preset.baseName}"
+    label 'process_training'
+
+    input:
+    tuple val(meta), path(cells), path(receptors)
+    path preset
+    tuple val(start), path(weights, stageAs: 'start') // [] if the start is a published variant
+    val settings // map: species, exclude_references, finetune_*, train_steps, train_batch_size, device, seed
+    val library
+
+    output:
+    tuple val(preset.baseName), path("${preset.baseName}"), emit: model
+    path '{split,specificity,unseen}.{parquet,tsv}', emit: tables
+    path 'finetune.qc.json', emit: qc
+    path 'versions.yml', emit: versions
+
+    script:
+    // The folder of checkpoints is no input: another one is no reason to train again.
+    """
+    finetune.py --cells ${cells} --receptors ${receptors} --preset ${preset} --model ${weights ?: start} \\
+        --name ${preset.baseName} --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
+        --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
+        --min-receptors ${settings.finetune_min_receptors} \\
+        ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
+        ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
+        --seed ${settings.seed} --device ${settings.device} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
+        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    mkdir ${preset.baseName}
+    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet
+    touch {split,specificity,unseen}.{parquet,tsv} finetune.qc.json versions.yml
+    """
+}

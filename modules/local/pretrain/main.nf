@@ -1,0 +1,32 @@
+process PRETRAIN {
+    tag "${preset.baseName}"
+    label 'process_training'
+
+    input:
+    path preset
+    path receptors, stageAs: 'receptors/*'
+    val synthetic // whether OLGA made the receptors
+    val settings // map: train_steps, train_batch_size, device, seed
+    val library
+
+    output:
+    tuple val(preset.baseName), path("${preset.baseName}"), emit: model
+    path 'versions.yml', emit: versions
+
+    script:
+    // The folder of checkpoints is no input: another one is no reason to train again.
+    """
+    pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
+        ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
+        ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
+        --seed ${settings.seed} --device ${settings.device} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
+        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    mkdir ${preset.baseName}
+    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet
+    touch versions.yml
+    """
+}

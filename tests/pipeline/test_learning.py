@@ -1,0 +1,161 @@
+"""Pre-training and fine-tuning within a run: the chain of models, its measurements, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import run_pipeline
+from test_parameters import DASH, PBMC, refusal
+from test_run import PROCESSES
+
+from airrvec import encoders, schema, tables
+
+LEARNING = {"SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}
+SHAPE = {"n_layers": 2, "d_model": 16, "n_heads": 2, "d_feedforward": 32}
+SCHEDULE = {"steps": 3, "batch_size": 32, "warmup_steps": 2, "validate_every": 2}
+PRESETS = {
+    "tiny_own": {"data": "synthetic", "model": SHAPE, "schedule": SCHEDULE},
+    "tuned": {"layers": "last", "objective": {"contrastive": "supervised"}, "schedule": SCHEDULE},
+    "shuffled_own": {"data": "shuffled"},
+    "learns_labels": {"objective": {"contrastive": "supervised"}},
+    "bad name": {},
+    "tcrdist": {},
+}
+CHAIN = (
+    "-profile", "test", "--pretrain", "tiny_own.json", "--synthetic_receptors", "300",
+    "--finetune", "--finetune_preset", "tuned.json", "--finetune_split", "random",
+    "--finetune_min_receptors", "50",
+)  # fmt: skip
+
+
+def write_presets(folder):
+    for name, content in PRESETS.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    (folder / "broken.json").write_text("{")
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learnt")
+    write_presets(folder)
+    run = run_pipeline(folder, *CHAIN)
+    assert run.status == 0, run.output
+    return run
+
+
+@pytest.mark.xdist_group("learnt")
+def test_the_last_model_of_the_chain_embeds(learnt):
+    assert learnt.processes == PROCESSES | LEARNING
+    assert learnt.warnings == []
+    models = learnt.results / "models"
+    assert sorted(path.name for path in models.iterdir()) == ["finetune", "tiny_own", "tuned"]
+    vectors = tables.read(learnt.results / "embeddings/tuned.parquet")
+    receptors = tables.read(learnt.results / "receptors/receptors.parquet")
+    assert tables.metadata(learnt.results / "embeddings/tuned.parquet")["model"] == "tuned"
+    assert vectors["receptor_id"].equals(receptors["receptor_id"])
+    expected = encoders.load(str(models / "tuned")).embed(receptors)
+    np.testing.assert_allclose(vectors.to_pandas().drop(columns="receptor_id"), expected, atol=1e-5)
+
+
+@pytest.mark.xdist_group("learnt")
+def test_measurements_are_published_and_reported(learnt):
+    folder = learnt.results / "models/finetune"
+    for name in ("split", "specificity", "unseen"):
+        as_text = pd.read_csv(folder / f"{name}.tsv", sep="\t")
+        pd.testing.assert_frame_equal(as_text, pd.read_parquet(folder / f"{name}.parquet"), check_dtype=False)
+    specificity = pd.read_parquet(folder / "specificity.parquet")
+    assert list(specificity["encoder"].unique()) == ["v_j_genes", "tiny_own", "tuned"]
+    mean = specificity.query("rule == 'contrast' and test_set == 'all' and epitope == 'mean'")
+    for value in mean["auroc"]:
+        assert f"{value:.3f}" in learnt.output
+    assert (
+        "AUROC of tuned, fine-tuned from tiny_own, on held-out receptors (mean of 3 epitopes)"
+        in learnt.output
+    )
+    html = (learnt.results / "multiqc/multiqc_report.html").read_text()
+    for section in ("airrvec_finetuning", "airrvec_training"):
+        assert f'id="{section}' in html
+    # The few-shot benchmark measures the model that has seen no labels.
+    measured = pd.read_parquet(learnt.results / "benchmark/auroc.parquet")
+    assert set(measured["encoder"]) == {"sceptr", "cdr3_levenshtein", "tiny_own"}
+    history = tables.read(learnt.results / "models/tuned/training.parquet")
+    assert history.schema.equals(schema.TRAINING)
+
+
+@pytest.mark.xdist_group("learnt")
+def test_the_folder_is_a_model_of_another_run(learnt, tmp_path):
+    folder = learnt.results / "models/tiny_own"
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
+    run = run_pipeline(tmp_path, "--input", "samples.csv", "--model", str(folder))
+    assert run.status == 0, run.output
+    assert tables.metadata(run.results / "embeddings/tiny_own.parquet")["model"] == "tiny_own"
+    assert "receptors embedded by tiny_own in 16 dimensions" in run.output
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{}, {"AIRRVEC_NEXTFLOW": "25.04.4", "NXF_SYNTAX_PARSER": "v2"}],
+    ids=["24.10", "25.04 with strict syntax"],
+)
+def test_stub_run_and_resume_with_other_checkpoints(tmp_path, env):
+    """Where checkpoints lie is no reason to train again."""
+    write_presets(tmp_path)
+    args = (*CHAIN, "--synthetic_receptors", "100001", "-stub")
+    run = run_pipeline(tmp_path, *args, **env)
+    assert run.status == 0, run.output
+    assert run.processes == PROCESSES | LEARNING
+    assert sum("SYNTHESISE" in task["name"] for task in run.tasks) == 2
+    if not env:
+        again = run_pipeline(tmp_path, *args, "-resume", "--checkpoint_dir", str(tmp_path / "other"))
+        assert {task["status"] for task in again.tasks} == {"CACHED"}
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--model", "."], "--model: the folder '.' lacks config.json"),
+        (
+            ["--pretrain", "bass"],
+            "--pretrain: 'bass' is neither a file nor one of alpha, average_pooling, base,",
+        ),
+        (["--pretrain", "broken.json"], "broken.json' is no JSON object"),
+        (["--pretrain", "bad name.json"], "--pretrain: 'bad name.json' names the model: letters, digits"),
+        (
+            ["--pretrain", "base"],
+            "--pretrain: there is nothing to learn from; give a samplesheet with --input",
+        ),
+        (
+            ["--pretrain", "base", "--model", "sceptr_tiny"],
+            "--model: pre-training starts from random weights",
+        ),
+        (["--pretrain", "synthetic"], "say how many with --synthetic_receptors"),
+        (["--pretrain", "shuffled_own.json", "--synthetic_receptors", "100"], "the run's own receptors"),
+        (["--pretrain", "learns_labels.json", "--synthetic_receptors", "100"], "learns from labels"),
+        (["--synthetic_receptors", "100"], "--synthetic_receptors: they are made for pre-training"),
+        (
+            ["--pretrain", "tcrdist.json", "--synthetic_receptors", "100"],
+            "'tcrdist' would be the name of two models; copy the preset",
+        ),
+        (
+            ["--finetune", "--finetune_preset", "x.json"],
+            "--finetune_preset: 'x.json' is neither a file nor one",
+        ),
+        (
+            ["--finetune", "--finetune_split", "fair"],
+            "--finetune_split: 'fair' is not one of study, random, given",
+        ),
+        (["--checkpoint_dir", "here"], "--checkpoint_dir: 'here' is no absolute path"),
+        (["--device", "tpu"], "--device: 'tpu' is not one of auto, cpu, gpu"),
+    ],
+)
+def test_learning_is_refused(tmp_path, args, sentence):
+    write_presets(tmp_path)
+    assert sentence in refusal(run_pipeline(tmp_path, "--labelled", str(DASH), *args))
+
+
+def test_finetuning_needs_labels(tmp_path):
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
+    assert "--finetune: there is nothing to learn from; give a labelled receptor table" in refusal(
+        run_pipeline(tmp_path, "--input", "samples.csv", "--finetune")
+    )

@@ -1,0 +1,155 @@
+"""What the report and the terminal say of fine-tuning, computed from its tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from airrvec import report_learning, schema, tables
+
+ROOT = Path(__file__).parents[2]
+COUNTS = {
+    "name": "own",
+    "start": "sceptr",
+    "split": "study",
+    "receptors": {"train": 400, "validation": 100, "test": 300},
+    "removed": {"without a study": 7, "nothing": 0},
+    "left_out": {"RARE": "9 receptors"},
+    "step": 40,
+    "notes": ["stopped at step 60"],
+}
+
+
+def specificity(before: float, after: float, floor: float) -> pd.DataFrame:
+    """Two epitopes about a mean; none of the second is left below 80 %."""
+    rows = []
+    for encoder, rules, mean in (
+        ("v_j_genes", ["logistic_regression"], floor),
+        ("sceptr", report_learning.SHOWN_RULES, before),
+        ("own", report_learning.SHOWN_RULES, after),
+    ):
+        for rule in rules:
+            for test_set in report_learning.TEST_SETS:
+                last = None if test_set == "below_80" else mean - 0.01
+                of_mean = None if last is None else mean
+                rows += [
+                    (encoder, rule, test_set, "A<1>", mean + 0.01, 10, 20),
+                    (encoder, rule, test_set, "B", last, 20 if last else 0, 10),
+                    (encoder, rule, test_set, "mean", of_mean, None, None),
+                ]
+    return pd.DataFrame(rows, columns=schema.SPECIFICITY.names)
+
+
+def unseen() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for rule in ("nearest_neighbour", "average_distance"):
+        for epitope in ("C", "D"):
+            for k in (1, 5):
+                for split in range(4):
+                    before = rng.uniform(0.6, 0.7)
+                    rows.append(("sceptr", rule, epitope, k, split, before, 9, 9))
+                    change = -0.025 if epitope == "C" else 0.01 * (split - 1)
+                    rows.append(("own", rule, epitope, k, split, before + change, 9, 9))
+    return pd.DataFrame(rows, columns=schema.AUROC.names)
+
+
+def finetuning(before=0.8, after=0.9, floor=0.85) -> report_learning.Finetuning:
+    return report_learning.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
+
+
+@pytest.fixture
+def trained(tmp_path) -> Path:
+    rows = [
+        {"step": step, "part": part, "seconds": 1.0, "loss": 1 / step, "mlm_loss": 1 / step}
+        for part, every in (("train", 1), ("validation", 100))
+        for step in range(every, 1001, every)
+    ]
+    path = tmp_path / "own/training.parquet"
+    tables.write(tables.pa.Table.from_pylist(rows, schema.TRAINING), path)
+    return path.parent
+
+
+def test_changes_are_said_by_test_set_and_rule():
+    first, second = report_learning.changes(finetuning())
+    assert first.startswith(
+        "all test receptors: by average distance up from 0.800 to 0.900 (2 of 2 epitopes better); by nearest"
+    )
+    assert second.startswith("those less than 90 %")  # below 80 % an epitope has no receptors left
+    assert "still 0.800 (0 of 2" in report_learning.changes(finetuning(after=0.8))[0]
+    assert "down from 0.800 to 0.700" in report_learning.changes(finetuning(after=0.7))[0]
+
+
+@pytest.mark.parametrize(
+    ("after", "floor", "sentences"),
+    [
+        (0.9, 0.85, ["0.900) beats the best before (average distance, 0.800", "reach 0.850, less than"]),
+        (0.7, 0.85, ["fine-tuning was not needed: the best rule after", "reach 0.850, no less than"]),
+        (0.8, 0.5, ["0.800) does not beat the best before (average distance, 0.800", "0.500, less than"]),
+    ],
+)
+def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentences):
+    verdict = report_learning.verdict(finetuning(after=after, floor=floor))
+    for sentence, expected in zip(verdict, sentences, strict=False):
+        assert expected in sentence
+
+
+def test_unseen_epitopes_are_compared_split_by_split():
+    rows = report_learning.unseen_differences(finetuning()).set_index(["rule", "k", "epitope"])
+    c, d, mean = (rows.loc[("nearest_neighbour", 5, epitope)] for epitope in ("C", "D", "mean"))
+    assert c["difference"] == pytest.approx(-0.025)
+    assert c["se"] == pytest.approx(0, abs=1e-12)
+    assert (c["n_better"], d["n_better"], mean["n_better"], mean["n_splits"]) == (0, 2, 2, 8)
+    assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
+    assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
+    assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
+    sentence = report_learning.verdict(finetuning())[-1]
+    assert sentence.startswith("2 epitopes that were not trained, by nearest neighbour of 5: ")
+    assert sentence.endswith("-0.010 ± 0.003 (standard error), better in 2 of 8 splits")
+
+
+def test_no_unseen_epitope_makes_no_table():
+    without = report_learning.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
+    assert len(report_learning.finetuning_sections(without)) == 1
+    assert len(report_learning.verdict(without)) == 2
+
+
+def test_the_terminal_shows_means_and_the_verdict():
+    lines = report_learning.finetuning_lines(finetuning())
+    assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
+    assert lines[2].split()[-2:] == ["0.800", "0.900"]
+    assert lines[-4].startswith("Note: the best rule after")
+    assert [line.split()[-2:] for line in lines if line.startswith("those less than 80 %")] == [
+        ["-", "-"]
+    ] * 3
+
+
+def test_curves_are_thinned(trained):
+    section = report_learning.curves_section([trained])
+    assert [label["name"] for label in section["pconfig"]["data_labels"]] == ["Loss", "Masked-language loss"]
+    train, validation = section["data"][0].values()
+    assert len(train) == 200
+    assert train[1000] == pytest.approx(np.mean([1 / step for step in range(996, 1001)]), abs=1e-5)
+    assert list(validation) == list(range(100, 1001, 100))
+
+
+def test_multiqc_takes_the_sections(trained, tmp_path):
+    sections = [*report_learning.finetuning_sections(finetuning()), report_learning.curves_section([trained])]
+    (tmp_path / "content").mkdir()
+    for section in sections:
+        (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))
+    command = [
+        Path(sys.executable).with_name("multiqc"), "--strict", "--no-version-check",
+        "--config", ROOT / "assets/multiqc_config.yml", "content",
+    ]  # fmt: skip
+    done = subprocess.run([str(part) for part in command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    html = next(tmp_path.glob("*.html")).read_text()
+    for section in sections:
+        assert f'id="{section["id"]}' in html
+    assert ">Fine-tuning<" in html
+    assert "A<1>" not in html
