@@ -56,7 +56,11 @@ def write_versions(args: argparse.Namespace, *packages: str) -> None:
 
 def limit_threads(n: int) -> None:
     """Let numerical libraries that are imported after this use ``n`` threads."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
+    # Once its threads run, numba refuses another number of them.
+    if "numba" not in sys.modules:
+        names.append("NUMBA_NUM_THREADS")
+    for name in names:
         os.environ[name] = str(n)
 
 
