@@ -3,7 +3,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from airrvec import cli, presets, schema, tables
@@ -16,7 +15,6 @@ def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
-    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
     parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
     parser.add_argument("--name", default="finetuned", help="what reports call the new model")
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
@@ -24,9 +22,6 @@ def parse_args(argv=None):
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
-    parser.add_argument("--steps", type=int, help="at most; else the preset's")
-    parser.add_argument("--batch-size", type=int, help="else the preset's")
-    parser.add_argument("--seed", type=int, default=420)
     cli.add_training_options(parser)
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
@@ -58,10 +53,7 @@ def main(argv=None):
         split = splits.given_split(labelled)
     splits.check_leaks(split)
 
-    preset = presets.load(args.preset)
-    changed = {"steps": args.steps, "batch_size": args.batch_size}
-    schedule = replace(preset.schedule, **{name: value for name, value in changed.items() if value})
-    preset = replace(preset, name=args.name, schedule=schedule)
+    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
     if start.name == args.name:
         raise InputError(

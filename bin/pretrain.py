@@ -12,12 +12,8 @@ from airrvec.errors import InputError, exit_on_input_error
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic ones")
-    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="what reports call the model; else the preset's")
-    parser.add_argument("--steps", type=int, help="else the preset's")
-    parser.add_argument("--batch-size", type=int, help="else the preset's")
-    parser.add_argument("--seed", type=int, default=420)
     cli.add_training_options(parser)
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
@@ -36,10 +32,7 @@ def main(argv=None):
     from airrvec.model import ReceptorEncoder
     from airrvec.tokens import tokenise
 
-    preset = presets.load(args.preset)
-    changed = {"steps": args.steps, "batch_size": args.batch_size}
-    schedule = replace(preset.schedule, **{name: value for name, value in changed.items() if value})
-    preset = replace(preset, name=args.name or preset.name, schedule=schedule)
+    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
 
     if preset.objective.contrastive == "supervised":
         raise InputError(

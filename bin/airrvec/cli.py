@@ -27,6 +27,10 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
     """Options of the scripts that train."""
+    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
+    parser.add_argument("--steps", type=int, help="at most; else the preset's")
+    parser.add_argument("--batch-size", type=int, help="else the preset's")
+    parser.add_argument("--seed", type=int, default=420)
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; a run resumes from it"
     )

@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 
 from airrvec.encoders import title
+from airrvec.rules import RULES
 from airrvec.tables import written
 
 # Okabe and Ito's colours, and a marker and a dash with each.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
 
-RULE_TITLES = {"nearest_neighbour": "nearest neighbour", "average_distance": "average distance"}
+RULE_TITLES = {name: RULES[name].title for name in ("nearest_neighbour", "average_distance")}
 
 
 def style(index: int) -> dict:

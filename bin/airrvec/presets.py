@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -125,6 +125,12 @@ class Preset:
         names = f"layers.{n_layers - 1}" if self.layers == "last" else self.layers
         beginnings = tuple(name.strip() + "." for name in names.split(","))
         return lambda name: name.startswith(beginnings)
+
+    def changed(self, *, name: str | None, steps: int | None, batch_size: int | None) -> "Preset":
+        """The preset with another name, steps or batch, where they are given."""
+        given = {"steps": steps, "batch_size": batch_size}
+        schedule = replace(self.schedule, **{word: value for word, value in given.items() if value})
+        return replace(self, name=name or self.name, schedule=schedule)
 
     def as_dict(self) -> dict:
         """Everything, for a JSON file."""

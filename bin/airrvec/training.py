@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import lightning as L
@@ -62,9 +62,12 @@ class Receptors:
         """
         if self.labels is None:
             return _cycled(np.arange(len(self.tokens)), step, batch_size, seed)
-        groups = [np.flatnonzero(self.labels == label) for label in np.unique(self.labels)]
-        size = max(batch_size // len(groups), 1)
-        return np.concatenate([_cycled(g, step, size, seed + 1 + n) for n, g in enumerate(groups)])
+        size = max(batch_size // len(self._groups), 1)
+        return np.concatenate([_cycled(g, step, size, seed + 1 + n) for n, g in enumerate(self._groups)])
+
+    @cached_property
+    def _groups(self) -> list[np.ndarray]:
+        return [np.flatnonzero(self.labels == label) for label in np.unique(self.labels)]
 
 
 def _cycled(rows: np.ndarray, step: int, size: int, seed: int) -> np.ndarray:
@@ -187,7 +190,7 @@ def train(
 
 def fingerprint(**facts) -> str:
     """SHA-256 of what training follows from: facts that JSON can hold, and the code that trains."""
-    names = ("augment", "dropout", "model", "objectives", "tokens", "training")
+    names = ("_dropout_kernel", "augment", "dropout", "model", "objectives", "tokens", "training")
     code = [Path(__file__).with_name(f"{name}.py").read_text() for name in names]
     return hashlib.sha256(json.dumps([facts, code]).encode()).hexdigest()
 

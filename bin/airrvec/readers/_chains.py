@@ -42,6 +42,12 @@ def any_known(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
     return reduce(pc.or_, (pc.is_valid(values) for values in columns))
 
 
+def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array, pa.Table]:
+    """Each part of a column's cells, which ``;`` separates, and some other columns of its row."""
+    lists = pc.split_pattern(pc.fill_null(column(table, name), ""), ";").combine_chunks()
+    return pc.list_flatten(lists), table.select(others).take(pc.list_parent_indices(lists))
+
+
 def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
     """Chain records from some of their columns, the others null."""
     n_rows = len(columns["row"])

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column, counts
+from airrvec.readers._chains import chain_table, column, counts, split_cells
 
 NAME = "10x_clonotypes"
 TITLE = "10x clonotypes.csv"
@@ -14,9 +14,8 @@ OPTIONAL = ()
 
 def chains(table: pa.Table) -> pa.Table:
     """All chains of a clonotype: ``TRA:CAVF;TRB:CASSF`` are two."""
-    lists = pc.split_pattern(pc.fill_null(column(table, "cdr3s_aa"), ""), ";").combine_chunks()
-    texts = pc.utf8_trim_whitespace(pc.list_flatten(lists))
-    clonotypes = table.select(["row", "clonotype_id", "frequency"]).take(pc.list_parent_indices(lists))
+    texts, clonotypes = split_cells(table, "cdr3s_aa", ["row", "clonotype_id", "frequency"])
+    texts = pc.utf8_trim_whitespace(texts)
     # Without a locus, it is all junction.
     parts = pc.extract_regex(texts, r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
     fields = {name: pa.chunked_array([pc.struct_field(parts, name)]) for name in ("locus", "junction")}

@@ -7,7 +7,7 @@ TRUST4's ``…_airr.tsv`` and ``…_barcode_airr.tsv`` are read as `airr`.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column, counts
+from airrvec.readers._chains import chain_table, column, counts, split_cells
 
 NAME = "trust4"
 TITLE = "TRUST4 barcode report"
@@ -29,9 +29,7 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _chains_of(table: pa.Table, name: str) -> pa.Table:
-    lists = pc.split_pattern(pc.fill_null(column(table, name), "*"), ";").combine_chunks()
-    texts = pc.list_flatten(lists)
-    rows = table.select(["row", "barcode"]).take(pc.list_parent_indices(lists))
+    texts, rows = split_cells(table, name, ["row", "barcode"])
     fields = pc.extract_regex(texts, _CHAIN)
     known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))
 
