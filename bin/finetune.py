@@ -16,7 +16,7 @@ def parse_args(argv=None):
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
     parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
-    parser.add_argument("--name", default="finetuned", help="what reports call the new model")
+    parser.add_argument("--name", help="what reports call the new model; else the preset's")
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--exclude-references", default="none", help="as in benchmark_fewshot.py")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
@@ -35,6 +35,7 @@ def main(argv=None):
     import pyarrow as pa
 
     from airrvec import encoders, fewshot, model_folder, specificity, splits, training, weights
+    from airrvec.encoders.sum import Sum
     from airrvec.tokens import tokenise
 
     labelled = fewshot.select_labelled(
@@ -55,9 +56,9 @@ def main(argv=None):
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
-    if start.name == args.name:
+    if start.name == preset.name:
         raise InputError(
-            f"the model that training starts from is called '{args.name}' too", fix="Give --name"
+            f"the model that training starts from is called '{preset.name}' too", fix="Give --name"
         )
 
     def receptors(part: str) -> training.Receptors | None:
@@ -82,7 +83,7 @@ def main(argv=None):
         preset.objective,
         preset.schedule,
         seed=args.seed,
-        folder=args.checkpoints / args.name,
+        folder=args.checkpoints / preset.name,
         fingerprint=training.fingerprint(
             data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
         ),
@@ -90,23 +91,25 @@ def main(argv=None):
         progress=cli.progress("steps trained", preset.schedule.steps),
         **cli.training_options(args),
     )
-    folder = args.outdir / args.name
+    folder = args.outdir / preset.name
     counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
     data = {
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],
     }
-    model_folder.write(folder, trained, preset, name=args.name, start=start.name, data=data)
+    model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data)
 
     measured, unseen = [specificity.gene_floor(split)], []
-    for source, name in ((args.model, start.name), (folder, args.name)):
+    tcrdist = encoders.load("tcrdist")
+    for source, name in ((args.model, start.name), (folder, preset.name)):
         encoder = encoders.load(str(source))
-        measured.append(specificity.evaluate(encoder, name, split))
-        unseen.append(specificity.unseen(encoder, name, split, seed=args.seed))
+        for measurable, called in ((encoder, name), (Sum([encoder, tcrdist]), f"{name}+tcrdist")):
+            measured.append(specificity.evaluate(measurable, called, split))
+            unseen.append(specificity.unseen(measurable, called, split, seed=args.seed))
     write(pa.concat_tables(measured), "specificity")
     write(pa.concat_tables(unseen), "unseen")
     qc = {
-        "name": args.name,
+        "name": preset.name,
         "start": start.name,
         "split": args.split,
         "receptors": counts,
@@ -117,7 +120,7 @@ def main(argv=None):
     }
     tables.write_text(json.dumps(qc, indent=2, ensure_ascii=False) + "\n", args.outdir / "finetune.qc.json")
     cli.write_versions(
-        args, "lightning", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
+        args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
     )
 
 

@@ -34,7 +34,7 @@ def main(argv=None):
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
 
-    if preset.objective.contrastive == "supervised":
+    if preset.objective.needs_labels:
         raise InputError(
             f"the preset '{preset.name}' learns from labels, which pre-training has not",
             fix="Fine-tune with it",
@@ -45,9 +45,7 @@ def main(argv=None):
         preset = replace(preset, data="synthetic")
 
     receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
-    receptors = receptors.select(schema.RECEPTORS.names).sort_by("receptor_id")
-    ids = receptors["receptor_id"].to_numpy()
-    receptors = receptors.filter(pa.array(np.append(True, ids[1:] != ids[:-1]), pa.bool_()))
+    receptors = tables.distinct(receptors.select(schema.RECEPTORS.names))
     if preset.data == "shuffled":
         receptors = synthesis.shuffled(receptors, seed=args.seed)
     tokens = tokenise(receptors, preset.model.loops)

@@ -38,7 +38,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     parser.add_argument("--devices", type=int, default=1, help="devices of a node")
     parser.add_argument("--nodes", type=int, default=1)
-    parser.add_argument("--precision", choices=("32", "bf16-mixed"), default="32")
+    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
     parser.add_argument("--cpus", type=int, default=1, help="threads")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import rules, schema
+from airrvec import rules, schema, tables
 from airrvec.encoders import distance_rows
 
 # The paper's.
@@ -74,6 +74,7 @@ def select_labelled(
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are left out.
     """
+    receptors = tables.distinct(receptors)
     removed = {}
 
     def keep(table: pa.Table, mask, reason: str) -> pa.Table:
@@ -99,7 +100,6 @@ def select_labelled(
     removed["the same receptor and epitope again"] = n_cells - len(pairs)
 
     kept = receptors.filter(pc.is_in(receptors["receptor_id"], pairs["receptor_id"].combine_chunks()))
-    kept = kept.sort_by("receptor_id")
     row = pc.index_in(pairs["receptor_id"], kept["receptor_id"].combine_chunks()).to_numpy()
     labels = np.array(pairs["epitope"].to_pylist(), dtype=object)
     epitopes = {name: np.unique(row[labels == name]) for name in sorted(set(labels))}

@@ -74,14 +74,59 @@ def supervised_contrastive_loss(
     Tensor, shape ()
         In nats.
     """
-    if labels.shape != views.shape[:1]:
-        raise ValueError(f"{len(views)} receptors need as many labels, not {tuple(labels.shape)}")
+    _check_labels(views, labels)
     similarities, first = _similarities(views, temperature, anchors)
     labels = labels.repeat_interleave(2)
     is_positive = labels[first : first + len(similarities), None] == labels  # (A, 2N)
     is_positive.diagonal(first).fill_(False)
     of_positives = similarities.masked_fill(~is_positive, 0).sum(1) / is_positive.sum(1)
     return (similarities.logsumexp(1) - of_positives).sum() / (2 * len(views))
+
+
+def neighbour_loss(
+    views: Tensor, labels: Tensor, temperature: float = 0.05, anchors: slice | None = None
+) -> Tensor:
+    r"""
+    Neighbourhood components loss (Goldberger et al. 2004, as the log of each probability).
+
+    .. math:: \frac{1}{2N} \sum_k -\log
+        \frac{\sum_{p \in P(k)} e^{-|r_k - r_p| / \tau}}{\sum_{n \in A(k)} e^{-|r_k - r_n| / \tau}}
+
+    where :math:`A(k)` are both views of every receptor but that of ``k``, and :math:`P(k)` those of
+    them that have its label. It is the density that `airrvec.rules.contrast` ranks by. The logarithm is
+    outside of the sum over positives (Khosla et al. 2020, their :math:`L_{in}`): some neighbours of the
+    label have to be near, not all, so that an epitope may keep several groups of receptors.
+
+    Parameters
+    ----------
+    views : Tensor, shape (N, 2, d)
+        l2-normalised vectors of two views of each receptor.
+    labels : Tensor of int, shape (N,)
+        Number of each receptor's label. A receptor that shares its label with none adds nothing.
+    temperature : float
+        τ, in the unit of the Euclidean distance.
+    anchors : slice, optional
+        The receptors whose views are the anchors, as in `autocontrastive_loss`.
+
+    Returns
+    -------
+    Tensor, shape ()
+        In nats.
+    """
+    _check_labels(views, labels)
+    similarities, first = _similarities(views, 1.0, anchors)
+    receptors = torch.arange(len(views), device=views.device).repeat_interleave(2)
+    labels = labels.repeat_interleave(2)
+    own = slice(first, first + len(similarities))
+    is_own = receptors[own, None] == receptors  # (A, 2N)
+    is_positive = (labels[own, None] == labels) & ~is_own
+    # Of unit vectors; the root has no gradient at 0.
+    distances = (2 - 2 * similarities).clamp(min=1e-6).sqrt()
+    closeness = (-distances / temperature).masked_fill(is_own, -torch.inf)
+    counts = is_positive.any(1)
+    closeness, is_positive = closeness[counts], is_positive[counts]
+    of_positives = closeness.masked_fill(~is_positive, -torch.inf).logsumexp(1)
+    return (closeness.logsumexp(1) - of_positives).sum() / (2 * len(views))
 
 
 def masked_language_loss(logits: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
@@ -160,6 +205,11 @@ def _similarities(views: Tensor, temperature: float, anchors: slice | None) -> t
         similarities = vectors[2 * start : 2 * stop] @ vectors.T / temperature
     similarities.diagonal(2 * start).fill_(-torch.inf)
     return similarities, 2 * start
+
+
+def _check_labels(views: Tensor, labels: Tensor) -> None:
+    if labels.shape != views.shape[:1]:
+        raise ValueError(f"{len(views)} receptors need as many labels, not {tuple(labels.shape)}")
 
 
 def _full_precision(values: Tensor) -> Tensor:

@@ -10,6 +10,8 @@ from airrvec.errors import InputError
 from airrvec.model import ModelConfig
 
 DATA = ("receptors", "synthetic", "shuffled")
+# Contrastive terms; all but the first learn from labels.
+CONTRASTIVE = ("auto", "supervised", "neighbour")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +21,8 @@ class Objective:
 
     Attributes
     ----------
-    contrastive : {"auto", "supervised", None}
-        The contrastive term, if any.
+    contrastive : {"auto", "supervised", "neighbour", None}
+        The contrastive term, if any; `airrvec.objectives`.
     masked_language : bool
         Whether masked-language modelling is a term.
     temperature : float
@@ -34,7 +36,7 @@ class Objective:
         Share of residues that masked-language modelling has to guess.
     """
 
-    contrastive: Literal["auto", "supervised"] | None = "auto"
+    contrastive: Literal["auto", "supervised", "neighbour"] | None = "auto"
     masked_language: bool = True
     temperature: float = 0.05
     label_smoothing: float = 0.1
@@ -43,10 +45,15 @@ class Objective:
     masked_residues: float = 0.15
 
     def __post_init__(self):
-        if self.contrastive not in ("auto", "supervised", None):
-            raise ValueError(f"contrastive is '{self.contrastive}', not auto, supervised or null")
+        if self.contrastive not in (*CONTRASTIVE, None):
+            raise ValueError(f"contrastive is '{self.contrastive}', not {', '.join(CONTRASTIVE)} or null")
         if self.contrastive is None and not self.masked_language:
             raise ValueError("an objective needs a contrastive or a masked-language term")
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the contrastive term learns from labels."""
+        return self.contrastive in CONTRASTIVE[1:]
 
 
 @dataclass(frozen=True, kw_only=True)

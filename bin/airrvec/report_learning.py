@@ -21,6 +21,8 @@ TEST_SETS = {
     "below_80": "those less than 80 % like any",
 }
 FLOOR = "v_j_genes"
+# The sum of a model's distances and TCRdist, by the rule that it serves best.
+SUM, SUM_RULE = "+tcrdist", "contrast"
 TERMS = {
     "loss": "Loss",
     "contrastive_loss": "Contrastive loss",
@@ -100,12 +102,12 @@ def finetuning_lines(finetuning: Finetuning) -> list[str]:
         f" (mean of {_n_epitopes(finetuning)} epitopes)",
         f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
     ]
+    shown = [(rule, "", RULES[rule].title) for rule in SHOWN_RULES]
+    shown.append((SUM_RULE, SUM, "the same, with TCRdist added"))
     for test_set, words in TEST_SETS.items():
-        for rule in SHOWN_RULES:
-            values = [means.get((name, rule, test_set), np.nan) for name in (before, after)]
-            lines.append(
-                f"{words:<43}{RULES[rule].title:<33}" + "".join(f"{_number(value):>7}" for value in values)
-            )
+        for rule, added, rule_words in shown:
+            values = [means.get((name + added, rule, test_set), np.nan) for name in (before, after)]
+            lines.append(f"{words:<43}{rule_words:<33}" + "".join(f"{_number(value):>7}" for value in values))
     return [*lines, *(f"Note: {sentence}" for sentence in verdict(finetuning))]
 
 
@@ -153,6 +155,12 @@ def verdict(finetuning: Finetuning) -> list[str]:
             )
         relation = "less" if new > floor else "no less"
         sentences.append(f"V and J gene names alone reach {floor:.3f}, {relation} than the fine-tuned model")
+    summed = [means.get((name + SUM, SUM_RULE, "all"), np.nan) for name in (before, after)]
+    if not np.isnan(summed).any():
+        sentences.append(
+            f"with TCRdist added to the distances, {RULES[SUM_RULE].title} reaches {summed[0]:.3f} before"
+            f" and {summed[1]:.3f} after"
+        )
     for row in unseen_differences(finetuning).itertuples():
         if row.epitope == "mean" and row.last:
             sentences.append(
@@ -207,11 +215,14 @@ def _specificity_table(finetuning: Finetuning) -> dict:
         for rule in SHOWN_RULES
         for when, name in (("before", before), ("after", after))
     }
+    words = f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"
+    for when, name in (("before", before), ("after", after)):
+        columns[f"sum_{when}"] = (name + SUM, SUM_RULE, f"{words}, {when}")
     columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
     data = {}
     for test_set, words in TEST_SETS.items():
         of_set = specificity[specificity["test_set"] == test_set]
-        for epitope in of_set["epitope"].unique():
+        for epitope in sorted(of_set["epitope"].unique(), key=lambda name: name != "mean"):
             of_epitope = of_set[of_set["epitope"] == epitope]
             values = of_epitope.set_index(["encoder", "rule"])["auroc"]
             row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}

@@ -35,6 +35,12 @@ from airrvec.tokens import Tokens
 # Receptors that go through the model at once: few enough for a core's cache, many enough for a GPU.
 MICRO_BATCH = {"cpu": 128, "cuda": 4096}
 LEAST_MICRO_BATCH = 16
+# Our names → Lightning's; bf16 is mixed: weights and losses stay float32.
+PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
+LABELLED = {
+    "supervised": objectives.supervised_contrastive_loss,
+    "neighbour": objectives.neighbour_loss,
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ def train(
     device: str = "auto",
     devices: int = 1,
     nodes: int = 1,
-    precision: str = "32",
+    precision: str = "float32",
     progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """
@@ -148,9 +154,10 @@ def train(
     device : str
         Lightning's accelerator: ``cpu``, ``gpu``, ``auto``.
     devices, nodes : int
-        Processes that share each batch (DDP, with gathered vectors).
+        Processes that share each batch (DDP, with gathered vectors). Lightning starts the same script
+        in each; only the first returns from here, the others end.
     precision : str
-        Lightning's: ``32``, ``bf16-mixed``.
+        One of `PRECISIONS`.
     progress : callable, optional
         Called with the number of steps done since the last call.
 
@@ -170,7 +177,7 @@ def train(
         devices=devices,
         num_nodes=nodes,
         strategy="ddp_find_unused_parameters_true" if devices * nodes > 1 else "auto",
-        precision=precision,
+        precision=PRECISIONS[precision],
         max_steps=schedule.steps,
         callbacks=[checkpoints],
         logger=False,
@@ -183,6 +190,8 @@ def train(
         default_root_dir=folder,
     )
     trainer.fit(loop, ckpt_path=checkpoints.last(), weights_only=True)
+    if not trainer.is_global_zero:
+        raise SystemExit(0)
     if loop.best is not None:
         encoder.load_state_dict(loop.best)
     return Trained(encoder.cpu().eval(), loop.history(), loop.best_step, loop.notes)
@@ -311,7 +320,7 @@ class _Loop(L.LightningModule):
                 loss = objectives.autocontrastive_loss(vectors, objective.temperature, own)
             else:
                 labels = torch.from_numpy(receptors.labels[numbers]).to(self.device)
-                loss = objectives.supervised_contrastive_loss(vectors, labels, objective.temperature, own)
+                loss = LABELLED[objective.contrastive](vectors, labels, objective.temperature, own)
             terms["contrastive_loss"] = loss * self.trainer.world_size
             with torch.no_grad():
                 terms["alignment"] = objectives.alignment(vectors[:, 0], vectors[:, 1])

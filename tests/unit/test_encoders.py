@@ -129,3 +129,21 @@ def test_distance_rows_of_distances(dash):
 def test_an_unknown_encoder_is_refused():
     with pytest.raises(InputError, match="there is no encoder 'esm3'"):
         encoders.load("esm3")
+
+
+def test_a_sum_is_the_mean_of_distances_in_units_of_their_spread(dash):
+    names = ("sceptr_tiny", "cdr3_levenshtein", "tcrdist")
+    rows = np.arange(7)
+    summed = encoders.distance_rows(encoders.load("+".join(names)), dash)(rows)
+    distances = [encoders.distance_rows(encoders.load(name), dash)(np.arange(len(dash))) for name in names]
+    pairs = np.triu_indices(len(dash), 1)
+    spreads = [each[pairs].std() for each in distances]
+    assert len(dash) < 1000  # all of them are the sample
+    expected = sum(each / spread for each, spread in zip(distances, spreads, strict=True)) * spreads[0] / 3
+    np.testing.assert_allclose(summed, expected[rows], rtol=1e-5)
+    assert encoders.title("sceptr+tcrdist") == "SCEPTR + TCRdist"
+
+
+def test_an_unknown_part_of_a_sum_is_refused():
+    with pytest.raises(InputError, match="there is no encoder 'esm3'"):
+        encoders.load("sceptr_tiny+esm3")

@@ -145,7 +145,7 @@ def test_only_labelled_complete_receptors_of_the_species_are_measured():
     whole = dict.fromkeys(schema.RECEPTOR_FIELDS, "x")
     rows = [
         {"receptor_id": name, "species": "musmusculus" if name == "mouse" else "homosapiens", **whole}
-        for name in ("whole2", "whole1", "half", "mouse", "tenx")
+        for name in ("whole2", "whole1", "half", "mouse", "tenx", "whole1")  # as parts of a large table
     ]
     rows[2]["tra_j_call"] = None
     receptors = pa.Table.from_pylist(rows, schema.RECEPTORS)

@@ -1,7 +1,7 @@
 """Losses are their equations: against plain loops, another library, hand values and finite differences."""
 
 from itertools import pairwise
-from math import exp, log
+from math import dist, exp, log
 
 import pytest
 import torch
@@ -14,6 +14,7 @@ from airrvec.objectives import (
     alignment,
     autocontrastive_loss,
     masked_language_loss,
+    neighbour_loss,
     supervised_contrastive_loss,
     uniformity,
 )
@@ -49,6 +50,18 @@ def contrastive_by_loops(views: torch.Tensor, labels: list[int], temperature: fl
     return total / len(r)
 
 
+def neighbours_by_loops(views: torch.Tensor, labels: list[int], temperature: float) -> float:
+    """The share of the own label in the density about each view, without views of its own receptor."""
+    r = views.double().flatten(0, 1).tolist()
+    total = 0.0
+    for k in range(len(r)):
+        others = [n for n in range(len(r)) if n // 2 != k // 2]
+        densities = {n: exp(-dist(r[k], r[n]) / temperature) for n in others}
+        near = sum(densities[n] for n in others if labels[n // 2] == labels[k // 2])
+        total -= log(near / sum(densities.values())) if near else 0.0
+    return total / len(r)
+
+
 sizes = st.integers(1, 7)
 temperatures = st.sampled_from([0.05, 0.5, 1.0])
 seeds = st.integers(0, 10_000)
@@ -74,6 +87,32 @@ def test_supervised_is_the_equation(dtype, rtol, n, n_labels, temperature, seed)
     assert loss.dtype == dtype
     expected = contrastive_by_loops(views, labels.tolist(), temperature)
     assert loss.item() == pytest.approx(expected, rel=rtol, abs=rtol)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
+@SEARCH
+@given(n=sizes, n_labels=st.integers(1, 4), temperature=temperatures, seed=seeds)
+def test_neighbour_is_the_equation(dtype, rtol, n, n_labels, temperature, seed):
+    views, labels = views_of(n, seed=seed, dtype=dtype), labels_of(n, n_labels, seed)
+    loss = neighbour_loss(views, labels, temperature)
+    assert loss.dtype == dtype
+    expected = neighbours_by_loops(views, labels.tolist(), temperature)
+    assert loss.item() == pytest.approx(expected, rel=rtol, abs=rtol)
+
+
+def test_one_near_receptor_of_the_label_is_enough_for_the_neighbour_loss():
+    """Two groups of one epitope, far apart, beside another epitope: nothing is left to learn, but by the
+    supervised contrastive loss."""
+    places = torch.tensor([[1.0, 0, 0], [1, 0, 0], [-1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    views, labels = places.double()[:, None].expand(6, 2, 3), torch.tensor([0, 0, 0, 0, 1, 1])
+    assert neighbour_loss(views, labels).item() == pytest.approx(0, abs=1e-9)
+    assert supervised_contrastive_loss(views, labels).item() > 10
+
+
+def test_equal_vectors_have_a_gradient_under_the_neighbour_loss():
+    views = F.normalize(torch.ones(3, 2, 4), dim=-1).requires_grad_()
+    neighbour_loss(views, torch.tensor([0, 0, 1])).backward()
+    assert views.grad.isfinite().all()
 
 
 def test_a_label_for_each_receptor_is_autocontrastive():
@@ -133,6 +172,7 @@ def test_float32_neither_overflows_nor_loses_digits(scale):
         for loss in (
             lambda views, t: autocontrastive_loss(views, t),
             lambda views, t: supervised_contrastive_loss(views, labels, t),
+            *([lambda views, t: neighbour_loss(views, labels, t)] if scale == 1 else []),
         ):
             single = exact.float().requires_grad_()
             value = loss(single, temperature)
@@ -147,12 +187,14 @@ def test_half_precision_is_left_outside():
     outside = (
         autocontrastive_loss(views),
         supervised_contrastive_loss(views, labels),
+        neighbour_loss(views, labels),
         masked_language_loss(logits, targets),
     )
     with torch.autocast("cpu", torch.bfloat16):
         inside = (
             autocontrastive_loss(views),
             supervised_contrastive_loss(views, labels),
+            neighbour_loss(views, labels),
             masked_language_loss(logits, targets),
         )
     assert inside == outside
@@ -174,21 +216,24 @@ def test_neither_order_nor_the_names_of_labels_matter(seed):
         supervised_contrastive_loss(views, labels),
         **close,
     )
+    torch.testing.assert_close(
+        neighbour_loss(moved, names[labels[order]]), neighbour_loss(views, labels), **close
+    )
     flat, moved_flat = views.flatten(0, 1), moved.flatten(0, 1)
     torch.testing.assert_close(uniformity(moved_flat), uniformity(flat), **close)
     torch.testing.assert_close(alignment(*moved.unbind(1)), alignment(*views.unbind(1)), **close)
 
 
-@pytest.mark.parametrize("supervised", [False, True])
+@pytest.mark.parametrize("of_labels", [None, supervised_contrastive_loss, neighbour_loss])
 @SEARCH
 @given(cuts=st.lists(st.integers(0, 10), max_size=3).map(sorted), seed=seeds)
-def test_losses_of_slices_add_up(supervised, cuts, seed):
+def test_losses_of_slices_add_up(of_labels, cuts, seed):
     """As do their gradients: what several devices compute is what one would."""
     views, labels = views_of(10, seed=seed).requires_grad_(), labels_of(10, 3, seed)
 
     def loss(anchors=None):
-        if supervised:
-            return supervised_contrastive_loss(views, labels, anchors=anchors)
+        if of_labels:
+            return of_labels(views, labels, anchors=anchors)
         return autocontrastive_loss(views, anchors=anchors)
 
     bounds = [0, *cuts, 10]

@@ -147,6 +147,7 @@ def test_receptors_of_the_labelled_table_alone_pretrain_nothing(script, tmp_path
     [
         ({"data": "synthetic"}, (), "the preset 'own' trains on synthetic receptors, and these are none"),
         ({"objective": {"contrastive": "supervised"}}, (), "the preset 'own' learns from labels"),
+        ({"objective": {"contrastive": "neighbour"}}, (), "the preset 'own' learns from labels"),
         ({"stepz": 3}, (), "own.json: the preset does not fit: 'stepz' is not one of name, title"),
         ({"schedule": {"steps": 3, "speed": 1}}, (), "'speed' is not one of steps, batch_size"),
     ],
@@ -174,7 +175,9 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     assert not parts["train"] & parts["test"]
     specificity = tables.read("specificity.parquet").to_pandas()
     assert list(specificity.columns) == schema.SPECIFICITY.names
-    assert list(specificity["encoder"].unique()) == ["v_j_genes", "sceptr_tiny", "own"]
+    assert list(specificity["encoder"].unique()) == [
+        "v_j_genes", "sceptr_tiny", "sceptr_tiny+tcrdist", "own", "own+tcrdist",
+    ]  # fmt: skip
     assert list(specificity["test_set"].unique()) == ["all", "below_90", "below_80"]
     assert tables.read("unseen.parquet").schema.equals(schema.AUROC)
     qc = json.loads((tmp_path / "finetune.qc.json").read_text())

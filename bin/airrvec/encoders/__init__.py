@@ -2,7 +2,8 @@
 Whatever turns receptors into vectors or distances: one file each, one registry.
 
 An encoder has either ``embed(receptors)``, vectors compared by their Euclidean
-distance, or ``distances(queries, references)``.
+distance, or ``distances(queries, references)``. Names joined by ``+`` are the sum of
+encoders, which has ``distance_rows(receptors)``.
 """
 
 from collections.abc import Callable
@@ -26,12 +27,12 @@ ENCODERS: dict[str, tuple[str, str, str]] = {
 
 def title(name: str) -> str:
     """What people call an encoder; its name where the registry does not know it."""
-    return ENCODERS[name][2] if name in ENCODERS else name
+    return " + ".join(ENCODERS[part][2] if part in ENCODERS else part for part in name.split("+"))
 
 
 def load(name: str):
     """
-    The encoder of a name, or of the folder of an own model.
+    The encoder of a name, or of the folder of an own model; a sum of encoders if ``+`` joins several.
 
     Raises
     ------
@@ -40,6 +41,8 @@ def load(name: str):
     """
     if Path(name).is_dir():
         return import_module(f"{__name__}.sceptr").Sceptr(name)
+    if "+" in name:
+        return import_module(f"{__name__}.sum").Sum([load(part) for part in name.split("+")])
     if name not in ENCODERS:
         raise InputError(f"there is no encoder '{name}'", fix=f"Known: {', '.join(ENCODERS)}")
     module, class_name, _ = ENCODERS[name]
@@ -63,6 +66,8 @@ def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.nda
     callable
         Row numbers, shape (n,) → distances, shape (n, n_receptors).
     """
+    if hasattr(encoder, "distance_rows"):
+        return encoder.distance_rows(receptors)
     if hasattr(encoder, "embed"):
         vectors = encoder.embed(receptors)
         return lambda rows: cdist(vectors[rows], vectors).astype(np.float32)
