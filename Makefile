@@ -15,11 +15,13 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
+ENGINE   ?= docker
+VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo test lint unit pipeline bench clean
+.PHONY: help env demo test lint unit pipeline images test-containers test-slurm test-r bench clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
 	$(NEXTFLOW) run . -profile demo --outdir $(RESULTS) -resume
@@ -40,6 +42,23 @@ unit: $(ENV) ## Run the tests of the library and the scripts
 
 pipeline: $(ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadgroup -q
+
+images: ## Build the container images (ENGINE=podman: with podman)
+	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec:$(VERSION) --file containers/Dockerfile .
+	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec-r:$(VERSION) containers/r
+
+containers/environment.yml: uv.lock $(ENV)
+	@$(UV) export --locked --no-dev --no-emit-project --no-hashes --no-annotate --no-header --quiet | sed "s/^/      - /" > $@.pip
+	@sed -i -e '/- pip:/q' $@ && cat $@.pip >> $@ && rm $@.pip
+
+test-containers: $(ENV) ## Build the images, and run the pipeline in them with docker and podman (as root on Debian, it installs both)
+	python -m pytest tests/containers -q
+
+test-slurm: $(ENV) ## Run the pipeline on a Slurm of two nodes, started here (as root on Debian, it installs it)
+	python -m pytest tests/slurm -q
+
+test-r: $(ENV) ## Export to Bioconductor and run docs/r.md, in the R on the path or in its image, built with docker if missing
+	python -m pytest tests/r -q
 
 bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	python benchmarks/embedding_speed.py $(LABELLED)

@@ -1,12 +1,15 @@
 #!/usr/bin/env nextflow
 
 include { checkParameters ; formats ; helpText ; labelledSample ; libraryDigest ; planLearning ; readSamplesheet } from './subworkflows/local/initialise/main'
+include { advice              } from './subworkflows/local/conclude/main'
+include { EXPORT              } from './subworkflows/local/export/main'
 include { LEARN               } from './subworkflows/local/learn/main'
+include { ESTIMATE            } from './subworkflows/local/plan/main'
+include { CHECK_DEVICE        } from './modules/local/check_device/main'
 include { NORMALISE_RECEPTORS } from './modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS   } from './modules/local/collect_receptors/main'
 include { EMBED_RECEPTORS     } from './modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS    } from './modules/local/merge_embeddings/main'
-include { EXPORT_AIRR         } from './modules/local/export_airr/main'
 include { BENCHMARK_FEWSHOT   } from './modules/local/benchmark_fewshot/main'
 include { SUMMARISE_FEWSHOT   } from './modules/local/summarise_fewshot/main'
 include { REPORT              } from './modules/local/report/main'
@@ -19,38 +22,40 @@ workflow AIRRVEC {
     library  // string: digest of bin/airrvec and its locked dependencies
 
     main:
-    NORMALISE_RECEPTORS(samples, settings.subMap(['species', 'multichain', 'max_rejected']), library) // one task a sample
+    NORMALISE_RECEPTORS(samples, settings.subMap(['species', 'multichain', 'max_rejected', 'partitions']), library) // one task a sample
 
-    receptors = NORMALISE_RECEPTORS.out.receptors.branch { meta, receptors ->
-        labelled: meta.labelled
-        return receptors
-        sample: true
-        return receptors
-    }
-    COLLECT_RECEPTORS(
-        receptors.sample.toSortedList { a, b -> a.name <=> b.name },
-        receptors.labelled.toList(),
-        settings.shard_size as Long,
-        library,
-    )
-    normalised = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors) // [ meta, cells, receptors ]
+    // A part is a range of receptor_id: '' if there is one alone, else _0000, _0001, ... Sorted, as -resume needs it.
+    several = settings.partitions as Integer > 1
+    parts = NORMALISE_RECEPTORS.out.receptors
+        .transpose()
+        .map { meta, file -> [several ? file.baseName.find(/_\d+$/) : '', meta.labelled ? [] : file, meta.labelled ? file : []] }
+        .groupTuple()
+        .map { part, ofSamples, ofLabelled -> [part, ofSamples.flatten().sort { file -> file.name }, ofLabelled.flatten()] }
+    COLLECT_RECEPTORS(parts, settings.shard_tokens as Long, library) // one task a part
+    receptors = COLLECT_RECEPTORS.out.receptors.map { _part, file -> file }.toSortedList { a, b -> a.name <=> b.name }
+
+    normalised = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors) // [ meta, cells, [ receptors, a file a part ] ]
     labelled = normalised.filter { meta, _cells, _receptors -> meta.labelled }
-    EXPORT_AIRR(normalised.filter { _row -> settings.export_airr.toString().toBoolean() }, library) // one task a sample
 
-    LEARN(COLLECT_RECEPTORS.out.receptors, labelled, plan, settings, library)
-    EMBED_RECEPTORS(COLLECT_RECEPTORS.out.shards.flatten(), LEARN.out.model, library) // one task a shard
-    MERGE_EMBEDDINGS(
-        EMBED_RECEPTORS.out.embeddings.toSortedList { a, b -> a.name <=> b.name },
-        COLLECT_RECEPTORS.out.receptors,
-        LEARN.out.model.map { name, _folder -> name },
-        library,
-    )
+    checks = settings.device == 'gpu' || (settings.device == 'auto' && workflow.profile.tokenize(',').contains('gpu'))
+    CHECK_DEVICE(channel.fromList(checks ? [settings.subMap(['device', 'train_devices'])] : []), library)
+    CHECK_DEVICE.out.found.subscribe { sentence -> sentence.startsWith('WARNING: ') ? log.warn(sentence.trim() - 'WARNING: ') : log.info(sentence.trim()) }
+    checked = checks ? CHECK_DEVICE.out.found.map { _sentence -> library }.first() : library // training waits for the check
+
+    LEARN(receptors, labelled, plan, settings, checked)
+    shards = COLLECT_RECEPTORS.out.shards.flatMap { part, files -> files.collect { file -> [groupKey(part, files.size()), file] } }
+    EMBED_RECEPTORS(shards, LEARN.out.model, library) // one task a shard
+    embedded = EMBED_RECEPTORS.out.embeddings.groupTuple().map { part, vectors -> [part.toString(), vectors.sort { file -> file.name }] }
+    MERGE_EMBEDDINGS(embedded.join(COLLECT_RECEPTORS.out.receptors), LEARN.out.model.map { name, _folder -> name }, library) // one task a part
+    embeddings = MERGE_EMBEDDINGS.out.embeddings.toSortedList { a, b -> a.name <=> b.name }
+
+    EXPORT(normalised, receptors, embeddings, settings, library)
 
     // A fine-tuned model has seen some of the receptors that this benchmark measures.
     own = LEARN.out.untuned.filter { _name, folder -> folder }
     encoders = channel.fromList(settings.encoders.tokenize(',')).map { name -> [name, []] }.mix(own) // [ name, folder or [] ]
     BENCHMARK_FEWSHOT( // one task an encoder, if a sample is labelled
-        labelled.combine(encoders), // [ meta, cells, receptors, name, folder or [] ]
+        labelled.combine(encoders), // [ meta, cells, [ receptors ], name, folder or [] ]
         settings.subMap(['species', 'exclude_references', 'benchmark_k', 'benchmark_splits', 'benchmark_min_positives', 'seed']),
         library,
     )
@@ -62,14 +67,14 @@ workflow AIRRVEC {
 
     REPORT(
         NORMALISE_RECEPTORS.out.qc.map { _meta, qc -> qc }.toSortedList { a, b -> a.name <=> b.name },
-        COLLECT_RECEPTORS.out.qc,
-        MERGE_EMBEDDINGS.out.qc,
+        COLLECT_RECEPTORS.out.qc.toSortedList { a, b -> a.name <=> b.name },
+        MERGE_EMBEDDINGS.out.qc.toSortedList { a, b -> a.name <=> b.name },
         SUMMARISE_FEWSHOT.out.results.ifEmpty([]),
         LEARN.out.trained.toSortedList { a, b -> a.name <=> b.name },
         LEARN.out.measured.toSortedList { a, b -> a.name <=> b.name },
         NORMALISE_RECEPTORS.out.versions
             .mix(COLLECT_RECEPTORS.out.versions, EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
-            .mix(EXPORT_AIRR.out.versions, LEARN.out.versions, BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions)
+            .mix(CHECK_DEVICE.out.versions, EXPORT.out.versions, LEARN.out.versions, BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions)
             .toSortedList { a, b -> a.toString() <=> b.toString() },
         file("${projectDir}/assets/multiqc_config.yml"),
         settings.report_title ?: '',
@@ -90,13 +95,22 @@ workflow {
         checkParameters(params, schema)
         def samples = params.input ? readSamplesheet(params.input, formats(schema), params.columns) : []
         def labelled = params.labelled ? [labelledSample(params.labelled, params.labelled_format, params.labelled_columns)] : []
-        AIRRVEC(channel.fromList(samples + labelled), params, planLearning(params, schema), libraryDigest(projectDir))
+        if (params.plan.toString().toBoolean()) {
+            ESTIMATE(samples + labelled, params, planLearning(params, schema), libraryDigest(projectDir))
+        }
+        else {
+            AIRRVEC(channel.fromList(samples + labelled), params, planLearning(params, schema), libraryDigest(projectDir))
+        }
     }
 
     workflow.onComplete = {
         def summary = file("${params.outdir}/summary.txt")
-        if (workflow.success && summary.exists() && !params.help.toString().toBoolean() && !params.version.toString().toBoolean()) {
+        if (workflow.success && summary.exists() && ![params.help, params.version, params.plan].any { flag -> flag.toString().toBoolean() }) {
             println("\n${summary.text}\nReport: ${params.outdir}/multiqc/multiqc_report.html\n")
+        }
+        def todo = workflow.success ? null : advice(workflow.errorReport)
+        if (todo) {
+            log.error(todo)
         }
     }
 }

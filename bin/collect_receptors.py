@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Distinct receptors of all samples, sorted by receptor_id, and their shards."""
+"""Distinct receptors of all samples, or of a partition of theirs, sorted by receptor_id, and their shards."""
 
 import json
 import tempfile
@@ -7,17 +7,21 @@ from functools import reduce
 from pathlib import Path
 
 import duckdb
-import pyarrow.compute as pc
+import numpy as np
 
 from airrvec import cli, schema, tables
 from airrvec.errors import exit_on_input_error
+from airrvec.tokens import shards
+
+BATCH = 100_000  # receptors
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
     parser.add_argument("--labelled", type=Path, help="receptors of the labelled table, which is no sample")
-    parser.add_argument("--shard-size", type=int, default=250_000, help="receptors in a shard")
+    parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="residues of loops in a shard")
+    parser.add_argument("--part", default="", help="ending of the files' names, e.g. _0003 of a partition")
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
     parser.add_argument("--cpus", type=int, default=1, help="threads")
     parser.add_argument("--outdir", type=Path, default=Path("."))
@@ -49,19 +53,21 @@ def main(argv=None):
     config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
     connection = duckdb.connect(config=config)
     distinct = collected(connection, args.receptors, args.labelled)
-    batches = distinct.order("receptor_id").to_arrow_reader(args.shard_size)
+    in_order = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names)).order("receptor_id")
     n_receptors = n_public = 0
-    with tables.writer(args.outdir / "receptors.parquet", schema.COLLECTED_RECEPTORS) as receptors:
-        for number, shard in enumerate(tables.rebatched(batches, args.shard_size)):
-            shard = shard.select(schema.COLLECTED_RECEPTORS.names).cast(schema.COLLECTED_RECEPTORS)
+    with tables.writer(
+        args.outdir / f"receptors{args.part}.parquet", schema.COLLECTED_RECEPTORS
+    ) as receptors:
+        for number, shard in enumerate(shards(in_order.to_arrow_reader(BATCH), args.shard_tokens)):
+            shard = shard.cast(schema.COLLECTED_RECEPTORS)
             receptors.write_table(shard)
             of_model = shard.select(schema.RECEPTORS.names)
-            tables.write(of_model, args.outdir / "shards" / f"shard_{number:04d}.parquet")
+            tables.write(of_model, args.outdir / "shards" / f"shard{args.part}_{number:04d}.parquet")
             n_receptors += len(shard)
-            n_public += pc.sum(pc.greater(shard["n_samples"], 1)).as_py()
+            n_public += int(np.count_nonzero(shard["n_samples"].to_numpy() > 1))
     qc = {"samples": len(args.receptors), "receptors": n_receptors, "public_receptors": n_public}
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "receptors.qc.json")
-    cli.write_versions(args, "duckdb", "pyarrow")
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"receptors{args.part}.qc.json")
+    cli.write_versions(args, "duckdb", "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import airr.schema
 import duckdb
 
-from airrvec import cli, schema, tables
+from airrvec import cells, cli, schema, tables
 from airrvec.errors import exit_on_input_error
 
 
@@ -19,30 +19,6 @@ def parse_args(argv=None):
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
     parser.add_argument("--cpus", type=int, default=1, help="threads")
     return parser.parse_args(argv)
-
-
-def named_cells(connection, path: Path) -> duckdb.DuckDBPyRelation:
-    """
-    The cells, numbered in their order (``cell``), each with a ``name`` of its own.
-
-    The name is the cell_id, or the sample_id and the cell's number where it has none; the second cell
-    of a name gets the suffix ``_2``, the third ``_3``, with more underscores where that is a name already.
-    """
-    columns = ("sample_id", "cell_id", "receptor_id", "duplicate_count", "umi_count", *schema.LABELS)
-    source = connection.read_parquet(str(path)).project(", ".join(columns))
-    numbered = source.project("*, row_number() OVER () AS cell")
-    named = numbered.project("*, coalesce(cell_id, sample_id || '_' || cell) AS name")
-    # Names that the input gives come before those that are made up.
-    order = "PARTITION BY name ORDER BY cell_id IS NULL, cell"
-    named.project(f"*, row_number() OVER ({order}) AS repeat").create("cells")
-    cells = connection.table("cells")
-    first = cells.filter("repeat = 1").set_alias("first")
-    again = cells.filter("repeat > 1").set_alias("again")
-    mark = "_"
-    while len(again.join(first, f"first.name = again.name || '{mark}' || again.repeat").limit(1)):
-        mark += "_"
-    unique = f"if(repeat = 1, name, name || '{mark}' || repeat)"
-    return cells.project(f"* REPLACE ({unique} AS name)")
 
 
 def rearrangement_columns() -> dict[str, str]:
@@ -78,10 +54,12 @@ def main(argv=None):
     spill = tempfile.TemporaryDirectory(dir=args.out.parent)
     config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
     connection = duckdb.connect(config=config)
-    cells = named_cells(connection, args.cells)
-    receptors = connection.read_parquet(str(args.receptors)).project("* EXCLUDE chain_pairing").distinct()
+    named = cells.named(connection, args.cells)
+    receptors = (
+        connection.read_parquet(tables.files(args.receptors)).project("* EXCLUDE chain_pairing").distinct()
+    )
     loci = connection.values(*((locus,) for locus in schema.LOCI)).project("col0 AS locus")
-    chains = cells.join(receptors, "receptor_id").cross(loci)
+    chains = named.join(receptors, "receptor_id").cross(loci)
     chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
     with tables.written(args.out) as temporary:

@@ -2,11 +2,12 @@
 """Standardise one input table: receptors, cells, and rejects with reasons."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 from airrvec import cli, readers, schema, tables
 from airrvec.errors import exit_on_input_error
-from airrvec.normalise import Normaliser
+from airrvec.normalise import Normaliser, by_partition
 from airrvec.pairing import POLICIES
 
 
@@ -27,6 +28,9 @@ def parse_args(argv=None):
     parser.add_argument(
         "--max-rejected", type=float, default=100, help="per cent of the rows that may be rejected"
     )
+    parser.add_argument(
+        "--partitions", type=int, default=1, help="files of receptors, each a range of receptor_id"
+    )
     parser.add_argument("--outdir", type=Path, default=Path("."))
     return parser.parse_args(argv)
 
@@ -45,15 +49,20 @@ def main(argv=None):
         multichain=args.multichain,
     )
     stem = args.outdir / args.sample
-    with (
-        tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema) as cells,
-        tables.writer(f"{stem}.receptors.parquet", schema.RECEPTORS) as receptors,
-        tables.writer(f"{stem}.rejects.parquet", schema.REJECTS) as rejects,
-    ):
+    with ExitStack() as stack:
+        cells = stack.enter_context(tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema))
+        rejects = stack.enter_context(tables.writer(f"{stem}.rejects.parquet", schema.REJECTS))
+        partitions = [
+            stack.enter_context(tables.writer(f"{stem}.receptors_{number:04d}.parquet", schema.RECEPTORS))
+            for number in range(args.partitions)
+        ]
         for part in normaliser.parts(source):
             cells.write_table(part.cells)
-            receptors.write_table(part.receptors)
             rejects.write_table(part.rejects)
+            for partition, receptors in zip(
+                partitions, by_partition(part.receptors, args.partitions), strict=True
+            ):
+                partition.write_table(receptors)
     summary = json.dumps(normaliser.summary(source), indent=2)
     tables.write_text(summary + "\n", f"{stem}.qc.json")
     cli.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")

@@ -11,8 +11,8 @@ from airrvec.errors import exit_on_input_error
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
-    parser.add_argument("--collected", type=Path, required=True, help="QC of the receptors of the run")
-    parser.add_argument("--embedded", type=Path, required=True, help="QC of the embeddings")
+    parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
+    parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
     parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
     parser.add_argument("--measured", type=Path, help="folder of finetune.py's tables")
@@ -25,9 +25,12 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    samples = [json.loads(path.read_text()) for path in args.normalised]
-    receptors = json.loads(args.collected.read_text())
-    embeddings = json.loads(args.embedded.read_text())
+    samples, collected, embedded = (
+        [json.loads(path.read_text()) for path in paths]
+        for paths in (args.normalised, args.collected, args.embedded)
+    )
+    receptors = report.of_all_partitions(collected, ("receptors", "public_receptors"))
+    embeddings = report.of_all_partitions(embedded, ("receptors", "without_vector"))
     benchmark = report.read_benchmark(args.benchmark)
     finetuning = report_learning.read_finetuning(args.measured)
     sections = [

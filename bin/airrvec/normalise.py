@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -374,3 +375,29 @@ def receptor_ids(keys: list[str]) -> tuple[pa.Array, np.ndarray]:
     ids = pa.StringArray.from_buffers(len(keys), offsets, pa.py_buffer(digests.hex().encode()))
     bits = np.frombuffer(digests, np.uint8).reshape(-1, 12)[:, :8].copy().view(np.uint64).ravel()
     return ids, bits
+
+
+def by_partition(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
+    """
+    Receptors by ranges of their receptor_id, so that partitions one after another are in its order.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+    n_partitions : int
+        At most 65,536, as the first 16 bits of an identity tell its partition.
+
+    Returns
+    -------
+    list of pyarrow.Table, length n_partitions
+        In each partition the rows keep their order.
+    """
+    if n_partitions == 1:
+        return [receptors]
+    leading = pc.utf8_slice_codeunits(receptors["receptor_id"], 0, 4).to_pylist()
+    number = np.array([int(digits, 16) for digits in leading], np.int64) * n_partitions >> 16
+    order = np.argsort(number, kind="stable")
+    ends = np.searchsorted(number[order], np.arange(n_partitions + 1))
+    receptors = receptors.take(pa.array(order))
+    return [receptors.slice(start, end - start) for start, end in pairwise(ends.tolist())]

@@ -47,6 +47,11 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
     )
 
 
+def of_all_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
+    """The QC of a table from that of its partitions: ``counts`` are summed, all else is the same in each."""
+    return {**partitions[0], **{name: sum(qc[name] for qc in partitions) for name in counts}}
+
+
 def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
     """What came in, what was kept, and why the rest was not."""
     numbers = {

@@ -1,16 +1,19 @@
 """The only reader and writer of tables: Parquet, zstd, under a temporary name until complete."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
 import pyarrow.parquet as pq
 
 from airrvec import schema
+from airrvec.errors import InputError
 
 
 @contextmanager
@@ -41,7 +44,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
     """
     table = table.replace_schema_metadata(metadata)
     with written(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, **_options(table.schema))
 
 
 @contextmanager
@@ -51,23 +54,14 @@ def writer(
     """A Parquet writer for a table that comes in parts; the file appears when the block ends."""
     with written(path) as temporary:
         schema_with_metadata = table_schema.with_metadata(metadata)
-        with pq.ParquetWriter(temporary, schema_with_metadata, compression="zstd") as parquet:
+        with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
             yield parquet
 
 
-def rebatched(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
-    """Tables of ``size`` rows (the last one fewer) from batches of any size."""
-    waiting, n_waiting = [], 0
-    for batch in batches:
-        waiting.append(batch)
-        n_waiting += len(batch)
-        while n_waiting >= size:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, size)
-            waiting = table.slice(size).to_batches()
-            n_waiting -= size
-    if n_waiting:
-        yield pa.Table.from_batches(waiting)
+def _options(table_schema: pa.Schema) -> dict:
+    """A dictionary of a vector's numbers, of which no two are equal, would take more than the numbers."""
+    words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
+    return {"compression": "zstd", "use_dictionary": words}
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
@@ -83,16 +77,53 @@ def write_text(text: str, path: str | Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def files(path: str | Path) -> list[str]:
+    """The file of a table, or its partitions in their order, where the table is a folder."""
+    path = Path(path)
+    return [str(part) for part in sorted(path.glob("*.parquet"))] if path.is_dir() else [str(path)]
+
+
 def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns."""
-    # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`.
-    with open(path, "rb") as handle:
-        return pq.read_table(handle, columns=columns)
+    """Read a Parquet file or a folder of partitions, or some of its columns."""
+    parts = []
+    for name in files(path):
+        # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`.
+        with open(name, "rb") as handle:
+            parts.append(pq.read_table(handle, columns=columns))
+    return pa.concat_tables(parts)
+
+
+def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
+    """
+    Rows of a table of receptors, one for each of some receptor_ids, in their order.
+
+    The rows of other receptors are passed by without being held in memory.
+
+    Raises
+    ------
+    InputError
+        If the table lacks one of them.
+    """
+    wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
+    found = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
+    place = pc.index_in(receptor_ids, found["receptor_id"].combine_chunks())
+    if place.null_count:
+        raise InputError(
+            f"{place.null_count} of {len(place)} cells have a receptor that is missing here", file=path
+        )
+    return found.take(place)
+
+
+def distinct(receptors: pa.Table) -> pa.Table:
+    """Each receptor once, sorted by ``receptor_id``; parts of a sample may repeat some."""
+    receptors = receptors.sort_by("receptor_id")
+    ids = receptors["receptor_id"].to_numpy()
+    return receptors.filter(pa.array(np.append(True, ids[1:] != ids[:-1])[: len(ids)], pa.bool_()))
 
 
 def metadata(path: str | Path) -> dict[str, str]:
-    """Key-value metadata of a Parquet file."""
-    pairs = pq.read_schema(path).metadata or {}
+    """Key-value metadata of a Parquet file, or of the first partition."""
+    pairs = pq.read_schema(files(path)[0]).metadata or {}
     return {key.decode(): value.decode() for key, value in pairs.items()}
 
 

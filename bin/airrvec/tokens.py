@@ -1,5 +1,6 @@
 """Receptors to token arrays, without a Python loop over receptors."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,6 +114,54 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
         counts = counts - np.bincount(receptor[unknown], minlength=n_receptors)
         values = values[~unknown]
     return Tokens(values, np.concatenate([[0], np.cumsum(counts)]))
+
+
+def token_counts(receptors: pa.Table) -> np.ndarray:
+    """
+    Tokens that receptors make for a model that reads all loops; a few less where a germline loop has gaps.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        As for `tokenise`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_receptors,)
+    """
+    return _loop_slices(receptors, ALL_LOOPS)[2].sum(axis=1)
+
+
+def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]:
+    """
+    Receptors in shards of equally many tokens, so that each takes about as long to embed.
+
+    Parameters
+    ----------
+    receptors : pyarrow.RecordBatchReader
+        ``receptors``, in batches of any size.
+    n_tokens : int
+        Tokens of a shard, give or take a receptor's; the last shard holds what is left.
+
+    Yields
+    ------
+    pyarrow.Table
+        One shard at least, without rows where there are no receptors.
+    """
+    waiting, last, done = [receptors.schema.empty_table()], 0, 0
+    for batch in receptors:
+        if not len(batch):
+            continue
+        table = pa.Table.from_batches([batch])
+        counts = token_counts(table)
+        number = (done + np.cumsum(counts) - counts) // n_tokens  # of the shard in which a receptor starts
+        start = 0
+        for edge in np.flatnonzero(np.diff(number, prepend=last)).tolist():
+            yield pa.concat_tables([*waiting, table.slice(start, edge - start)])
+            waiting, start = [], edge
+        waiting.append(table.slice(start))
+        last, done = number[-1], done + int(counts.sum())
+    yield pa.concat_tables(waiting)
 
 
 def _loop_slices(receptors: pa.Table, loops: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

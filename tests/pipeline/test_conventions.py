@@ -13,9 +13,10 @@ from test_run import PROCESSES
     ids=["24.10", "25.04 with strict syntax"],
 )
 def test_stub_run_of_everything(tmp_path, env):
-    run = run_pipeline(tmp_path, "-profile", "test", "-stub", **env)
+    run = run_pipeline(tmp_path, "-profile", "test", "-stub", "--export_sce", **env)
     assert run.status == 0, run.output
-    assert run.processes == PROCESSES
+    assert run.processes == {*PROCESSES, "EXPORT_SCE"}
+    assert {path.stem for path in (run.results / "r").iterdir()} == {"a", "b", "labelled", "all_samples"}
     # The pinned 25.04 has no list of the options of `process`, and warns of each.
     assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []
 
@@ -33,9 +34,16 @@ def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
         ("docker", ["docker.enabled = true", "container = 'airrvec:0.1.0'"]),
         ("podman", ["podman.enabled = true", "container = 'airrvec:0.1.0'"]),
         ("apptainer", ["apptainer.enabled = true", "container = 'airrvec:0.1.0'"]),
+        ("singularity", ["singularity.enabled = true", "container = 'airrvec:0.1.0'"]),
+        ("conda", ["conda.enabled = true", "/containers/environment.yml'"]),
+        (
+            "docker,arm",
+            ["docker.enabled = true", "docker.runOptions = '-u $(id -u):$(id -g) --platform linux/arm64'"],
+        ),
         ("slurm", ["executor = 'slurm'"]),
+        ("gpu", ["device = 'gpu'", "accelerator = 1"]),
         ("demo", ["benchmark_k = '1,2,5,10'"]),
-        ("test", ["shard_size = 200"]),
+        ("test", ["shard_tokens = 6000"]),
     ],
 )
 def test_profile_resolves(tmp_path, profile, settings):

@@ -65,7 +65,9 @@ def test_measurements_are_published_and_reported(learnt):
         as_text = pd.read_csv(folder / f"{name}.tsv", sep="\t")
         pd.testing.assert_frame_equal(as_text, pd.read_parquet(folder / f"{name}.parquet"), check_dtype=False)
     specificity = pd.read_parquet(folder / "specificity.parquet")
-    assert list(specificity["encoder"].unique()) == ["v_j_genes", "tiny_own", "tuned"]
+    assert list(specificity["encoder"].unique()) == [
+        "v_j_genes", "tiny_own", "tiny_own+tcrdist", "tuned", "tuned+tcrdist",
+    ]  # fmt: skip
     mean = specificity.query("rule == 'contrast' and test_set == 'all' and epitope == 'mean'")
     for value in mean["auroc"]:
         assert f"{value:.3f}" in learnt.output

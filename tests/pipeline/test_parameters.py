@@ -36,7 +36,14 @@ def refusal(run) -> str:
             ["--labelled", DASH, "--benchmark_splits", "many"],
             "--benchmark_splits: 'many' is not a whole number",
         ),
-        (["--labelled", DASH, "--shard_size", "0"], "--shard_size: 0 is below the least allowed value, 1"),
+        (
+            ["--labelled", DASH, "--shard_tokens", "0"],
+            "--shard_tokens: 0 is below the least allowed value, 1",
+        ),
+        (
+            ["--labelled", DASH, "--partitions", "513"],
+            "--partitions: 513 is above the largest allowed value, 512",
+        ),
         (["--labelled", DASH, "--max_rejected", "x"], "--max_rejected: 'x' is not a number"),
         (
             ["--labelled", DASH, "--max_rejected", "101"],
@@ -93,6 +100,10 @@ def test_parameter_is_refused(tmp_path, args, sentence):
         (
             f"sample,path\nlabelled,{PBMC}\n",
             "row 1, column 'sample': the name 'labelled' is kept for --labelled",
+        ),
+        (
+            f"sample,path\nall_samples,{PBMC}\n",
+            "row 1, column 'sample': the name 'all_samples' is kept for --export_sce",
         ),
         (
             f"sample,path,format\na,{PBMC},11x\n",

@@ -6,14 +6,17 @@ import json
 from collections import Counter
 
 import airr
+import anndata
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import sceptr
 from conftest import ROOT, run_pipeline
 from sklearn.metrics import roc_auc_score
 
-from airrvec import schema
+from airrvec import schema, tables
+from airrvec.tokens import token_counts
 
 pytestmark = pytest.mark.xdist_group("real_run")
 
@@ -23,6 +26,7 @@ PROCESSES = {
     "EMBED_RECEPTORS",
     "MERGE_EMBEDDINGS",
     "EXPORT_AIRR",
+    "EXPORT_ANNDATA",
     "BENCHMARK_FEWSHOT",
     "SUMMARISE_FEWSHOT",
     "REPORT",
@@ -103,12 +107,29 @@ def test_exported_chains_are_those_of_the_cells(real_run, sample):
     assert pd.to_numeric(chains["umi_count"]).sum() == cells["umi_count"].sum()
 
 
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_anndata_of_a_sample_is_its_tables(real_run, sample):
+    data = anndata.read_h5ad(real_run.results / f"anndata/{sample}.h5ad")
+    cells = table(real_run, f"cells/{sample}.parquet")
+    receptors = table(real_run, "receptors/receptors.parquet").set_index("receptor_id")
+    embeddings = table(real_run, "embeddings/sceptr.parquet").set_index("receptor_id")
+    assert list(data.obs_names) == list(cells["cell_id"])
+    for name in cells:
+        assert data.obs[name].astype(object).fillna("").tolist() == cells[name].fillna("").tolist()
+    for name in receptors.columns.drop("chain_pairing"):
+        expected = receptors.loc[cells["receptor_id"], name].fillna("").tolist()
+        assert data.obs[name].astype(object).fillna("").tolist() == expected
+    vectors = embeddings.loc[cells["receptor_id"]].to_numpy()
+    assert vectors.dtype == data.obsm["X_sceptr"].dtype == np.float32
+    np.testing.assert_array_equal(data.obsm["X_sceptr"], vectors)
+    assert data.uns["airrvec"] == tables.metadata(real_run.results / "embeddings/sceptr.parquet")
+
+
 def test_embeddings_are_sceptrs_own(real_run):
     receptors = table(real_run, "receptors/receptors.parquet")
     embeddings = table(real_run, "embeddings/sceptr.parquet")
-    assert sum(task["process"].endswith("EMBED_RECEPTORS") for task in real_run.tasks) == -(
-        -len(receptors) // 200
-    )
+    n_tokens = token_counts(pa.Table.from_pandas(receptors)).sum()
+    assert sum(task["process"].endswith("EMBED_RECEPTORS") for task in real_run.tasks) == -(-n_tokens // 6000)
     assert list(embeddings["receptor_id"]) == list(receptors["receptor_id"])
     plain = receptors.rename(
         columns={

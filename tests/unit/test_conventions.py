@@ -52,6 +52,7 @@ def test_one_version_everywhere():
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
     assert re.search(rf"\n    version +(=) '{re.escape(version)}'", config)
     assert f'"airrvec:{version}"' in config
+    assert f'"airrvec-r:{version}"' in config
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -59,8 +60,9 @@ def test_one_version_everywhere():
 def test_one_name_in_three_places(name):
     module = (ROOT / f"modules/local/{name}/main.nf").read_text()
     assert f"process {name.upper()} {{" in module
-    assert f"{name}.py " in module
-    assert (ROOT / f"bin/{name}.py").stat().st_mode & 0o111
+    script = "export_sce.R" if name == "export_sce" else f"{name}.py"
+    assert f"    {script} " in module
+    assert (ROOT / "bin" / script).stat().st_mode & 0o111
     assert "    stub:" in module
     assert "params." not in module
     workflows = [ROOT / "main.nf", *(ROOT / "subworkflows").rglob("main.nf")]

@@ -49,12 +49,13 @@ def test_normalise_writes_three_tables_and_their_counts(script, tmp_path):
         "normalise_receptors", DATA / "10x.csv", "--sample", "a.b-c", "--outdir", tmp_path / "out",
         "--metadata", tmp_path / "metadata.json", "--versions", tmp_path / "versions.yml", "--process", "P:Q",
     )  # fmt: skip
-    assert files(tmp_path / "out") == [
-        f"a.b-c.{name}" for name in ("cells.parquet", "qc.json", "receptors.parquet", "rejects.parquet")
-    ]
+    written = {"cells": "cells", "receptors": "receptors_0000", "rejects": "rejects"}
+    assert files(tmp_path / "out") == sorted(
+        ["a.b-c.qc.json", *(f"a.b-c.{name}.parquet" for name in written.values())]
+    )
     expected = normalised(DATA / "10x.csv", sample_id="a.b-c", metadata={"tissue": "blood"})
-    for name in ("cells", "receptors", "rejects"):
-        assert tables.read(tmp_path / f"out/a.b-c.{name}.parquet").equals(getattr(expected, name))
+    for table, name in written.items():
+        assert tables.read(tmp_path / f"out/a.b-c.{name}.parquet").equals(getattr(expected, table))
     assert json.loads((tmp_path / "out/a.b-c.qc.json").read_text()) == {
         "sample_id": "a.b-c",
         "format": "10x",
@@ -96,7 +97,7 @@ def test_normalise_takes_the_species_of_the_command(script, tmp_path):
     table = tmp_path / "x.tsv"
     table.write_text("TRAV\tCDR3A\tTRAJ\tTRBV\tCDR3B\tTRBJ\n\t\t\tTRBV13-2*01\tCASGEQFF\tTRBJ2-1*01\n")
     script("normalise_receptors", table, "--sample", "s", "--species", "musmusculus", "--outdir", tmp_path)
-    assert tables.read(tmp_path / "s.receptors.parquet")["receptor_id"].to_pylist() == [
+    assert tables.read(tmp_path / "s.receptors_0000.parquet")["receptor_id"].to_pylist() == [
         receptor_id("musmusculus", None, None, None, "TRBV13-2*01", "TRBJ2-1*01", "CASGEQFF")
     ]
 
@@ -132,9 +133,21 @@ def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, 
     assert every[pair]["tra_junction_aa"] == collected["tra_junction_aa"][ids.index(pair)].as_py()
 
 
+JUNCTION = "CASSEGTEAFF"
+N_TOKENS = 1 + len("SNHLY") + len("FYNNEI") + len(JUNCTION)  # <cls>, CDR1 and CDR2 of TRBV2*01, the junction
+
+
 def write_receptors(path, numbers):
-    ids = [f"{number:024x}" for number in numbers]
-    tables.write(pa.table(dict.fromkeys(schema.RECEPTORS.names, ids), schema=schema.RECEPTORS), path)
+    """Receptors with a β chain each, all the same but for their identity."""
+    columns = {name: pa.nulls(len(numbers), pa.string()) for name in schema.RECEPTORS.names}
+    columns["receptor_id"] = [f"{number:024x}" for number in numbers]
+    for name, value in {
+        "species": "homosapiens",
+        "trb_v_call": "TRBV2*01",
+        "trb_junction_aa": JUNCTION,
+    }.items():
+        columns[name] = [value] * len(numbers)
+    tables.write(pa.table(columns, schema=schema.RECEPTORS), path)
     return path
 
 
@@ -152,7 +165,7 @@ def write_receptors(path, numbers):
 def test_samples_of_a_receptor_are_counted(samples, labelled, n_samples, n_public, script, tmp_path):
     paths = [write_receptors(tmp_path / f"{number}", sample) for number, sample in enumerate(samples)]
     more = ["--labelled", write_receptors(tmp_path / "labelled", labelled)] if labelled else []
-    script("collect_receptors", *paths, *more, "--shard-size", 3, "--outdir", tmp_path / "out")
+    script("collect_receptors", *paths, *more, "--shard-tokens", 60, "--outdir", tmp_path / "out")
     collected = tables.read(tmp_path / "out/receptors.parquet")
     assert collected["n_samples"].to_pylist() == n_samples
     assert collected["receptor_id"].to_pylist() == sorted(set(collected["receptor_id"].to_pylist()))
@@ -163,35 +176,30 @@ def test_samples_of_a_receptor_are_counted(samples, labelled, n_samples, n_publi
     }
 
 
-@pytest.mark.parametrize(
-    ("size", "lengths"), [(1, [1] * 8), (3, [3, 3, 2]), (4, [4, 4]), (7, [7, 1]), (8, [8]), (250_000, [8])]
-)
-def test_shards_cover_the_receptors_exactly(size, lengths, script, samples, tmp_path):
+@pytest.mark.parametrize(("tokens", "n_shards"), [(1, 8), (60, None), (10_000, 1)])
+def test_shards_cover_the_receptors_exactly(tokens, n_shards, script, samples, tmp_path):
     paths, ids = samples
-    script("collect_receptors", *paths, "--shard-size", size, "--outdir", tmp_path / "out")
-    names = [f"shards/shard_{number:04d}.parquet" for number in range(len(lengths))]
-    assert files(tmp_path / "out") == ["receptors.parquet", "receptors.qc.json", *names]
+    script(
+        "collect_receptors", *paths, "--shard-tokens", tokens, "--part", "_0003", "--outdir", tmp_path / "out"
+    )
+    names = [name for name in files(tmp_path / "out") if name.startswith("shards/")]
+    assert names == [f"shards/shard_0003_{number:04d}.parquet" for number in range(len(names))]
+    assert files(tmp_path / "out") == ["receptors_0003.parquet", "receptors_0003.qc.json", *names]
+    assert len(names) == n_shards if n_shards else 1 < len(names) < 8
     shards = [tables.read(tmp_path / "out" / name) for name in names]
-    assert [len(shard) for shard in shards] == lengths
     assert all(shard.schema == schema.RECEPTORS for shard in shards)
-    assert pa.concat_tables(shards).equals(tables.read(tmp_path / "out/receptors.parquet").drop("n_samples"))
+    collected = tables.read(tmp_path / "out/receptors_0003.parquet")
+    assert pa.concat_tables(shards).equals(collected.drop("n_samples"))
     assert pa.concat_tables(shards)["receptor_id"].to_pylist() == ids
 
 
-def test_shards_of_many_receptors_have_the_size_that_was_asked_for(script, tmp_path):
+def test_shards_of_many_receptors_have_the_tokens_that_were_asked_for(script, tmp_path):
     # More than a vector of duckdb's (2,048 rows), in two files that share half of theirs.
-    numbers = np.random.default_rng(1).permutation(9_000)
+    numbers = np.random.default_rng(1).permutation(9_000).tolist()
     write_receptors(tmp_path / "a", numbers[:6_000])
     write_receptors(tmp_path / "b", numbers[3_000:])
-    script(
-        "collect_receptors",
-        tmp_path / "a",
-        tmp_path / "b",
-        "--shard-size",
-        2_500,
-        "--outdir",
-        tmp_path / "out",
-    )
+    budget = ["--shard-tokens", 2_500 * N_TOKENS]
+    script("collect_receptors", tmp_path / "a", tmp_path / "b", *budget, "--outdir", tmp_path / "out")
     shards = [
         tables.read(path)["receptor_id"].to_pylist() for path in sorted((tmp_path / "out/shards").iterdir())
     ]
@@ -207,7 +215,7 @@ def test_order_of_the_files_does_not_change_a_byte(script, samples, tmp_path):
     contents = set()
     for number, order in enumerate(list(permutations(paths))[::5]):
         outdir = tmp_path / str(number)
-        script("collect_receptors", *order, "--shard-size", 3, "--outdir", outdir)
+        script("collect_receptors", *order, "--shard-tokens", 100, "--outdir", outdir)
         contents.add(tuple((outdir / name).read_bytes() for name in files(outdir)))
     assert len(contents) == 1
 

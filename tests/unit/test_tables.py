@@ -7,8 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from inputs import DATA, normalised
 
 from airrvec import schema, tables
@@ -165,19 +163,3 @@ def test_embeddings_keep_every_bit():
     assert table.column_names[1:3] + table.column_names[-1:] == ["dim_01", "dim_02", "dim_64"]
     found = np.stack([table[name].to_numpy() for name in schema.dimensions(64)], axis=1)
     np.testing.assert_array_equal(found, vectors)
-
-
-# --- Batches of another size.
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(lengths=st.lists(st.integers(0, 7), max_size=12), size=st.integers(1, 9))
-def test_rebatched_keeps_rows_and_order_in_tables_of_one_size(lengths, size):
-    numbers = iter(range(1_000))
-    batches = [
-        pa.record_batch({"a": pa.array([next(numbers) for _ in range(length)], pa.int64())})
-        for length in lengths
-    ]
-    found = [table["a"].to_pylist() for table in tables.rebatched(iter(batches), size)]
-    whole = list(range(sum(lengths)))
-    assert found == [whole[start : start + size] for start in range(0, len(whole), size)]

@@ -43,14 +43,14 @@ from airrvec.readers import (
 from airrvec.readers._anndata import MAGIC as ANNDATA_MAGIC
 from airrvec.readers._anndata import AnnDataTable
 from airrvec.readers._columns import MappedColumns, read_column_map
-from airrvec.readers._container import Container, MalformedRow, damaged, open_bytes
+from airrvec.readers._container import Container, MalformedRow, damaged, open_bytes, read_beginning
 from airrvec.readers._json import read_json
 from airrvec.readers._parquet import MAGIC as PARQUET_MAGIC
 from airrvec.readers._parquet import ParquetTable
 from airrvec.readers._prefetch import prefetched
 from airrvec.readers._table import read_header
 
-__all__ = ["FORMATS", "Batch", "MalformedRow", "Source", "open_chains", "read_column_map"]
+__all__ = ["FORMATS", "Batch", "MalformedRow", "Source", "beginning", "open_chains", "read_column_map"]
 
 FORMATS: dict[str, ModuleType] = {
     reader.NAME: reader
@@ -144,6 +144,46 @@ def open_chains(path: str | Path, format: str | None = None, columns: dict[str, 
     header_rows = _fitting(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
     return Source(reader.NAME, warnings, prefetched(_batches(reader, container, header_rows)))
+
+
+def beginning(path: str | Path, folder: Path, n_bytes: int = 1 << 20) -> tuple[Path, float]:
+    """
+    A file with the first rows of a table, for a look at a table that may be large.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for `open_chains`.
+    folder : Path
+        Where the file is written.
+    n_bytes : int
+        How much of a text is read, unpacked.
+
+    Returns
+    -------
+    Path
+        In the format of the table; the table itself where it is small, JSON or AnnData.
+    float
+        The share of the table that it holds, estimated, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    path, part = Path(path), folder / "beginning"
+    try:
+        content, share = read_beginning(path, n_bytes)
+    except (EOFError, OSError, zlib.error) as error:
+        raise damaged(path) from error
+    start = content[:1024].removeprefix(codecs.BOM_UTF8).lstrip()
+    if share == 1 or start.startswith((*ANNDATA_MAGIC, b"[", b"{")):
+        return path, 1.0
+    if start.startswith(PARQUET_MAGIC):
+        return part, ParquetTable(path).write_beginning(part)
+    complete = content[: content.rfind(b"\n") + 1]
+    part.write_bytes(complete)
+    return part, share * len(complete) / len(content)
 
 
 def _container(path: str | Path) -> Container:

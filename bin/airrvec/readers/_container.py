@@ -20,9 +20,9 @@ _NULLS = pa.array(NULLS)
 
 # The first bytes of a compressed file → how to open it.
 _COMPRESSIONS = {
-    b"\x1f\x8b": gzip.GzipFile,
-    b"BZh": bz2.BZ2File,
-    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(str(path), "zstd"),
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\x28\xb5\x2f\xfd": lambda file: pa.CompressedInputStream(file, "zstd"),
 }
 
 
@@ -83,8 +83,26 @@ def open_bytes(path: str | Path) -> io.BufferedIOBase:
         magic = handle.read(4)
     for signature, opened in _COMPRESSIONS.items():
         if magic.startswith(signature):
-            return opened(path)
+            return opened(str(path))
     return path.open("rb")
+
+
+def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
+    """The first unpacked bytes of a file, and the share of the file that they are, from 0 to 1."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        opened = next((opened for start, opened in _COMPRESSIONS.items() if magic.startswith(start)), None)
+        unpacked = opened(file) if opened else file
+        content = unpacked.read(n_bytes)
+        # Unpacking reads ahead, in bzip2 by a block of up to 900 kB: with more text that matters less.
+        n_read = len(content) + (len(unpacked.read(7 * n_bytes)) if opened else 0)
+        if n_read < (8 if opened else 1) * n_bytes:
+            return content, len(content) / max(n_read, 1)
+        return content, file.tell() / path.stat().st_size * len(content) / n_read
 
 
 @contextmanager

@@ -3,7 +3,7 @@ process BENCHMARK_FEWSHOT {
     label 'process_medium'
 
     input:
-    tuple val(meta), path(cells), path(receptors), val(encoder), path(weights, stageAs: 'model')
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(weights, stageAs: 'model')
     val settings // map: species, exclude_references, benchmark_*, seed
     val library
 
@@ -13,7 +13,7 @@ process BENCHMARK_FEWSHOT {
 
     script:
     """
-    benchmark_fewshot.py --cells ${cells} --receptors ${receptors} --encoder ${weights ?: encoder} --name ${encoder} \\
+    benchmark_fewshot.py --cells ${cells} --receptors receptors --encoder ${weights ?: encoder} --name ${encoder} \\
         --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
         --k ${settings.benchmark_k} --splits ${settings.benchmark_splits} \\
         --min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\

@@ -1,28 +1,29 @@
 process COLLECT_RECEPTORS {
+    tag "${part}"
     label 'process_low'
 
     input:
-    path receptors
-    path labelled // [] if there is no labelled table
-    val shard_size
+    tuple val(part), path(receptors), path(labelled) // labelled: [] if there is no labelled table
+    val shard_tokens
     val library
 
     output:
-    path 'receptors.parquet', emit: receptors
-    path 'shards/*.parquet', emit: shards
-    path 'receptors.qc.json', emit: qc
+    tuple val(part), path("receptors${part}.parquet"), emit: receptors
+    tuple val(part), path("shards/*.parquet", arity: '1..*'), emit: shards
+    path "receptors${part}.qc.json", emit: qc
     path 'versions.yml', emit: versions
 
     script:
     """
-    collect_receptors.py ${receptors} ${labelled ? "--labelled ${labelled}" : ''} --shard-size ${shard_size} \\
-        --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+    collect_receptors.py ${receptors} ${labelled ? "--labelled ${labelled}" : ''} --part '${part}' \\
+        --shard-tokens ${shard_tokens} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml
     """
 
     stub:
     """
     mkdir shards
-    touch receptors.parquet receptors.qc.json shards/shard_0000.parquet shards/shard_0001.parquet versions.yml
+    touch receptors${part}.parquet receptors${part}.qc.json versions.yml
+    touch shards/shard${part}_0000.parquet shards/shard${part}_0001.parquet
     """
 }

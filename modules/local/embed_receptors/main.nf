@@ -3,12 +3,12 @@ process EMBED_RECEPTORS {
     label 'process_medium'
 
     input:
-    path shard
+    tuple val(part), path(shard)
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     val library
 
     output:
-    path "${shard.baseName}.embeddings.parquet", emit: embeddings
+    tuple val(part), path("${shard.baseName}.embeddings.parquet"), emit: embeddings
     path 'versions.yml', emit: versions
 
     script:

@@ -3,7 +3,7 @@ process EXPORT_AIRR {
     label 'process_low'
 
     input:
-    tuple val(meta), path(cells), path(receptors)
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     val library
 
     output:
@@ -12,7 +12,7 @@ process EXPORT_AIRR {
 
     script:
     """
-    export_airr.py --cells ${cells} --receptors ${receptors} --out ${meta.id}.tsv \\
+    export_airr.py --cells ${cells} --receptors receptors --out ${meta.id}.tsv \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml
     """

@@ -1,12 +1,13 @@
 process FINETUNE {
     tag "${preset.baseName}"
     label 'process_training'
+    label 'process_gpu'
 
     input:
-    tuple val(meta), path(cells), path(receptors)
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     path preset
     tuple val(start), path(weights, stageAs: 'start') // [] if the start is a published variant
-    val settings // map: species, exclude_references, finetune_*, train_steps, train_batch_size, device, seed
+    val settings // map: species, exclude_references, finetune_*, train_steps, train_batch_size, train_devices, train_precision, device, seed
     val library
 
     output:
@@ -18,13 +19,14 @@ process FINETUNE {
     script:
     // The folder of checkpoints is no input: another one is no reason to train again.
     """
-    finetune.py --cells ${cells} --receptors ${receptors} --preset ${preset} --model ${weights ?: start} \\
+    finetune.py --cells ${cells} --receptors receptors --preset ${preset} --model ${weights ?: start} \\
         --name ${preset.baseName} --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
         --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
         --min-receptors ${settings.finetune_min_receptors} \\
         ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
         ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
-        --seed ${settings.seed} --device ${settings.device} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
+        --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
+        --precision ${settings.train_precision} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
         --cpus ${task.cpus} --process ${task.process} --versions versions.yml
     """
 

@@ -1,26 +1,25 @@
 process MERGE_EMBEDDINGS {
-    tag "${model}"
+    tag "${model}${part}"
     label 'process_low'
 
     input:
-    path shards
-    path receptors
+    tuple val(part), path(shards), path(receptors)
     val model
     val library
 
     output:
-    path "${model}.parquet", emit: embeddings
-    path 'embeddings.qc.json', emit: qc
+    path "${model}${part}.parquet", emit: embeddings
+    path "embeddings${part}.qc.json", emit: qc
     path 'versions.yml', emit: versions
 
     script:
     """
-    merge_embeddings.py ${shards} --receptors ${receptors} --out ${model}.parquet --qc embeddings.qc.json \\
+    merge_embeddings.py ${shards} --receptors ${receptors} --out ${model}${part}.parquet --qc embeddings${part}.qc.json \\
         --process ${task.process} --versions versions.yml
     """
 
     stub:
     """
-    touch ${model}.parquet embeddings.qc.json versions.yml
+    touch ${model}${part}.parquet embeddings${part}.qc.json versions.yml
     """
 }

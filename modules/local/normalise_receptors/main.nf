@@ -4,12 +4,12 @@ process NORMALISE_RECEPTORS {
 
     input:
     tuple val(meta), path(table), path(columns, stageAs: 'column_map/*')
-    val settings // map: species, multichain, max_rejected
+    val settings // map: species, multichain, max_rejected, partitions
     val library // so that an edit of the library reruns the task
 
     output:
     tuple val(meta), path("${meta.id}.cells.parquet"), emit: cells
-    tuple val(meta), path("${meta.id}.receptors.parquet"), emit: receptors
+    tuple val(meta), path("${meta.id}.receptors_*.parquet", arity: '1..*'), emit: receptors // one a partition
     tuple val(meta), path("${meta.id}.rejects.parquet"), emit: rejects
     tuple val(meta), path("${meta.id}.qc.json"), emit: qc
     path 'versions.yml', emit: versions
@@ -24,12 +24,14 @@ process NORMALISE_RECEPTORS {
 
     normalise_receptors.py ${table} --sample ${meta.id} ${layout} \\
         --species ${settings.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
-        --metadata metadata.json --process ${task.process} --versions versions.yml
+        --partitions ${settings.partitions} --metadata metadata.json --process ${task.process} --versions versions.yml
     """
 
     stub:
     """
-    touch ${meta.id}.cells.parquet ${meta.id}.receptors.parquet ${meta.id}.rejects.parquet ${meta.id}.qc.json
-    touch versions.yml
+    touch ${meta.id}.cells.parquet ${meta.id}.rejects.parquet ${meta.id}.qc.json versions.yml
+    for partition in \$(seq 0 \$((${settings.partitions} - 1))); do
+        touch ${meta.id}.receptors_\$(printf %04d \$partition).parquet
+    done
     """
 }

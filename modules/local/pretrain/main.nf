@@ -1,12 +1,13 @@
 process PRETRAIN {
     tag "${preset.baseName}"
     label 'process_training'
+    label 'process_gpu'
 
     input:
     path preset
     path receptors, stageAs: 'receptors/*'
     val synthetic // whether OLGA made the receptors
-    val settings // map: train_steps, train_batch_size, device, seed
+    val settings // map: train_steps, train_batch_size, train_devices, train_precision, device, seed
     val library
 
     output:
@@ -19,7 +20,8 @@ process PRETRAIN {
     pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
         ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
         ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
-        --seed ${settings.seed} --device ${settings.device} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
+        --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
+        --precision ${settings.train_precision} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
         --cpus ${task.cpus} --process ${task.process} --versions versions.yml
     """
 

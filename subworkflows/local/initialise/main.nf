@@ -28,6 +28,26 @@ def checkParameters(given, schemaPath) {
     if (!given.input && !given.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
+    checkCloud(given, workflow.profile.tokenize(','))
+    checkPartitions(given.outdir, given.partitions as Integer)
+}
+
+// A folder with the partitions of two runs would be read as one table.
+def checkPartitions(outdir, number) {
+    def own = number == 1 ? ['receptors.parquet'] : (0..<number).collect { index -> "receptors_${index.toString().padLeft(4, '0')}.parquet".toString() }
+    def others = files("${outdir}/receptors/*.parquet").collect { path -> path.name } - own
+    if (others) {
+        error("--partitions: ${outdir}/receptors holds ${others.sort()[0]}, of a run with another number of them; give another --outdir, or remove its folders receptors and embeddings")
+    }
+}
+
+// Region, queue and bucket are asked for by Nextflow itself, each in one sentence.
+def checkCloud(given, profiles) {
+    def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
+    def local = ['image', 'image_r'].find { name -> !given[name].contains('/') && (name == 'image' || given.export_sce.toString().toBoolean()) }
+    if (cloud && local) {
+        error("--${local}: '${given[local]}' is in no registry that ${cloud.value} could fetch it from; push the image to one, and give its full name")
+    }
 }
 
 // What is learnt, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null.
@@ -52,6 +72,9 @@ def planLearning(given, schemaPath) {
     if (taken) {
         error("'${taken}' would be the name of two models; copy the preset to a file of another name, and give that one")
     }
+    if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
+        makeFolder('checkpoint_dir', given.checkpoint_dir)
+    }
     return [start: start, pretrain: pretrain, finetune: finetune]
 }
 
@@ -59,7 +82,7 @@ def checkPretraining(given, preset, defaultModel) {
     if (given.model != defaultModel) {
         error('--model: pre-training starts from random weights; leave out --model, or --pretrain')
     }
-    if (preset.objective?.contrastive == 'supervised') {
+    if (preset.objective?.contrastive in ['supervised', 'neighbour']) {
         error("--pretrain: '${given.pretrain}' learns from labels; give it as --finetune_preset, with --finetune")
     }
     if (preset.data == 'synthetic' && !given.synthetic_receptors) {
@@ -70,6 +93,20 @@ def checkPretraining(given, preset, defaultModel) {
     }
     if (!given.input && !given.synthetic_receptors) {
         error('--pretrain: there is nothing to learn from; give a samplesheet with --input, or --synthetic_receptors')
+    }
+}
+
+// Tasks that work in a bucket share no folder with the launcher.
+def inBucket(folder) {
+    return folder.toUriString().contains('://')
+}
+
+// Now, since a container is to see it: docker would make it, but as root's.
+def makeFolder(parameter, path) {
+    def folder = file(path, glob: false)
+    folder.mkdirs()
+    if (!folder.isDirectory()) {
+        error("--${parameter}: the folder '${path}' could not be made")
     }
 }
 
@@ -141,7 +178,7 @@ def problemOf(value, definition) {
     if (definition['enum'] && !definition['enum'].contains(text)) {
         return "'${text}' is not one of ${definition['enum'].join(', ')}"
     }
-    def unknown = definition.choices ? text.tokenize(',') - definition.choices : []
+    def unknown = definition.choices ? text.tokenize(',+') - definition.choices : []
     if (unknown) {
         return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}"
     }
@@ -151,10 +188,22 @@ def problemOf(value, definition) {
     if (definition.pattern && !(text =~ definition.pattern)) {
         return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
     }
-    if (definition.exists && !file(text).exists()) {
-        return "there is no file '${text}'"
+    return definition.exists ? problemOfFile(text) : null
+}
+
+// A bucket may say that a file is there, and yet not give it.
+def problemOfFile(path) {
+    def found = file(path)
+    try {
+        if (!found.exists()) {
+            return "there is no file '${path}'"
+        }
+        found.withInputStream { stream -> stream.read() }
+        return null
     }
-    return null
+    catch (Exception _problem) {
+        return "'${path}' could not be read; may you read it and, if it is in a bucket, are your credentials set?"
+    }
 }
 
 // The known name that shares most pairs of letters with a mistyped one.
@@ -227,6 +276,9 @@ def readSamplesheet(path, formats, columnMap) {
         }
         if (row.sample == 'labelled') {
             error("${where} 'sample': the name 'labelled' is kept for --labelled")
+        }
+        if (row.sample == 'all_samples') {
+            error("${where} 'sample': the name 'all_samples' is kept for --export_sce")
         }
         if (seen.containsKey(row.sample)) {
             error("${where} 'sample': '${row.sample}' is the name of row ${seen[row.sample]} as well")

@@ -6,8 +6,8 @@ include { FINETUNE             } from '../../../modules/local/finetune/main'
 
 workflow LEARN {
     take:
-    receptors // value: the receptors of the run
-    labelled  // channel: [ meta, cells, receptors ], at most one
+    receptors // value: the receptors of the run, a file a partition
+    labelled  // channel: [ meta, cells, [ receptors, a file a partition ] ], at most one
     plan      // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
     settings  // map: params
     library
@@ -18,7 +18,7 @@ workflow LEARN {
     SYNTHESISE_RECEPTORS(channel.fromList((0..<n_shards).toList()), n_shards, n_synthetic, settings.seed, library)
     synthetic = SYNTHESISE_RECEPTORS.out.receptors.toSortedList { a, b -> a.name <=> b.name }
 
-    training = settings.subMap(['train_steps', 'train_batch_size', 'device', 'seed'])
+    training = settings.subMap(['train_steps', 'train_batch_size', 'train_devices', 'train_precision', 'device', 'seed'])
     PRETRAIN(
         channel.fromList(plan.pretrain ? [plan.pretrain] : []),
         n_synthetic ? synthetic : receptors,

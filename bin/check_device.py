@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Say on which GPUs a task of this kind can compute, or end the run with what to do about their lack."""
+
+from airrvec import cli
+from airrvec.errors import InputError, exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--device", choices=("auto", "gpu"), default="gpu", help="auto: a warning suffices")
+    parser.add_argument("--devices", type=int, default=1, help="GPUs that a task needs")
+    parser.add_argument("--executor", default="local", help="Nextflow's, for the advice")
+    parser.add_argument("--container", default="", help="Nextflow's container engine, for the advice")
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    import torch
+
+    problem = problem_of(torch, args.devices)
+    if problem and args.device == "gpu":
+        raise InputError(
+            problem,
+            fix=f"{remedy(args.executor, args.container)}; or give --device auto, to train on what there is",
+        )
+    if problem:
+        print(f"WARNING: {problem}; training computes on what there is.")
+    else:
+        names = [torch.cuda.get_device_name(number) for number in range(args.devices)]
+        print(f"Training computes on {', '.join(names)}.")
+    cli.write_versions(args, "torch")
+
+
+def problem_of(torch, needed: int) -> str | None:
+    """Why ``torch`` cannot compute on as many GPUs as are ``needed``, or None."""
+    if torch.version.cuda is None:
+        return f"a GPU was asked for, but torch {torch.__version__} is a build for CPUs alone"
+    found = torch.cuda.device_count()
+    if found < needed:
+        seen = f"{found} of the {needed} CUDA devices asked for" if found else "no CUDA device"
+        return f"a GPU was asked for, but torch sees {seen} in this task"
+    for number in range(needed):
+        try:
+            # A device may be listed, and its driver too old or its architecture unknown to this torch.
+            torch.ones(1, device=f"cuda:{number}").sum().item()
+        except RuntimeError as error:
+            return f"a GPU was asked for, but torch cannot use it: {str(error).splitlines()[0].rstrip('.')}"
+    return None
+
+
+def remedy(executor: str, container: str) -> str:
+    """What to see to, where such tasks run."""
+    needed = ["See that the task runs with -profile gpu, on a node with a GPU and NVIDIA's driver"]
+    if container in ("docker", "podman"):
+        needed.append("with NVIDIA's container toolkit")
+    if executor == "slurm":
+        needed.append("in a partition with GPUs (process.queue), with --gres in process.clusterOptions")
+    return ", ".join(needed)
+
+
+if __name__ == "__main__":
+    main()

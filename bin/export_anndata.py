@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Cells of a sample → AnnData: vectors in ``obsm["X_sceptr"]``, chains where scirpy looks for them."""
+
+import tempfile
+import warnings
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import cells, cli, schema, tables
+from airrvec.errors import exit_on_input_error
+
+# Fields that scirpy's functions ask for, and that the run does not know.
+UNKNOWN_FIELDS = ("d_call", "c_call", "junction")
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
+    parser.add_argument("--receptors", type=Path, required=True, help="those of the run, a file or folder")
+    parser.add_argument("--embeddings", type=Path, required=True, help="their vectors")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    return parser.parse_args(argv)
+
+
+def cell_names(path: Path, spill: Path, memory: str, cpus: int) -> list[str]:
+    """A name of its own for each cell, in their order."""
+    with tempfile.TemporaryDirectory(dir=spill) as folder:
+        connection = duckdb.connect(
+            config={"memory_limit": memory, "threads": cpus, "temp_directory": folder}
+        )
+        named = cells.named(connection, path).order("cell").project("name").fetchall()
+        connection.close()
+    return [name for (name,) in named]
+
+
+def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
+    """``obs``: text as categories, which hold missing values in every version of AnnData."""
+    obs = pd.DataFrame(index=pd.Index(names, dtype=object))
+    taken = {"_index"}
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_string(values.type):
+            column = pd.Categorical(values.to_pandas())
+        else:  # whole numbers stay whole beside missing ones
+            column = pd.array(values.to_pandas(types_mapper=pd.ArrowDtype), dtype="Int64")
+            column = column if values.null_count else column.to_numpy("int64")
+        # A slash opens a folder in HDF5, and AnnData has a use for _index.
+        obs[cells.free_name(name.replace("/", "_"), taken)] = column
+    return obs
+
+
+def chain_lists(table: pa.Table):
+    """
+    Chains of each cell, α before β, as scirpy keeps them in ``obsm["airr"]``.
+
+    Returns
+    -------
+    awkward.Array, n cells × their chains
+        As in the AIRR table, of two chains the first has the cell's counts.
+    """
+    import awkward as ak
+
+    known = [pc.is_valid(table[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI]
+    n_chains = np.sum(known, axis=0, dtype=np.int64)  # (n cells,)
+    parts = []
+    for locus, has_locus in zip(schema.LOCI, known, strict=True):
+        columns = {name: table[schema.field(locus, name)] for name in schema.CHAIN_FIELDS}
+        carries = pa.array(has_locus if locus == schema.LOCI[0] else ~known[0])
+        for name in ("duplicate_count", "umi_count"):
+            columns[name] = pc.if_else(carries, table[name], pa.scalar(None, pa.int64()))
+        columns["locus"] = pa.array([locus] * len(table), pa.string())
+        parts.append(pa.table(columns))
+    by_cell = np.arange(2 * len(table)).reshape(2, -1).T[np.stack(known, axis=1)]  # α and β of a cell in turn
+    chains = pa.concat_tables(parts).take(pa.array(by_cell)).combine_chunks()
+    fields = {name: ak.from_arrow(chains[name]) for name in chains.column_names}
+    fields["locus"] = ak.drop_none(fields["locus"])
+    fields["productive"] = ak.Array(np.ones(len(chains), bool))
+    for name in UNKNOWN_FIELDS:
+        fields[name] = ak.from_arrow(pa.nulls(len(chains), pa.string()))
+    return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
+
+
+def vectors(embeddings: pa.Table) -> np.ndarray:
+    """Vectors, NaN where there is none: (n cells, n dimensions), float32."""
+    columns = embeddings.drop_columns("receptor_id").columns
+    matrix = np.empty((len(embeddings), len(columns)), np.float32)
+    for number, values in enumerate(columns):
+        matrix[:, number] = values.to_numpy()
+    return matrix
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    import anndata  # takes seconds, which --help need not wait
+
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    of_cells = tables.read(args.cells)
+    receptors = tables.read_of_receptors(args.receptors, of_cells["receptor_id"])
+    embeddings = tables.read_of_receptors(args.embeddings, of_cells["receptor_id"])
+    table = cells.with_receptors(of_cells, receptors)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", anndata.ExperimentalFeatureWarning
+        )  # lists of chains, as scirpy has them
+        result = anndata.AnnData(
+            obs=observations(table, cell_names(args.cells, args.out.parent, args.memory, args.cpus)),
+            obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(table)},
+            uns={"airrvec": tables.metadata(args.embeddings)},
+        )
+        with tables.written(args.out) as temporary:
+            result.write_h5ad(temporary, compression="gzip", compression_opts=1)
+    cli.write_versions(args, "anndata", "awkward", "duckdb", "pyarrow")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""What a run would take: a table of its tasks, for the terminal and as a file."""
+
+import json
+from pathlib import Path
+
+from airrvec import cli, planning, tables
+from airrvec.errors import exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("tables", type=Path, nargs="+", help="input tables, the labelled one too")
+    parser.add_argument(
+        "--request", type=Path, required=True,
+        help="JSON: layouts (format and columns of each table), species, multichain, and planning.plan's",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, required=True, help="TSV")
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    request = json.loads(args.request.read_text())
+    layouts = request.pop("layouts")
+    reading = {name: request.pop(name) for name in ("species", "multichain")}
+    samples = [
+        planning.expected(table, layout["format"] or None, layout["columns"], **reading)
+        for table, layout in zip(args.tables, layouts, strict=True)
+    ]
+    plan = planning.plan(samples, **request)
+    tables.write_tsv(plan, args.out)
+    print(planning.as_text(samples, plan))
+    cli.write_versions(args, "pyarrow", "tidytcells")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+// A dry run: what each process would take, for the tables at hand and the resources of the configuration.
+
+include { PLAN } from '../../../modules/local/plan/main'
+
+workflow ESTIMATE {
+    take:
+    samples  // list of [ meta, table, column map or [] ]
+    settings // map: params
+    plan     // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
+    library
+
+    main:
+    asked = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name].toString().toBoolean() }
+    exports = asked.collect { name -> name.toUpperCase() }
+    trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
+    labelled = samples.any { meta, _table, _columns -> meta.labelled }
+    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained
+    PLAN(
+        samples.collect { _meta, table, _columns -> table },
+        [
+            layouts: samples.collect { meta, _table, columns -> [format: meta.format, columns: columns ? readJson(columns) : null] },
+            species: settings.species,
+            multichain: settings.multichain,
+            partitions: settings.partitions as Integer,
+            shard_tokens: settings.shard_tokens as Long,
+            model: modelOf(plan),
+            exports: exports,
+            encoders: labelled ? settings.encoders.tokenize(',').size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
+            trained: trained,
+            resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
+        ],
+        library,
+    )
+    PLAN.out.text.view()
+}
+
+def readJson(path) {
+    return new groovy.json.JsonSlurper().parseText(path.text.replace('\uFEFF', ''))
+}
+
+// The name of a published model, or the dimensions of another.
+def modelOf(plan) {
+    def config = plan.pretrain ?: plan.start[1] ? plan.start[1].resolve('config.json') : null
+    return config ? readJson(config).model?.d_model ?: 64 : plan.start[0]
+}
+
+// What the configuration gives a process at its first attempt: cpus, memory in bytes.
+def requested(name, config) {
+    def labels = file("${projectDir}/modules/local/${name.toLowerCase()}/main.nf").text.findAll(/label '(\w+)'/) { _line, label -> label }
+    def chosen = config.findAll { _key, value -> !(value instanceof Map) }
+    chosen = chosen + selected(config, 'withLabel:', labels) + selected(config, 'withName:', [name])
+    def limits = config.resourceLimits ?: [:]
+    def memory = [chosen.memory, limits.memory].findAll { value -> value }.collect { value -> (resolved(value).toString() as MemoryUnit).toBytes() }
+    def cpus = [chosen.cpus, limits.cpus].findAll { value -> value }.collect { value -> resolved(value) as Integer }
+    return [cpus: cpus.min(), memory: memory.min()]
+}
+
+// The settings of all selectors of a kind that fit one of the names; later ones win.
+def selected(config, kind, names) {
+    def fitting = config.findAll { key, _value -> key.startsWith(kind) && names.any { name -> name ==~ key.minus(kind) } }
+    return fitting.values().inject([:]) { all, settings -> all + settings }
+}
+
+def resolved(value) {
+    if (!(value instanceof Closure)) {
+        return value
+    }
+    def closure = value.clone()
+    closure.delegate = [task: [attempt: 1]]
+    closure.resolveStrategy = Closure.DELEGATE_FIRST
+    return closure.call()
+}

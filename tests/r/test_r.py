@@ -1,0 +1,280 @@
+"""
+`EXPORT_SCE` and docs/r.md in a real R.
+
+Where an Rscript with their packages is on the path, in that one; else in the image of containers/r,
+made if it is missing.
+"""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import ROOT, run_pipeline
+
+from airrvec import __version__, cells, tables
+
+# After tests/pipeline, whose conftest is meant above.
+sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
+from engines import MAKE_BASE, docker_daemon, install, must
+from test_export_anndata import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
+
+IMAGE = f"airrvec-r:{__version__}"
+SCRIPT = ROOT / "bin" / "export_sce.R"
+VIGNETTE = ROOT / "docs" / "r.md"
+PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "optparse", "SingleCellExperiment")
+SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": ["pbmc"]}
+
+# Rscript of the same R, but without arrow and what came with it: the rest of the script, arguments after it.
+WITHOUT_ARROW = """
+lacking <- c("arrow", "bit64", "dplyr", "tibble", "vctrs")
+library_folder <- tempfile()
+dir.create(library_folder)
+packages <- list.dirs(.libPaths(), recursive = FALSE)
+packages <- packages[!basename(packages) %in% lacking]
+invisible(file.symlink(packages, file.path(library_folder, basename(packages))))
+Sys.setenv(R_LIBS_SITE = library_folder, R_LIBS_USER = library_folder, R_LIBS = "")
+quit(status = system2(file.path(R.home("bin"), "Rscript"), shQuote(commandArgs(trailingOnly = TRUE))))
+"""
+
+# What an object holds: <out>.bin, its vectors; <out>.tsv, its colData; the rest on the standard output.
+DUMP = """
+for (package in c("arrow", "bit64")) stopifnot(!requireNamespace(package, quietly = TRUE))
+suppressPackageStartupMessages(library(SingleCellExperiment))
+arguments <- commandArgs(trailingOnly = TRUE)
+x <- readRDS(arguments[1])
+stopifnot(methods::validObject(x), is(x, "SingleCellExperiment"))
+vectors <- reducedDim(x, "SCEPTR")
+stopifnot(identical(as.character(rownames(vectors)), as.character(colnames(x))), !anyDuplicated(colnames(x)))
+invisible(writeBin(as.vector(vectors), paste0(arguments[2], ".bin"), size = 8))
+columns <- lapply(as.list(colData(x)), \\(values) {
+  if (is.numeric(values)) ifelse(is.na(values), NA, sprintf("%.0f", values)) else values
+})
+table <- data.frame(colname = colnames(x), columns, check.names = FALSE)
+write.table(
+  table, paste0(arguments[2], ".tsv"), sep = "\\t", na = "\\\\N", quote = TRUE, qmethod = "double",
+  row.names = FALSE, fileEncoding = "UTF-8"
+)
+cat(ncol(x), ncol(vectors), colnames(vectors)[1], unlist(metadata(x)$airrvec), sep = "\\n")
+"""
+
+
+@pytest.fixture(scope="session")
+def image(tmp_path_factory) -> str | None:
+    """None where R itself is here, else the image, with docker's daemon up."""
+    lacking = "quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, TRUE, quietly = TRUE)))"
+    if shutil.which("Rscript") and not subprocess.run(["Rscript", "-e", lacking, *PACKAGES]).returncode:
+        yield None
+        return
+    with docker_daemon(tmp_path_factory.mktemp("docker") / "dockerd.log"):
+        if not must("docker", "images", "--quiet", IMAGE).strip():
+            install("debootstrap")
+            must(MAKE_BASE, ROOT / "containers/r/Dockerfile")
+            version = f"VERSION={__version__}"
+            must(
+                "docker",
+                "build",
+                "--network=host",
+                "--build-arg",
+                version,
+                "--tag",
+                IMAGE,
+                ROOT / "containers/r",
+            )
+        yield IMAGE
+
+
+@pytest.fixture(scope="session")
+def rscript(image) -> Callable[..., subprocess.CompletedProcess]:
+    """Run Rscript in a folder; what it needs lies there or in the repository."""
+
+    def run(folder: Path, *args: str | Path, locale: str = "C.UTF-8") -> subprocess.CompletedProcess:
+        command = ["Rscript", *map(str, args)]
+        if image:
+            user = f"--user={os.getuid()}:{os.getgid()}"
+            volumes = [f"--volume={folder}:{folder}", f"--volume={ROOT}:{ROOT}:ro"]
+            where = [f"--workdir={folder}", f"--env=LC_ALL={locale}"]
+            command = ["docker", "run", "--rm", "--network=none", user, *volumes, *where, image, *command]
+        env = {**os.environ, "LC_ALL": locale}
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo(image, tmp_path_factory) -> Path:
+    """Folder of a run of the profile `demo`, whose one process in a container is EXPORT_SCE."""
+    folder = tmp_path_factory.mktemp("demo")
+    config = "docker { enabled = true\n runOptions = '-u $(id -u):$(id -g)' }\n" if image else ""
+    (folder / "r.config").write_text(config)
+    run = run_pipeline(folder, "-profile", "demo", "--export_sce", "-c", "r.config", timeout=1500)
+    assert run.status == 0, run.output
+    # Where docs/r.md looks for them.
+    run.results.rename(folder / "demo")
+    run.results.mkdir()
+    (folder / "demo").rename(folder / "results/demo")
+    assert (
+        "SingleCellExperiment: " in (folder / "results/demo/pipeline_info/software_versions.yml").read_text()
+    )
+    return folder
+
+
+def opened(rscript, folder: Path, rds: Path) -> tuple[np.ndarray, pd.DataFrame, list[str]]:
+    """Vectors, colData and what R prints of an object, by an R without arrow."""
+    (folder / "without_arrow.R").write_text(WITHOUT_ARROW)
+    (folder / "dump.R").write_text(DUMP)
+    shutil.copy(rds, folder / "x.rds")
+    done = rscript(folder, "without_arrow.R", "dump.R", "x.rds", "dump")
+    assert done.returncode == 0, done.stderr
+    n_cells, n_dimensions, *said = done.stdout.splitlines()
+    vectors = np.fromfile(folder / "dump.bin").reshape(int(n_dimensions), int(n_cells)).T
+    with (folder / "dump.tsv").open(newline="", encoding="utf-8") as handle:
+        header, *rows = csv.reader(handle, delimiter="\t")
+    frame = pd.DataFrame(
+        [[None if value == "\\N" else value for value in row] for row in rows], columns=header
+    )
+    return vectors, frame, said
+
+
+def assert_vectors(vectors: np.ndarray, expected: np.ndarray) -> None:
+    """The float32 values themselves; NaN stands for R's NA."""
+    assert expected.dtype == np.float32
+    np.testing.assert_array_equal(vectors, expected.astype(np.float64))
+
+
+def words(table: pa.Table) -> dict[str, list]:
+    return {
+        name: [None if v is None else str(v) for v in table[name].to_pylist()] for name in table.column_names
+    }
+
+
+def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, **options):
+    return rscript(folder, SCRIPT, *arguments, "--out", folder / "out.rds", *tables_of_cells, **options)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
+    results = demo / "results/demo"
+    vectors, frame, said = opened(rscript, tmp_path, results / f"r/{name}.rds")
+    of_cells = pa.concat_tables(tables.read(results / f"cells/{sample}.parquet") for sample in SAMPLES[name])
+    ids = of_cells["receptor_id"]
+    expected = cells.with_receptors(of_cells, tables.read_of_receptors(results / "receptors", ids))
+    assert frame.drop(columns="colname").to_dict("list") == words(expected)
+    assert len(frame) > 400
+    embeddings = tables.read_of_receptors(results / "embeddings", ids).drop_columns("receptor_id")
+    assert_vectors(vectors, np.stack([column.to_numpy() for column in embeddings.columns], axis=1))
+    metadata = tables.metadata(results / "embeddings")
+    assert said == ["dim_01", *(metadata[key] for key in METADATA)]
+
+
+def test_combined_object_of_samples_that_differ(rscript, tmp_path):
+    """Other metadata, barcodes that are no ASCII, repeated or missing, large counts, no vector."""
+    first = cells_table(
+        [
+            {"cell_id": "zellé", "receptor_id": PAIR, "duplicate_count": 5 * 10**12, "umi_count": 1},
+            {"cell_id": "細胞-1", "receptor_id": BETA_ALONE},
+            {"cell_id": "細胞-1", "receptor_id": PAIR},
+            {"cell_id": None, "receptor_id": PAIR},
+        ],
+        {"species": ["mine"] * 4, "batch": ["NA", "1", "", "\t\"q\" 'x'"], "name": ["n"] * 4},
+    )
+    second = cells_table([{"cell_id": "b_c", "receptor_id": PAIR, "duplicate_count": 3}], {"dose/day": ["ü"]})
+    third = cells_table([{"cell_id": "c", "receptor_id": PAIR}])
+    arguments = write_inputs(tmp_path, first)[2:]
+    parts = [tmp_path / "s.cells.parquet"]
+    for sample, table in (("a", second), ("a_b", third), ("empty", second.slice(0, 0))):
+        table = table.set_column(0, "sample_id", pa.array([sample] * len(table), pa.string()))
+        parts.append(tmp_path / f"{sample}.cells.parquet")
+        tables.write(table, parts[-1])
+    # Tasks may have no locale at all.
+    done = export(rscript, tmp_path, arguments, *parts, locale="C")
+    assert done.returncode == 0, done.stderr
+    vectors, frame, _ = opened(rscript, tmp_path, tmp_path / "out.rds")
+    assert_vectors(vectors, VECTORS[[0, 2, 0, 0, 0, 0]])
+    assert list(frame["colname"]) == ["s_zellé", "s_細胞-1", "s_細胞-1_2", "s_4", "a_b_c", "a_b_c_2"]
+    assert list(frame["cell_id"]) == ["zellé", "細胞-1", "細胞-1", None, "b_c", "c"]
+    assert list(frame["duplicate_count"]) == ["5000000000000", None, None, None, "3", None]
+    assert list(frame["species"]) == ["homosapiens"] * 6
+    assert list(frame["species_sample"]) == ["mine"] * 4 + [None] * 2
+    assert list(frame["batch"])[:4] == ["NA", "1", "", "\t\"q\" 'x'"]
+    assert list(frame["name"]) == ["n"] * 4 + [None] * 2
+    assert list(frame["dose/day"]) == [None] * 4 + ["ü", None]
+
+
+def test_sample_without_cells(rscript, tmp_path):
+    arguments = write_inputs(tmp_path, cells_table([], {"tissue": []}))[2:]
+    done = export(rscript, tmp_path, arguments, tmp_path / "s.cells.parquet")
+    assert done.returncode == 0, done.stderr
+    vectors, frame, _ = opened(rscript, tmp_path, tmp_path / "out.rds")
+    assert vectors.shape == (0, 3)
+    assert len(frame) == 0
+    assert "tissue" in frame
+
+
+def test_names_are_those_of_the_other_exports(rscript, tmp_path):
+    """Names that the input gives come before those that are made up, and none is another cell's."""
+    cases = {
+        ("a", "b"): ["a", "b"],
+        ("a", "a", "b", "a"): ["a", "a_2", "b", "a_3"],
+        ("a", "a", "a_2"): ["a", "a__2", "a_2"],
+        ("a", "a", "a_2", "a__2"): ["a", "a___2", "a_2", "a__2"],
+        (None, "2", None): ["1", "2", "3"],
+        (None, "1"): ["1_2", "1"],
+    }
+    given = ", ".join(
+        "c({})".format(", ".join("NA_character_" if name is None else f'"{name}"' for name in names))
+        for names in cases
+    )
+    (tmp_path / "names.R").write_text(f"""
+        source("{SCRIPT}")
+        for (ids in list({given})) cat(cell_names(data.frame(sample_id = "s", cell_id = ids)), "\\n")
+    """)
+    done = rscript(tmp_path, "names.R")
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        [f"s_{name}" for name in expected] for expected in cases.values()
+    ]
+
+
+def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):
+    lost = cells_table([{"receptor_id": PAIR}, {"receptor_id": "0" * 24}])
+    arguments = write_inputs(tmp_path, lost)[2:]
+    done = export(rscript, tmp_path, arguments, tmp_path / "s.cells.parquet")
+    message = "ERROR: receptors.parquet: 1 of 2 cells have a receptor that is missing here.\n"
+    assert (done.returncode, done.stderr) == (1, message)
+    assert not (tmp_path / "out.rds").exists()
+    (tmp_path / "without_arrow.R").write_text(WITHOUT_ARROW)
+    done = rscript(tmp_path, "without_arrow.R", SCRIPT)
+    assert done.returncode == 1
+    assert re.fullmatch(r"ERROR: R lacks the package\(s\) arrow, dplyr\. Install them, or .*\n", done.stderr)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is not None, reason="R is here")
+def test_missing_r_is_said_in_one_sentence(tmp_path):
+    (tmp_path / "sheet.csv").write_text(f"sample,path\na,{ROOT}/assets/test/pbmc_b.csv\n")
+    run = run_pipeline(tmp_path, "--input", "sheet.csv", "--export_sce")
+    assert run.status == 1
+    assert "ERROR: there is no Rscript. Install R with " in run.output
+
+
+def test_blocks_of_the_vignette_run_and_print_what_they_say(demo, rscript):
+    blocks = re.findall(r"^```r\n(.*?)^```$", VIGNETTE.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 10
+    code = "".join(blocks)
+    (demo / "vignette.R").write_text(code)
+    done = rscript(demo, "vignette.R")
+    assert done.returncode == 0, done.stderr
+    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    promised = re.findall(r"^# (\[1\] .*)$", code, re.MULTILINE)
+    assert len(promised) > 5
+    # In their order, among what else is printed.
+    rest = iter(printed)
+    assert [line for line in promised if line not in rest] == []

@@ -1,0 +1,201 @@
+"""Cells as AnnData, opened by anndata, scanpy, scirpy and our own reader."""
+
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from inputs import ALPHA, ALPHA_2, BETA, DATA, NO_CHAIN, cells_with_chains, normalised, receptor_id
+from test_export_airr import TABLES
+
+import export_anndata
+from airrvec import cells, schema, tables
+from airrvec.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::anndata.ExperimentalFeatureWarning")
+
+METADATA = {"model": "sceptr", "weights_sha256": "0123", "airrvec_version": "0.1.0"}
+# Chains of three receptors, of which the last has no vector.
+RECEPTORS = {
+    receptor_id("homosapiens", *fields): fields
+    for fields in ((*ALPHA, *BETA), (*ALPHA_2, *NO_CHAIN), (*NO_CHAIN, None, None, BETA[2]))
+}
+PAIR, ALPHA_ALONE, BETA_ALONE = RECEPTORS
+# Numbers that tell float32 from a neighbour, or from float64.
+VECTORS = np.array(
+    [[0.1, -1 / 3, 1e-38], [np.float32(1) - np.float32(2**-24), 0, -0.7], [np.nan] * 3], np.float32
+)
+
+
+def cells_table(rows: list[dict], metadata: dict[str, list] | None = None) -> pa.Table:
+    table = pa.Table.from_pylist([{"sample_id": "s", **row} for row in rows], schema.CELLS)
+    for name, values in (metadata or {}).items():
+        table = table.append_column(name, pa.array(values, pa.string()))
+    return table
+
+
+def run_tables() -> tuple[pa.Table, pa.Table]:
+    """Receptors of a run and their vectors, among them some that the sample lacks."""
+    fields = ("species", *schema.RECEPTOR_FIELDS)
+    receptors = [
+        {"receptor_id": key, **dict(zip(fields, ("homosapiens", *values), strict=True)), "n_samples": 2}
+        for key, values in RECEPTORS.items()
+    ]
+    other = {"receptor_id": "f" * 24, "species": "musmusculus", "n_samples": 1}
+    receptors = pa.Table.from_pylist([other, *receptors], schema.COLLECTED_RECEPTORS)
+    vectors = np.vstack([np.ones((1, 3), np.float32), VECTORS])
+    return receptors, tables.embeddings_table(receptors["receptor_id"], vectors)
+
+
+def write_inputs(folder: Path, cells_of_sample: pa.Table, receptors=None, embeddings=None) -> list[str]:
+    if receptors is None:
+        receptors, embeddings = run_tables()
+    tables.write(cells_of_sample, folder / "s.cells.parquet")
+    tables.write(receptors, folder / "receptors.parquet")
+    tables.write(embeddings, folder / "sceptr.parquet", METADATA)
+    options = {"cells": "s.cells", "receptors": "receptors", "embeddings": "sceptr"}
+    return [text for key, name in options.items() for text in (f"--{key}", str(folder / f"{name}.parquet"))]
+
+
+def exported(folder: Path, *inputs) -> anndata.AnnData:
+    out = folder / "s.h5ad"
+    export_anndata.main([*write_inputs(folder, *inputs), "--out", str(out)])
+    return anndata.read_h5ad(out)
+
+
+def obs_values(data: anndata.AnnData, name: str) -> list:
+    return [None if pd.isna(value) else value for value in data.obs[name].astype(object)]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_comes_back(name, tmp_path):
+    result = normalised(DATA / name)
+    embeddings = tables.embeddings_table(
+        result.receptors["receptor_id"], np.zeros((len(result.receptors), 2), np.float32)
+    )
+    receptors = result.receptors.append_column("n_samples", pa.array([1] * len(result.receptors), pa.int32()))
+    data = exported(tmp_path, result.cells, receptors, embeddings)
+    again = normalised(tmp_path / "s.h5ad", "scirpy", species="homosapiens")
+    kept = ["receptor_id", "duplicate_count", "umi_count", *schema.LABELS]
+    assert again.cells.select(kept).equals(result.cells.select(kept))
+    assert list(data.obs_names) == again.cells["cell_id"].to_pylist()
+    fields = ("species", *schema.RECEPTOR_FIELDS, *schema.CELLS.names)
+    expected = cells_with_chains(result)
+    for field in fields:
+        assert obs_values(data, field) == [cell[field] for cell in expected], field
+
+
+def test_vectors_are_those_of_the_table(tmp_path):
+    ids = [BETA_ALONE, PAIR, ALPHA_ALONE, PAIR]
+    data = exported(tmp_path, cells_table([{"cell_id": str(n), "receptor_id": r} for n, r in enumerate(ids)]))
+    assert data.obsm["X_sceptr"].dtype == np.float32
+    np.testing.assert_array_equal(data.obsm["X_sceptr"], VECTORS[[2, 0, 1, 0]])
+    assert data.uns["airrvec"] == METADATA
+    assert obs_values(data, "n_samples") == [2] * 4
+
+
+def test_chains_are_where_scirpy_looks_for_them(tmp_path):
+    rows = [
+        {"receptor_id": PAIR, "umi_count": 7, "duplicate_count": 10**12},
+        {"receptor_id": BETA_ALONE, "umi_count": 3},
+        {"receptor_id": ALPHA_ALONE},
+    ]
+    airr = exported(tmp_path, cells_table(rows)).obsm["airr"].to_list()
+    assert [[chain["locus"] for chain in chains] for chains in airr] == [["TRA", "TRB"], ["TRB"], ["TRA"]]
+    fields = [[tuple(chain[name] for name in schema.CHAIN_FIELDS) for chain in chains] for chains in airr]
+    assert fields == [[ALPHA, BETA], [(None, None, BETA[2])], [ALPHA_2]]
+    assert [[chain["umi_count"] for chain in chains] for chains in airr] == [[7, None], [3], [None]]
+    assert airr[0][0]["duplicate_count"] == 10**12
+    assert all(chain["productive"] is True for chains in airr for chain in chains)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["a", "a", "b", None], ["a", "a_2", "b", "s_4"]),
+        (["zellé", "細胞-1", "a/b", "細胞-1"], ["zellé", "細胞-1", "a/b", "細胞-1_2"]),
+    ],
+)
+def test_names_are_unique_and_the_barcodes_untouched(ids, expected, tmp_path):
+    data = exported(tmp_path, cells_table([{"cell_id": name, "receptor_id": PAIR} for name in ids]))
+    assert list(data.obs_names) == expected
+    assert obs_values(data, "cell_id") == ids
+
+
+def test_metadata_never_hides_a_column(tmp_path):
+    metadata = {name: ["x", None] for name in ("species", "species_sample", "dose/day", "", "_index", "Ärm")}
+    rows = [{"cell_id": "a", "receptor_id": PAIR}, {"cell_id": "b", "receptor_id": PAIR}]
+    data = exported(tmp_path, cells_table(rows, metadata))
+    assert obs_values(data, "species") == ["homosapiens"] * 2
+    renamed = ("species_sample_sample", "species_sample", "dose_day", "_sample", "_index_sample", "Ärm")
+    for name in renamed:
+        assert obs_values(data, name) == ["x", None]
+    assert len(data.obs.columns) == len(schema.CELLS) + len(schema.COLLECTED_RECEPTORS) - 2 + len(renamed)
+
+
+def test_sample_without_cells(tmp_path):
+    data = exported(tmp_path, cells_table([], {"tissue": []}))
+    assert data.shape == (0, 0)
+    assert data.obsm["X_sceptr"].shape == (0, 3)
+    assert "tissue" in data.obs
+
+
+def test_receptor_that_is_missing_is_said(tmp_path, capsys):
+    arguments = write_inputs(tmp_path, cells_table([{"receptor_id": PAIR}, {"receptor_id": "0" * 24}]))
+    with pytest.raises(SystemExit):
+        export_anndata.main([*arguments, "--out", str(tmp_path / "s.h5ad")])
+    message = "ERROR: receptors.parquet: 1 of 2 cells have a receptor that is missing here.\n"
+    assert capsys.readouterr().err == message
+    assert not (tmp_path / "s.h5ad").exists()
+
+
+def test_rows_of_receptors_come_in_the_order_asked_for(tmp_path):
+    receptors, _ = run_tables()
+    tables.write(receptors, tmp_path / "a=b.parquet")
+    ids = pa.chunked_array([[BETA_ALONE, PAIR], [PAIR]])
+    found = tables.read_of_receptors(tmp_path / "a=b.parquet", ids)
+    assert found["receptor_id"].to_pylist() == ids.to_pylist()
+    assert found.schema == schema.COLLECTED_RECEPTORS
+    with pytest.raises(InputError, match="1 of 1 cells"):
+        tables.read_of_receptors(tmp_path / "a=b.parquet", pa.chunked_array([["0" * 24]]))
+
+
+def test_free_names():
+    taken = {"a", "a_sample"}
+    assert [cells.free_name(name, taken) for name in ("a", "b", "b", "")] == [
+        "a_sample_sample",
+        "b",
+        "b_sample",
+        "_sample",
+    ]
+
+
+def test_scanpy_and_scirpy_work_with_it(tmp_path):
+    """Neighbours by the vectors, and scirpy's own view of the same cells."""
+    scanpy, scirpy = pytest.importorskip("scanpy"), pytest.importorskip("scirpy")
+    result = normalised(DATA / "10x.csv")
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(len(result.receptors), 4)).astype(np.float32)
+    receptors = result.receptors.append_column("n_samples", pa.array([1] * len(result.receptors), pa.int32()))
+    data = exported(
+        tmp_path, result.cells, receptors, tables.embeddings_table(receptors["receptor_id"], vectors)
+    )
+    scirpy.pp.index_chains(data)
+    scirpy.tl.chain_qc(data)
+    expected = cells_with_chains(result)
+    assert list(scirpy.get.airr(data, "junction_aa", "VDJ_1")) == [c["trb_junction_aa"] for c in expected]
+    assert list(scirpy.get.airr(data, "v_call", "VJ_1")) == [c["tra_v_call"] for c in expected]
+    pairing = dict(
+        zip(receptors["receptor_id"].to_pylist(), receptors["chain_pairing"].to_pylist(), strict=True)
+    )
+    assert list(data.obs["chain_pairing"]) == [pairing[receptor] for receptor in data.obs["receptor_id"]]
+    scirpy.pp.ir_dist(data, sequence="aa")
+    scirpy.tl.define_clonotype_clusters(data, sequence="aa", receptor_arms="all", dual_ir="primary_only")
+    assert data.obs["cc_aa_identity"].nunique() == len(result.receptors)
+    scanpy.pp.neighbors(data, use_rep="X_sceptr", n_neighbors=3)
+    nearest = data.obsp["distances"].toarray()
+    exact = np.linalg.norm(data.obsm["X_sceptr"][:, None] - data.obsm["X_sceptr"][None], axis=2)
+    np.testing.assert_allclose(nearest[nearest > 0], exact[nearest > 0], rtol=1e-4)
+    data.write_h5ad(tmp_path / "again.h5ad")

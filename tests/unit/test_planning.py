@@ -1,0 +1,142 @@
+"""What a run would take, told from the beginning of its tables."""
+
+import bz2
+import gzip
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from inputs import ROOT
+
+from airrvec import planning, schema, synthesis, weights
+from airrvec.errors import InputError
+from airrvec.tokens import token_counts
+from airrvec.variants import VARIANTS
+
+N_ROWS = 200_000  # 14 MB of text
+READING = {"format": None, "columns": None, "species": "homosapiens", "multichain": "top"}
+
+
+@pytest.fixture(scope="module")
+def receptors() -> pa.Table:
+    return synthesis.synthesise(N_ROWS, seed=5)
+
+
+@pytest.fixture(scope="module")
+def text(receptors) -> bytes:
+    columns = ("TRAV", "TRAJ", "CDR3A", "TRBV", "TRBJ", "CDR3B")
+    names = dict(zip(schema.RECEPTOR_FIELDS, columns, strict=True))
+    return (
+        receptors.to_pandas()
+        .rename(columns=names)[list(names.values())]
+        .to_csv(sep="\t", index=False)
+        .encode()
+    )
+
+
+def zstd(content: bytes) -> bytes:
+    return pa.Codec("zstd").compress(content, asbytes=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [("x.tsv", bytes), ("x.tsv.gz", gzip.compress), ("x.tsv.bz2", bz2.compress), ("x.zst", zstd)],
+)
+def test_a_beginning_tells_of_the_whole_compressed_or_not(name, packed, text, receptors, tmp_path):
+    (tmp_path / name).write_bytes(packed(text))
+    found = planning.expected(tmp_path / name, **READING)
+    assert found.share == pytest.approx((1 << 20) / len(text), rel=0.12)
+    assert found.rows == pytest.approx(N_ROWS, rel=0.12 if "bz2" in name else 0.05)
+    assert found.receptors == pytest.approx(found.rows, rel=1e-3)
+    assert found.tokens / found.receptors == pytest.approx(token_counts(receptors).mean(), rel=0.01)
+
+
+def test_a_beginning_of_parquet(text, receptors, tmp_path):
+
+    frame = pd.read_csv(io.BytesIO(text), sep="\t")
+    frame.to_parquet(tmp_path / "x.parquet")
+    found = planning.expected(tmp_path / "x.parquet", **READING)
+    assert (found.rows, found.share) == (N_ROWS, 0.05)
+
+
+def test_a_small_table_is_counted():
+    found = planning.expected(ROOT / "assets/test/pbmc_a.csv.gz", **READING)
+    assert (found.rows, found.cells, found.receptors, found.share) == (200, 78, 78, 1)
+
+
+def test_a_table_without_receptors_is_an_error_at_once(tmp_path):
+    (tmp_path / "x.tsv").write_text("TRAV\tCDR3A\tTRAJ\tTRBV\tCDR3B\tTRBJ\n\t\t\tnothing\tC*F\tof use\n")
+    with pytest.raises(InputError, match="none of the 1 rows"):
+        planning.expected(tmp_path / "x.tsv", **READING)
+
+
+def test_a_beginning_without_receptors_is_none(text, tmp_path):
+    header, rest = text.split(b"\n", 1)
+    useless = b"\t\t\tTRBV1\tC*F\tTRBJ1-1\n" * 60_000  # more than is read
+    (tmp_path / "x.tsv").write_bytes(header + b"\n" + useless + rest)
+    found = planning.expected(tmp_path / "x.tsv", **READING)
+    assert found.share < 1
+    assert found.cells == found.receptors == found.tokens == 0
+    assert found.rows > 60_000
+
+
+PROCESSES = ("NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "EMBED_RECEPTORS", "MERGE_EMBEDDINGS", "EXPORT_AIRR",
+             "BENCHMARK_FEWSHOT", "SUMMARISE_FEWSHOT", "REPORT", "PRETRAIN")  # fmt: skip
+RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
+
+
+def planned(*samples, **changed) -> dict[str, dict]:
+    settings = {"partitions": 4, "shard_tokens": 10**6, "model": "sceptr", "exports": [], "encoders": 0,
+                "trained": [], "resources": RESOURCES}  # fmt: skip
+    return {row["process"]: row for row in planning.plan(list(samples), **settings | changed).to_pylist()}
+
+
+SAMPLE = planning.Expected(rows=10**6, cells=9e5, receptors=8e5, tokens=4.1e7, share=0.1)
+
+
+def test_shards_follow_from_tokens_and_partitions():
+    assert planned(SAMPLE)["EMBED_RECEPTORS"]["tasks"] == 4 * 11
+    assert planned(SAMPLE, partitions=1)["EMBED_RECEPTORS"]["tasks"] == 41
+    assert planned(SAMPLE, partitions=512)["EMBED_RECEPTORS"]["tasks"] == 512
+    assert planned(SAMPLE, SAMPLE, partitions=1)["EMBED_RECEPTORS"]["tasks"] == 82
+
+
+def test_times_are_those_of_the_rates():
+    plan = planned(SAMPLE, partitions=1)
+    seconds = planning.START + 4.1e7 / 41 / planning.TOKENS_EMBEDDED[64]
+    assert plan["EMBED_RECEPTORS"]["seconds_each"] == pytest.approx(seconds, abs=0.1)
+    assert plan["EMBED_RECEPTORS"]["hours_in_all"] == pytest.approx(41 * seconds / 3600, rel=1e-3)
+    large = planned(SAMPLE, partitions=1, model="sceptr_large")["EMBED_RECEPTORS"]
+    assert large["seconds_each"] > 2 * plan["EMBED_RECEPTORS"]["seconds_each"]
+    assert planned(SAMPLE, partitions=1, model=128)["EMBED_RECEPTORS"] == large
+    assert plan["REPORT"]["seconds_each"] is None
+
+
+def test_what_was_not_asked_for_is_not_planned():
+    assert not {"EXPORT_AIRR", "BENCHMARK_FEWSHOT", "PRETRAIN"} & set(planned(SAMPLE))
+    plan = planned(SAMPLE, SAMPLE, exports=["EXPORT_AIRR"], encoders=3, trained=["PRETRAIN"])
+    assert [plan[name]["tasks"] for name in ("EXPORT_AIRR", "BENCHMARK_FEWSHOT", "PRETRAIN")] == [2, 3, 1]
+    assert plan["PRETRAIN"]["memory_gb"] == 3
+
+
+def test_dimensions_are_those_of_the_published_weights():
+    for name in VARIANTS:
+        assert planning.DIMENSIONS.get(name, 64) == weights.load(name).encoder.config.d_model
+
+
+def test_the_text_shows_every_process():
+    rows = planning.plan(
+        [SAMPLE], partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2, trained=[],
+        resources=RESOURCES,
+    )  # fmt: skip
+    text = planning.as_text([SAMPLE], rows)
+    assert "1 tables, about 1,000,000 rows" in text
+    for row in rows.to_pylist():
+        assert any(line.startswith(row["process"]) and "3.0 GB" in line for line in text.splitlines())
+    assert np.isclose(
+        float(text.split("\nall ")[1].split()[1]),
+        sum(rows["hours_in_all"].drop_null().to_pylist()),
+        atol=0.01,
+    )
