@@ -31,7 +31,7 @@ def images(docker):
     # Through the host's network, as not every machine lets a bridge reach the name servers.
     done = call("make", "--no-print-directory", "images", "BUILD_OPTIONS=--network host", cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:]
-    built = must("docker", "images", "--format", "{{.Repository}}:{{.Tag}} {{.Size}}", "airrvec*")
+    built = must("docker", "images", "airrvec*")
     print(f"make images: {time.monotonic() - started:.0f} s\n{built}", flush=True)
     version = must("sed", "-n", "s/^ *version *= '\\(.*\\)'/\\1/p", ROOT / "nextflow.config").strip()
     return {path.parent.name: f"airrvec{'-r' * (path.parent.name == 'r')}:{version}" for path in dockerfiles}

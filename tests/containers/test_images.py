@@ -26,7 +26,7 @@ def inside(docker, image):
 
 
 def test_size(docker, image, inside, record_property):
-    everything = int(must(docker, "image", "inspect", "--format", "{{.Size}}", image))
+    everything = json.loads(must(docker, "image", "inspect", image))[0]["Size"]
     listed = inside("bash", "-c", f"cd {SITE} && du --bytes --summarize {' '.join(TORCH)}").stdout
     sizes = {name: int(size) for size, name in (line.split("\t") for line in listed.splitlines())}
     assert set(sizes) == set(TORCH), listed
@@ -37,7 +37,7 @@ def test_size(docker, image, inside, record_property):
 
 def test_user_and_labels(docker, image, inside):
     assert inside("id", "--user").stdout.strip() == "1000"
-    labels = json.loads(must(docker, "image", "inspect", "--format", "{{json .Config.Labels}}", image))
+    labels = json.loads(must(docker, "image", "inspect", image))[0]["Config"]["Labels"]
     named = {key.removeprefix("org.opencontainers.image."): value for key, value in labels.items()}
     assert (
         named["version"]

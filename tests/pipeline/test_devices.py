@@ -61,7 +61,7 @@ def test_containers_of_training_tasks_alone_see_gpus(folder, engine, option):
     commands, programs = folder / "commands.txt", folder / "programs"
     programs.mkdir()
     # A command, which has lines, on one line.
-    (programs / engine).write_text(f'#!/bin/bash\n{{ tr "\\n" " " <<< "$*"; echo; }} >> {commands}\nexit 1\n')
+    (programs / engine).write_text(f'#!/bin/bash\necho "$(tr "\\n" " " <<< "$*")" >> {commands}\nexit 1\n')
     (programs / engine).chmod(0o755)
     (folder / "image.sif").touch()
     run_pipeline(
