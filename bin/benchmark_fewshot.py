@@ -4,22 +4,15 @@
 import json
 from pathlib import Path
 
-from airrvec import cli, schema, tables
+from airrvec import cli, tables
 from airrvec.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
-    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
-    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    cli.add_labelled_options(parser)
     parser.add_argument("--encoder", required=True, help="a name, or the folder of a model")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
-    parser.add_argument(
-        "--exclude-references",
-        default="none",
-        help="leave out cells whose reference_id contains this text; none keeps all",
-    )
     parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of references")
     parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
     parser.add_argument("--min-positives", type=int, default=100, help="receptors left to test")
@@ -37,12 +30,7 @@ def main(argv=None):
 
     name = args.name or args.encoder
     encoder = encoders.load(args.encoder)
-    labelled = fewshot.select_labelled(
-        tables.read(args.cells),
-        tables.read(args.receptors),
-        species=args.species,
-        exclude_references=None if args.exclude_references == "none" else args.exclude_references,
-    )
+    labelled = fewshot.select_labelled(**cli.labelled_options(args))
     splits, not_evaluated = fewshot.plan_splits(
         labelled,
         ks=sorted({int(k) for k in args.k.split(",")}),

@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from airrvec import cli, presets, schema, tables
+from airrvec import cli, presets, tables
 from airrvec.errors import InputError, exit_on_input_error
 
 SPLITS = ("study", "random", "given")
@@ -13,12 +13,9 @@ SPLITS = ("study", "random", "given")
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
-    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
-    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    cli.add_labelled_options(parser)
     parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
     parser.add_argument("--name", help="what reports call the new model; else the preset's")
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
-    parser.add_argument("--exclude-references", default="none", help="as in benchmark_fewshot.py")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
@@ -38,12 +35,7 @@ def main(argv=None):
     from airrvec.encoders.sum import Sum
     from airrvec.tokens import tokenise
 
-    labelled = fewshot.select_labelled(
-        tables.read(args.cells),
-        tables.read(args.receptors),
-        species=args.species,
-        exclude_references=None if args.exclude_references == "none" else args.exclude_references,
-    )
+    labelled = fewshot.select_labelled(**cli.labelled_options(args))
     if args.split == "study":
         split = splits.study_split(
             labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=args.seed

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from airrvec import __version__
-from airrvec.tables import write_text
+from airrvec import __version__, schema, tables
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -23,6 +22,28 @@ def parser(description: str) -> argparse.ArgumentParser:
         "--versions", type=Path, help="YAML file for the versions of what was used", metavar="YAML"
     )
     return parser
+
+
+def add_labelled_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the scripts that take labelled receptors."""
+    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
+    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument(
+        "--exclude-references",
+        default="none",
+        help="leave out cells whose reference_id contains this text; none keeps all",
+    )
+
+
+def labelled_options(args: argparse.Namespace) -> dict:
+    """Those options as `airrvec.fewshot.select_labelled` takes them."""
+    return {
+        "cells": tables.read(args.cells),
+        "receptors": tables.read(args.receptors),
+        "species": args.species,
+        "exclude_references": None if args.exclude_references == "none" else args.exclude_references,
+    }
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +76,7 @@ def write_versions(args: argparse.Namespace, *packages: str) -> None:
     found = {"python": ".".join(map(str, sys.version_info[:3])), "airrvec": __version__}
     found.update({package: version(package) for package in packages})
     lines = [f'"{args.process}":', *(f'    {name}: "{value}"' for name, value in found.items())]
-    write_text("\n".join(lines) + "\n", args.versions)
+    tables.write_text("\n".join(lines) + "\n", args.versions)
 
 
 def limit_threads(n: int) -> None:

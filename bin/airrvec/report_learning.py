@@ -102,8 +102,10 @@ def finetuning_lines(finetuning: Finetuning) -> list[str]:
         f" (mean of {_n_epitopes(finetuning)} epitopes)",
         f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
     ]
-    shown = [(rule, "", RULES[rule].title) for rule in SHOWN_RULES]
-    shown.append((SUM_RULE, SUM, "the same, with TCRdist added"))
+    shown = [
+        *((rule, "", RULES[rule].title) for rule in SHOWN_RULES),
+        (SUM_RULE, SUM, "the same, with TCRdist added"),
+    ]
     for test_set, words in TEST_SETS.items():
         for rule, added, rule_words in shown:
             values = [means.get((name + added, rule, test_set), np.nan) for name in (before, after)]
@@ -210,14 +212,15 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
 def _specificity_table(finetuning: Finetuning) -> dict:
     before, after = _names(finetuning)
     specificity, counts = finetuning.specificity, finetuning.counts
+    shown = [
+        *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES),
+        ("sum", SUM_RULE, SUM, f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"),
+    ]
     columns = {
-        f"{rule}_{when}": (name, rule, f"{RULES[rule].title.capitalize()}, {when}")
-        for rule in SHOWN_RULES
+        f"{key}_{when}": (name + added, rule, f"{rule_words}, {when}")
+        for key, rule, added, rule_words in shown
         for when, name in (("before", before), ("after", after))
     }
-    words = f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"
-    for when, name in (("before", before), ("after", after)):
-        columns[f"sum_{when}"] = (name + SUM, SUM_RULE, f"{words}, {when}")
     columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
     data = {}
     for test_set, words in TEST_SETS.items():

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from airrvec.encoders import distance_rows
+
 # Receptors whose distances tell an encoder's spread, evenly spaced in the table.
 SAMPLE = 1000
 
@@ -27,8 +29,6 @@ class Sum:
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """As `airrvec.encoders.distance_rows`; the spread is that of at most `SAMPLE` of ``receptors``."""
-        from airrvec.encoders import distance_rows
-
         sample = np.unique(np.linspace(0, len(receptors) - 1, SAMPLE).astype(int))
         pairs = np.triu_indices(len(sample), 1)
         parts = [distance_rows(encoder, receptors) for encoder in self.encoders]
