@@ -44,7 +44,7 @@ def test_user_and_labels(docker, image, inside):
         == image.split(":")[1]
         == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     )
-    assert {"title", "description", "licenses", "source"} < set(named)
+    assert {"title", "description", "licenses"} < set(named)
 
 
 def test_ps_and_bash_are_there(inside):
