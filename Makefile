@@ -18,7 +18,7 @@ JOBS     ?= 2
 ENGINE   ?= docker
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo test lint unit pipeline images test-containers test-slurm test-r bench clean
+.PHONY: help env demo test check lint unit pipeline images test-containers test-slurm test-r bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -28,7 +28,9 @@ demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
 
 env: $(ENV) ## Make the locked Python environment in .venv
 
-test: lint unit pipeline ## Run all checks and tests
+test: lint unit pipeline ## Run all checks and tests that need this environment alone
+
+check: test test-slurm test-containers test-r ## Run those, and the tests on a Slurm, in containers and with R
 
 lint: $(ENV) ## Check style, Nextflow's strict syntax, nf-core's conventions and the parameters' schema
 	ruff check .
@@ -63,6 +65,7 @@ test-r: $(ENV) ## Export to Bioconductor and run docs/r.md, in the R on the path
 bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	python benchmarks/embedding_speed.py $(LABELLED)
 	python benchmarks/normalising_speed.py $(LABELLED)
+	python benchmarks/tcrdist_speed.py $(LABELLED)
 	python benchmarks/training_speed.py
 	python benchmarks/nextflow_overhead.py
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_pipeline
+from safetensors.numpy import load_file
 from test_parameters import DASH, PBMC, refusal
 from test_run import PROCESSES
 
@@ -42,6 +43,23 @@ def learnt(tmp_path_factory):
     run = run_pipeline(folder, *CHAIN)
     assert run.status == 0, run.output
     return run
+
+
+@pytest.mark.xdist_group("learnt")
+def test_partitions_change_no_weight(learnt, tmp_path):
+    write_presets(tmp_path)
+    run = run_pipeline(tmp_path, *CHAIN, "--partitions", "3", "--encoders", "cdr3_levenshtein")
+    assert run.status == 0, run.output
+    for name in ("tiny_own", "tuned"):
+        found, expected = (
+            load_file(each.results / f"models/{name}/model.safetensors") for each in (run, learnt)
+        )
+        assert found.keys() == expected.keys()
+        for key in expected:
+            np.testing.assert_array_equal(found[key], expected[key])
+    assert sorted(path.name for path in (run.results / "embeddings/tuned").iterdir()) == [
+        f"tuned_{number:04d}.parquet" for number in range(3)
+    ]
 
 
 @pytest.mark.xdist_group("learnt")

@@ -175,6 +175,25 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     assert said == ["dim_01", *(metadata[key] for key in METADATA)]
 
 
+def test_partitions_make_the_same_object(demo, rscript, tmp_path):
+    results = demo / "results/demo"
+    shutil.copy(results / "cells/pbmc.parquet", tmp_path)
+    for kind, name in (("receptors", "receptors"), ("embeddings", "sceptr")):
+        path = results / kind / f"{name}.parquet"
+        whole, metadata = tables.read(path), tables.metadata(path)
+        for number, first in enumerate((0, 500, 1200)):
+            part = whole.slice(first, (500, 700, None)[number])
+            tables.write(part, tmp_path / kind / f"{name}_{number:04d}.parquet", metadata)
+    arguments = ["--receptors", tmp_path / "receptors", "--embeddings", tmp_path / "embeddings"]
+    done = export(rscript, tmp_path, arguments, tmp_path / "pbmc.parquet")
+    assert done.returncode == 0, done.stderr
+    vectors, frame, said = opened(rscript, tmp_path, tmp_path / "out.rds")
+    expected_vectors, expected_frame, expected_said = opened(rscript, tmp_path, results / "r/pbmc.rds")
+    np.testing.assert_array_equal(vectors, expected_vectors)
+    pd.testing.assert_frame_equal(frame, expected_frame)
+    assert said == expected_said
+
+
 def test_combined_object_of_samples_that_differ(rscript, tmp_path):
     """Other metadata, barcodes that are no ASCII, repeated or missing, large counts, no vector."""
     first = cells_table(
