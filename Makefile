@@ -63,7 +63,9 @@ test-r: $(ENV) ## Export to Bioconductor and run docs/r.md, in the R on the path
 	python -m pytest tests/r -q
 
 bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
-	python benchmarks/embedding_speed.py $(LABELLED)
+	mkdir -p results
+	python benchmarks/embedding_speed.py $(LABELLED) --growth 10000,100000,1000000 --json results/embedding_speed.json
+	python benchmarks/embedding_accuracy.py $(LABELLED) --json results/embedding_accuracy.json
 	python benchmarks/normalising_speed.py $(LABELLED)
 	python benchmarks/tcrdist_speed.py $(LABELLED)
 	python benchmarks/training_speed.py

@@ -1,20 +1,27 @@
 #!/usr/bin/env python3
 """
-Receptors embedded a second: airrvec and the ``sceptr`` package, in turn, on the same receptors.
+Receptors embedded a second, each way against the others and against what the processor could do.
 
-Both start from the same table in memory and end with an array of vectors, on one thread in float32;
-the ratio is the median over the alternations. The largest difference of the vectors is printed too.
+All that is compared alternates in one process, on one thread in float32, from a table in memory to an array;
+ratios are medians over the alternations, of the processor's time, so that other programs disturb them less.
+Then the steps of a task, two workers against one, and growing numbers of synthetic receptors from Parquet to
+Parquet, each in a process of its own. Prints tables, and JSON with ``--json``.
 """
 
 import argparse
+import contextlib
+import json
+import logging
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
-os.environ["OMP_NUM_THREADS"] = "1"
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
@@ -23,15 +30,34 @@ import pyarrow as pa
 import sceptr
 import torch
 
-from airrvec import normalise, readers
-from airrvec.encoders.sceptr import Sceptr
+import airrvec  # noqa: F401  before numpy, as in the scripts
+from airrvec import inference, model, normalise, readers, synthesis, tables, weights
+from airrvec.tokens import tokenise
+
+PEER_COLUMNS = {
+    "tra_v_call": "TRAV",
+    "tra_junction_aa": "CDR3A",
+    "trb_v_call": "TRBV",
+    "trb_junction_aa": "CDR3B",
+}
+# A task of its own: time and peak memory of what it runs, beside what it prints.
+MEASURED = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
+"""
 
 
 def parse_args(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, help="receptors, in any format that airrvec reads")
     parser.add_argument("--receptors", type=int, default=7000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="alternations")
+    parser.add_argument("--growth", default="10000,100000", help="synthetic receptors, Parquet to Parquet")
+    parser.add_argument("--cpus", type=int, default=2, help="workers of the larger runs")
+    parser.add_argument("--json", type=Path, help="file for all figures")
     return parser.parse_args(argv)
 
 
@@ -45,41 +71,185 @@ def paired_receptors(path: Path, n: int) -> pa.Table:
     return pa.Table.from_pandas(paired.head(n), schema=receptors.schema, preserve_index=False)
 
 
+def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
+    """Name → what takes the receptors to vectors, or does the products of that alone."""
+    frame = receptors.to_pandas()[list(PEER_COLUMNS)].rename(columns=PEER_COLUMNS)
+    peer = sceptr.variant.default()
+
+    def without_fast_path():
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            return peer.calc_vector_representations(frame)
+        finally:
+            torch.backends.mha.set_fastpath_enabled(True)
+
+    found = {
+        "airrvec": lambda: inference.embed(loaded.network, tokenise(receptors, loaded.config.loops)),
+        "airrvec's torch path": lambda: model.embed(
+            loaded.encoder, tokenise(receptors, loaded.config.loops), device="cpu"
+        ),
+        "sceptr": lambda: peer.calc_vector_representations(frame),
+        "sceptr, its fast path off": without_fast_path,
+        "matrix products alone": products(loaded, receptors),
+    }
+    if torch.cuda.is_available():
+        for precision in ("fp32", "bf16"):
+            found[f"airrvec, GPU, {precision}"] = lambda precision=precision: model.embed(
+                loaded.encoder, tokenise(receptors), device="cuda", precision=precision
+            )
+    return found
+
+
+def products(loaded: weights.LoadedModel, receptors: pa.Table):
+    """The network's own matrix products, by the library that it uses, and nothing else."""
+    lengths = tokenise(receptors, loaded.config.loops).lengths
+    batches = [
+        (len(rows), int(lengths[rows[0]]))
+        for rows in inference.tk.batches_of_one_length(lengths, inference.TOKENS_PER_BATCH)
+    ]
+    d, wide, layers = loaded.config.d_model, loaded.config.d_feedforward, loaded.config.n_layers
+    rng = np.random.default_rng(1)
+    most = max(b * t for b, t in batches)
+    weight, x = (rng.standard_normal(size, np.float32) for size in ((4 * wide, wide), (wide, most)))
+
+    def multiply(rows, inner, columns):
+        left, right = weight[:rows, :inner], x[:inner, :columns]
+        return np.ascontiguousarray(left), np.ascontiguousarray(right)
+
+    def all_of_it():
+        for b, t in batches:
+            for left, right, times in prepared[b, t]:
+                for _ in range(times):
+                    np.dot(left, right)
+
+    prepared = {}
+    for b, t in set(batches):
+        full = [(3 * d, d, b * t), (d, d, b * t), (wide, d, b * t), (d, wide, b * t)]
+        last = [(2 * d, d, b * t), (d, d, b), (d, d, b), (wide, d, b), (d, wide, b)]
+        prepared[b, t] = [(*multiply(*size), layers - 1) for size in full]
+        prepared[b, t] += [(*multiply(*size), 1) for size in last]
+    return all_of_it
+
+
+def alternate(functions: dict, rounds: int) -> dict[str, list[float]]:
+    """Seconds of each function in each round; the first round is not counted."""
+    seconds = {name: [] for name in functions}
+    for number in range(rounds + 1):
+        for name, function in functions.items():
+            # A GPU's work is not the processor's time.
+            clock = time.perf_counter if "GPU" in name else time.process_time
+            start = clock()
+            function()
+            if number:
+                seconds[name].append(clock() - start)
+    return seconds
+
+
+def ratios(seconds: dict[str, list[float]], of: str, to: str) -> float:
+    return statistics.median(b / a for a, b in zip(seconds[of], seconds[to], strict=True))
+
+
+def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds: int) -> dict:
+    """Receptors a second of what a task does one after another."""
+    path = folder / "steps.parquet"
+    tables.write(receptors, path)
+    tokens = tokenise(receptors, loaded.config.loops)
+    vectors = inference.embed(loaded.network, tokens)
+    functions = {
+        "reading Parquet": lambda: list(tables.portions(path, 8_192)),
+        "tokenising": lambda: tokenise(receptors, loaded.config.loops),
+        "the model": lambda: inference.embed(loaded.network, tokens),
+        "writing Parquet": lambda: tables.write(
+            tables.embeddings_table(receptors["receptor_id"], vectors), folder / "written.parquet"
+        ),
+    }
+    seconds = alternate(functions, rounds)
+    return {name: len(receptors) / statistics.median(taken) for name, taken in seconds.items()}
+
+
+def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
+    """EMBED_RECEPTORS by itself."""
+    command = [sys.executable, ROOT / "bin/embed_receptors.py", source, "--model", folder / "model"]
+    command += ["--device", "cpu", "--cpus", cpus, "--out", out]
+    printed = subprocess.run(
+        [sys.executable, "-c", MEASURED, *map(str, command)], check=True, capture_output=True, text=True
+    ).stdout.split()
+    return dict(zip(("seconds", "cpu_seconds", "peak_gib"), map(float, printed), strict=True))
+
+
+def workers(source: Path, folder: Path, rounds: int) -> dict:
+    """Wall time of one worker and of two, in turn, without that of an empty shard: the start."""
+    empty = folder / "empty.parquet"
+    tables.write(tables.read(source).slice(0, 0), empty)
+    starts, gains = [], []
+    for _ in range(rounds):
+        start, one, two = (
+            run_task(path, folder, folder / "out.parquet", cpus)["seconds"]
+            for path, cpus in ((empty, 1), (source, 1), (source, 2))
+        )
+        starts.append(start)
+        gains.append((one - start) / (two - start))
+    return {"start_seconds": statistics.median(starts), "two_workers": statistics.median(gains)}
+
+
+def show(title: str, rows: dict[str, str]) -> None:
+    print(f"\n{title}")
+    for name, text in rows.items():
+        print(f"  {name:<34}{text}")
+
+
 def main(argv=None):
     args = parse_args(argv)
     warnings.simplefilter("ignore")
+    logging.disable()  # the peer doubts some junctions, in each round
     torch.set_num_threads(1)
+    loaded = weights.load("sceptr")
     receptors = paired_receptors(args.table, args.receptors)
-    columns = {
-        "tra_v_call": "TRAV",
-        "tra_junction_aa": "CDR3A",
-        "trb_v_call": "TRBV",
-        "trb_junction_aa": "CDR3B",
-    }
-    frame = receptors.to_pandas()[list(columns)].rename(columns=columns)
-    encoder, peer = Sceptr("sceptr"), sceptr.variant.default()
-
-    def seconds(function) -> tuple[float, np.ndarray]:
-        start = time.perf_counter()
-        vectors = function()
-        return time.perf_counter() - start, vectors
-
-    encoder.embed(receptors.slice(0, 200))
-    peer.calc_vector_representations(frame.head(200))
-    ours, theirs = [], []
-    for _ in range(args.rounds):
-        own_time, own = seconds(lambda: encoder.embed(receptors))
-        peer_time, other = seconds(lambda: peer.calc_vector_representations(frame))
-        ours.append(own_time)
-        theirs.append(peer_time)
     n = len(receptors)
-    ratios = [peer_time / own_time for own_time, peer_time in zip(ours, theirs, strict=True)]
-    print(f"Embedding {n:,} paired receptors, one thread, float32, {args.rounds} alternations (medians)")
-    print(f"  airrvec {n / statistics.median(ours):>8,.0f} receptors a second")
-    print(f"  sceptr  {n / statistics.median(theirs):>8,.0f} receptors a second")
-    print(f"  ratio   {statistics.median(ratios):>8.1f} (from {min(ratios):.1f} to {max(ratios):.1f})")
-    print(f"  largest difference of a vector's element: {np.abs(own - other).max():.1e}")
+    load = os.getloadavg()[0]
+    print(f"{n:,} paired receptors, one thread, float32, {args.rounds} alternations; load {load:.1f}")
+    functions = ways(loaded, receptors)
+    seconds = alternate(functions, args.rounds)
+    figures = {"receptors": n, "rounds": args.rounds, "load": load}
+    figures["per_second"] = {name: n / statistics.median(taken) for name, taken in seconds.items()}
+    figures["times_sceptr"] = {name: ratios(seconds, name, "sceptr") for name in seconds}
+    figures["share_of_products"] = ratios(seconds, "airrvec", "matrix products alone")
+    show(
+        "Receptors a second of one core, and times as many as sceptr",
+        {
+            name: f"{rate:>10,.0f}{figures['times_sceptr'][name]:>8.1f}"
+            for name, rate in figures["per_second"].items()
+        },
+    )
+    print(f"  matrix products take {figures['share_of_products']:.0%} of airrvec's time")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        loaded.save(folder / "model")
+        largest = max(map(int, args.growth.split(",")))
+        made = synthesis.synthesise(largest, seed=1)
+        figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
+        show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
+        figures["growth"] = {}
+        for size in map(int, args.growth.split(",")):
+            tables.write(made.slice(0, size), folder / f"{size}.parquet")
+            figures["growth"][size] = run_task(
+                folder / f"{size}.parquet", folder, folder / "out.parquet", args.cpus
+            )
+        show(
+            f"Parquet to Parquet, {args.cpus} workers: seconds, of the processor, peak memory in GiB",
+            {
+                f"{size:,} receptors": "".join(f"{value:>10.2f}" for value in row.values())
+                for size, row in figures["growth"].items()
+            },
+        )
+        tables.write(made.slice(0, 60_000), folder / "some.parquet")
+        figures |= workers(folder / "some.parquet", folder, args.rounds)
+        print(f"\nStart of a task {figures['start_seconds']:.2f} s")
+        print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -42,7 +42,7 @@ def main(argv=None):
     import pyarrow.compute as pc
     import torch
 
-    from airrvec import encoders, fewshot, presets, synthesis, tables, training, weights
+    from airrvec import encoders, fewshot, presets, scoring, synthesis, tables, training, weights
     from airrvec.model import ReceptorEncoder
     from airrvec.tokens import tokenise
 
@@ -53,7 +53,7 @@ def main(argv=None):
     splits, _ = fewshot.plan_splits(labelled, ks=[200], n_splits=100, min_positives=100, seed=args.seed)
 
     def auroc(encoder) -> dict[str, float]:
-        table, _ = fewshot.score(encoder, "", labelled, splits)
+        table = scoring.score(encoder, "", labelled, splits).auroc
         table = table.filter(pc.equal(table["rule"], "nearest_neighbour"))
         means = table.group_by("epitope").aggregate([("auroc", "mean")]).to_pylist()
         return {row["epitope"]: row["auroc_mean"] for row in means}

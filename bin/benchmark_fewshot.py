@@ -1,21 +1,33 @@
 #!/usr/bin/env python3
-"""Few-shot epitope prediction with one encoder: AUROC of every split, and ROC curves."""
+"""Few-shot epitope prediction with one encoder: metrics of every split, and ROC curves."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from airrvec import cli, tables
+import pyarrow as pa
+
+from airrvec import cli, schema, tables
 from airrvec.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     cli.add_labelled_options(parser)
-    parser.add_argument("--encoder", required=True, help="a name, or the folder of a model")
+    parser.add_argument("--encoder", required=True, help="a name, the folder of a model, or a Python file")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
+    parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="of models")
     parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of references")
     parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
     parser.add_argument("--min-positives", type=int, default=100, help="receptors left to test")
+    parser.add_argument("--rules", default="nearest_neighbour,average_distance", help="decision rules")
+    parser.add_argument("--chains", default="paired", help="what the encoder is shown: paired, alpha, beta")
+    parser.add_argument("--test-sets", default="all", help="all, below_90, below_80, other_studies")
+    parser.add_argument(
+        "--with-excluded", action="store_true", help="measure also with what --exclude-references leaves out"
+    )
+    parser.add_argument("--background", type=Path, help="receptors for linear_svc; else OLGA's")
     parser.add_argument("--seed", type=int, default=420)
     parser.add_argument("--cpus", type=int, default=1, help="threads")
     parser.add_argument("--outdir", type=Path, default=Path("."))
@@ -26,35 +38,86 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
-    from airrvec import encoders, fewshot
+    from airrvec import encoders, fewshot, negatives, scoring
+    from airrvec.rules import RULES
 
     name = args.name or args.encoder
-    encoder = encoders.load(args.encoder)
-    labelled = fewshot.select_labelled(**cli.labelled_options(args))
-    splits, not_evaluated = fewshot.plan_splits(
-        labelled,
-        ks=sorted({int(k) for k in args.k.split(",")}),
-        n_splits=args.splits,
-        min_positives=args.min_positives,
-        seed=args.seed,
+    encoder = encoders.load(args.encoder, hub_cache=args.hub_cache, device=args.device)
+    rules, chains, test_sets = (
+        tuple(words.split(",")) for words in (args.rules, args.chains, args.test_sets)
     )
-    if not splits:
-        raise _nothing_to_evaluate(labelled, not_evaluated)
-    digest = {"splits_digest": fewshot.digest(labelled, splits)}
-    progress = cli.progress("splits scored", sum(len(split.references) for split in splits))
-    auroc, roc = fewshot.score(encoder, name, labelled, splits, progress=progress)
-    tables.write(auroc, args.outdir / f"{name}.auroc.parquet", digest)
-    tables.write(roc, args.outdir / f"{name}.roc.parquet", digest)
-    tables.write(not_evaluated, args.outdir / f"{name}.not_evaluated.parquet", digest)
-    qc = {
+    options = cli.labelled_options(args)
+    background = None
+    if any(RULES[rule].takes == "vectors" for rule in rules):
+        background = negatives.background(args.background, options["receptors"], args.species, args.seed)
+    measured, results, not_evaluated = {}, [], []
+    for labelled in _labelled(fewshot, options, args.with_excluded, not_evaluated):
+        splits, left_out = fewshot.plan_splits(
+            labelled,
+            ks=sorted({int(k) for k in args.k.split(",")}),
+            n_splits=args.splits,
+            min_positives=args.min_positives,
+            seed=args.seed,
+        )
+        if not splits:
+            raise _nothing_to_evaluate(labelled, left_out)
+        not_evaluated.append(left_out)
+        measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
+        for chosen in chains:
+            what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
+            progress = cli.progress(what, sum(len(split.references) for split in splits))
+            results.append(
+                scoring.score(
+                    encoder,
+                    name,
+                    labelled,
+                    splits,
+                    rules=rules,
+                    chains=chosen,
+                    test_sets=test_sets,
+                    background=background,
+                    progress=progress,
+                )
+            )
+    scores = scoring.Scores.joined(results)
+    first, *others = measured.values()
+    qc = {**first, "with_excluded": others[0] if others else None}
+    if background is not None:
+        qc["background"] = fewshot.short_hash(background["receptor_id"].to_pylist())
+    digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
+    digests["title"] = encoders.title(name)
+    left_out = pa.concat_tables([*not_evaluated, scores.not_evaluated])
+    for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
+        tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{name}.qc.json")
+    packages = ("numpy", "numba", "olga", "pyarrow", "rapidfuzz", "scikit-learn", "scipy", "sceptr", "torch")
+    cli.write_versions(args, *packages)
+
+
+def _labelled(fewshot, options: dict, with_excluded: bool, not_evaluated: list) -> Iterator:
+    """The labelled receptors, and those together with the references left out, where there are any."""
+    labelled = fewshot.select_labelled(**options)
+    yield labelled
+    if not with_excluded or options["exclude_references"] is None:
+        return
+    everything = fewshot.select_labelled(**{**options, "exclude_references": None})
+    if everything.sources.equals(labelled.sources):
+        reason = f"no reference left out by '{labelled.excluded}' could be measured: the results are the same"
+        row = {"excluded": everything.excluded, "reason": reason}
+        not_evaluated.append(pa.Table.from_pylist([row], schema.NOT_EVALUATED))
+    else:
+        yield everything
+
+
+def _counts(labelled, digest: str) -> dict:
+    return {
+        "excluded": labelled.excluded,
         "receptors": len(labelled.receptors),
         "epitopes": len(labelled.epitopes),
         "pairs": sum(map(len, labelled.epitopes.values())),
         "removed": labelled.removed,
-        **digest,
+        "splits_digest": digest,
     }
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{name}.qc.json")
-    cli.write_versions(args, "numpy", "numba", "pyarrow", "rapidfuzz", "scipy", "sceptr", "torch")
 
 
 def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:

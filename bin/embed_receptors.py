@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """Vectors of a shard of receptors."""
 
+from itertools import chain
 from pathlib import Path
 
 from airrvec import __version__, cli, tables
+from airrvec.devices import DEVICES, PRECISIONS, chosen
 from airrvec.errors import exit_on_input_error
+
+PORTION = 8_192  # receptors that are read, embedded and written together, by one core
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("receptors", type=Path)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU where there is one")
+    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
+    parser.add_argument("--cpus", type=int, default=1, help="cores")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 
@@ -19,23 +25,34 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    device, precision = chosen(args.device, args.precision)
     cli.limit_threads(args.cpus)
+    from airrvec import inference
     from airrvec.encoders.sceptr import Sceptr
 
-    receptors = tables.read(args.receptors)
-    encoder = Sceptr(args.model)
-    progress = cli.progress("receptors embedded", len(receptors))
-    vectors = encoder.embed(receptors, progress=progress)
-    tables.write(
-        tables.embeddings_table(receptors["receptor_id"], vectors),
-        args.out,
-        metadata={
-            "model": encoder.loaded.name,
-            "weights_sha256": encoder.loaded.checksum,
-            "airrvec_version": __version__,
-        },
-    )
-    cli.write_versions(args, "numpy", "pyarrow", "sceptr", "tidytcells", "torch")
+    encoder = Sceptr(args.model, device=device, precision=precision)
+
+    def embedded(receptors):
+        return tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+
+    metadata = {
+        "model": encoder.loaded.name,
+        "weights_sha256": encoder.loaded.checksum,
+        "airrvec_version": __version__,
+        "device": device,
+        "precision": precision,
+    }
+    progress = cli.progress("receptors embedded", tables.n_rows(args.receptors))
+    portions = tables.portions(args.receptors, PORTION)
+    # A GPU has one portion in work, while the next is read and tokenised.
+    done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
+    first = next(done)
+    with tables.writer(args.out, first.schema, metadata) as writer:
+        for table in chain([first], done):
+            writer.write_table(table)
+            progress(len(table))
+    packages = ["numba", "numpy", "pyarrow", "safetensors", "tidytcells"]
+    cli.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
 
 
 if __name__ == "__main__":

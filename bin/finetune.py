@@ -60,7 +60,7 @@ def main(argv=None):
             return None
         labels = np.repeat(np.arange(len(split.epitopes)), [len(rows[epitope]) for epitope in split.epitopes])
         table = labelled.receptors.take(pa.array(order))
-        return training.Receptors(tokenise(table, start.encoder.config.loops), labels)
+        return training.Receptors(tokenise(table, start.config.loops), labels)
 
     def write(table: pa.Table, name: str) -> None:
         tables.write(table, args.outdir / f"{name}.parquet")
@@ -79,7 +79,7 @@ def main(argv=None):
         fingerprint=training.fingerprint(
             data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
         ),
-        trainable=preset.trainable(start.encoder.config.n_layers),
+        trainable=preset.trainable(start.config.n_layers),
         progress=cli.progress("steps trained", preset.schedule.steps),
         **cli.training_options(args),
     )

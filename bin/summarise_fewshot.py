@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from airrvec import cli, fewshot, figures, tables
+from airrvec import benchmark_page, cli, comparisons, encoders, fewshot, figures, tables
 from airrvec.errors import InputError, exit_on_input_error
 
 
@@ -26,26 +27,46 @@ def main(argv=None):
     qcs = [json.loads(paths[f"{name}.qc.json"].read_text()) for name in names]
     if any(qc != qcs[0] for qc in qcs):
         raise InputError("the encoders were not measured on the same receptors and splits")
-    digest = {"splits_digest": qcs[0]["splits_digest"]}
+    metadata = {name: tables.metadata(paths[f"{name}.auroc.parquet"]) for name in names}
+    digests = {"splits_digest": metadata[names[0]]["splits_digest"]}
+    titles = {name: metadata[name]["title"] for name in names}
+    encoders.TITLES.update(titles)
 
     def joined(kind: str) -> pa.Table:
         return pa.concat_tables([tables.read(paths[f"{name}.{kind}.parquet"]) for name in names])
 
-    auroc, roc = joined("auroc"), joined("roc")
-    summary = fewshot.summarise(auroc)
-    not_evaluated = tables.read(paths[f"{names[0]}.not_evaluated.parquet"])
+    auroc, roc, not_evaluated = joined("auroc"), joined("roc"), joined("not_evaluated")
+    columns = not_evaluated.column_names
+    not_evaluated = not_evaluated.group_by(columns, use_threads=False).aggregate([]).select(columns)
+    if not len(auroc):
+        raise _nothing_measured(not_evaluated)
+    summary, compared = fewshot.summarise(auroc), comparisons.compare(auroc)
     for name, table in (
         ("auroc", auroc),
         ("auroc_summary", summary),
+        ("comparisons", compared),
         ("roc", roc),
         ("not_evaluated", not_evaluated),
     ):
-        tables.write(table, args.outdir / f"{name}.parquet", digest)
+        tables.write(table, args.outdir / f"{name}.parquet", digests)
         tables.write_tsv(table, args.outdir / f"{name}.tsv")
     figures.auroc_against_k(summary, args.outdir / "auroc_against_k")
     figures.roc_curves(roc, args.outdir / "roc_curves")
-    tables.write_text(json.dumps(qcs[0], indent=2) + "\n", args.outdir / "benchmark.json")
-    cli.write_versions(args, "matplotlib", "pyarrow")
+    counts = {**qcs[0], "titles": titles}
+    page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)
+    tables.write_text(page, args.outdir / "benchmark.md")
+    tables.write_text(json.dumps(counts, indent=2) + "\n", args.outdir / "benchmark.json")
+    cli.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
+
+
+def _nothing_measured(not_evaluated: pa.Table) -> InputError:
+    of_encoders = not_evaluated.filter(pc.is_valid(not_evaluated["encoder"]))
+    first = of_encoders.slice(0, 1).to_pylist() or not_evaluated.slice(0, 1).to_pylist()
+    named = f"{first[0]['encoder']}: " if first[0]["encoder"] else ""
+    return InputError(
+        f"no encoder could be measured ({named}{first[0]['reason']})",
+        fix="Give other --encoders, --benchmark_rules, --benchmark_chains or --benchmark_test_sets",
+    )
 
 
 if __name__ == "__main__":

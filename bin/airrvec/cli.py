@@ -8,6 +8,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+
 from airrvec import __version__, schema, tables
 
 
@@ -46,6 +48,27 @@ def labelled_options(args: argparse.Namespace) -> dict:
     }
 
 
+def add_analysis_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the scripts that analyse labelled receptors, beside `add_labelled_options`."""
+    parser.add_argument("--analysis-receptors", type=int, default=1000, help="random receptors to take")
+    parser.add_argument("--min-receptors", type=int, default=100, help="of an epitope by itself")
+    parser.add_argument("--seed", type=int, default=420)
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+
+
+def analysis_material(args: argparse.Namespace):
+    """The `airrvec.analyses.material.Material` of those options, without an encoder."""
+    from airrvec.analyses.material import Material
+    from airrvec.fewshot import select_labelled
+
+    return Material(
+        labelled=select_labelled(**labelled_options(args)),
+        n_receptors=args.analysis_receptors,
+        min_receptors=args.min_receptors,
+        seed=args.seed,
+    )
+
+
 def add_training_options(parser: argparse.ArgumentParser) -> None:
     """Options of the scripts that train."""
     parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
@@ -67,6 +90,50 @@ def training_options(args: argparse.Namespace) -> dict:
     """Those options as `airrvec.training.train` takes them."""
     names = ("checkpoint_every", "device", "devices", "nodes", "precision")
     return {name: getattr(args, name) for name in names}
+
+
+def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the scripts that look at all samples of a run together."""
+    parser.add_argument("--cells", type=Path, nargs="*", default=[], help="cells of each sample")
+    parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
+    parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
+    parser.add_argument("--model", default="sceptr", help="the model that made them, to embed the background")
+    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
+    parser.add_argument("--chance", type=float, default=0.01, help="neighbours by chance within the radius")
+    parser.add_argument("--condition", help="metadata column whose values are compared")
+    parser.add_argument("--abundance", choices=("cells", "duplicate_count"), default="cells")
+    parser.add_argument("--seed", type=int, default=420)
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+
+
+def repertoires(args: argparse.Namespace):
+    """The `airrvec.repertoires.Repertoires` of those options."""
+    from airrvec.repertoires import read
+
+    return read(args.cells, args.receptors, args.embeddings, species=args.species, abundance=args.abundance)
+
+
+def by_chance(args: argparse.Namespace, found):
+    """Of each class of chains: its name, its receptors' vectors, those of the background, and the radius."""
+    from airrvec.background import background, of_chains
+    from airrvec.clustering import radius_by_chance
+    from airrvec.encoders.sceptr import Sceptr
+
+    present = [chains for chains in found.present if len(found.rows(chains))]
+    if not present:
+        return
+    encoder = Sceptr(args.model)
+    others = background(
+        args.background, species=args.species, seed=args.seed, leave_out=found.receptors["receptor_id"]
+    )
+    for chains in present:
+        vectors = found.vectors[found.rows(chains)]
+        of_others = encoder.embed(of_chains(others, chains))
+        of_others = of_others[np.isfinite(of_others).all(axis=1)]
+        radius = radius_by_chance(vectors, of_others, args.chance, threads=args.cpus)
+        yield chains, vectors, of_others, radius
 
 
 def write_versions(args: argparse.Namespace, *packages: str) -> None:

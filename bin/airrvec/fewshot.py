@@ -11,15 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import rules, schema, tables
-from airrvec.encoders import distance_rows
-
-# The paper's.
-RULES = ("nearest_neighbour", "average_distance")
-FPR_GRID = np.linspace(0, 1, 201)
+from airrvec import schema, tables
 
 
 @dataclass(frozen=True)
@@ -37,12 +33,15 @@ class LabelledReceptors:
         How many labelled cells were left out, by reason.
     sources : pyarrow.Table
         Distinct ``receptor_id``, ``epitope``, ``reference_id`` and, where the cells have it, ``split``.
+    excluded : str
+        The text of the references left out, or ``none``.
     """
 
     receptors: pa.Table
     epitopes: dict[str, np.ndarray]
     removed: dict[str, int]
     sources: pa.Table | None = None
+    excluded: str = "none"
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,15 @@ def select_labelled(
         The species to measure.
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are left out.
+
+    Notes
+    -----
+    An epitope that is called ``mean`` is renamed: the mean over epitopes has that name.
     """
     receptors = tables.distinct(receptors)
+    is_mean = pc.equal(cells["epitope"], schema.MEAN)
+    epitope = pc.if_else(is_mean, f"{schema.MEAN} (epitope)", cells["epitope"])
+    cells = cells.set_column(cells.schema.get_field_index("epitope"), "epitope", epitope)
     removed = {}
 
     def keep(table: pa.Table, mask, reason: str) -> pa.Table:
@@ -104,7 +110,7 @@ def select_labelled(
     labels = np.array(pairs["epitope"].to_pylist(), dtype=object)
     epitopes = {name: np.unique(row[labels == name]) for name in sorted(set(labels))}
     sources = joined.group_by(source).aggregate([]).sort_by([(name, "ascending") for name in source])
-    return LabelledReceptors(kept, epitopes, removed, sources)
+    return LabelledReceptors(kept, epitopes, removed, sources, exclude_references or "none")
 
 
 def plan_splits(
@@ -144,7 +150,15 @@ def plan_splits(
                     if len(rows) < n_total
                     else "all receptors of the table bind it"
                 )
-                left_out.append({"epitope": epitope, "k": k, "n_receptors": len(rows), "reason": reason})
+                left_out.append(
+                    {
+                        "excluded": labelled.excluded,
+                        "epitope": epitope,
+                        "k": k,
+                        "n_receptors": len(rows),
+                        "reason": reason,
+                    }
+                )
             elif k == 1:
                 planned.append(Splits(epitope, k, rows[:, None]))
             else:
@@ -160,6 +174,11 @@ def generator(seed: int, *names) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(key, np.uint32))
 
 
+def short_hash(words: Iterable[str]) -> str:
+    """16 hexadecimal digits of a hash of words in their order."""
+    return hashlib.sha256("".join(words).encode()).hexdigest()[:16]
+
+
 def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
     """A short hash of receptors and splits: equal digests, comparable results."""
     state = hashlib.sha256("".join(labelled.receptors["receptor_id"].to_pylist()).encode())
@@ -167,82 +186,6 @@ def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
         state.update(f"{split.epitope}|{split.k}".encode())
         state.update(np.ascontiguousarray(split.references, np.int64).tobytes())
     return state.hexdigest()[:16]
-
-
-def score(
-    encoder, name: str, labelled: LabelledReceptors, splits: list[Splits], *, progress=None
-) -> tuple[pa.Table, pa.Table]:
-    """
-    AUROC of one encoder in all splits, and ROC curves at the largest k of each epitope.
-
-    Parameters
-    ----------
-    encoder
-        From `airrvec.encoders.load`.
-    name : str
-        Goes into the tables.
-    labelled, splits
-        From `select_labelled` and `plan_splits`.
-    progress : callable, optional
-        Called with the number of splits done.
-
-    Returns
-    -------
-    auroc, roc : pyarrow.Table
-        `airrvec.schema.AUROC` and `airrvec.schema.ROC`.
-    """
-    rows_to_all = distance_rows(encoder, labelled.receptors)
-    largest_k = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
-    aurocs, curves = [], []
-    for epitope in largest_k:
-        positives = labelled.epitopes[epitope]
-        negatives = np.setdiff1d(np.arange(len(labelled.receptors)), positives)
-        # Columns: the epitope's receptors, then all others.
-        distances = rows_to_all(positives)[:, np.concatenate([positives, negatives])]
-        n = len(positives)
-        for split in (split for split in splits if split.epitope == epitope):
-            references = np.searchsorted(positives, split.references)  # (n_splits, k)
-            tests = [np.setdiff1d(np.arange(n), chosen) for chosen in references]
-            for rule in RULES:
-                combined = [rules.RULES[rule].score(distances[chosen].T) for chosen in references]
-                of_positives = [d[test] for d, test in zip(combined, tests, strict=True)]
-                of_negatives = [d[n:] for d in combined]
-                values = [auroc(p, q) for p, q in zip(of_positives, of_negatives, strict=True)]
-                aurocs.append(_auroc_table(name, rule, split, values, n - split.k, len(negatives)))
-                if split.k == largest_k[epitope]:
-                    tprs = [roc(p, q) for p, q in zip(of_positives, of_negatives, strict=True)]
-                    curves.append(_roc_table(name, rule, split, np.stack(tprs)))
-            if progress is not None:
-                progress(len(split.references))
-    return (
-        pa.concat_tables([schema.AUROC.empty_table(), *aurocs]),
-        pa.concat_tables([schema.ROC.empty_table(), *curves]),
-    )
-
-
-def auroc(of_positives: np.ndarray, of_negatives: np.ndarray) -> float:
-    """
-    Probability that a positive is nearer than a negative, ties counted half.
-
-    Parameters
-    ----------
-    of_positives, of_negatives : ndarray, shapes (n_positives,) and (n_negatives,)
-        Distances.
-    """
-    sorted_negatives = np.sort(of_negatives)
-    nearer_or_tied = np.searchsorted(sorted_negatives, of_positives, side="right").sum()
-    nearer = np.searchsorted(sorted_negatives, of_positives, side="left").sum()
-    n_pairs = len(of_positives) * len(of_negatives)
-    return 1.0 - (float(nearer) + float(nearer_or_tied)) / (2 * n_pairs)
-
-
-def roc(of_positives: np.ndarray, of_negatives: np.ndarray) -> np.ndarray:
-    """True-positive rate at `FPR_GRID`, linear between thresholds; shape (201,)."""
-    thresholds = np.unique(np.concatenate([of_positives, of_negatives]))
-    tpr = np.searchsorted(np.sort(of_positives), thresholds, side="right") / len(of_positives)
-    fpr = np.searchsorted(np.sort(of_negatives), thresholds, side="right") / len(of_negatives)
-    # Of several rates at one false-positive rate, interp takes the last, which is the highest.
-    return np.interp(FPR_GRID, np.concatenate([[0], fpr]), np.concatenate([[0], tpr]))
 
 
 def summarise(aurocs: pa.Table) -> pa.Table:
@@ -253,49 +196,43 @@ def summarise(aurocs: pa.Table) -> pa.Table:
     k, so that it compares like with like along the curve. Its standard error is that of a mean of
     independent means.
 
+    Parameters
+    ----------
+    aurocs : pyarrow.Table
+        `airrvec.schema.AUROC`.
+
     Returns
     -------
     pyarrow.Table
         `airrvec.schema.AUROC_SUMMARY`.
     """
-    keys = ["encoder", "rule", "epitope", "k"]
-    grouped = aurocs.group_by(keys, use_threads=False).aggregate(
-        [("auroc", "mean"), ("auroc", "stddev", pc.VarianceOptions(ddof=1)), ("auroc", "count")]
-    )
-    rows = [
-        {
-            **{key: row[key] for key in keys},
-            "n_splits": row["auroc_count"],
-            "auroc_mean": row["auroc_mean"],
-            "auroc_std": row["auroc_stddev"],
-            "auroc_se": None
-            if row["auroc_stddev"] is None
-            else row["auroc_stddev"] / row["auroc_count"] ** 0.5,
-        }
-        for row in grouped.to_pylist()
+    frame = aurocs.to_pandas()
+    keys = [*schema.SETTING, "epitope", "k"]
+    measured = {
+        f"{name}_{part}": (name, function)
+        for name in schema.METRICS
+        for part, function in (("mean", "mean"), ("std", "std"), ("se", "sem"))
+    }
+    of_epitopes = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
+    complete = [
+        group[group["epitope"].isin(complete_epitopes(group["epitope"], group["k"]))]
+        for _, group in of_epitopes.groupby([*schema.SETTING[1:]], sort=False)
     ]
-    complete = complete_epitopes(aurocs["epitope"].to_pylist(), aurocs["k"].to_pylist())
-    groups: dict[tuple, list] = {}
-    for row in rows:
-        if row["epitope"] in complete:
-            groups.setdefault((row["encoder"], row["rule"], row["k"]), []).append(row)
-    for (encoder, rule, k), group in groups.items():
-        errors = [row["auroc_se"] for row in group]
-        rows.append(
-            {
-                "encoder": encoder,
-                "rule": rule,
-                "epitope": "mean",
-                "k": k,
-                "n_splits": min(row["n_splits"] for row in group),
-                "auroc_mean": float(np.mean([row["auroc_mean"] for row in group])),
-                "auroc_std": None,
-                "auroc_se": None
-                if None in errors
-                else float(np.sqrt(np.sum(np.square(errors)))) / len(group),
-            }
-        )
-    return pa.Table.from_pylist(rows, schema.AUROC_SUMMARY)
+    averaged = {name: (name, _error_of_mean if name.endswith("_se") else "mean") for name in measured}
+    means = (
+        pd.concat([of_epitopes.iloc[:0], *complete])
+        .groupby([*schema.SETTING, "k"], sort=False)
+        .agg(n_splits=("n_splits", "min"), **averaged)
+        .reset_index()
+        .assign(epitope=schema.MEAN, **{f"{name}_std": np.nan for name in schema.METRICS})
+    )
+    both = pd.concat([of_epitopes, means]) if len(means) else of_epitopes
+    return pa.Table.from_pandas(both, schema.AUROC_SUMMARY, preserve_index=False).replace_schema_metadata()
+
+
+def _error_of_mean(errors: pd.Series) -> float:
+    """Standard error of the mean of independent means; NaN where one's is unknown."""
+    return float(np.sqrt(np.sum(np.square(errors.to_numpy()))) / len(errors))
 
 
 def complete_epitopes(epitopes: Iterable[str], ks: Iterable[int]) -> list[str]:
@@ -305,36 +242,3 @@ def complete_epitopes(epitopes: Iterable[str], ks: Iterable[int]) -> list[str]:
         seen.setdefault(epitope, set()).add(k)
     every = set().union(*seen.values())
     return sorted(epitope for epitope, own in seen.items() if own == every)
-
-
-def _auroc_table(name, rule, split: Splits, values, n_positive: int, n_negative: int) -> pa.Table:
-    n = len(values)
-    return pa.table(
-        [
-            pa.repeat(name, n),
-            pa.repeat(rule, n),
-            pa.repeat(split.epitope, n),
-            pa.repeat(pa.scalar(split.k, pa.int32()), n),
-            pa.array(np.arange(n, dtype=np.int32)),
-            pa.array(values, pa.float64()),
-            pa.repeat(pa.scalar(n_positive, pa.int32()), n),
-            pa.repeat(pa.scalar(n_negative, pa.int32()), n),
-        ],
-        schema=schema.AUROC,
-    )
-
-
-def _roc_table(name, rule, split: Splits, tprs: np.ndarray) -> pa.Table:
-    n = len(FPR_GRID)
-    return pa.table(
-        [
-            pa.repeat(name, n),
-            pa.repeat(rule, n),
-            pa.repeat(split.epitope, n),
-            pa.repeat(pa.scalar(split.k, pa.int32()), n),
-            pa.array(FPR_GRID),
-            pa.array(tprs.mean(axis=0)),
-            pa.array(tprs.std(axis=0)),
-        ],
-        schema=schema.ROC,
-    )

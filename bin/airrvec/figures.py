@@ -1,5 +1,6 @@
 """Figures as SVG and PNG, readable in grey and by the colour-blind."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib
@@ -12,13 +13,42 @@ import pyarrow as pa
 
 from airrvec.encoders import title
 from airrvec.rules import RULES
+from airrvec.schema import MEAN
+from airrvec.scoring import TEST_SETS
 from airrvec.tables import written
 
 # Okabe and Ito's colours, and a marker and a dash with each.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
 
-RULE_TITLES = {name: RULES[name].title for name in ("nearest_neighbour", "average_distance")}
+RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
+
+# Settings in the order in which a reader expects them; the user's own text stands before `none`.
+_ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
+
+
+def in_order(settings: Iterable[str]) -> list[str]:
+    """Words of one column of `airrvec.schema.SETTING`, each once, the expected ones first."""
+    return sorted(set(settings), key=lambda word: _ORDER.index(word) if word in _ORDER else -1)
+
+
+def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
+    """
+    Rows of the setting that a reader expects: both chains, all test receptors, references excluded.
+
+    Where that was not measured, the next one takes its place.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A table with the columns of `airrvec.schema.SETTING`.
+    one_rule : bool
+        Whether all rules but the first are left out too.
+    """
+    for column in ("chains", "test_set", "excluded", *(["rule"] if one_rule else [])):
+        if len(data):
+            data = data[data[column] == in_order(data[column])[0]]
+    return data
 
 
 def style(index: int) -> dict:
@@ -26,13 +56,13 @@ def style(index: int) -> dict:
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],
-        "linestyle": "-" if index < len(COLOURS) else "--",
+        "linestyle": ("-", "--", ":", "-.")[index // len(COLOURS) % 4],
     }
 
 
 def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     """
-    Mean AUROC over epitopes against the number of references, a panel for each rule.
+    Mean AUROC over epitopes against the number of references, a panel for each rule, in one setting.
 
     Parameters
     ----------
@@ -41,18 +71,22 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     stem : str or Path
         Path without its suffix; ``.svg`` and ``.png`` are written. Bars are standard errors.
     """
-    data = summary.to_pandas()
-    data = data[data["epitope"] == "mean"]
-    rules = [rule for rule in RULE_TITLES if rule in set(data["rule"])]
+    data = default_view(summary.to_pandas())
+    data = data[data["epitope"] == MEAN]
+    rules = in_order(data["rule"])
+    n_columns = max(1, min(3, len(rules)))
+    n_rows = max(1, -(-len(rules) // n_columns))
     figure, axes = plt.subplots(
-        1,
-        len(rules),
-        figsize=(5.2 * len(rules), 4.2),
+        n_rows,
+        n_columns,
+        figsize=(5.2 * n_columns, 4.2 * n_rows),
         sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    for axis, rule in zip(axes[0], rules, strict=True):
+    for axis in axes.flat[len(rules) :]:
+        axis.set_visible(False)
+    for axis, rule in zip(axes.flat, rules, strict=False):
         of_rule = data[data["rule"] == rule]
         for index, encoder in enumerate(of_rule["encoder"].unique()):
             line = of_rule[of_rule["encoder"] == encoder].sort_values("k")
@@ -73,11 +107,20 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
         axis.set_title(f"By {RULE_TITLES[rule]}", fontsize=11)
         axis.grid(alpha=0.3)
     axes[0, 0].set_ylabel("AUROC, mean of the epitopes")
-    axes[0, 0].legend(frameon=False, fontsize=9)
-    _save(figure, stem)
+    _legend(figure, axes[0, 0])
+    save(figure, stem)
 
 
-def roc_curves(roc: pa.Table, stem: str | Path, rule: str = "nearest_neighbour") -> None:
+def _legend(figure, axis) -> None:
+    """In the panel for a few lines, beside the panels for many."""
+    handles, labels = axis.get_legend_handles_labels()
+    if len(labels) > 6:
+        figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right upper")
+    elif labels:
+        axis.legend(frameon=False, fontsize=8)
+
+
+def roc_curves(roc: pa.Table, stem: str | Path) -> None:
     """
     Mean ROC curve of every encoder, a panel for each epitope; bands are standard deviations.
 
@@ -86,15 +129,12 @@ def roc_curves(roc: pa.Table, stem: str | Path, rule: str = "nearest_neighbour")
     roc : pyarrow.Table
         `airrvec.schema.ROC`.
     stem : str or Path
-        Path without its suffix; ``.svg`` and ``.png`` are written.
-    rule : str
-        The rule to draw.
+        Path without its suffix; ``.svg`` and ``.png`` are written. One rule and setting is drawn.
     """
-    data = roc.to_pandas()
-    data = data[data["rule"] == rule]
+    data = default_view(roc.to_pandas(), one_rule=True)
     epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
-    n_columns = min(3, len(epitopes))
-    n_rows = -(-len(epitopes) // n_columns)
+    n_columns = max(1, min(3, len(epitopes)))
+    n_rows = max(1, -(-len(epitopes) // n_columns))
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
@@ -112,13 +152,13 @@ def roc_curves(roc: pa.Table, stem: str | Path, rule: str = "nearest_neighbour")
             line = of_epitope[of_epitope["encoder"] == encoder]
             _draw_roc(axis, line, title(encoder), style(index))
         axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
-        axis.set_title(f"{_plain(epitope)} (k = {of_epitope['k'].iloc[0]})", fontsize=10)
+        axis.set_title(f"{plain(epitope)} (k = {of_epitope['k'].iloc[0]})", fontsize=10)
         axis.set_aspect("equal")
         axis.set_xlabel("False-positive rate")
         axis.set_ylabel("True-positive rate")
         axis.label_outer()
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower right")
-    _save(figure, stem)
+    _legend(figure, axes[0, 0])
+    save(figure, stem)
 
 
 def _draw_roc(axis, line: pd.DataFrame, label: str, look: dict) -> None:
@@ -128,12 +168,13 @@ def _draw_roc(axis, line: pd.DataFrame, label: str, look: dict) -> None:
     axis.fill_between(line["fpr"], low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.15)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text of the user's that matplotlib must not read as mathematics."""
     return text.replace("$", r"\$")
 
 
-def _save(figure, stem: str | Path) -> None:
+def save(figure, stem: str | Path) -> None:
+    """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
     for suffix in (".svg", ".png"):
         with written(Path(f"{stem}{suffix}")) as temporary:
             figure.savefig(
@@ -183,4 +224,4 @@ def training_curves(history: pa.Table, stem: str | Path) -> None:
         axis.set_xlabel("step")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].legend(frameon=False)
-    _save(figure, stem)
+    save(figure, stem)

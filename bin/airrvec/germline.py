@@ -78,6 +78,54 @@ def j_anchors(j_call: str | None, locus: str, species: str) -> tuple[Anchor, ...
     return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
 
 
+def chain_sequence(v_call: str, j_call: str, junction: str, species: str) -> str:
+    """
+    Amino acids of a chain's variable domain: V region up to its conserved C, junction, J region after it.
+
+    The leader and the constant region are left out: tidytcells has neither. The paper has them, from
+    Stitchr (appendix, "ESM2").
+
+    Parameters
+    ----------
+    v_call, j_call : str
+        Standardised genes or alleles. A gene, and an allele whose sequence is not known, stands for the
+        first functional allele of the gene.
+    junction : str
+        With its conserved C and F or W.
+    species : str
+        tidytcells' name of the species.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known of what a gene encodes.
+    """
+    return _v_before_junction(v_call, species) + junction + _j_after_junction(j_call, species)
+
+
+@cache
+def _v_before_junction(v_call: str, species: str) -> str:
+    for allele in _own_or_functional(v_call, species):
+        regions = _regions(allele, species)
+        start, framework, _ = regions.get("V-REGION", "").rpartition(regions.get("FR3-IMGT", " "))
+        if framework.endswith("C"):
+            return start + framework[:-1]
+    raise ValueError(f"no sequence of {v_call} is known in {species}")
+
+
+@cache
+def _j_after_junction(j_call: str, species: str) -> str:
+    for allele in _own_or_functional(j_call, species):
+        anchor = _j_anchor(allele, species)
+        if anchor:
+            return anchor.after
+    raise ValueError(f"no sequence of {j_call} is known in {species}")
+
+
+def _own_or_functional(call: str, species: str) -> list[str]:
+    return [call] * ("*" in call) + _alleles(f"^{re.escape(call.split('*')[0])}\\*", species, "F")
+
+
 def _v_anchor(allele: str, species: str) -> Anchor | None:
     regions = _regions(allele, species)
     framework = regions.get("FR3-IMGT", "")

@@ -1,7 +1,6 @@
 """The SCEPTR transformer (paper, Methods, "SCEPTR architecture"), readable from top to bottom."""
 
-from dataclasses import dataclass
-from typing import Literal
+import sys
 
 import numpy as np
 import torch
@@ -9,36 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from airrvec import tokens as tk
+from airrvec.architecture import MAX_LENGTH, ModelConfig
 from airrvec.dropout import Dropout
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
-    """
-    Shape of a model.
-
-    Attributes
-    ----------
-    loops : tuple of str
-        The CDR loops that the model reads, in order.
-    embedding : {"one_hot", "blosum62", "left_aligned"}
-        How a token becomes a vector. The first two describe residue, relative position and loop by
-        fixed features and project them (22 + 1 + 6 = 29 features for ``one_hot`` and six loops);
-        ``left_aligned`` sums learnt residue and loop vectors and sinusoidal positions (appendix,
-        "Effects of different position embedding methods").
-    pooling : {"cls", "average"}
-        The receptor's vector: the last layer's ``<cls>``, or the mean over the residues' vectors
-        of the layer before the last.
-    """
-
-    loops: tuple[str, ...] = tk.ALL_LOOPS
-    embedding: Literal["one_hot", "blosum62", "left_aligned"] = "one_hot"
-    pooling: Literal["cls", "average"] = "cls"
-    n_layers: int = 3
-    d_model: int = 64
-    n_heads: int = 8
-    d_feedforward: int = 256
-    dropout: float = 0.1
 
 
 class RelativeEmbedding(nn.Module):
@@ -50,7 +21,7 @@ class RelativeEmbedding(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        n_features = 20 if config.embedding == "blosum62" else tk.N_RESIDUES - 1
+        n_features = config.n_features
         residues = torch.zeros(tk.N_RESIDUES, n_features)
         if config.embedding == "one_hot":
             residues[1:] = torch.eye(n_features)
@@ -87,15 +58,13 @@ def relative_position(position: Tensor, length: Tensor) -> Tensor:
 class LeftAlignedEmbedding(nn.Module):
     """Learnt residue and loop vectors plus sinusoidal positions counted from the loop's start."""
 
-    MAX_LENGTH = 100
-
     def __init__(self, config: ModelConfig):
         super().__init__()
         d = config.d_model
         self.residue = nn.Embedding(tk.N_RESIDUES, d, padding_idx=tk.NULL)
         self.loop = nn.Embedding(1 + len(config.loops), d, padding_idx=0)
-        angle = torch.arange(self.MAX_LENGTH)[:, None] / 30 ** (torch.arange(0, d, 2) / d)
-        position = torch.zeros(1 + self.MAX_LENGTH, d)  # row 0 is <cls>
+        angle = torch.arange(MAX_LENGTH)[:, None] / 30 ** (torch.arange(0, d, 2) / d)
+        position = torch.zeros(1 + MAX_LENGTH, d)  # row 0 is <cls>
         position[1:, 0::2] = angle.sin()
         position[1:, 1::2] = angle.cos()
         self.register_buffer("position", position)
@@ -195,7 +164,7 @@ class ReceptorEncoder(nn.Module):
         else:
             residues = (~padding[:, 1:, None]).to(x.dtype)
             pooled = (x[:, 1:] * residues).sum(1) / residues.sum(1)
-        return F.normalize(pooled, dim=-1)
+        return F.normalize(pooled.float(), dim=-1)
 
     def guess_residues(self, tokens: Tensor, padding: Tensor | None, where: Tensor) -> Tensor:
         """
@@ -218,20 +187,30 @@ class ReceptorEncoder(nn.Module):
         return self.mlm_head(x[where])
 
 
+def torch_device(device: str) -> str:
+    """torch's name of ``cpu``; or for ``auto`` and ``gpu`` of the GPU, where there is one."""
+    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+# Tokens of a batch: few enough for a core's cache, or enough to keep a GPU busy.
+TOKENS_PER_BATCH = {"cpu": 1_200, "cuda": 262_144}
+
+
 @torch.inference_mode()
 def embed(
     model: ReceptorEncoder,
     tokens: tk.Tokens,
     *,
     device: str = "cpu",
-    tokens_per_batch: int = 1_200,
+    precision: str = "fp32",
+    tokens_per_batch: int | None = None,
     progress=None,
 ) -> np.ndarray:
     """
-    Vectors of tokenised receptors.
+    Vectors of tokenised receptors by torch, on a GPU or to compare; `airrvec.inference` is for CPUs.
 
-    Receptors are sorted by length and put into batches of one length each, so that nothing is
-    padded; a batch holds about ``tokens_per_batch`` tokens, few enough for a core's cache.
+    Receptors are sorted by length and put into batches of one length each, so that nothing is padded.
+    A batch that does not fit into the device's memory is halved, and so are those after it.
 
     Parameters
     ----------
@@ -239,10 +218,12 @@ def embed(
         The model; it is put into evaluation mode.
     tokens : Tokens
         The receptors.
-    device : str
+    device : {"cpu", "cuda"}
         torch's name of the device.
-    tokens_per_batch : int
-        Tokens in a batch.
+    precision : {"fp32", "bf16"}
+        Numbers of the matrix products; with bf16 too, softmax and normalisation compute in float32.
+    tokens_per_batch : int, optional
+        Tokens in a batch; else `TOKENS_PER_BATCH`.
     progress : callable, optional
         Called with the number of receptors done after each batch.
 
@@ -253,22 +234,26 @@ def embed(
     """
     model = model.to(device).eval()
     vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
-    for rows in batches_of_one_length(tokens.lengths, tokens_per_batch):
-        length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
-        index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
-        batch = torch.from_numpy(tokens.values[index].astype(np.int64))
-        vectors[rows] = model(batch.to(device)).float().cpu().numpy()
+    most = tokens_per_batch or TOKENS_PER_BATCH[device]
+    waiting = list(tk.batches_of_one_length(tokens.lengths, most))[::-1]
+    while waiting:
+        rows = waiting.pop()
+        length = int(tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]])
+        n = max(1, most // length)
+        if len(rows) > n:
+            waiting += [rows[n:], rows[:n]]
+            continue
+        batch = tokens.values[tokens.offsets[rows][:, None] + np.arange(length)]  # (B, T, 4)
+        try:
+            with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+                vectors[rows] = model(torch.from_numpy(batch).to(device).long()).cpu().numpy()
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+            most = len(rows) * length // 2
+            print(f"{len(rows):,} receptors do not fit into memory; taking half as many", file=sys.stderr)
+            waiting.append(rows)
+            continue
         if progress is not None:
             progress(len(rows))
     return vectors
-
-
-def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int):
-    """Yield row numbers of receptors with equally many tokens; those of ``<cls>`` alone are left out."""
-    order = np.argsort(lengths, kind="stable")
-    order = order[np.searchsorted(lengths[order], 2) :]
-    breaks = np.flatnonzero(np.diff(lengths[order])) + 1
-    for group in np.split(order, breaks):
-        if len(group):
-            size = max(1, tokens_per_batch // int(lengths[group[0]]))
-            yield from (group[start : start + size] for start in range(0, len(group), size))

@@ -153,38 +153,43 @@ def masked_language_loss(logits: Tensor, targets: Tensor, label_smoothing: float
     )
 
 
-def alignment(a: Tensor, b: Tensor) -> Tensor:
+def alignment(a: Tensor, b: Tensor, exponent: float = 2) -> Tensor:
     """
-    Mean squared distance of positive pairs (Wang & Isola 2020, α = 2); 0 is best.
+    Mean of the ``exponent``-th power of the distance of positive pairs; 0 is best.
 
     Parameters
     ----------
     a, b : Tensor, shape (N, d)
         l2-normalised vectors; rows of the same number are a pair.
+    exponent : float
+        α of Wang & Isola 2020, who take 2; 1 in the paper (``eq:alignment``).
 
     Returns
     -------
     Tensor, shape ()
-        From 0 to 4.
+        From 0 to 2 to the power of ``exponent``.
     """
-    return (_full_precision(a) - _full_precision(b)).square().sum(-1).mean()
+    squares = (_full_precision(a) - _full_precision(b)).square().sum(-1)
+    return (squares if exponent == 2 else squares.pow(exponent / 2)).mean()
 
 
-def uniformity(vectors: Tensor) -> Tensor:
+def uniformity(vectors: Tensor, t: float = 2) -> Tensor:
     """
-    Log of the mean over pairs of exp(-2 d²), d their distance (Wang & Isola 2020, t = 2); less is better.
+    Log of the mean over pairs of exp(-t d²), d their distance; less is better.
 
     Parameters
     ----------
     vectors : Tensor, shape (N, d)
         l2-normalised vectors of at least two receptors.
+    t : float
+        Wang & Isola 2020 take 2; 1 in the paper (``eq:uniformity``).
 
     Returns
     -------
     Tensor, shape ()
-        From -8 to 0, which is all vectors equal.
+        From -4 t to 0, which is all vectors equal.
     """
-    exponents = -2 * F.pdist(_full_precision(vectors)).square()  # (N (N - 1) / 2,)
+    exponents = -t * F.pdist(_full_precision(vectors)).square()  # (N (N - 1) / 2,)
     return exponents.logsumexp(0) - math.log(len(exponents))
 
 

@@ -18,7 +18,7 @@ ROWS_NORMALISED = 110_000  # a second
 RECEPTORS_COLLECTED = 235_000
 RECEPTORS_MERGED = 350_000
 CELLS_EXPORTED = {"EXPORT_AIRR": 330_000, "EXPORT_ANNDATA": 30_000}
-TOKENS_EMBEDDED = {16: 316_000, 32: 239_000, 64: 155_000, 128: 43_000}  # by the dimensions of the model
+TOKENS_EMBEDDED = {16: 1_250_000, 32: 710_000, 64: 300_000, 128: 65_000}  # by the dimensions of the model
 BYTES_PER_CELL = 45
 BYTES_PER_RECEPTOR = 33
 BYTES_PER_DIMENSION = 3.7  # of a receptor's vector
@@ -145,6 +145,7 @@ def plan(
         ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, of_samples),
         ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * of_receptors),
         *((name, 1, None, None, None, None) for name in trained),
+        *([("PREPARE_MODEL", 1, None, None, None, None)] if isinstance(model, str) else []),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vectors),
         ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vectors),
         *((name, len(samples), cells, "cells", CELLS_EXPORTED.get(name), None) for name in exports),

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from airrvec.architecture import ModelConfig
 from airrvec.errors import InputError
-from airrvec.model import ModelConfig
 
 DATA = ("receptors", "synthetic", "shuffled")
 # Contrastive terms; all but the first learn from labels.

@@ -120,12 +120,20 @@ def dimensions(n_dimensions: int) -> list[str]:
     return [f"dim_{number:02d}" for number in range(1, n_dimensions + 1)]
 
 
+# The mean over epitopes stands among them under this name.
+MEAN = "mean"
+METRICS = ("auroc", "auroc_01", "average_precision")
+
+# How something was measured: `chains` paired, alpha or beta; `test_set` which receptors are tested;
+# `excluded` the text of references left out, or none.
+SETTING = ("encoder", "rule", "chains", "test_set", "excluded")
+
 AUROC = pa.schema(
     [
-        *_strings("encoder", "rule", "epitope"),
+        *_strings(*SETTING, "epitope"),
         ("k", pa.int32()),
         ("split", pa.int32()),
-        ("auroc", pa.float64()),
+        *((name, pa.float64()) for name in METRICS),
         ("n_positive", pa.int32()),
         ("n_negative", pa.int32()),
     ]
@@ -133,7 +141,7 @@ AUROC = pa.schema(
 
 ROC = pa.schema(
     [
-        *_strings("encoder", "rule", "epitope"),
+        *_strings(*SETTING, "epitope"),
         ("k", pa.int32()),
         ("fpr", pa.float64()),
         ("tpr_mean", pa.float64()),
@@ -141,9 +149,10 @@ ROC = pa.schema(
     ]
 )
 
+# A null stands for all.
 NOT_EVALUATED = pa.schema(
     [
-        ("epitope", pa.string()),
+        *_strings(*SETTING, "epitope"),
         ("k", pa.int32()),
         ("n_receptors", pa.int32()),
         ("reason", pa.string()),
@@ -152,17 +161,184 @@ NOT_EVALUATED = pa.schema(
 
 AUROC_SUMMARY = pa.schema(
     [
-        *_strings("encoder", "rule", "epitope"),
+        *_strings(*SETTING, "epitope"),
         ("k", pa.int32()),
         ("n_splits", pa.int32()),
-        ("auroc_mean", pa.float64()),
-        ("auroc_std", pa.float64()),
-        ("auroc_se", pa.float64()),
+        *((f"{name}_{part}", pa.float64()) for name in METRICS for part in ("mean", "std", "se")),
     ]
 )
 
+# Of two encoders on the same splits, AUROC of `encoder` minus that of `other`; without `other` the
+# mean over all encoders.
+COMPARISONS = pa.schema(
+    [
+        *_strings("encoder", "other", *SETTING[1:], "epitope"),
+        ("k", pa.int32()),
+        ("n_splits", pa.int32()),
+        *((f"difference_{part}", pa.float64()) for part in ("mean", "std", "se")),
+        ("n_epitopes", pa.int32()),
+        ("n_better", pa.int32()),
+        *((name, pa.float64()) for name in ("sign_p", "wilcoxon_p", "wilcoxon_p_holm")),
+    ]
+)
+
+# Probability that recombination makes a chain; null where OLGA does not know its V or J gene.
+GENERATION = pa.schema(
+    [
+        ("receptor_id", pa.string()),
+        *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
+    ]
+)
+
+# What of an analysis could not be done; `encoder` is null where it is the analysis itself.
+NOT_DONE = pa.schema(_strings("analysis", "encoder", "reason"))
+
 # Of each receptor and epitope its part: train, validation or test.
 SPLIT = pa.schema(_strings("receptor_id", "epitope", "reference_id", "part"))
+
+# One row a cell. `call`: called, no call, no vector, not calibrated; `epitope` and what is known of it only
+# if called. `best_epitope` is the one that `score`, `probability` and `fdr` are of.
+ANNOTATION = pa.schema(
+    [
+        *_strings("sample_id", "cell_id", "receptor_id", "chains", "call"),
+        *_strings("epitope", "antigen_species", "mhc_a", "best_epitope"),
+        ("score", pa.float64()),
+        ("probability", pa.float64()),
+        ("fdr", pa.float64()),
+        *(
+            (f"nearest_{place}_{name}", pa.float32() if name == "distance" else pa.string())
+            for place in (1, 2, 3)
+            for name in ("id", "distance", "epitope", "study")
+        ),
+    ]
+)
+ANNOTATION_CALLS = slice(ANNOTATION.get_field_index("call"), None)
+
+# Reliability of probabilities: receptors whose probability lies in a bin, each group with its weight.
+CALIBRATION = pa.schema(
+    [
+        ("chains", pa.string()),
+        *((name, pa.float64()) for name in ("prevalence", "probability", "observed", "share")),
+        ("n_labelled", pa.int64()),
+        ("n_background", pa.int64()),
+    ]
+)
+
+# Of labelled receptors mixed with background, by threshold of the score.
+PRECISION_RECALL = pa.schema(
+    [
+        ("chains", pa.string()),
+        *((name, pa.float64()) for name in ("prevalence", "score", "precision", "recall")),
+    ]
+)
+
+# What cross-validation says of each epitope of the reference; `reason` why it is not called.
+ANNOTATION_EPITOPES = pa.schema(
+    [
+        *_strings("chains", "epitope", "antigen_species", "mhc_a"),
+        ("n_references", pa.int64()),
+        ("n_studies", pa.int64()),
+        ("n_tested", pa.int64()),
+        ("recall", pa.float64()),
+        ("wrong", pa.float64()),
+        ("reason", pa.string()),
+    ]
+)
+
+# Neighbours within the radius, found and expected by chance; `cluster_id` is null of a receptor that has
+# no cluster, all but `receptor_id` of one that was not compared.
+CLUSTER_MEMBERS = pa.schema(
+    [
+        *_strings("receptor_id", "chains", "cluster_id"),
+        ("n_neighbours", pa.int32()),
+        ("n_expected", pa.float64()),
+    ]
+)
+
+# Genes are those of most members, alleles taken together; `epitope` that of most labelled members.
+CLUSTERS = pa.schema(
+    [
+        *_strings("cluster_id", "chains"),
+        *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
+        ("centre_id", pa.string()),
+        ("centre_neighbours", pa.int64()),
+        ("centre_expected", pa.float64()),
+        *(
+            (f"{locus.lower()}_{name}", pa.float64() if name.endswith("share") else pa.string())
+            for locus in LOCI
+            for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
+        ),
+        *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
+        ("n_labelled", pa.int64()),
+        ("epitope", pa.string()),
+        ("n_epitopes", pa.int64()),
+        ("purity", pa.float64()),
+    ]
+)
+
+# Aligned junctions of a cluster; `residue` may be a gap, `-`.
+CLUSTER_MOTIFS = pa.schema(
+    [
+        *_strings("cluster_id", "locus"),
+        ("position", pa.int32()),
+        ("residue", pa.string()),
+        ("frequency", pa.float64()),
+    ]
+)
+
+# Samples whose metadata column `condition` says `value_1` or `value_2`; shares are means over samples.
+CLUSTER_CONDITIONS = pa.schema(
+    [
+        *_strings("cluster_id", "chains", "condition", "value_1", "value_2"),
+        *((f"{name}_{side}", pa.int64()) for name in ("n_samples", "n_carrying") for side in (1, 2)),
+        *((name, pa.float64()) for name in ("share_1", "share_2", "odds_ratio")),
+        *((f"{test}_{part}", pa.float64()) for test in ("fisher", "rank") for part in ("p", "fdr")),
+    ]
+)
+
+# Places of receptors with a vector, on axes without a unit.
+MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2", pa.float32())])
+
+# Hill numbers of order 0, 1 and 2 of all cells, and those expected of `depth` cells.
+DIVERSITY = pa.schema(
+    [
+        *_strings("sample_id", "chains"),
+        *((name, pa.int64()) for name in ("n_cells", "n_receptors", "depth")),
+        *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
+        *((f"hill_{order}_rarefied", pa.float64()) for order in (0, 1, 2)),
+        *((name, pa.float64()) for name in ("coincidence", "coverage")),
+    ]
+)
+
+SAMPLE_PAIRS = pa.schema(
+    [
+        *_strings("chains", "sample_1", "sample_2"),
+        ("n_shared", pa.int64()),
+        *((name, pa.float64()) for name in ("jaccard", "morisita_horn")),
+        *((name, pa.float64()) for name in ("radius", "near_1_in_2", "near_2_in_1")),
+        *((f"n_compared_{side}", pa.int64()) for side in (1, 2)),
+        *((name, pa.float64()) for name in ("frechet", "frechet_by_chance", "mmd", "mmd_p", "mmd_fdr")),
+    ]
+)
+
+SAMPLES_PCA = pa.schema(
+    [
+        *_strings("sample_id", "chains"),
+        ("n_receptors", pa.int64()),
+        *((f"pc_{number}{part}", pa.float64()) for part in ("", "_explained") for number in (1, 2, 3)),
+    ]
+)
+
+# `measure`: mmd, or a rarefied Hill number, whose `difference` is that of the means of its log.
+SAMPLE_CONDITIONS = pa.schema(
+    [
+        *_strings("chains", "condition", "value_1", "value_2", "measure"),
+        *((name, pa.int64()) for name in ("n_samples_1", "n_samples_2")),
+        ("difference", pa.float64()),
+        ("n_divisions", pa.int64()),
+        *((name, pa.float64()) for name in ("p", "fdr")),
+    ]
+)
 
 # `test_set`: all test receptors, or those less similar to any of training; `epitope`: also `mean`.
 SPECIFICITY = pa.schema(

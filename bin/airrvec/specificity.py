@@ -14,19 +14,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from airrvec import fewshot, schema
+from airrvec import fewshot, metrics, schema, scoring
 from airrvec.encoders import distance_rows
-from airrvec.rules import RULES
+from airrvec.rules import OF_DISTANCES
+from airrvec.similarity import TEST_SETS
 from airrvec.splits import Split, check_leaks
 
-# Test set → identity with a training receptor from which a test receptor is left out.
-TEST_SETS = {"all": None, "below_90": 0.9, "below_80": 0.8}
 GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "j_call"))
 
 
 def evaluate(encoder, name: str, split: Split) -> pa.Table:
     """
-    AUROC of each epitope of a split against the others, by every rule.
+    AUROC of each epitope of a split against the others, by every rule of distances.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def evaluate(encoder, name: str, split: Split) -> pa.Table:
     references = [np.searchsorted(train, split.train[epitope]) for epitope in split.epitopes]
     scores = {
         rule: np.stack([score(distances[:, columns], distances) for columns in references])
-        for rule, (score, _) in RULES.items()
+        for rule, (score, *_) in OF_DISTANCES.items()
     }
     return _table(name, split, scores)
 
@@ -121,7 +120,7 @@ def unseen(
     planned, _ = fewshot.plan_splits(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )
-    return fewshot.score(encoder, name, labelled, planned)[0]
+    return scoring.score(encoder, name, labelled, planned).auroc
 
 
 def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
@@ -140,10 +139,10 @@ def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
                     score[np.searchsorted(test, members)] for members in (tests[epitope], negatives)
                 )
                 measurable = len(of_positives) and len(of_negatives)
-                value = fewshot.auroc(of_positives, of_negatives) if measurable else None
+                value = metrics.auroc(of_positives, of_negatives) if measurable else None
                 group.append((epitope, value, len(of_positives), len(of_negatives)))
             values = [value for _, value, _, _ in group]
             mean = None if None in values else float(np.mean(values))
-            rows += [(name, rule, test_set, *row) for row in (*group, ("mean", mean, None, None))]
+            rows += [(name, rule, test_set, *row) for row in (*group, (schema.MEAN, mean, None, None))]
     names = schema.SPECIFICITY.names
     return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema.SPECIFICITY)

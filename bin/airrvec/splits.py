@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from rapidfuzz.distance import Levenshtein
 
 from airrvec import schema
 from airrvec.errors import InputError
 from airrvec.fewshot import LabelledReceptors, generator
+from airrvec.similarity import similar_pairs
 
 PARTS = ("train", "validation", "test")
 NO_ROWS = np.array([], np.int64)
@@ -224,16 +224,13 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
     Test receptors that training has not seen, nor any as similar (paper, Fig. "Supervised contrastive
     learning improves performance also when filtering highly similar TCRs from the test set").
 
-    Two receptors are similar if the V genes of both chains match and the identity of their CDR3s,
-    1 − (d_α + d_β) / (l_α + l_β), is at least ``similarity``: d is the Levenshtein distance, l the
-    length of the test receptor's CDR3, conserved residues included; alleles are not compared.
-
     Parameters
     ----------
     split : Split
         The division.
     similarity : float, optional
-        Identity from which a test receptor is removed, such as 0.9; without it none is.
+        Identity (`airrvec.similarity.similar_pairs`) from which a test receptor is removed, such as
+        0.9; without it none is.
 
     Returns
     -------
@@ -254,7 +251,10 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
         )
     if similarity is None:
         return split.test
-    seen = _similar(split.labelled.receptors, split.rows("test"), split.rows("train"), similarity)
+    tests = split.rows("test")
+    seen = tests[
+        similar_pairs(split.labelled.receptors, split.rows("train"), tests, similarity).sum(axis=0) > 0
+    ]
     return {epitope: np.setdiff1d(rows, seen) for epitope, rows in split.test.items()}
 
 
@@ -278,25 +278,6 @@ def check_labels(labelled: LabelledReceptors) -> None:
                 column="epitope",
                 fix="Spell them alike if they are one epitope, and further apart if not",
             )
-
-
-def _similar(receptors: pa.Table, tests: np.ndarray, trained: np.ndarray, similarity: float) -> np.ndarray:
-    """Those of ``tests`` with an identity of at least ``similarity`` to one of ``trained``."""
-    v_calls = [receptors[schema.field(locus, "v_call")].to_pylist() for locus in schema.LOCI]
-    genes = [tuple(call.split("*")[0] for call in calls) for calls in zip(*v_calls, strict=True)]
-    junctions = [receptors[schema.field(locus, "junction_aa")].to_pylist() for locus in schema.LOCI]
-    by_genes = defaultdict(list)
-    for row in trained:
-        by_genes[genes[row]].append(row)
-
-    def identity(test: int, other: int) -> float:
-        edits = sum(Levenshtein.distance(chain[test], chain[other]) for chain in junctions)
-        return 1 - edits / sum(len(chain[test]) for chain in junctions)
-
-    return np.array(
-        [row for row in tests if any(identity(row, other) >= similarity for other in by_genes[genes[row]])],
-        np.int64,
-    )
 
 
 def _grouped(labelled: LabelledReceptors, column: str) -> dict[str, dict[str | None, np.ndarray]]:

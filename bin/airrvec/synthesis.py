@@ -8,23 +8,19 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-import olga
 import pyarrow as pa
 import pyarrow.compute as pc
-from olga import load_model
 from olga.utils import calc_steady_state_dist, nt2aa
 
-from airrvec import junctions, schema
+from airrvec import generation, junctions, schema
 from airrvec.calls import read_call
 from airrvec.normalise import receptor_ids
 from airrvec.standardise import contiguous
 
 SPECIES = "homosapiens"
 
-_MODELS = Path(olga.__file__).with_name("default_models")
 _BLOCK = 16_384  # receptors; part of what a seed means
 _DRAWS = 4 * _BLOCK  # recombinations at a time, of which about a quarter is productive
 _NUCLEOTIDES = "ACGT"
@@ -298,7 +294,7 @@ def _translated(nucleotides: np.ndarray, lengths: np.ndarray) -> pa.StringArray:
 @cache
 def _recombination(locus: str) -> _Recombination:
     """OLGA's default model of human α or β chains."""
-    genomic, model = _olga(locus)
+    genomic, model = generation.load(locus)
     if locus == "TRA":
         p_genes = model.PVJ[:, None, :]
         d_segments, p_deleted_d = [""], np.ones((1, 1))
@@ -336,22 +332,6 @@ def _recombination(locus: str) -> _Recombination:
         starts=tuple(np.split(ends - np.concatenate(lengths), np.cumsum([len(n) for n in lengths[:-1]]))),
         lengths=lengths,
     )
-
-
-def _olga(locus: str) -> tuple:
-    """OLGA's genomic data and generative model of a human locus."""
-    with_d = locus == "TRB"
-    folder = _MODELS / ("human_T_beta" if with_d else "human_T_alpha")
-    genomic = load_model.GenomicDataVDJ() if with_d else load_model.GenomicDataVJ()
-    genomic.load_igor_genomic_data(
-        *(
-            str(folder / name)
-            for name in ("model_params.txt", "V_gene_CDR3_anchors.csv", "J_gene_CDR3_anchors.csv")
-        )
-    )
-    model = load_model.GenerativeModelVDJ() if with_d else load_model.GenerativeModelVJ()
-    model.load_and_process_igor_model(str(folder / "model_marginals.txt"))
-    return genomic, model
 
 
 def _calls(segment: str, names: list[str], sequences: list[str]) -> tuple[pa.Array, np.ndarray]:

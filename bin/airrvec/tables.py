@@ -93,6 +93,21 @@ def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
     return pa.concat_tables(parts)
 
 
+def n_rows(path: str | Path) -> int:
+    """Rows of a Parquet file."""
+    return pq.read_metadata(path).num_rows
+
+
+def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
+    """A Parquet file in tables of ``n`` rows at most; one without rows where it has none."""
+    with open(path, "rb") as handle:
+        parquet = pq.ParquetFile(handle)
+        some = parquet.iter_batches(n)
+        first = next(some, None)
+        yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
+        yield from (pa.Table.from_batches([batch]) for batch in some)
+
+
 def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
     """
     Rows of a table of receptors, one for each of some receptor_ids, in their order.

@@ -164,6 +164,17 @@ def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]
     yield pa.concat_tables(waiting)
 
 
+def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int) -> Iterator[np.ndarray]:
+    """Yield row numbers of receptors with equally many tokens; those of ``<cls>`` alone are left out."""
+    order = np.argsort(lengths, kind="stable")
+    order = order[np.searchsorted(lengths[order], 2) :]
+    breaks = np.flatnonzero(np.diff(lengths[order])) + 1
+    for group in np.split(order, breaks):
+        if len(group):
+            size = max(1, tokens_per_batch // int(lengths[group[0]]))
+            yield from (group[start : start + size] for start in range(0, len(group), size))
+
+
 def _loop_slices(receptors: pa.Table, loops: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One byte buffer, and start and length in it of ``<cls>`` and each loop: (n, 1 + n_loops)."""
     n_receptors = len(receptors)

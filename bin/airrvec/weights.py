@@ -2,17 +2,19 @@
 
 import hashlib
 import importlib.util
+import io
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
-import safetensors.torch
-import torch
+import numpy as np
+import safetensors.numpy
 from safetensors import SafetensorError
 
 from airrvec import __version__, tables
+from airrvec.architecture import ModelConfig
 from airrvec.errors import InputError
-from airrvec.model import ModelConfig, ReceptorEncoder
 from airrvec.presets import model_config
 from airrvec.tokens import ALL_LOOPS
 from airrvec.variants import VARIANTS
@@ -58,11 +60,45 @@ _IMPLICIT = "_token_embedder._compartment_embedding._token_embeddings"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model, its name, and the SHA-256 of the file its weights came from."""
+    """
+    A model as it was read.
+
+    Attributes
+    ----------
+    name, checksum : str
+        What reports call it, and the SHA-256 of the file its weights came from.
+    config : ModelConfig
+        Its shape.
+    state : dict of str to ndarray of float32
+        Its weights by name.
+    """
 
     name: str
     checksum: str
-    encoder: ReceptorEncoder
+    config: ModelConfig
+    state: dict[str, np.ndarray]
+
+    @cached_property
+    def network(self):
+        """An `airrvec.inference.Network`, which embeds on CPUs."""
+        from airrvec.inference import Network
+
+        return Network(self.config, self.state)
+
+    @cached_property
+    def encoder(self):
+        """An `airrvec.model.ReceptorEncoder` in evaluation mode, which learns, and embeds on GPUs."""
+        import torch
+
+        from airrvec.model import ReceptorEncoder
+
+        encoder = ReceptorEncoder(self.config)
+        encoder.load_state_dict({name: torch.tensor(array) for name, array in self.state.items()})
+        return encoder.eval()
+
+    def save(self, folder: Path) -> None:
+        """Write it as a model's folder, whose checksum remains that of the file it came from."""
+        _write(folder, self.name, self.config, self.state, {"weights_sha256": self.checksum})
 
 
 # The files of a model's folder.
@@ -81,7 +117,6 @@ def load(source: str) -> LoadedModel:
     Returns
     -------
     LoadedModel
-        In evaluation mode.
 
     Raises
     ------
@@ -99,13 +134,13 @@ def load(source: str) -> LoadedModel:
     return _own(folder)
 
 
-def save(encoder: ReceptorEncoder, name: str, folder: Path, details: dict | None = None) -> None:
+def save(encoder, name: str, folder: Path, details: dict | None = None) -> None:
     """
     Write a model's folder: ``model.safetensors`` and ``config.json``.
 
     Parameters
     ----------
-    encoder : ReceptorEncoder
+    encoder : airrvec.model.ReceptorEncoder
         The model.
     name : str
         What reports call it.
@@ -114,18 +149,17 @@ def save(encoder: ReceptorEncoder, name: str, folder: Path, details: dict | None
     details : dict, optional
         Goes into ``config.json`` as well.
     """
+    state = {key: value.detach().cpu().numpy() for key, value in encoder.state_dict().items()}
+    _write(folder, name, encoder.config, state, details or {})
+
+
+def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.ndarray], details: dict) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{WEIGHTS}.part"
-    state = {key: value.contiguous() for key, value in encoder.state_dict().items()}
-    safetensors.torch.save_file(state, temporary)
-    temporary.replace(folder / WEIGHTS)
-    config = {
-        "name": name,
-        "airrvec_version": __version__,
-        "model": asdict(encoder.config),
-        **(details or {}),
-    }
-    tables.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
+    with tables.written(folder / WEIGHTS) as temporary:
+        arrays = {key: np.ascontiguousarray(array) for key, array in state.items()}
+        safetensors.numpy.save_file(arrays, temporary)
+    described = {"name": name, "airrvec_version": __version__, "model": asdict(config), **details}
+    tables.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
 
 
 def _own(folder: Path) -> LoadedModel:
@@ -133,26 +167,37 @@ def _own(folder: Path) -> LoadedModel:
         if not (folder / name).is_file():
             raise InputError(f"the model lacks its {name}", file=folder, fix="Give the whole folder")
     try:
-        config = json.loads((folder / CONFIG).read_text())
-        encoder = ReceptorEncoder(model_config(config["model"]))
-        encoder.load_state_dict(safetensors.torch.load_file(folder / WEIGHTS))
-    except (KeyError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+        described = json.loads((folder / CONFIG).read_text())
+        config = model_config(described["model"])
+        content = (folder / WEIGHTS).read_bytes()
+        state = safetensors.numpy.load(content)
+        _check(config, state)
+    except (KeyError, ValueError, TypeError, SafetensorError) as error:
         raise InputError(
             f"the model cannot be read ({str(error).splitlines()[0]})", file=folder, fix="Copy it once more"
         ) from error
-    checksum = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
-    return LoadedModel(config.get("name", folder.name), checksum, encoder.eval())
+    checksum = described.get("weights_sha256") or hashlib.sha256(content).hexdigest()
+    return LoadedModel(described.get("name", folder.name), checksum, config, state)
+
+
+def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:
+    """Whether the weights are those of the configuration, each in its shape."""
+    expected, found = config.shapes(), {name: array.shape for name, array in state.items()}
+    for name in sorted(expected | found):
+        if expected.get(name) != found.get(name):
+            there, wanted = (shapes.get(name, "not there") for shapes in (found, expected))
+            raise ValueError(f"{name} is {there}; by the configuration it is {wanted}")
 
 
 def _published(name: str) -> LoadedModel:
+    import torch
+
     folder = _package_folder() / VARIANTS[name][0]
     config = _config(json.loads((folder / "config.json").read_text()))
-    path = folder / "state_dict.pt"
-    state = torch.load(path, map_location="cpu", weights_only=True)
-    state.pop(_IMPLICIT, None)
-    encoder = ReceptorEncoder(config)
-    encoder.load_state_dict({_renamed(key): value for key, value in state.items()})
-    return LoadedModel(name, hashlib.sha256(path.read_bytes()).hexdigest(), encoder.eval())
+    content = (folder / "state_dict.pt").read_bytes()
+    read = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    state = {_renamed(key): value.numpy() for key, value in read.items() if key != _IMPLICIT}
+    return LoadedModel(name, hashlib.sha256(content).hexdigest(), config, state)
 
 
 def _package_folder() -> Path:

@@ -98,7 +98,7 @@ def test_packages_are_those_of_the_lock(inside):
         requirement, _, marker = line.partition(" ; ")
         if "==" in requirement and (not marker or _holds(marker)):
             wanted.add(requirement.strip().lower().replace("_", "-").replace(".", "-"))
-    left_out = {"kaleido", "polars-runtime-32", "boto3", "botocore", "s3transfer", "jmespath"}
+    left_out = {"kaleido", "hf-xet", "polars-runtime-32", "boto3", "botocore", "s3transfer", "jmespath"}
     assert {name for name in wanted if name.split("==")[0] not in left_out} == installed
 
 

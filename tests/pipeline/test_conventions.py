@@ -6,6 +6,9 @@ import pytest
 from conftest import NEXTFLOW, ROOT, environment, run_pipeline
 from test_run import PROCESSES
 
+ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
+REPERTOIRE = {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES"}
+
 
 @pytest.mark.parametrize(
     "env",
@@ -13,9 +16,10 @@ from test_run import PROCESSES
     ids=["24.10", "25.04 with strict syntax"],
 )
 def test_stub_run_of_everything(tmp_path, env):
-    run = run_pipeline(tmp_path, "-profile", "test", "-stub", "--export_sce", **env)
+    asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare")
+    run = run_pipeline(tmp_path, "-profile", "test", "-stub", *asked, **env)
     assert run.status == 0, run.output
-    assert run.processes == {*PROCESSES, "EXPORT_SCE"}
+    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, "EXPORT_SCE"}
     assert {path.stem for path in (run.results / "r").iterdir()} == {"a", "b", "labelled", "all_samples"}
     # The pinned 25.04 has no list of the options of `process`, and warns of each.
     assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.xdist_group("real_run")
 PROCESSES = {
     "NORMALISE_RECEPTORS",
     "COLLECT_RECEPTORS",
+    "PREPARE_MODEL",
     "EMBED_RECEPTORS",
     "MERGE_EMBEDDINGS",
     "EXPORT_AIRR",

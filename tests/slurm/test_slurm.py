@@ -306,7 +306,7 @@ def test_training_goes_on_from_its_checkpoint(slurm, folder):
 
     jobs = slurm.jobs(folder)
     with_gpu = {process_of(job) for job in jobs if job.get("TresPerNode") == "gres:gpu:1"}
-    assert with_gpu == {"CHECK_DEVICE", "PRETRAIN"}
+    assert with_gpu == {"CHECK_DEVICE", "PRETRAIN", "EMBED_RECEPTORS"}
     assert {job["NodeList"] for job in jobs if process_of(job) in with_gpu} == {slurm.gpu}
     assert {job["Account"] for job in jobs} == {"immunology"}
     check = next(job for job in jobs if process_of(job) == "CHECK_DEVICE")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import airrvec
-from airrvec import encoders, model, presets, readers, schema
+from airrvec import encoders, model, presets, readers, schema, scoring
+from airrvec.rules import RULES
 from airrvec.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +23,22 @@ TABLES = (
     schema.REJECTS,
     schema.AUROC,
     schema.AUROC_SUMMARY,
+    schema.COMPARISONS,
     schema.ROC,
     schema.NOT_EVALUATED,
+    schema.GENERATION,
+    schema.NOT_DONE,
     schema.SPLIT,
     schema.SPECIFICITY,
     schema.TRAINING,
+    schema.CLUSTERS,
+    schema.CLUSTER_MEMBERS,
+    schema.CLUSTER_MOTIFS,
+    schema.CLUSTER_CONDITIONS,
+    schema.DIVERSITY,
+    schema.SAMPLE_PAIRS,
+    schema.SAMPLES_PCA,
+    schema.SAMPLE_CONDITIONS,
 )
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 
@@ -34,6 +46,9 @@ PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 def test_schema_lists_what_the_registries_hold():
     assert PARAMETERS["model"]["variants"] == list(VARIANTS)
     assert PARAMETERS["encoders"]["choices"] == list(encoders.ENCODERS)
+    assert PARAMETERS["benchmark_rules"]["choices"] == list(RULES)
+    assert PARAMETERS["benchmark_test_sets"]["choices"] == list(scoring.TEST_SETS)
+    assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
     assert PARAMETERS["labelled_format"]["enum"] == list(readers.FORMATS)
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)
     samplesheet = json.loads((ROOT / "assets/schema_input.json").read_text())["items"]["properties"]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from rapidfuzz.distance import Levenshtein
 
@@ -19,8 +18,7 @@ ROOT = Path(__file__).parents[2]
 def dash() -> pa.Table:
     chains = readers.open_chains(ROOT / "assets/demo/dash_human.csv")
     receptors = normalise.normalise(chains, sample_id="x", species="homosapiens").receptors
-    known = pc.and_(pc.is_valid(receptors["tra_v_call"]), pc.is_valid(receptors["trb_v_call"]))
-    return receptors.filter(known)
+    return receptors.drop_null()
 
 
 def as_pyrepseq(receptors: pa.Table):
@@ -59,7 +57,7 @@ def test_tcrdist_is_pyrepseqs(dash, pyrepseq_tcrdist):
 
 @pytest.mark.filterwarnings("ignore")
 def test_tcrdist_is_pyrepseqs_for_junctions_of_all_lengths(dash, pyrepseq_tcrdist):
-    """Gaps follow another rule in short junctions, so all pairs of lengths 5 to 25 are compared."""
+    """Gaps follow another rule in short junctions, so all pairs of many lengths are compared."""
     rng = np.random.default_rng(7)
 
     def junction(length: int) -> str:
@@ -69,7 +67,7 @@ def test_tcrdist_is_pyrepseqs_for_junctions_of_all_lengths(dash, pyrepseq_tcrdis
         dash,
         [
             {"tra_junction_aa": junction(length), "trb_junction_aa": junction(length)}
-            for length in range(5, 26)
+            for length in (*range(5, 26), 62, 63, 64, 90)  # from 64 on distances do not fit a byte
             for _ in range(3)
         ],
     )
@@ -103,11 +101,150 @@ def test_levenshtein_is_the_sum_over_both_junctions(dash):
     np.testing.assert_array_equal(encoders.load("cdr3_levenshtein").distances(some, some), expected)
 
 
-@pytest.mark.parametrize("name", ["tcrdist", "cdr3_levenshtein"])
-def test_a_missing_chain_is_refused(dash, name):
-    made = like_first(dash, [{"tra_v_call": None, "tra_junction_aa": None}])
-    with pytest.raises(ValueError, match="both chains"):
-        encoders.load(name).distances(made, dash.slice(0, 2))
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("chains", ["alpha", "beta"])
+def test_tcrdist_of_one_chain_is_pyrepseqs(dash, chains):
+    from pyrepseq.metric.tcr_metric import AlphaTcrdist, BetaTcrdist
+
+    some = dash.slice(0, 90)
+    ours = encoders.load("tcrdist").distances(*[encoders.on_chains(some, chains)] * 2)
+    theirs = {"alpha": AlphaTcrdist, "beta": BetaTcrdist}[chains]()
+    np.testing.assert_array_equal(ours, theirs.calc_cdist_matrix(*[as_pyrepseq(some)] * 2))
+
+
+def test_tcrdist_is_the_same_in_blocks(dash, monkeypatch):
+    encoder, rows = encoders.load("tcrdist"), np.array([40, 3, 3, 200])
+    whole = encoder.distances(dash, dash)
+    monkeypatch.setattr("airrvec.encoders.tcrdist.BLOCK", 37)
+    np.testing.assert_array_equal(encoder.distances(dash, dash), whole)
+    np.testing.assert_array_equal(encoder.distance_rows(dash)(rows), whole[rows])
+
+
+def test_a_v_gene_without_loops_cannot_be_measured_by_tcrdist(dash):
+    made = like_first(dash, [{"trb_v_call": "TRBV99*01"}])
+    with pytest.raises(encoders.NotMeasurable, match=r"no loops of TRBV99\*01 \(homosapiens\)"):
+        encoders.load("tcrdist").distances(made, dash.slice(0, 2))
+
+
+def test_tcrdist_of_two_species_cannot_be_measured(dash):
+    made = like_first(dash, [{}, {"species": "musmusculus"}])
+    with pytest.raises(encoders.NotMeasurable, match="one species, not of homosapiens and musmusculus"):
+        encoders.load("tcrdist").distance_rows(made)
+
+
+CHAINWISE = ["tcrdist", "cdr3_levenshtein", "length", "v_j_genes"]
+
+
+@pytest.mark.parametrize("name", CHAINWISE)
+def test_distances_of_single_chains(dash, name):
+    """Sums over chains: α and β add up to both, for lengths their squares do."""
+    encoder, rows = encoders.load(name), np.arange(30)
+    alpha, beta, paired = (
+        encoders.distance_rows(encoder, encoders.on_chains(dash, chains))(rows).astype(float)
+        for chains in ("alpha", "beta", "paired")
+    )
+    assert (alpha != beta).any()
+    power = 2 if name == "length" else 1
+    np.testing.assert_allclose(alpha**power + beta**power, paired**power, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CHAINWISE)
+def test_a_chain_that_some_receptors_lack_cannot_be_measured(dash, name):
+    made = like_first(dash, [{"tra_v_call": None, "tra_j_call": None, "tra_junction_aa": None}, {}, {}])
+    with pytest.raises(
+        encoders.NotMeasurable, match=r"needs tra_\w+ of all receptors or of none; '\w+' lacks it"
+    ):
+        encoders.distance_rows(encoders.load(name), made)(np.arange(3))
+
+
+@pytest.mark.parametrize("name", CHAINWISE)
+def test_receptors_without_a_chain_cannot_be_measured(dash, name):
+    none = encoders.on_chains(encoders.on_chains(dash, "alpha"), "beta")
+    with pytest.raises(encoders.NotMeasurable, match="no receptor has it"):
+        encoders.distance_rows(encoders.load(name), none)(np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("chains", "seen_alone"), [("alpha", "sceptr_alpha_only"), ("beta", "sceptr_beta_only")]
+)
+def test_sceptr_sees_the_chains_that_are_there(dash, chains, seen_alone):
+    both, one = (encoders.load("sceptr_tiny").embed(t) for t in (dash, encoders.on_chains(dash, chains)))
+    assert np.isfinite(one).all()
+    assert np.abs(both - one).max() > 0.1
+    one_chain = encoders.load(seen_alone)
+    np.testing.assert_allclose(
+        one_chain.embed(encoders.on_chains(dash, chains)), one_chain.embed(dash), atol=1e-6
+    )
+
+
+def test_length_is_that_of_the_junctions(dash):
+    vectors = encoders.load("length").embed(dash.slice(0, 5))
+    names = ("tra_junction_aa", "trb_junction_aa")
+    expected = [[len(row[name]) for name in names] for row in dash.slice(0, 5).to_pylist()]
+    np.testing.assert_array_equal(vectors, expected)
+
+
+def test_v_j_genes_counts_differing_genes(dash):
+    first = dash.slice(0, 1).to_pylist()[0]
+    other_allele = f"{first['trb_v_call'].split('*')[0]}*07"
+    made = like_first(
+        dash,
+        [
+            {},
+            {"trb_v_call": other_allele},
+            {"trb_v_call": "TRBV99*01"},
+            {"tra_v_call": "TRAV99", "tra_j_call": "x", "trb_j_call": "y"},
+        ],
+    )
+    np.testing.assert_array_equal(encoders.load("v_j_genes").distances(made, made)[0], [0, 0, 1, 3])
+
+
+def test_random_vectors_follow_from_the_receptor_id(dash):
+    vectors = encoders.load("random").embed(dash)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+    reversed_rows = pa.array(range(len(dash)))[::-1]
+    np.testing.assert_array_equal(encoders.load("random").embed(dash.take(reversed_rows))[::-1], vectors)
+    similarity = (vectors @ vectors.T)[np.triu_indices(len(dash), 1)]
+    assert abs(similarity.mean()) < 0.01
+    assert similarity.std() == pytest.approx(1 / 8, rel=0.05)  # 64 dimensions
+
+
+OWN = """
+import numpy as np
+
+TITLE = "Mine"
+
+
+class encoder:
+    def embed(self, receptors):
+        return np.ones((len(receptors), 1), np.float32)
+"""
+
+
+def test_a_file_is_an_encoder(dash, tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    encoder = encoders.load(str(tmp_path / "mine.py"))
+    assert (encoders.distance_rows(encoder, dash)(np.arange(2)) == np.zeros((2, len(dash)))).all()
+    assert encoders.title("mine") == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OWN.replace("TITLE", "NAME"), "mine.py: defines no TITLE"),
+        (OWN.replace("class encoder", "class Encoder"), "mine.py: defines no encoder"),
+        (OWN.replace("embed", "vectors"), "mine.py: its encoder.. has neither embed nor distances"),
+    ],
+)
+def test_a_file_that_makes_no_encoder_is_refused(tmp_path, text, message):
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(InputError, match=message):
+        encoders.load(str(tmp_path / "mine.py"))
+
+
+def test_a_missing_file_is_refused():
+    with pytest.raises(InputError, match=r"there is no file 'nowhere/mine\.py'"):
+        encoders.load("nowhere/mine.py")
 
 
 def test_distance_rows_of_vectors_are_euclidean(dash):

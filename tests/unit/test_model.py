@@ -12,7 +12,7 @@ from sceptr import variant as reference
 
 from airrvec import model, normalise, readers, tables, weights
 from airrvec.errors import InputError
-from airrvec.tokens import tokenise
+from airrvec.tokens import batches_of_one_length, tokenise
 from airrvec.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,7 @@ def test_neither_order_nor_batches_change_a_vector(thousand_receptors):
 
 def test_batches_hold_one_length_each_and_all_rows_once():
     lengths = np.array([5, 1, 9, 5, 5, 2, 9, 1])
-    batches = list(model.batches_of_one_length(lengths, tokens_per_batch=10))
+    batches = list(batches_of_one_length(lengths, tokens_per_batch=10))
     assert all(len(set(lengths[rows])) == 1 for rows in batches)
     assert all(len(rows) * lengths[rows[0]] <= 10 for rows in batches)
     assert sorted(np.concatenate(batches)) == [0, 2, 3, 4, 5, 6]  # rows 1 and 7 hold <cls> alone

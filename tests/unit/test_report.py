@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from airrvec import encoders, figures, report, schema
+from airrvec import encoders, figures, report, report_benchmark, schema
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -34,34 +35,72 @@ EMBEDDINGS = {
     "model": "sceptr_beta_only",
     "weights_sha256": "0123456789abcdef" * 4,
     "airrvec_version": "9.9.9",
+    "device": "cpu",
+    "precision": "fp32",
     "dimensions": 64,
     "receptors": 1234,
     "without_vector": 7,
 }
 
 
-@pytest.fixture
-def benchmark() -> report.Benchmark:
+ENCODERS = (("sceptr", 0.9), ("tcrdist", 0.8))
+USUAL = {"chains": "paired", "test_set": "all", "excluded": "10x"}
+
+
+def summary_of(encoders=ENCODERS, **setting) -> pd.DataFrame:
     rows = [
-        (encoder, rule, epitope, k, 5, value, 0.1, 0.01)
-        for encoder, value in (("sceptr", 0.9), ("tcrdist", 0.8))
-        for rule in figures.RULE_TITLES
+        {
+            **USUAL,
+            **setting,
+            "encoder": encoder,
+            "rule": rule,
+            "epitope": epitope,
+            "k": k,
+            "n_splits": 5,
+            **{f"{name}_mean": value - n / 10 for n, name in enumerate(schema.METRICS)},
+            "auroc_se": 0.01,
+        }
+        for encoder, value in encoders
+        for rule in ("nearest_neighbour", "average_distance")
         for epitope, ks in (("E<1>", (1, 5)), ("mean", (1, 5)), ("small", (1,)))
         for k in ks
     ]
+    return pd.DataFrame(rows, columns=schema.AUROC_SUMMARY.names)
+
+
+@pytest.fixture
+def benchmark() -> report_benchmark.Benchmark:
     roc = [
-        (encoder, "nearest_neighbour", epitope, 5, fpr, fpr**0.5, 0.1)
+        (encoder, "nearest_neighbour", *USUAL.values(), epitope, 5, fpr, fpr**0.5, 0.1)
         for encoder in ("sceptr", "tcrdist")
         for epitope in ("E<1>", "small $x$")
         for fpr in (0, 0.5, 1)
     ]
+    setting = ("nearest_neighbour", *USUAL.values())
+    compared = [
+        ("sceptr", other, *setting, epitope, 5, 5, 0.1, 0.2, 0.05, 6, 5, 0.11, 0.2, p)
+        for other, p in (("tcrdist", 0.6), (None, None))
+        for epitope in ("E<1>", "mean")
+    ]
+    left_out = [
+        (None, None, None, None, "10x", "small", 5, 9, "9 receptors, 15 needed"),
+        ("tcrdist", "linear_svc", "paired", None, "10x", None, None, None, "no vectors"),
+        (None, "contrast", "paired", "below_90", "10x", "E<1>", 1, 90, "nothing left"),
+    ]
     counts = {"receptors": 1200, "epitopes": 2, "removed": {"x": 3, "y": 0}}
-    return report.Benchmark(
-        pd.DataFrame(rows, columns=schema.AUROC_SUMMARY.names),
+    return report_benchmark.Benchmark(
+        summary_of(),
+        pd.DataFrame(compared, columns=schema.COMPARISONS.names),
         pd.DataFrame(roc, columns=schema.ROC.names),
-        pd.DataFrame([("small", 5, 9, "9 receptors, 15 needed")], columns=schema.NOT_EVALUATED.names),
+        pd.DataFrame(left_out, columns=schema.NOT_EVALUATED.names).astype({"k": "Int32"}),
         counts,
     )
+
+
+def sections_of(benchmark) -> dict[str, dict]:
+    return {
+        part["id"].removeprefix("airrvec_"): part for part in report_benchmark.benchmark_sections(benchmark)
+    }
 
 
 def test_samples_are_counted_and_escaped():
@@ -81,9 +120,9 @@ def test_public_receptors_are_told_of_two_samples_or_more():
     shared = {"samples": 2, "receptors": 2000, "public_receptors": 1234}
     sentence = "1,234 receptors occur in two or more samples"
     assert f" {sentence}.<br>" in report.sample_sections([SAMPLE], shared)[0]["description"]
-    assert f"\n{sentence}\n" in report.summary_text([SAMPLE], shared, EMBEDDINGS, None)
+    assert f"\n{sentence}\n" in report.summary_text([SAMPLE], shared, EMBEDDINGS)
     assert "two or more" not in report.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
-    assert "two or more" not in report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, None)
+    assert "two or more" not in report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS)
 
 
 def test_no_rejects_make_no_section():
@@ -91,31 +130,78 @@ def test_no_rejects_make_no_section():
 
 
 def test_benchmark_sections_hold_the_numbers(benchmark):
-    auroc, by_epitope, roc, not_evaluated = report.benchmark_sections(benchmark)
-    assert "1,200 complete receptors of 2 epitopes (left out: 3 x)" in auroc["description"]
-    assert auroc["data"][0] == {"SCEPTR": {"1": 0.9, "5": 0.9}, "TCRdist": {"1": 0.8, "5": 0.8}}
-    assert by_epitope["data"]["E&lt;1&gt;"] == {"k": 5, "sceptr": 0.9, "tcrdist": 0.8}
-    assert by_epitope["data"]["small"]["k"] == 1
-    assert roc["data"][0]["SCEPTR"] == {0: 0, 0.5: 0.7071, 1: 1}
-    assert not_evaluated["data"] == {"small": {"k": 5, "reason": "9 receptors, 15 needed"}}
-    assert "<1>" not in json.dumps([auroc, by_epitope, roc, not_evaluated])
+    found = sections_of(benchmark)
+    names = ["auroc", "auroc_by_epitope", "metrics", "roc", "comparisons", "not_evaluated"]
+    assert list(found) == names
+    assert "1,200 complete receptors of 2 epitopes (left out: 3 x)" in found["auroc"]["description"]
+    assert found["auroc"]["data"][0] == {"SCEPTR": {"1": 0.9, "5": 0.9}, "TCRdist": {"1": 0.8, "5": 0.8}}
+    by_epitope = found["auroc_by_epitope"]["data"]
+    assert by_epitope["E&lt;1&gt;"] == {"k": 5, "sceptr": 0.9, "tcrdist": 0.8}
+    assert by_epitope["small"]["k"] == 1
+    metrics = found["metrics"]["data"]["TCRdist, average distance"]
+    assert metrics == pytest.approx({"auroc": 0.8, "auroc_01": 0.7, "average_precision": 0.6})
+    assert found["roc"]["data"][0]["SCEPTR"] == {0: 0, 0.5: 0.7071, 1: 1}
+    assert found["comparisons"]["data"] == {
+        "SCEPTR − TCRdist": {
+            "difference": 0.1,
+            "error": 0.05,
+            "better": "5 of 6",
+            "sign": 0.11,
+            "wilcoxon": 0.2,
+            "holm": 0.6,
+        }
+    }
+    left_out = found["not_evaluated"]["data"]
+    assert list(left_out) == [
+        "TCRdist, linear support vector classifier, α and β chain, without references of &#x27;10x&#x27;",
+        "small",
+        "E&lt;1&gt;, contrast with the other epitopes, α and β chain, below 90 % similarity",
+    ]
+    assert left_out["small"] == {"k": 5, "reason": "9 receptors, 15 needed"}
+    assert "<1>" not in json.dumps(found)
+
+
+def test_other_settings_are_tabs_of_their_own(benchmark):
+    summary = pd.concat(
+        [
+            summary_of(encoders=(("tcrdist", 0.6),), chains="beta"),
+            summary_of(),
+            summary_of(encoders=(("sceptr", 0.7),), test_set="below_80"),
+            summary_of(encoders=(("sceptr", 0.5),), chains="beta", test_set="below_80"),
+        ]
+    )
+    found = sections_of(replace(benchmark, summary=summary))
+    # The figure and the tables stay those of both chains and all receptors.
+    assert found["auroc"]["data"] == sections_of(benchmark)["auroc"]["data"]
+    assert found["auroc_by_epitope"]["data"]["mean"]["tcrdist"] == 0.8
+    others = found["auroc_settings"]
+    tabs = [label["name"] for label in others["pconfig"]["data_labels"]]
+    assert tabs == ["β chain alone (1 epitopes)", "below 80 % similarity (1 epitopes)"]
+    assert others["data"] == [{"TCRdist": {"1": 0.6, "5": 0.6}}, {"SCEPTR": {"1": 0.7, "5": 0.7}}]
+
+
+def test_many_encoders_stand_below_one_another(benchmark):
+    summary = summary_of(encoders=[(f"e{n}", n / 20) for n in range(20)])
+    table = sections_of(replace(benchmark, summary=summary))["auroc_by_epitope"]
+    assert list(table["data"]) == [f"e{n}" for n in range(20)]
+    assert table["data"]["e3"] == {"E<1>": 0.15, "mean": 0.15, "small": 0.15}
+    assert table["headers"]["E<1>"]["title"] == "E&lt;1&gt; (k = 5)"
 
 
 def test_summary_for_the_terminal(benchmark):
-    text = report.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, benchmark)
+    text = report.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 hold nothing that the model sees" in text
-    assert "mean                  5       0.900       0.800" in text
-
-
-def test_summary_of_many_encoders_shows_their_means(benchmark):
-    summary = pd.concat(
-        [benchmark.summary.assign(encoder=f"e{n}", auroc_mean=0.5 + n / 100) for n in range(6)]
+    assert "mean                  5       0.900       0.800" in report_benchmark.auroc_lines(
+        benchmark.summary
     )
-    text = report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, report.Benchmark(summary, None, None, {}))
-    assert "AUROC, nearest neighbour, k = 5, mean over 1 epitopes" in text
-    assert "e4                              0.540" in text
+
+
+def test_summary_of_many_encoders_shows_their_means():
+    lines = report_benchmark.auroc_lines(summary_of(encoders=[(f"e{n}", 0.5 + n / 100) for n in range(6)]))
+    assert lines[0] == "AUROC, nearest neighbour, k = 5, mean over 1 epitopes"
+    assert "e4                              0.540" in lines
 
 
 def test_versions_of_one_process_are_said_once():
@@ -143,7 +229,7 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
     sections = [*report.sample_sections([SAMPLE], RECEPTORS), report.embedding_section(EMBEDDINGS)]
-    sections += report.benchmark_sections(benchmark)
+    sections += report_benchmark.benchmark_sections(benchmark)
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from airrvec import fewshot
-from airrvec.rules import RULES, contrast, mean_of_nearest, nearest_neighbour, soft_nearest_neighbour
+from airrvec import scoring
+from airrvec.rules import (
+    OF_DISTANCES,
+    RULES,
+    contrast,
+    mean_of_nearest,
+    nearest_neighbour,
+    soft_nearest_neighbour,
+)
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 9))
 distances = shapes.flatmap(lambda shape: arrays(float, shape, elements=st.floats(0, 2, width=32)))
@@ -32,10 +39,21 @@ LOOPS = {
 def test_rules_are_plain_loops(to_epitope, to_others):
     to_others = to_others[: len(to_epitope)]
     to_all = np.hstack([to_epitope, to_others])
-    assert set(RULES) == set(LOOPS)
+    assert set(OF_DISTANCES) == set(LOOPS)
     for name, loop in LOOPS.items():
         expected = [loop(list(row), list(others)) for row, others in zip(to_epitope, to_others, strict=True)]
         np.testing.assert_allclose(RULES[name].score(to_epitope, to_all), expected, rtol=1e-6, atol=1e-7)
+
+
+@given(
+    several=arrays(float, (3, 4, 6), elements=st.floats(0, 2)),
+    others=arrays(float, (3, 4, 2), elements=st.floats(0, 2)),
+)
+def test_many_splits_at_once_are_one_after_another(several, others):
+    to_all = np.concatenate([several, others], axis=2)
+    for rule in OF_DISTANCES.values():
+        expected = np.stack([rule.score(*split) for split in zip(several, to_all, strict=True)])
+        np.testing.assert_allclose(rule.score(several, to_all), expected, rtol=1e-12)
 
 
 @given(to_epitope=distances)
@@ -68,4 +86,4 @@ def test_parameters_are_used():
 
 
 def test_the_benchmark_uses_registered_rules():
-    assert set(fewshot.RULES) <= set(RULES)
+    assert set(scoring.DEFAULT_RULES) <= set(RULES)

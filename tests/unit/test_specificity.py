@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OneHotEncoder
 from test_rules import LOOPS
 
-from airrvec import encoders, fewshot, schema, specificity
+from airrvec import encoders, fewshot, schema, scoring, specificity
 from airrvec.splits import check_leaks, given_split, random_split, study_split
 
 EPITOPES = ("A", "B", "C")
@@ -167,7 +167,7 @@ def test_unseen_epitopes_are_those_outside_of_the_split():
     options = {"ks": (1, 4), "n_splits": 3, "seed": 7}
     measured = specificity.unseen(Line(), "line", split, min_binders=20, **options)
     planned, _ = fewshot.plan_splits(whole, ks=[1, 4], n_splits=3, min_positives=16, seed=7)
-    every = fewshot.score(Line(), "line", whole, planned)[0].to_pylist()
+    every = scoring.score(Line(), "line", whole, planned).auroc.to_pylist()
     assert measured.to_pylist() == [row for row in every if row["epitope"] == "C"]
     n = len(whole.epitopes["C"])
     assert specificity.unseen(Line(), "line", split, min_binders=n - 1, **options).num_rows

@@ -15,7 +15,7 @@ from olga.sequence_generation import SequenceGenerationVDJ, SequenceGenerationVJ
 from olga.utils import nt2aa
 from scipy import stats
 
-from airrvec import junctions, schema, synthesis, tables
+from airrvec import generation, junctions, schema, synthesis, tables
 from airrvec.calls import read_call
 from airrvec.standardise import standardise
 from airrvec.synthesis import shuffled, synthesise
@@ -44,7 +44,7 @@ def chains(receptors, locus):
 @pytest.fixture(scope="module")
 def olga_chains(locus):
     """The same of as many chains that OLGA makes, from its own copy of the model."""
-    genomic, model = synthesis._olga(locus)
+    genomic, model = generation.load(locus)
     generator = {"TRA": SequenceGenerationVJ, "TRB": SequenceGenerationVDJ}[locus](model, genomic)
     np.random.seed(SEED)  # noqa: NPY002 - OLGA draws from numpy's global state
     drawn = [generator.gen_rnd_prod_CDR3(conserved_J_residues="FW") for _ in range(N)]
@@ -196,7 +196,7 @@ def test_the_chains_of_a_pair_are_independent(receptors):
 
 
 def test_olga_gives_every_chain_with_its_genes_a_probability(chains, locus):
-    genomic, model = synthesis._olga(locus)
+    genomic, model = generation.load(locus)
     probability = {"TRA": GenerationProbabilityVJ, "TRB": GenerationProbabilityVDJ}[locus](model, genomic)
     for v, j, junction in chains[:50]:
         assert probability.compute_aa_CDR3_pgen(junction, v, j, print_warnings=False) > 0

@@ -3,51 +3,107 @@ Whatever turns receptors into vectors or distances: one file each, one registry.
 
 An encoder has either ``embed(receptors)``, vectors compared by their Euclidean
 distance, or ``distances(queries, references)``. Names joined by ``+`` are the sum of
-encoders, which has ``distance_rows(receptors)``.
+encoders, which has ``distance_rows(receptors)``. What an encoder cannot measure it says by `NotMeasurable`.
 """
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from scipy.spatial.distance import cdist
 
+from airrvec.encoders._chains import NotMeasurable, on_chains, present_loci
 from airrvec.errors import InputError
 from airrvec.variants import VARIANTS
+
+__all__ = [
+    "ENCODERS",
+    "TITLES",
+    "NotMeasurable",
+    "distance_rows",
+    "load",
+    "on_chains",
+    "present_loci",
+    "title",
+]
 
 # name → module, class and title; imported when used, as torch and numba take seconds.
 ENCODERS: dict[str, tuple[str, str, str]] = {
     **{name: ("sceptr", "Sceptr", title) for name, (_, title) in VARIANTS.items()},
     "tcrdist": ("tcrdist", "Tcrdist", "TCRdist"),
     "cdr3_levenshtein": ("cdr3_levenshtein", "Cdr3Levenshtein", "CDR3 Levenshtein"),
+    "tcr_bert": ("language_model", "LanguageModel", "TCR-BERT"),
+    "esm2": ("language_model", "LanguageModel", "ESM2 (T6 8M)"),
+    "protbert": ("language_model", "LanguageModel", "ProtBert"),
+    "random": ("floors", "Random", "Random vectors"),
+    "length": ("floors", "Length", "CDR3 length"),
+    "v_j_genes": ("floors", "VJGenes", "V and J genes"),
 }
+
+# What people call an encoder. Scripts that report add the titles of users' own.
+TITLES = {name: title for name, (_, _, title) in ENCODERS.items()}
 
 
 def title(name: str) -> str:
-    """What people call an encoder; its name where the registry does not know it."""
-    return " + ".join(ENCODERS[part][2] if part in ENCODERS else part for part in name.split("+"))
+    """What people call an encoder; its name where nobody has told another."""
+    return " + ".join(TITLES.get(part, part) for part in name.split("+"))
 
 
-def load(name: str):
+def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
     """
-    The encoder of a name, or of the folder of an own model; a sum of encoders if ``+`` joins several.
+    An encoder by its name.
+
+    Parameters
+    ----------
+    name : str
+        A name in `ENCODERS`; the folder of an own model; a Python file of the user's, which is run; or names
+        joined by ``+``, for their sum.
+    hub_cache : str or Path, optional
+        Folder with the weights of language models.
+    device : {"cpu", "auto", "gpu"}
+        Where models run; the last two take a GPU where there is one.
 
     Raises
     ------
     InputError
-        If no encoder has the name.
+        If no encoder has the name, the file defines none, or weights are missing.
     """
+    if name.endswith(".py"):
+        return _from_file(Path(name))
     if Path(name).is_dir():
-        return import_module(f"{__name__}.sceptr").Sceptr(name)
+        return import_module(f"{__name__}.sceptr").Sceptr(name, device=device)
     if "+" in name:
-        return import_module(f"{__name__}.sum").Sum([load(part) for part in name.split("+")])
+        parts = [load(part, hub_cache=hub_cache, device=device) for part in name.split("+")]
+        return import_module(f"{__name__}.sum").Sum(parts)
     if name not in ENCODERS:
         raise InputError(f"there is no encoder '{name}'", fix=f"Known: {', '.join(ENCODERS)}")
     module, class_name, _ = ENCODERS[name]
     encoder_class = getattr(import_module(f"{__name__}.{module}"), class_name)
-    return encoder_class(name) if name in VARIANTS else encoder_class()
+    if module == "language_model":
+        return encoder_class(name, hub_cache=hub_cache, device=device)
+    return encoder_class(name, device=device) if name in VARIANTS else encoder_class()
+
+
+def _from_file(path: Path):
+    """The encoder that a Python file makes by its ``encoder()``; its ``TITLE`` goes into `TITLES`."""
+    if not path.is_file():
+        raise InputError(f"there is no file '{path}'", fix="--encoder takes Python files")
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    missing = [name for name in ("encoder", "TITLE") if not hasattr(module, name)]
+    if missing:
+        raise InputError(f"defines no {missing[0]}", file=path, fix="See docs/adding_an_encoder.md")
+    made = module.encoder()
+    if not any(hasattr(made, name) for name in ("embed", "distances", "distance_rows")):
+        raise InputError(
+            "its encoder() has neither embed nor distances", file=path, fix="See docs/adding_an_encoder.md"
+        )
+    TITLES[path.stem] = module.TITLE
+    return made
 
 
 def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:

@@ -6,10 +6,11 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from airrvec import schema
+from airrvec.encoders import present_loci
 
 
 class Cdr3Levenshtein:
-    """Sum of the Levenshtein distances of the two junctions; unit: edits."""
+    """Levenshtein distance of the junctions, summed over the chains that the receptors have; unit: edits."""
 
     def distances(self, queries: pa.Table, references: pa.Table) -> np.ndarray:
         """
@@ -18,7 +19,7 @@ class Cdr3Levenshtein:
         Parameters
         ----------
         queries, references : pyarrow.Table
-            ``receptors`` with both junctions.
+            ``receptors``. Of each chain the junction is known for all of them, or for none.
 
         Returns
         -------
@@ -26,22 +27,19 @@ class Cdr3Levenshtein:
 
         Raises
         ------
-        ValueError
-            If a junction is missing.
+        NotMeasurable
+            If a junction is missing for some receptors.
         """
+        names = [
+            schema.field(locus, "junction_aa")
+            for locus in present_loci("CDR3 Levenshtein", ("junction_aa",), queries, references)
+        ]
         return sum(
             cdist(
-                _junctions(queries, locus),
-                _junctions(references, locus),
+                queries[name].to_pylist(),
+                references[name].to_pylist(),
                 scorer=Levenshtein.distance,
                 dtype=np.int32,
             )
-            for locus in schema.LOCI
+            for name in names
         )
-
-
-def _junctions(receptors: pa.Table, locus: str) -> list[str]:
-    junctions = receptors[schema.field(locus, "junction_aa")]
-    if junctions.null_count:
-        raise ValueError("CDR3 Levenshtein needs the junction of both chains")
-    return junctions.to_pylist()

@@ -3,25 +3,28 @@
 import numpy as np
 import pyarrow as pa
 
-from airrvec import model, weights
+from airrvec import devices, inference, weights
 from airrvec.tokens import tokenise
 
 
 class Sceptr:
     """
-    Vectors of a SCEPTR model.
+    Vectors of a SCEPTR model: by `airrvec.inference` on a CPU, by `airrvec.model` on a GPU.
 
     Parameters
     ----------
     name : str
         A name in `airrvec.variants.VARIANTS`, or the folder of an own model.
-    device : str
-        torch's name of the device.
+    device : {"cpu", "auto", "gpu"}
+        Where it runs; the last two take a GPU where there is one.
+    precision : {"fp32", "bf16"}
+        Numbers that a GPU computes with.
     """
 
-    def __init__(self, name: str, *, device: str = "cpu"):
+    def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
         self.loaded = weights.load(name)
-        self.device = device
+        self.on_gpu = device != "cpu" and devices.has_gpu()
+        self.precision = precision
 
     def embed(self, receptors: pa.Table, *, progress=None) -> np.ndarray:
         """
@@ -39,6 +42,10 @@ class Sceptr:
         ndarray of float32, shape (n_receptors, d_model)
             l2-normalised; NaN for a receptor of which the model sees no loop.
         """
-        encoder = self.loaded.encoder
-        tokens = tokenise(receptors, encoder.config.loops)
-        return model.embed(encoder, tokens, device=self.device, progress=progress)
+        tokens = tokenise(receptors, self.loaded.config.loops)
+        if not self.on_gpu:
+            return inference.embed(self.loaded.network, tokens, progress=progress)
+        from airrvec import model
+
+        options = {"device": "cuda", "precision": self.precision, "progress": progress}
+        return model.embed(self.loaded.encoder, tokens, **options)

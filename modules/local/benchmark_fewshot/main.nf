@@ -3,8 +3,9 @@ process BENCHMARK_FEWSHOT {
     label 'process_medium'
 
     input:
-    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(weights, stageAs: 'model')
-    val settings // map: species, exclude_references, benchmark_*, seed
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights')
+    path background, stageAs: 'background' // receptors for linear_svc, or []
+    val settings // map: device, species, exclude_references, benchmark_*, seed
     val library
 
     output:
@@ -13,10 +14,13 @@ process BENCHMARK_FEWSHOT {
 
     script:
     """
-    benchmark_fewshot.py --cells ${cells} --receptors receptors --encoder ${weights ?: encoder} --name ${encoder} \\
+    benchmark_fewshot.py --cells ${cells} --receptors receptors --encoder ${own ?: encoder} --name ${encoder} \\
+        ${weights ? '--hub-cache weights' : ''} --device ${settings.device} \\
         --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
         --k ${settings.benchmark_k} --splits ${settings.benchmark_splits} \\
         --min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
+        --rules ${settings.benchmark_rules} --chains ${settings.benchmark_chains} --test-sets ${settings.benchmark_test_sets} \\
+        ${settings.benchmark_with_excluded.toString().toBoolean() ? '--with-excluded' : ''} ${background ? '--background background' : ''} \\
         --cpus ${task.cpus} --process ${task.process} --versions versions.yml
     """
 

@@ -1,10 +1,12 @@
 process EMBED_RECEPTORS {
     tag "${shard.baseName}"
     label 'process_medium'
+    label 'process_gpu'
 
     input:
     tuple val(part), path(shard)
-    tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
+    path model, stageAs: 'model' // folder
+    val settings // map: device, precision
     val library
 
     output:
@@ -13,7 +15,8 @@ process EMBED_RECEPTORS {
 
     script:
     """
-    embed_receptors.py ${shard} --model ${weights ?: model} --cpus ${task.cpus} --out ${shard.baseName}.embeddings.parquet \\
+    embed_receptors.py ${shard} --model model --out ${shard.baseName}.embeddings.parquet \\
+        --device ${settings.device} --precision ${settings.precision} --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml
     """
 

@@ -6,6 +6,10 @@ process REPORT {
     path collected, stageAs: 'collected/*'
     path embedded, stageAs: 'embedded/*'
     path benchmark, stageAs: 'benchmark/*'
+    path analyses, stageAs: 'analyses/*'
+    path annotation, stageAs: 'annotation/*'
+    path clusters, stageAs: 'clusters/*'
+    path comparison, stageAs: 'comparison/*'
     path trained, stageAs: 'trained/*'
     path measured, stageAs: 'measured/*'
     path versions, stageAs: 'versions/?/*'
@@ -22,7 +26,8 @@ process REPORT {
     script:
     """
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
-        --benchmark benchmark ${trained ? '--trained trained/*' : ''} --measured measured \\
+        --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
+        ${trained ? '--trained trained/*' : ''} --measured measured \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
     multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content

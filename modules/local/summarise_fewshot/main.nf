@@ -7,7 +7,7 @@ process SUMMARISE_FEWSHOT {
     val library
 
     output:
-    path '*.{parquet,tsv,svg,png,json}', emit: results
+    path '*.{parquet,tsv,svg,png,json,md}', emit: results
     path 'versions.yml', emit: versions
 
     script:
@@ -18,6 +18,6 @@ process SUMMARISE_FEWSHOT {
 
     stub:
     """
-    touch auroc.parquet auroc.tsv auroc_summary.parquet auroc_against_k.svg versions.yml
+    touch auroc.parquet auroc.tsv auroc_summary.parquet comparisons.parquet benchmark.md auroc_against_k.svg versions.yml
     """
 }

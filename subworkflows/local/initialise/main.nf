@@ -5,6 +5,17 @@ def schemaProperties(schemaPath) {
     return new groovy.json.JsonSlurper().parseText(file(schemaPath).text)['$defs'].collectEntries { _name, group -> group.properties }
 }
 
+// Samples are compared by a metadata column.
+def checkCondition(given, samples) {
+    def columns = samples ? samples[0][0].metadata.keySet() : []
+    if (given.condition && !columns.contains(given.condition.toString())) {
+        error("--condition: the samplesheet has no metadata column '${given.condition}'; it has: ${columns.join(', ') ?: 'none'}")
+    }
+    if (given.condition && !['cluster', 'compare'].any { name -> given[name].toString().toBoolean() }) {
+        error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
+    }
+}
+
 // The names of the input formats.
 def formats(schemaPath) {
     return schemaProperties(schemaPath).labelled_format['enum']
@@ -28,8 +39,28 @@ def checkParameters(given, schemaPath) {
     if (!given.input && !given.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
+    checkAnnotation(given)
     checkCloud(given, workflow.profile.tokenize(','))
     checkPartitions(given.outdir, given.partitions as Integer)
+}
+
+// What the annotation of receptors needs, and what it alone reads.
+def checkAnnotation(given) {
+    if (given.reference_format && given.reference_columns) {
+        error('--reference_columns: a table with a column map has no format; leave out --reference_format')
+    }
+    if (!given.annotate.toString().toBoolean()) {
+        if (given.reference) {
+            error('--reference: it annotates receptors; give --annotate as well')
+        }
+        return
+    }
+    if (!given.reference && !given.labelled) {
+        error('--annotate: there is nothing to annotate with; give labelled receptors with --reference or --labelled')
+    }
+    if (!given.input) {
+        error('--annotate: there is nothing to annotate; give a samplesheet with --input')
+    }
 }
 
 // A folder with the partitions of two runs would be read as one table.
@@ -50,7 +81,7 @@ def checkCloud(given, profiles) {
     }
 }
 
-// What is learnt, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null.
+// What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
 def planLearning(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     def finetunes = given.finetune.toString().toBoolean()
@@ -75,7 +106,48 @@ def planLearning(given, schemaPath) {
     if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
         makeFolder('checkpoint_dir', given.checkpoint_dir)
     }
-    return [start: start, pretrain: pretrain, finetune: finetune]
+    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath)]
+}
+
+// The analyses that are asked for, in the order of the schema: list of [ name, scope ].
+def planAnalyses(given, schemaPath) {
+    def asked = given.analyses.toString().tokenize(',')
+    def scopes = schemaProperties(schemaPath).analyses.scopes
+    def alone = asked.find { name -> asked.size() > 1 && !scopes.containsKey(name) }
+    if (alone) {
+        error("--analyses: '${alone}' stands alone; leave out ${(asked - alone).join(', ')}, or '${alone}'")
+    }
+    return scopes.findAll { name, _scope -> asked == ['all'] || asked.contains(name) }.collect { name, scope -> [name, scope] }
+}
+
+// What is measured: list of [ name, own file or [], folder of weights or [] ], checked.
+def planEncoders(given, models, schemaPath) {
+    def known = schemaProperties(schemaPath).encoders
+    def own = (given.encoder ?: '').toString().tokenize(',').collect { path -> file(path, glob: false) }
+    def missing = own.find { path -> !path.isFile() }
+    if (missing) {
+        error("--encoder: there is no file '${missing}'")
+    }
+    def unfit = own.find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
+    if (unfit) {
+        error("--encoder: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
+    }
+    def names = own.collect { path -> path.baseName }
+    def taken = names.find { name -> (known.choices + models).contains(name) || names.count(name) > 1 }
+    if (taken) {
+        error("--encoder: '${taken}' would be the name of two encoders; rename the file")
+    }
+    def weights = given.hub_cache ? file(given.hub_cache.toString(), glob: false) : []
+    if (weights && !weights.isDirectory()) {
+        error("--hub_cache: there is no folder '${given.hub_cache}'")
+    }
+    def shipped = given.encoders.tokenize(',')
+    def reading = shipped.findAll { name -> name.tokenize('+').intersect(known.language_models) }
+    def without = weights ? null : reading[0]
+    if (without) {
+        error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/models.md tells how to get them)")
+    }
+    return shipped.collect { name -> [name, [], reading.contains(name) ? weights : []] } + own.collect { path -> [path.baseName, path, []] }
 }
 
 def checkPretraining(given, preset, defaultModel) {

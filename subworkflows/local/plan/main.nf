@@ -14,7 +14,7 @@ workflow ESTIMATE {
     exports = asked.collect { name -> name.toUpperCase() }
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
     labelled = samples.any { meta, _table, _columns -> meta.labelled }
-    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained
+    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained
     PLAN(
         samples.collect { _meta, table, _columns -> table },
         [
@@ -25,7 +25,7 @@ workflow ESTIMATE {
             shard_tokens: settings.shard_tokens as Long,
             model: modelOf(plan),
             exports: exports,
-            encoders: labelled ? settings.encoders.tokenize(',').size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
+            encoders: labelled ? plan.encoders.size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
             trained: trained,
             resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
         ],

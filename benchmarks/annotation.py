@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""
+Annotation of receptors whose study the reference lacks: precision and recall, ours beside TCRdist and exact
+match; claimed false discovery rates beside those observed; labelled receptors hidden in a real sample.
+
+The studies of the labelled table are divided into five folds. Receptors of a fold, mixed with background
+receptors of OLGA, are annotated with the other folds; the calibration sees neither.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "bin"))
+
+from airrvec import cli, schema, tables
+
+cli.limit_threads(2)
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.spatial.distance import pdist
+
+from airrvec import annotation, annotation_measures, calibration
+from airrvec.annotator import Annotator
+from airrvec.encoders import on_chains
+from airrvec.rules import KERNEL
+from airrvec.synthesis import synthesise
+
+PREVALENCES = (0.01, 0.05, 0.1, 0.3)
+CLAIMED = (0.05, 0.1, 0.2, 0.5)
+MIN_REFERENCES = 10
+N_SPIKED = 100
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
+    parser.add_argument("--sample", type=Path, help="a real sample, e.g. of 10x, to hide receptors in")
+    parser.add_argument("--exclude-references", default="10xgenomics")
+    parser.add_argument("--chains", default="paired", help="paired, alpha, beta; peers are for paired alone")
+    parser.add_argument("--background", type=int, default=50_000, help="receptors: 1/10 density, rest halved")
+    parser.add_argument("--repeats", type=int, default=4, help="random mixtures a fold and prevalence")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--no-peers", action="store_true", help="leave out TCRdist and exact match")
+    return parser.parse_args(argv)
+
+
+def normalised(path: Path, folder: Path):
+    """Cells and receptors of a file."""
+    command = [ROOT / "bin" / "normalise_receptors.py", path, "--sample", path.name.split(".")[0]]
+    subprocess.run([sys.executable, *map(str, command), "--outdir", str(folder)], check=True, cwd=folder)
+    name = path.name.split(".")[0]
+    receptors = [tables.read(part) for part in sorted(folder.glob(f"{name}.receptors_*.parquet"))]
+    return tables.read(folder / f"{name}.cells.parquet"), tables.distinct(pa.concat_tables(receptors))
+
+
+class Ours:
+    """Vectors of SCEPTR; sets of receptors by name."""
+
+    title = "SCEPTR"
+
+    def __init__(self, sets: dict, threads: int):
+        from airrvec.encoders.sceptr import Sceptr
+
+        encoder = Sceptr("sceptr")
+        self.vectors = {name: encoder.embed(receptors) for name, receptors in sets.items()}
+        self.threads = threads
+
+    def found(self, name, rows, known, references):
+        """Best epitope and score of some rows of a set against some references."""
+        vectors = self.vectors
+        found = annotation.search(
+            vectors[name][rows],
+            known,
+            vectors["reference"][references],
+            vectors["contrast"],
+            threads=self.threads,
+        )
+        return found.epitope, found.score
+
+
+class Peer:
+    """TCRdist by the same rule, its kernel as many times wider as its distances spread more."""
+
+    title = "TCRdist"
+
+    def __init__(self, sets: dict, spread: float):
+        from airrvec.encoders.tcrdist import Tcrdist
+
+        measure = Tcrdist()
+        self.of = {
+            name: tuple(measure.distances(receptors, sets[other]) for other in ("reference", "contrast"))
+            for name, receptors in sets.items()
+            if name != "contrast"
+        }
+        of_references = self.of["reference"][0]
+        sample = np.triu_indices(min(1000, len(of_references)), 1)
+        self.kernel = KERNEL * of_references[sample].std() / spread
+
+    def found(self, name, rows, known, references):
+        to_references, to_contrast = (distances[rows] for distances in self.of[name])
+        to_references = to_references[:, references]
+        nearest = np.argpartition(to_references, annotation.K, axis=1)[:, : annotation.K]
+        distances = np.take_along_axis(to_references, nearest, 1).astype(np.float32)
+        to_contrast = np.partition(to_contrast, annotation.K, axis=1)[:, : annotation.K]
+        return annotation.score_neighbours(
+            distances, nearest, to_contrast.astype(np.float32), known, kernel=self.kernel
+        )
+
+
+class Exact:
+    """Genes and junctions of both chains the same, alleles aside; score 1 or 0."""
+
+    title = "exact match"
+
+    def __init__(self, sets: dict):
+        self.keys = {name: self._keys(receptors) for name, receptors in sets.items()}
+
+    @staticmethod
+    def _keys(receptors) -> np.ndarray:
+        frame = receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
+        return frame.apply(lambda column: column.str.split("*").str[0]).agg("|".join, axis=1).to_numpy()
+
+    def found(self, name, rows, known, references):
+        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+        labels = known.labels.toarray() * candidate
+        of_key = {}
+        for key, label in zip(self.keys["reference"][references], labels, strict=True):
+            of_key[key] = of_key.get(key, 0) + label
+        zero = np.zeros(len(candidate))
+        votes = np.array([of_key.get(key, zero) for key in self.keys[name][rows]])
+        return votes.argmax(axis=1), (votes.max(axis=1) > 0).astype(float)
+
+
+def measured(measure, reference, folds, n_test: int):
+    """Queries of all folds and the test background, against the references of other folds."""
+    queries, background = [], []
+    for fold in range(folds.shape[1]):
+        asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
+        others = np.flatnonzero(~folds[:, fold])
+        known = reference.take(others)
+        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+        binds = (reference.labels[asking].toarray() > 0) & candidate
+        epitope, score = measure.found("reference", asking, known, others)
+        right = binds[np.arange(len(asking)), epitope]
+        queries.append(pd.DataFrame({"score": score, "right": right, "findable": binds.any(axis=1)}))
+        background.append(measure.found("test", np.arange(n_test), known, others)[1])
+    return pd.concat(queries, ignore_index=True), np.concatenate(background)
+
+
+def show_precision_recall(measures, reference, folds, n_test: int) -> None:
+    print(f"\nRecall (%) of {'findable labelled receptors':<30} by precision and share of labelled receptors")
+    print(
+        f"{'':<14}" + "".join(f"{f'{p:.0%}, of {v:.0%}':>14}" for v in (0.1, 0.01) for p in (0.95, 0.8, 0.5))
+    )
+    for measure in measures:
+        started = time.time()
+        queries, background = measured(measure, reference, folds, n_test)
+        shown = []
+        for prevalence in (0.1, 0.01):
+            curve = annotation_measures.precision_recall(
+                *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, prevalence
+            )
+            if isinstance(measure, Exact):
+                curve = curve[curve["score"] > 0]
+                point = curve.iloc[0] if len(curve) else None
+                print(
+                    f"  {measure.title}, {prevalence:.0%} labelled: {point.to_dict() if len(curve) else None}"
+                )
+            shown += [
+                curve.loc[curve["precision"] >= precision, "recall"].max() for precision in (0.95, 0.8, 0.5)
+            ]
+        numbers = "".join(f"{100 * np.nan_to_num(value):>14.1f}" for value in shown)
+        print(f"{measure.title:<14}{numbers}   {time.time() - started:.0f} s", flush=True)
+
+
+def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: str) -> list:
+    """Claimed and observed false discovery rates of mixtures; the annotator of each fold."""
+    rng = np.random.default_rng(420)
+    counted = {(prevalence, claimed): np.zeros(4) for prevalence in PREVALENCES for claimed in CLAIMED}
+    errors, annotators = {prevalence: [] for prevalence in PREVALENCES}, []
+    vectors, contrast = ours.vectors["reference"], ours.vectors["contrast"]
+    for fold in range(folds.shape[1]):
+        asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
+        others = np.flatnonzero(~folds[:, fold])
+        known = reference.take(others)
+        inner = calibration.cross_validate(known, vectors[others], contrast, threads=ours.threads)
+        n_negatives = len(ours.vectors["negatives"])
+        _, negatives = ours.found("negatives", np.arange(n_negatives), known, others)
+        fitted = calibration.Calibration(
+            inner["score"].to_numpy(), inner["right"].to_numpy(), negatives[np.isfinite(negatives)]
+        )
+        annotators.append(Annotator(chains, known, vectors[others], contrast, fitted, MIN_REFERENCES))
+        epitope, labelled = ours.found("reference", asking, known, others)
+        _, test = ours.found("test", np.arange(n_test), known, others)
+        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+        binds = (reference.labels[asking].toarray() > 0) & candidate
+        right, findable = binds[np.arange(len(asking)), epitope], binds.any(axis=1)
+        for prevalence in PREVALENCES:
+            n_labelled = int(prevalence / (1 - prevalence) * n_test)
+            n_labelled = min(n_labelled, len(asking))
+            n_background = int(n_labelled * (1 - prevalence) / prevalence)
+            for _ in range(repeats):
+                chosen = rng.permutation(len(asking))[:n_labelled]
+                others_chosen = rng.permutation(n_test)[:n_background]
+                scores = np.concatenate([labelled[chosen], test[others_chosen]])
+                truth = np.concatenate([right[chosen], np.zeros(n_background, bool)])
+                share = fitted.prevalence(scores)
+                rates = fitted.fdr(scores, share)
+                errors[prevalence].append(np.mean((fitted.probability(scores, share) - truth) ** 2))
+                for claimed in CLAIMED:
+                    called = rates <= claimed
+                    counted[prevalence, claimed] += (
+                        called.sum(),
+                        (called & ~truth).sum(),
+                        findable[chosen].sum(),
+                        1,
+                    )
+        print(f"  fold {fold}: {len(asking):,} queries, {len(others):,} references", flush=True)
+    print(f"\nClaimed and observed false discovery rate ({chains}), {repeats} mixtures a fold")
+    print(f"{'labelled':>9}{'claimed':>9}{'observed':>10}{'ratio':>7}{'calls':>8}{'recall':>8}{'Brier':>9}")
+    for (prevalence, claimed), (calls, false, n_findable, _) in counted.items():
+        observed = false / calls if calls else float("nan")
+        print(
+            f"{prevalence:>9.0%}{claimed:>9.0%}{observed:>10.3f}{observed / claimed:>7.2f}{calls:>8.0f}"
+            f"{(calls - false) / n_findable:>8.3f}{np.mean(errors[prevalence]):>9.4f}"
+        )
+    return annotators
+
+
+def show_spiked(annotator, ours: Ours, reference, folds, receptors) -> None:
+    """Labelled receptors of the first fold's studies hidden in a real sample."""
+    from sklearn.metrics import roc_auc_score
+
+    from airrvec.encoders.sceptr import Sceptr
+
+    asking = np.flatnonzero(folds[:, 0] & (folds.sum(axis=1) == 1))
+    candidate = (annotator.reference.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+    binds = (reference.labels.toarray() > 0) & candidate
+    asking = asking[binds[asking].any(axis=1)]
+    spiked = np.random.default_rng(420).choice(asking, N_SPIKED, replace=False)
+    sample = receptors.filter(pa.array(annotation.chains_of(receptors) == annotator.chains))
+    vectors = np.concatenate([ours.vectors["reference"][spiked], Sceptr("sceptr").embed(sample)])
+    is_spiked = np.arange(len(vectors)) < N_SPIKED
+    print(f"\n{N_SPIKED} labelled receptors of other studies among {len(sample):,} of the sample")
+    for claimed in (0.05, 0.1, 0.2):
+        calls, share = annotator.annotate(vectors, fdr=claimed, threads=ours.threads)
+        called = (calls["call"] == "called").to_numpy()
+        number = {name: row for row, name in enumerate(annotator.reference.epitopes["epitope"])}
+        of_spiked = np.array([number[name] for name in calls["best_epitope"][:N_SPIKED]])
+        right = binds[spiked, of_spiked] & called[:N_SPIKED]
+        print(
+            f"  claimed {claimed:.0%}: {called.sum()} calls, {called[:N_SPIKED].sum()} of spiked receptors"
+            f" ({right.sum()} right), {called[N_SPIKED:].sum()} of the sample's own; share like the"
+            f" reference {share:.3f}"
+        )
+    order = np.argsort(-calls["score"].to_numpy(), kind="stable")
+    print(f"  AUROC of the spiked receptors {roc_auc_score(is_spiked, calls['score']):.3f}")
+    for n in (10, 20, 50):
+        print(f"  of the {n} surest, spiked: {is_spiked[order[:n]].sum()}")
+    own = order[~is_spiked[order]][:10]
+    print("  the sample's own surest:")
+    print(calls.iloc[own][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    with TemporaryDirectory() as folder:
+        cells, receptors = normalised(args.labelled, Path(folder))
+        own = normalised(args.sample, Path(folder))[1] if args.sample else None
+    reference = annotation.labelled_reference(
+        cells,
+        receptors,
+        chains=args.chains,
+        species="homosapiens",
+        exclude_references=args.exclude_references,
+    )
+    if not args.no_peers:  # they need all fields
+        frame = reference.receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
+        reference = reference.take(np.flatnonzero(frame.notna().all(axis=1)))
+    made = on_chains(tables.distinct(synthesise(args.background, seed=1)), args.chains)
+    n_contrast = args.background // 10
+    half = (len(made) - n_contrast) // 2
+    sets = {
+        "reference": reference.receptors,
+        "contrast": made.slice(0, n_contrast),
+        "negatives": made.slice(n_contrast, half),
+        "test": made.slice(n_contrast + half),
+    }
+    print({name: len(part) for name, part in sets.items()}, len(reference.study_names), "studies", flush=True)
+    folds, _ = calibration.study_folds(reference, seed=420)
+    ours = Ours(sets, args.threads)
+    measures = [ours]
+    if not args.no_peers:
+        first = ours.vectors["reference"][:1000]
+        of_peers = {name: part for name, part in sets.items() if name != "negatives"}
+        measures += [Peer(of_peers, pdist(first).std()), Exact(of_peers)]
+    show_precision_recall(measures, reference, folds, len(sets["test"]))
+    annotators = show_rates(ours, reference, folds, len(sets["test"]), args.repeats, args.chains)
+    if own is not None:
+        show_spiked(annotators[0], ours, reference, folds, own)
+
+
+if __name__ == "__main__":
+    main()

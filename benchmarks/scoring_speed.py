@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Seconds to score all few-shot splits of the epitopes that reach the largest k, for some encoders."""
+
+import argparse
+import resource
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
+
+from airrvec import cli
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cells", help="labelled cells of a run, cells/labelled.parquet")
+    parser.add_argument("receptors", help="receptors of the run, receptors/receptors.parquet")
+    parser.add_argument("--encoders", default="sceptr,tcrdist,cdr3_levenshtein")
+    parser.add_argument("--rules", default="nearest_neighbour,average_distance")
+    parser.add_argument("--cpus", type=int, default=2)
+    args = parser.parse_args()
+    cli.limit_threads(args.cpus)
+    from airrvec import encoders, fewshot, scoring, tables
+
+    labelled = fewshot.select_labelled(
+        tables.read(args.cells), tables.read(args.receptors), species="homosapiens"
+    )
+    ks = [1, 2, 5, 10, 20, 50, 100, 200]
+    splits, _ = fewshot.plan_splits(labelled, ks=ks, n_splits=100, min_positives=100, seed=420)
+    largest = {split.epitope for split in splits if split.k == ks[-1]}
+    splits = [split for split in splits if split.epitope in largest]
+    n_splits = sum(len(split.references) for split in splits)
+    print(f"{len(labelled.receptors):,} receptors, {len(largest)} epitopes, {n_splits:,} splits")
+    for name in args.encoders.split(","):
+        encoder = encoders.load(name)
+        if hasattr(encoder, "embed"):
+            encoder = scoring.Embedded(encoder.embed(labelled.receptors))
+        else:  # numba compiles
+            encoder.distances(labelled.receptors.slice(0, 2), labelled.receptors.slice(0, 2))
+        start = time.monotonic()
+        scoring.score(encoder, name, labelled, splits, rules=tuple(args.rules.split(",")))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{name}: {time.monotonic() - start:.1f} s, distances included; peak so far {peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()

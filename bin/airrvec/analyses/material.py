@@ -1,0 +1,155 @@
+"""What the analyses have in common: their receptors, pairs of them, and distances by blocks."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
+
+from airrvec import encoders
+from airrvec.fewshot import LabelledReceptors, generator
+
+# All pairs of the paper's thousand receptors; of more receptors as many are drawn.
+MAX_PAIRS = 500_000
+BLOCK = 256  # rows of a matrix of distances that are held at a time
+
+
+@dataclass(frozen=True)
+class Material:
+    """
+    What an analysis measures.
+
+    Attributes
+    ----------
+    labelled : LabelledReceptors
+        All labelled receptors.
+    n_receptors : int
+        How many of them an analysis of random receptors takes.
+    min_receptors : int
+        Of an epitope that is looked at by itself.
+    seed : int
+        Of every random choice, together with names.
+    name : str
+        The encoder's, for the tables.
+    encoder
+        From `airrvec.encoders.load`; None if the analysis needs none.
+    generation : pyarrow.Table or None
+        `airrvec.schema.GENERATION` of the sampled receptors, where the analysis asks for it.
+    splitting : dict
+        How fine-tuning divides receptors: ``method``, ``per_epitope``, ``min_receptors``.
+    """
+
+    labelled: LabelledReceptors
+    n_receptors: int
+    min_receptors: int
+    seed: int
+    name: str = ""
+    encoder: object = None
+    generation: pa.Table | None = None
+    splitting: dict | None = None
+
+    @cached_property
+    def sample(self) -> LabelledReceptors:
+        """Random labelled receptors, the same for every analysis and encoder."""
+        n = len(self.labelled.receptors)
+        if n <= self.n_receptors:
+            return self.labelled
+        rows = np.sort(generator(self.seed, "analyses").choice(n, self.n_receptors, replace=False))
+        return subset(self.labelled, rows)
+
+    @property
+    def epitopes(self) -> dict[str, np.ndarray]:
+        """Row numbers of the receptors of each epitope that has enough of them."""
+        return {
+            name: rows for name, rows in self.labelled.epitopes.items() if len(rows) >= self.min_receptors
+        }
+
+    def pairs(self, receptors: LabelledReceptors, *names: str) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of receptors as `pairs` gives them, drawn with seed and names."""
+        return pairs(len(receptors.receptors), generator(self.seed, "pairs", *names))
+
+
+def subset(labelled: LabelledReceptors, rows: np.ndarray) -> LabelledReceptors:
+    """Some of the receptors, by their sorted row numbers; epitopes that keep none are gone."""
+    epitopes = {name: np.flatnonzero(np.isin(rows, own)) for name, own in labelled.epitopes.items()}
+    kept = {name: own for name, own in epitopes.items() if len(own)}
+    return replace(labelled, receptors=labelled.receptors.take(pa.array(rows)), epitopes=kept, sources=None)
+
+
+def pairs(n: int, rng: np.random.Generator, most: int = MAX_PAIRS) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Pairs of different receptors: all of them, or about ``most`` drawn at random where there are more.
+
+    Returns
+    -------
+    i, j : ndarray of int, shape (n_pairs,)
+        Row numbers, i < j, sorted by i, then j; no pair twice.
+    """
+    if n * (n - 1) // 2 <= most:
+        return np.triu_indices(n, 1)
+    first, second = rng.integers(0, n, (2, most))
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return np.divmod(np.unique(low[low < high] * n + high[low < high]), n)
+
+
+def pair_distances(encoder, receptors: pa.Table, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """
+    Distances of pairs, from `BLOCK` rows of the matrix of distances at a time.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`.
+    receptors : pyarrow.Table
+        ``receptors``.
+    i, j : ndarray of int, shape (n_pairs,)
+        Row numbers; ``i`` is sorted.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_pairs,)
+    """
+    rows_to_all = encoders.distance_rows(encoder, receptors)
+    distances = np.empty(len(i))
+    needed = np.unique(i)
+    for start in range(0, len(needed), BLOCK):
+        rows = needed[start : start + BLOCK]
+        own = slice(*np.searchsorted(i, (rows[0], rows[-1] + 1)))
+        distances[own] = rows_to_all(rows)[np.searchsorted(rows, i[own]), j[own]]
+    return distances
+
+
+def co_specific(labelled: LabelledReceptors, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Whether the receptors of each pair share an epitope; bool, shape (n_pairs,)."""
+    rows = np.concatenate([*labelled.epitopes.values(), np.array([], np.int64)])
+    columns = np.repeat(np.arange(len(labelled.epitopes)), [len(own) for own in labelled.epitopes.values()])
+    shape = (len(labelled.receptors), len(labelled.epitopes))
+    binds = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
+    return binds[i].multiply(binds[j]).sum(axis=1) > 0
+
+
+def tcrdist(receptors: pa.Table, i: np.ndarray, j: np.ndarray, chains: str = "paired") -> np.ndarray:
+    """TCRdist of pairs, float64; of ``alpha`` or ``beta`` alone, or the ``paired`` sum of both."""
+    return pair_distances(encoders.load("tcrdist"), encoders.on_chains(receptors, chains), i, j)
+
+
+def auroc_of_encoders(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:
+    """
+    Nearest-neighbour AUROC of whole receptors at the largest k, from `airrvec.schema.AUROC_SUMMARY`.
+
+    Returns
+    -------
+    DataFrame
+        ``encoder``, ``epitope`` (also ``mean``), ``k``, ``auroc``; empty where there is no benchmark.
+    """
+    columns = {"encoder": str, "epitope": str, "k": int, "auroc": float}
+    if summary is None:
+        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
+    wanted = {"rule": "nearest_neighbour", "chains": "paired", "test_set": "all", "excluded": excluded}
+    for column, value in wanted.items():
+        if column in summary:
+            summary = summary[summary[column] == value]
+    largest = summary[summary["k"] == summary["k"].max()]
+    return largest.rename(columns={"auroc_mean": "auroc"})[list(columns)].reset_index(drop=True)

@@ -1,0 +1,57 @@
+"""Receptors that nobody has selected, to say what is near by chance."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import schema, tables
+from airrvec.annotation import chains_of
+from airrvec.encoders import on_chains
+from airrvec.errors import InputError
+from airrvec.fewshot import generator
+from airrvec.negatives import read_receptors
+from airrvec.synthesis import SPECIES, synthesise
+
+N = 10_000  # receptors
+
+
+def background(
+    path: Path | None, *, species: str, seed: int, leave_out: pa.ChunkedArray, n: int = N
+) -> pa.Table:
+    """
+    Distinct receptors of a species, in random order.
+
+    Parameters
+    ----------
+    path : Path, optional
+        ``receptors``, a file or a folder of partitions; without it they are OLGA's.
+    n : int
+        At most; OLGA gives as many as asked for, less those left out.
+    leave_out : pyarrow.ChunkedArray
+        ``receptor_id`` of those that are no background.
+
+    Raises
+    ------
+    InputError
+        If there is no table, and OLGA's receptors are of another species.
+    """
+    if path is None and species != SPECIES:
+        raise InputError(
+            f"there is no background: OLGA's receptors are human, and --species is {species}",
+            fix="Give receptors as --background",
+        )
+    found = synthesise(n, seed=seed) if path is None else read_receptors(path)
+    usable = pc.and_(
+        pc.equal(found["species"], species),
+        pc.invert(pc.is_in(found["receptor_id"], leave_out.combine_chunks())),
+    )
+    found = tables.distinct(found.filter(usable))
+    order = generator(seed, "background").permutation(len(found))
+    return found.take(pa.array(order[:n])).select(schema.RECEPTORS.names)
+
+
+def of_chains(found: pa.Table, chains: str) -> pa.Table:
+    """Those of the background that have some chains (paired, alpha or beta), shown by these alone."""
+    known = chains_of(found)
+    return on_chains(found.filter(pa.array((known == "paired") | (known == chains))), chains)

@@ -1,0 +1,229 @@
+"""
+Protein language models of others, as the paper uses them.
+
+Paper, appendix "Generating TCR vector embeddings using existing protein language models": each chain is
+read by itself, the vectors of its residues are averaged, and those of the two chains are concatenated.
+The weights come from a folder; nothing is fetched, and no code that comes with them is run.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from pickle import UnpicklingError
+
+import numpy as np
+import pyarrow as pa
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import LocalEntryNotFoundError
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from airrvec import cli, schema
+from airrvec.encoders import NotMeasurable, present_loci, title
+from airrvec.errors import InputError
+from airrvec.germline import chain_sequence
+from airrvec.model import torch_device
+from airrvec.tokens import AMINO_ACIDS
+
+# Tokens of a batch, padding included.
+BATCH_TOKENS = 8192
+
+
+@dataclass(frozen=True)
+class Published:
+    """
+    A model on the hub, and how the paper reads it.
+
+    Attributes
+    ----------
+    repository : str
+        Owner and name on the hub.
+    fields : tuple of str
+        What it has to know of a chain.
+    sequences : callable
+        Receptors and locus → sequences, one a receptor.
+    layer : int, optional
+        Whose vectors are taken, the first being 1; the last layer if None.
+    separator : str
+        Between residues, in the text that its tokeniser takes.
+    """
+
+    repository: str
+    fields: tuple[str, ...]
+    sequences: Callable[[pa.Table, str], list[str]]
+    layer: int | None = None
+    separator: str = ""
+
+
+def junctions(receptors: pa.Table, locus: str) -> list[str]:
+    """The junctions of a locus."""
+    return receptors[schema.field(locus, "junction_aa")].to_pylist()
+
+
+def full_chains(receptors: pa.Table, locus: str) -> list[str]:
+    """
+    V region, junction and J region of a locus; see `airrvec.germline.chain_sequence`.
+
+    Raises
+    ------
+    NotMeasurable
+        If nothing is known of what a gene encodes.
+    """
+    columns = [
+        receptors[name] for name in ("species", *(schema.field(locus, n) for n in schema.CHAIN_FIELDS))
+    ]
+    try:
+        return [
+            chain_sequence(v_call, j_call, junction, species)
+            for species, v_call, j_call, junction in zip(*(c.to_pylist() for c in columns), strict=True)
+        ]
+    except ValueError as error:
+        raise NotMeasurable(f"a full chain could not be built: {error}") from error
+
+
+MODELS = {
+    "tcr_bert": Published("wukevin/tcr-bert", ("junction_aa",), junctions, layer=8, separator=" "),
+    "esm2": Published("facebook/esm2_t6_8M_UR50D", schema.CHAIN_FIELDS, full_chains),
+    "protbert": Published("Rostlab/prot_bert", schema.CHAIN_FIELDS, full_chains, separator=" "),
+}
+
+
+class LanguageModel:
+    """
+    Vectors of a protein language model.
+
+    Parameters
+    ----------
+    name : str
+        A name in `MODELS`.
+    hub_cache : str or Path, optional
+        Folder with the model's files: in a folder of the model's name, or as the hub's own client keeps them.
+    device : {"cpu", "auto", "gpu"}
+        Where it runs; see `airrvec.model.torch_device`.
+
+    Raises
+    ------
+    InputError
+        If the folder does not hold the model, or something else in its place.
+    """
+
+    def __init__(self, name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
+        self.title = title(name)
+        self.published = MODELS[name]
+        self.device = torch_device(device)
+        folder = _model_folder(self.title, self.published.repository, hub_cache)
+        self.model = _load_model(self.title, folder, self.published.layer).to(self.device).eval()
+        self.tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=False)
+        if self.tokeniser.unk_token_id in self._tokens([AMINO_ACIDS])["input_ids"]:
+            raise InputError(f"the tokeniser in '{folder}' does not know the twenty amino acids")
+
+    def embed(self, receptors: pa.Table) -> np.ndarray:
+        """
+        Vectors of receptors.
+
+        Parameters
+        ----------
+        receptors : pyarrow.Table
+            ``receptors``. What the model needs of a chain is known for all of them, or for none.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_receptors, n_chains · d_model)
+            Not normalised; that of the α chain first.
+
+        Raises
+        ------
+        NotMeasurable
+            If a field is missing for some receptors, or nothing is known of what a gene encodes.
+        """
+        loci = present_loci(self.title, self.published.fields, receptors)
+        chains = [self.published.sequences(receptors, locus) for locus in loci]
+        distinct, row = np.unique(np.concatenate(chains), return_inverse=True)
+        vectors = self._embed_sequences(distinct.tolist())
+        return np.concatenate([vectors[part] for part in np.split(row, len(loci))], axis=1)
+
+    @torch.inference_mode()
+    def _embed_sequences(self, sequences: list[str]) -> np.ndarray:
+        """Mean vectors of the residues of each sequence, (n, d_model)."""
+        vectors = np.empty((len(sequences), self.model.config.hidden_size), np.float32)
+        progress = cli.progress(f"chains read by {self.title}", len(sequences))
+        for batch in _batches([len(sequence) for sequence in sequences]):
+            tokens = self._tokens([sequences[row] for row in batch]).to(self.device)
+            residues = tokens["attention_mask"] * (1 - tokens.pop("special_tokens_mask"))
+            hidden = self.model(**tokens).last_hidden_state  # (batch, tokens, d_model)
+            summed = torch.einsum("btd,bt->bd", hidden, residues.to(hidden.dtype))
+            vectors[batch] = (summed / residues.sum(1, keepdim=True)).float().cpu().numpy()
+            progress(len(batch))
+        return vectors
+
+    def _tokens(self, sequences: list[str]):
+        return self.tokeniser(
+            [self.published.separator.join(sequence) for sequence in sequences],
+            padding=True,
+            return_attention_mask=True,
+            return_token_type_ids=False,
+            return_special_tokens_mask=True,
+            return_tensors="pt",
+        )
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Rows of sequences of similar lengths, longest first, so that one that is too large fails at once."""
+    batch = []
+    for row in np.argsort(lengths, kind="stable")[::-1].tolist():
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 2) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _model_folder(model: str, repository: str, hub_cache: str | Path | None) -> Path:
+    name = repository.split("/")[1]
+    get = f"hf download {repository} --local-dir HUB/{name}"
+    if hub_cache is None:
+        raise InputError(
+            f"{model} needs its weights",
+            fix=f"Get them by `{get}`, and say where they are by --hub_cache HUB",
+        )
+    plain = Path(hub_cache) / name
+    if (plain / "config.json").exists():
+        return plain
+    try:
+        return Path(snapshot_download(repository, cache_dir=hub_cache, local_files_only=True))
+    except LocalEntryNotFoundError:
+        cached = "models--" + repository.replace("/", "--")
+        raise InputError(
+            f"the weights of {model} are not in '{hub_cache}', where neither '{name}' nor '{cached}' is",
+            fix=f"Get them by `{get}`, with --hub_cache in the place of HUB",
+        ) from None
+
+
+def _load_model(model: str, folder: Path, layer: int | None) -> torch.nn.Module:
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        n_layers = AutoConfig.from_pretrained(folder, local_files_only=True).num_hidden_layers
+        if layer is not None and n_layers < layer:
+            raise InputError(
+                f"'{folder}' is not {model}: it has {n_layers} layers, the paper takes number {layer}"
+            )
+        loaded, found = AutoModel.from_pretrained(
+            folder,
+            num_hidden_layers=layer or n_layers,
+            add_pooling_layer=False,
+            local_files_only=True,
+            weights_only=True,
+            output_loading_info=True,
+        )
+    except UnpicklingError as error:
+        raise InputError(
+            f"the weights of {model} in '{folder}' hold more than numbers, and are not read"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"the weights of {model} in '{folder}' could not be read: {error}") from error
+    if found["missing_keys"]:
+        raise InputError(f"'{folder}' is not {model}: it lacks {sorted(found['missing_keys'])[0]}")
+    return loaded

@@ -1,0 +1,179 @@
+"""What a notebook needs, as ``airrvec.read``, ``airrvec.embed`` and ``airrvec.nearest``."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import cells as cell_tables
+from airrvec import neighbours, readers, schema
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.errors import InputError
+from airrvec.normalise import Normalised, normalise
+from airrvec.readers import sceptr
+
+# Our columns → those of the plain table that the format `sceptr` reads.
+_PLAIN = {
+    schema.field(locus, name): f"{prefix}{locus[-1]}" if name == "junction_aa" else f"{locus}{segment}"
+    for locus in schema.LOCI
+    for name, prefix, segment in (("v_call", "", "V"), ("j_call", "", "J"), ("junction_aa", "CDR3", ""))
+}
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    columns: dict[str, str] | None = None,
+    species: str = "homosapiens",
+) -> pd.DataFrame:
+    """
+    Standardise a table of receptors, as the pipeline does.
+
+    Parameters
+    ----------
+    path : str or Path
+        Any file that docs/input.md names.
+    format : str, optional
+        A name in `airrvec.readers.FORMATS`; found from the columns if not given.
+    columns : dict, optional
+        A column map in place of a format.
+    species : {"homosapiens", "musmusculus"}
+        Of rows that name none.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell or clonotype: the columns of ``cells`` and of ``receptors``. Its ``attrs`` hold the
+        counts of what was read and rejected.
+
+    Warns
+    -----
+    UserWarning
+        If rows were rejected, with the main reasons.
+
+    Raises
+    ------
+    InputError
+        If the file is in no known format, or nothing of it can be kept.
+    """
+    source = readers.open_chains(path, format, columns)
+    result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
+    for sentence in result.counts["warnings"]:
+        warnings.warn(sentence, stacklevel=2)
+    receptors = result.receptors.take(_rows(result))
+    frame = cell_tables.with_receptors(result.cells, receptors).to_pandas()
+    frame.attrs["counts"] = result.counts
+    return frame
+
+
+def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: str = "cpu") -> pd.DataFrame:
+    """
+    Vectors of receptors, row for row.
+
+    Parameters
+    ----------
+    receptors : DataFrame or pyarrow.Table
+        Some of ``tra_v_call``, ``tra_junction_aa``, ``trb_v_call`` and ``trb_junction_aa``, and ``species``
+        where it is not human; names of genes are standardised.
+    model : str
+        A published variant, or the folder of a model.
+    device : {"cpu", "auto", "gpu"}
+        Where the model runs.
+
+    Returns
+    -------
+    DataFrame
+        ``dim_01``, ``dim_02``, … float32, l2-normalised, with the index of ``receptors``; NaN for a row that
+        was rejected, or of which the model sees no loop.
+
+    Warns
+    -----
+    UserWarning
+        If rows have no vector.
+
+    Raises
+    ------
+    InputError
+        If none of the columns is there, or no row holds a receptor.
+    """
+    frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
+    result = _standardised(frame)
+    of_receptors = Sceptr(model, device=device).embed(result.receptors)
+    vectors = np.full((len(frame), of_receptors.shape[1]), np.nan, np.float32)
+    vectors[result.cells["cell_id"].cast(pa.int64()).to_numpy()] = of_receptors[_rows(result).to_numpy()]
+    missing = int(np.isnan(vectors[:, 0]).sum())
+    if missing:
+        reasons = "; ".join(f"{n} × {word}" for word, n in result.counts["reject_reasons"].items())
+        warnings.warn(
+            f"{missing} of {len(frame)} rows have no vector" + (f" ({reasons})" if reasons else ""),
+            stacklevel=2,
+        )
+    return pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
+
+
+def nearest(queries: pd.DataFrame, references: pd.DataFrame, k: int = 10, *, threads: int = 1) -> pd.DataFrame:
+    """
+    The nearest references of each query, exact.
+
+    Parameters
+    ----------
+    queries, references : DataFrame
+        Vectors, as `embed` gives them.
+    k : int
+        How many.
+    threads : int
+        Of the processor.
+
+    Returns
+    -------
+    DataFrame
+        ``query`` and ``reference`` (labels of the indices), ``rank`` from 1, ``distance`` (Euclidean, 0 to 2);
+        rows without a vector are left out.
+    """
+    distances, rows = neighbours.nearest(
+        queries.to_numpy(np.float32), references.to_numpy(np.float32), k, threads=threads
+    )
+    found = rows.ravel() >= 0
+    return pd.DataFrame(
+        {
+            "query": queries.index.repeat(k)[found],
+            "reference": references.index[rows.ravel()[found]],
+            "rank": np.tile(np.arange(1, k + 1), len(queries))[found],
+            "distance": distances.ravel()[found],
+        }
+    )
+
+
+def _standardised(frame: pd.DataFrame) -> Normalised:
+    """The receptors of a wide table; ``cell_id`` is the row's number."""
+    present = {name: plain for name, plain in _PLAIN.items() if name in frame}
+    if not any(name.endswith("junction_aa") for name in present):
+        raise InputError(
+            "the table has no column tra_junction_aa or trb_junction_aa",
+            fix="Read files with airrvec.read, or rename the columns",
+        )
+    words = frame[[*present, *(["species"] if "species" in frame else [])]].astype(object)
+    table = pa.table(
+        {present.get(name, name): pa.array(words[name], pa.string(), from_pandas=True) for name in words}
+    )
+    numbers = pa.array(range(len(frame))).cast(pa.string())
+    chains = sceptr.chains(_complete(table).append_column("cell_id", numbers))
+    batch = readers.Batch(chains, 1, len(frame), [])
+    return normalise(readers.Source("table", [], iter([batch])), sample_id="table", species="homosapiens")
+
+
+def _complete(table: pa.Table) -> pa.Table:
+    for name in sceptr.LAYOUTS[0]:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(table), pa.string()))
+    return table
+
+
+def _rows(result: Normalised) -> pa.Array:
+    """The receptor of each cell, a row of ``receptors``."""
+    ids = result.receptors["receptor_id"].combine_chunks()
+    return pc.index_in(result.cells["receptor_id"].combine_chunks(), ids)

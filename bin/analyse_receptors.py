@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""What an analysis measures with one encoder, or with none; if it cannot, an empty table with the reason."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from airrvec import analyses, cli, tables
+from airrvec.errors import exit_on_input_error
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    cli.add_labelled_options(parser)
+    cli.add_analysis_options(parser)
+    parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
+    parser.add_argument("--encoder", help="a name, or the folder or file of one")
+    parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
+    parser.add_argument("--hub-cache", type=Path, help="folder of language models' weights")
+    parser.add_argument("--generation", type=Path, help="table of analyse_generation.py")
+    parser.add_argument("--split", choices=("study", "random", "given"), default="study")
+    parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
+    parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    from airrvec import encoders
+
+    name = args.name or args.encoder or ""
+    analysis = analyses.load(args.analysis)
+    metadata = {"analysis": args.analysis, "encoder": name}
+    try:
+        material = replace(
+            cli.analysis_material(args),
+            name=name,
+            encoder=_encoder(args) if args.encoder else None,
+            generation=tables.read(args.generation) if args.generation else None,
+            splitting={
+                "method": args.split,
+                "per_epitope": args.per_epitope,
+                "min_receptors": args.min_trained,
+            },
+        )
+        if len(material.sample.receptors) < analyses.MIN_RECEPTORS:
+            raise analyses.NotDone(
+                f"the labelled table holds {len(material.sample.receptors)} complete receptors,"
+                f" and {analyses.MIN_RECEPTORS} are needed"
+            )
+        measured = analysis.measure(material)
+    except (analyses.NotDone, encoders.NotMeasurable) as problem:
+        metadata["reason"] = str(problem)
+        measured = getattr(analysis, "MEASURED", analysis.SCHEMA).empty_table()
+    metadata["title"] = encoders.title(name)
+    tables.write(measured, args.outdir / f"{args.analysis}.{name or 'none'}.measured.parquet", metadata)
+    cli.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
+
+
+def _encoder(args: argparse.Namespace):
+    from airrvec import encoders
+
+    return encoders.load(args.encoder, **({"hub_cache": args.hub_cache} if args.hub_cache else {}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""An analysis from what was measured with all encoders: its table, figure, and what could not be done."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from airrvec import analyses, cli, encoders, figures, schema, tables
+from airrvec.analyses.material import auroc_of_encoders
+from airrvec.errors import exit_on_input_error
+
+NO_TABLE = "there is no labelled receptor table (--labelled)"
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("measured", type=Path, nargs="*", help="files of analyse_receptors.py")
+    parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
+    parser.add_argument("--encoders", default="", help="names, in the order of tables and figures")
+    parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
+    parser.add_argument("--exclude-references", default="none", help="which rows of --auroc to take")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    analysis = analyses.load(args.analysis)
+    parts = {tables.metadata(path)["encoder"]: path for path in args.measured}
+    encoders.TITLES.update({name: tables.metadata(path)["title"] for name, path in parts.items()})
+    order = [name for name in args.encoders.split(",") if name in parts] or sorted(parts)
+    reasons = {name: tables.metadata(parts[name]).get("reason") for name in order}
+    not_done = [{"encoder": name or None, "reason": reason} for name, reason in reasons.items() if reason]
+    done = [tables.read(parts[name]) for name in order if not reasons[name]]
+    if not parts:
+        not_done = [{"encoder": None, "reason": NO_TABLE}]
+    table = analysis.SCHEMA.empty_table()
+    if done:
+        summary = tables.read(args.auroc).to_pandas() if args.auroc else None
+        try:
+            measured = pa.concat_tables(done)
+            if hasattr(analysis, "conclude"):
+                auroc = auroc_of_encoders(summary, excluded=args.exclude_references)
+                measured = analysis.conclude(measured, auroc)
+            table = measured
+        except analyses.NotDone as problem:
+            not_done.append({"encoder": None, "reason": str(problem)})
+    tables.write(table, args.outdir / f"{args.analysis}.parquet")
+    tables.write_tsv(table, args.outdir / f"{args.analysis}.tsv")
+    if len(table):
+        figures.save(analysis.draw(table), args.outdir / args.analysis)
+    if not_done:
+        reasons = pa.Table.from_pylist(
+            [{"analysis": args.analysis, **row} for row in not_done], schema.NOT_DONE
+        )
+        tables.write_tsv(reasons, args.outdir / f"{args.analysis}_not_done.tsv")
+    cli.write_versions(args, "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
+
+
+if __name__ == "__main__":
+    main()

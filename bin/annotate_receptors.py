@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""What the receptors of a sample may bind, with probability and false discovery rate."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import cli, schema, tables
+from airrvec.errors import exit_on_input_error
+
+N_TOP = 50  # calls in the report
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--cells", type=Path, required=True)
+    parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
+    parser.add_argument("--embeddings", type=Path, help="vectors by the same model; else they are made")
+    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
+    parser.add_argument("--reference", type=Path, required=True, help="folder of calibrate_annotation.py")
+    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
+    parser.add_argument("--sample", required=True, help="names the files")
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
+    receptors = tables.distinct(tables.read(args.receptors))
+    calls, classes = annotated(receptors, _vectors(args, receptors), args)
+    place = pc.index_in(cells["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
+    of_receptors = pa.Table.from_pandas(calls, preserve_index=False)
+    table = of_receptors.take(pa.array(place))
+    for name in cells.column_names:
+        table = table.append_column(name, cells[name])
+    table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
+    tables.write(table, args.outdir / f"{args.sample}.parquet")
+    tables.write_tsv(table, args.outdir / f"{args.sample}.tsv")
+    calls["n_cells"] = np.bincount(place, minlength=len(receptors))
+    calls["receptor_id"] = receptors["receptor_id"].to_pylist()
+    qc = {"sample_id": args.sample, "fdr": args.fdr, "chains": classes, **_counts(calls)}
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{args.sample}.annotation.qc.json")
+    cli.write_versions(args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
+
+
+def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, dict]:
+    """``chains`` and the calls of each receptor; what was estimated of each class of chains."""
+    from airrvec import annotation, annotator
+
+    of_chains = annotation.chains_of(receptors)
+    same_species = pc.equal(receptors["species"], args.species).to_numpy()
+    parts, classes = [], {}
+    for chains in annotation.CHAINS:
+        rows = np.flatnonzero((of_chains == chains) & same_species)
+        path = args.reference / f"{chains}.npz"
+        if not len(rows) or not path.exists():
+            continue
+        calls, prevalence = annotator.Annotator.load(path).annotate(
+            vectors[rows], fdr=args.fdr, threads=args.cpus
+        )
+        parts.append(calls.set_index(rows))
+        called = calls[calls["call"] == annotator.CALLED]
+        classes[chains] = {
+            "receptors": len(rows),
+            "called": len(called),
+            "expected_false": float(len(called) * called["fdr"].max()) if len(called) else 0.0,
+            "prevalence": prevalence,
+        }
+    done = np.concatenate([np.empty(0, np.int64), *(part.index for part in parts)])
+    left = np.setdiff1d(np.arange(len(receptors)), done)
+    parts.append(annotator.without_calls(len(left), annotator.NOT_CALIBRATED).set_index(left))
+    calls = pd.concat([part for part in parts if len(part)]).sort_index()
+    return calls.assign(chains=of_chains), classes
+
+
+def _vectors(args, receptors: pa.Table) -> np.ndarray:
+    """Of each receptor, shape (n, d)."""
+    if args.embeddings is None:
+        from airrvec.encoders.sceptr import Sceptr
+
+        return Sceptr(args.model).embed(receptors, progress=cli.progress("receptors", len(receptors)))
+    table = tables.read_of_receptors(args.embeddings, receptors["receptor_id"].combine_chunks())
+    columns = [name for name in table.column_names if name.startswith("dim_")]
+    return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
+
+
+def _counts(calls: pd.DataFrame) -> dict:
+    """For the report: receptors by what became of them, called epitopes, and the surest calls."""
+    called = calls[calls["call"] == "called"]
+    of_epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
+        receptors=("call", "size"), cells=("n_cells", "sum")
+    )
+    columns = [
+        "receptor_id",
+        "chains",
+        "epitope",
+        "antigen_species",
+        "mhc_a",
+        "probability",
+        "fdr",
+        "n_cells",
+    ]
+    columns += ["nearest_1_id", "nearest_1_distance", "nearest_1_study"]
+    top = called.sort_values(["score", "receptor_id"], ascending=[False, True])[columns].head(N_TOP)
+    return {
+        "receptors": len(calls),
+        "cells": int(calls["n_cells"].sum()),
+        "calls": calls["call"].value_counts().to_dict(),
+        "called_cells": int(called["n_cells"].sum()),
+        "epitopes": json.loads(of_epitopes.reset_index().to_json(orient="records")),
+        "top": json.loads(top.to_json(orient="records")),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The reference of annotation: vectors of labelled receptors, and by cross-validation what scores mean."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec import cli, schema, tables
+from airrvec.errors import InputError, exit_on_input_error
+
+CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
+MIN_BACKGROUND = 500  # receptors of a class of chains
+MIN_TESTED = 20  # labelled receptors of a class whose epitope can be called
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    cli.add_labelled_options(parser)
+    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
+    parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
+    parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
+    parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
+    parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
+    parser.add_argument("--seed", type=int, default=420)
+    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    parser.add_argument("--outdir", type=Path, default=Path("."))
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    from airrvec.annotation import CHAINS
+    from airrvec.encoders.sceptr import Sceptr
+
+    encoder = Sceptr(args.model)
+    options = cli.labelled_options(args)
+    background = _background(args, options["receptors"])
+    measured = {"calibration": [], "precision_recall": [], "epitopes": []}
+    qc = {"background": "OLGA" if args.background is None else args.background.name, "chains": {}}
+    for chains in CHAINS:
+        counts, found = _calibrate(args, encoder, options, background, chains)
+        qc["chains"][chains] = counts
+        for name, table in found.items():
+            measured[name].append(table)
+    schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
+    for (name, found), of_name in zip(measured.items(), schemas, strict=True):
+        table = pa.concat_tables([of_name.empty_table(), *found])
+        tables.write(table, args.outdir / f"{name}.parquet")
+        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "calibration.qc.json")
+    packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
+    cli.write_versions(args, *packages)
+
+
+def _background(args, labelled: pa.Table) -> pa.Table:
+    """Receptors of one species that are not labelled, at most as many as asked for."""
+    from airrvec.fewshot import generator
+    from airrvec.negatives import read_receptors
+    from airrvec.synthesis import SPECIES, synthesise
+
+    if args.background is None and args.species != SPECIES:
+        raise InputError(
+            f"annotation has no background: OLGA's receptors are human, and --species is {args.species}",
+            fix="Give receptors as --background",
+        )
+    if args.background is None:
+        found = synthesise(args.background_receptors, seed=args.seed)
+    else:
+        found = read_receptors(args.background)
+    other = pc.and_(
+        pc.equal(found["species"], args.species),
+        pc.invert(pc.is_in(found["receptor_id"], labelled["receptor_id"].combine_chunks())),
+    )
+    found = tables.distinct(found.filter(other))
+    order = generator(args.seed, "annotation background").permutation(len(found))
+    return found.take(pa.array(order[: args.background_receptors]))
+
+
+def _calibrate(args, encoder, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
+    """What is counted of a class of chains, and its tables; its reference is written."""
+    from airrvec import annotation, annotation_measures, calibration
+    from airrvec.annotator import Annotator
+    from airrvec.encoders import on_chains
+
+    reference = annotation.labelled_reference(**options, chains=chains)
+    vectors = encoder.embed(reference.receptors)
+    seen = np.isfinite(vectors).all(axis=1)
+    reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
+    of_chains = annotation.chains_of(background)
+    usable = pa.array((of_chains == "paired") | (of_chains == chains))
+    others = encoder.embed(on_chains(background.filter(usable), chains))
+    others = others[np.isfinite(others).all(axis=1)]
+    contrast, negatives = np.split(others, [round(CONTRAST * len(others))])
+    candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())
+    counts = {
+        "references": len(reference),
+        "without_vector": int((~seen).sum()),
+        "epitopes": len(reference.epitopes),
+        "candidates": candidates,
+        "studies": len(reference.study_names),
+        "background": len(negatives),
+        "not_calibrated": None,
+    }
+    if len(others) < MIN_BACKGROUND:
+        counts["not_calibrated"] = f"{len(others)} background receptors, and {MIN_BACKGROUND} are needed"
+        return counts, {}
+    if not candidates:
+        counts["not_calibrated"] = f"no epitope has {args.min_references} references"
+        return counts, {}
+    common = {"min_references": args.min_references, "threads": args.cpus}
+    queries = calibration.cross_validate(reference, vectors, contrast, seed=args.seed, **common)
+    _, counts["by_study"] = calibration.study_folds(reference, seed=args.seed)
+    counts["tested"] = int(queries["findable"].sum())
+    if counts["tested"] < MIN_TESTED:
+        counts["not_calibrated"] = (
+            f"{counts['tested']} labelled receptors have an epitope that other studies know, and"
+            f" {MIN_TESTED} are needed"
+        )
+        return counts, {}
+    scores = annotation.search(negatives, reference, vectors, contrast, **common).score
+    fitted = calibration.Calibration(queries["score"].to_numpy(), queries["right"].to_numpy(), scores)
+    Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
+        args.outdir / "reference" / f"{chains}.npz"
+    )
+    reliability, counts["brier"] = annotation_measures.reliability(queries, scores, chains)
+    epitopes = annotation_measures.of_epitopes(
+        reference, queries, scores, fdr=args.fdr, min_references=args.min_references
+    )
+    return counts, {
+        "calibration": reliability,
+        "precision_recall": annotation_measures.precision_recall_table(queries, scores, chains),
+        "epitopes": pa.Table.from_pandas(
+            epitopes.assign(chains=chains),
+            schema.ANNOTATION_EPITOPES,
+            preserve_index=False,
+        ),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Receptors nearer to each other than chance explains: clusters, their members, motifs and conditions."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.compute as pc
+
+from airrvec import cli, tables
+from airrvec.errors import exit_on_input_error
+
+N_LOGOS = 10
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    cli.add_repertoire_options(parser)
+    parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
+    parser.add_argument("--method", choices=("leiden", "components"), default="leiden")
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    cli.limit_threads(args.cpus)
+    from airrvec import cluster_tables, report_clusters
+
+    repertoires = cli.repertoires(args)
+    repertoires.conditions(args.condition)
+    found, qc = _clustered(args, repertoires)
+    clusters, positions = cluster_tables.clusters_table(
+        repertoires, found, _labels(args, repertoires), species=args.species
+    )
+    conditions = cluster_tables.conditions_table(repertoires, found, args.condition)
+    results = {
+        "clusters": clusters,
+        "members": cluster_tables.members_table(repertoires, found),
+        "motifs": positions,
+        "conditions": conditions,
+    }
+    for name, table in results.items():
+        tables.write(table, args.outdir / f"{name}.parquet")
+        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+    if len(clusters):
+        report_clusters.draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
+    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "clusters.qc.json")
+    cli.write_versions(args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+
+
+def _clustered(args, repertoires) -> tuple[list, dict]:
+    """The clusters of each class of chains, and what is counted of it."""
+    from airrvec import clustering
+    from airrvec.cluster_tables import Clustered
+
+    qc = {
+        "method": args.method,
+        "chance": args.chance,
+        "background": args.background.name if args.background else "OLGA",
+        "condition": args.condition,
+        "chains": {},
+    }
+    found = []
+    for chains, vectors, background, radius in cli.by_chance(args, repertoires):
+        neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
+        label = clustering.clusters(neighbourhood.graph, args.method, seed=args.seed)
+        found.append(Clustered(chains, repertoires.rows(chains), label, neighbourhood))
+        qc["chains"][chains] = {
+            "receptors": len(label),
+            "background": len(background),
+            "radius": radius,
+            "neighbours": float(neighbourhood.degrees.mean()),
+            "clustered": int((label >= 0).sum()),
+            "clusters": int(label.max() + 1),
+        }
+    qc["not_compared"] = len(repertoires.receptors) - sum(len(part.rows) for part in found)
+    return found, qc
+
+
+def _labels(args, repertoires) -> pd.DataFrame:
+    """Receptors (their rows) and their epitopes, each pair once."""
+    ids = repertoires.receptors["receptor_id"].combine_chunks()
+    parts = [
+        tables.read(path, ["receptor_id", "epitope"])
+        for path in [*args.cells, *([args.labelled] if args.labelled else [])]
+    ]
+    frames = [
+        pd.DataFrame(
+            {
+                "receptor": pc.index_in(part["receptor_id"], ids).to_numpy(),
+                "epitope": part["epitope"].to_pandas(),
+            }
+        )
+        for part in parts
+    ]
+    return pd.concat(frames).dropna().drop_duplicates()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+process ANALYSE_GENERATION {
+    label 'process_medium'
+
+    input:
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
+    val settings // map: species, exclude_references, analysis_receptors, benchmark_min_positives, seed
+    val library
+
+    output:
+    path 'generation_probability.parquet', emit: probabilities
+    path 'versions.yml', emit: versions
+
+    script:
+    """
+    analyse_generation.py --cells ${cells} --receptors receptors --species ${settings.species} \\
+        --exclude-references '${settings.exclude_references}' --analysis-receptors ${settings.analysis_receptors} \\
+        --min-receptors ${settings.benchmark_min_positives} --seed ${settings.seed} \\
+        --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    touch generation_probability.parquet versions.yml
+    """
+}

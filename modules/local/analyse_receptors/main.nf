@@ -1,0 +1,31 @@
+process ANALYSE_RECEPTORS {
+    tag "${analysis} ${encoder}"
+    label 'process_medium'
+
+    input:
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(analysis), path(generation), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights')
+    val settings // map: species, exclude_references, analysis_receptors, benchmark_min_positives, seed, finetune_*
+    val library
+
+    output:
+    tuple val(analysis), path("${analysis}.*.measured.parquet"), emit: measured
+    path 'versions.yml', emit: versions
+
+    script:
+    """
+    analyse_receptors.py --cells ${cells} --receptors receptors --analysis ${analysis} \\
+        ${encoder ? "--encoder ${own ?: encoder} --name ${encoder}" : ''} \\
+        ${weights ? '--hub-cache weights' : ''} \\
+        ${generation ? "--generation ${generation}" : ''} \\
+        --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
+        --analysis-receptors ${settings.analysis_receptors} --min-receptors ${settings.benchmark_min_positives} \\
+        --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
+        --min-trained ${settings.finetune_min_receptors} --seed ${settings.seed} \\
+        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+    """
+
+    stub:
+    """
+    touch ${analysis}.${encoder ?: 'none'}.measured.parquet versions.yml
+    """
+}

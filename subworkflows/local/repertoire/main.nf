@@ -1,0 +1,52 @@
+// All samples together: clusters of receptors, and samples beside each other; each if it is asked for.
+
+include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
+include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
+
+workflow REPERTOIRE {
+    take:
+    normalised // channel: [ meta, cells, [ receptors, a file a partition ] ]
+    receptors  // value: the receptors of the run, a file a partition
+    embeddings // value: their vectors, a file a partition
+    model      // value: [ name, folder or [] ], the one that made them
+    settings   // map: params
+    library
+
+    main:
+    parts = normalised.branch { meta, cells, _receptors ->
+        labelled: meta.labelled
+            return cells
+        samples: true
+            return cells
+    }
+    background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
+    options = settings.subMap(['species', 'cluster_method', 'cluster_chance', 'condition', 'abundance', 'compare_receptors', 'compare_permutations', 'seed'])
+    clusters = settings.cluster.toString().toBoolean()
+    compares = settings.compare.toString().toBoolean()
+
+    cells = parts.samples.toSortedList { a, b -> a.name <=> b.name }
+    CLUSTER_RECEPTORS(
+        cells.filter { _files -> clusters },
+        parts.labelled.toList(),
+        receptors,
+        embeddings,
+        model,
+        background,
+        options.findAll { name, _value -> !name.startsWith('compare') },
+        library,
+    )
+    COMPARE_SAMPLES(
+        cells.filter { _files -> compares },
+        receptors,
+        embeddings,
+        model,
+        background,
+        options.findAll { name, _value -> name != 'cluster_method' },
+        library,
+    )
+
+    emit:
+    clusters   = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten() // channel: file
+    comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten() // channel: file
+    versions   = CLUSTER_RECEPTORS.out.versions.mix(COMPARE_SAMPLES.out.versions)
+}

@@ -1,0 +1,99 @@
+"""An encoder from outside of the package: the one that docs/adding_an_encoder.md shows."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import ROOT, run_pipeline
+from sklearn.metrics import roc_auc_score
+
+from airrvec import encoders
+
+ARGS = (
+    *("--labelled", str(ROOT / "assets/demo/dash_human.csv"), "--encoders", "cdr3_levenshtein,random"),
+    *("--benchmark_k", "1,5", "--benchmark_splits", "5", "--benchmark_min_positives", "50", "-resume"),
+)
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """The first block of Python in the document, in a file of the name that stands before it."""
+    page = (ROOT / "docs/adding_an_encoder.md").read_text()
+    name, code = re.search(r"`(\w+\.py)`.*?```python\n(.*?)```", page, re.DOTALL).groups()
+    path = tmp_path_factory.mktemp("own") / name
+    path.write_text(code)
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(toy, tmp_path_factory):
+    """A run without it, and then with it."""
+    folder = tmp_path_factory.mktemp("run")
+    first = run_pipeline(folder, *ARGS)
+    assert first.status == 0, first.output
+    second = run_pipeline(folder, *ARGS, "--encoder", str(toy))
+    assert second.status == 0, second.output
+    return first, second
+
+
+def test_it_is_in_tables_and_report(runs):
+    _, run = runs
+    summary = pd.read_parquet(run.results / "benchmark/auroc_summary.parquet")
+    assert list(dict.fromkeys(summary["encoder"])) == ["cdr3_levenshtein", "random", "composition"]
+    data = (run.results / "multiqc/multiqc_report_data/multiqc_data.json").read_text()
+    assert "CDR3 composition" in data
+    assert "CDR3 composition" in (run.results / "summary.txt").read_text()
+    assert "CDR3 composition" in (run.results / "benchmark/auroc_against_k.svg").read_text()
+
+
+def test_its_auroc_is_that_of_its_vectors(runs, toy):
+    """For k = 1 every receptor of an epitope is the reference once, in the order of their ids."""
+    _, run = runs
+    receptors = pd.read_parquet(run.results / "receptors").set_index("receptor_id").sort_index()
+    cells = pd.read_parquet(run.results / "cells/labelled.parquet")
+    aurocs = pd.read_parquet(run.results / "benchmark/auroc.parquet")
+    aurocs = aurocs.query("encoder == 'composition' and k == 1 and rule == 'nearest_neighbour'")
+    fields = [f"{locus}_{name}" for locus in ("tra", "trb") for name in ("v_call", "j_call", "junction_aa")]
+    labelled = receptors.loc[receptors.index.isin(cells.dropna(subset="epitope")["receptor_id"])].dropna(
+        subset=fields
+    )
+    vectors = pd.DataFrame(
+        encoders.load(str(toy)).embed(pa.Table.from_pandas(labelled)), index=labelled.index
+    )
+    assert len(aurocs)
+    for epitope, own in aurocs.groupby("epitope"):
+        binders = vectors.index.isin(cells.loc[cells["epitope"] == epitope, "receptor_id"])
+        reference = vectors.index[binders][0]
+        distances = np.linalg.norm(vectors - vectors.loc[reference], axis=1)
+        others = vectors.index != reference
+        expected = roc_auc_score(binders[others], -distances[others])
+        assert own.set_index("split").loc[0, "auroc"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_adding_it_runs_its_own_tasks_alone(runs):
+    _, run = runs
+    ran = {task["name"] for task in run.tasks if task["status"] == "COMPLETED"}
+    assert ran == {"AIRRVEC:BENCHMARK_FEWSHOT (composition)", "AIRRVEC:SUMMARISE_FEWSHOT", "AIRRVEC:REPORT"}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--encoder", "nowhere.py"), "there is no file"),
+        (("--encoder", "mine.txt"), "is not a list of Python files"),
+        (("--encoder", "{folder}/tcrdist.py"), "'tcrdist' would be the name of two encoders"),
+        (("--encoder", "{folder}/a b.py"), "names the encoder"),
+        (("--encoders", "sceptr,esm2"), "'esm2' needs weights of a language model"),
+        (("--encoders", "sceptr+esm2"), "'sceptr+esm2' needs weights of a language model"),
+        (("--hub_cache", "nowhere"), "there is no folder 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_before_the_first_task(tmp_path, args, message):
+    for name in ("tcrdist.py", "a b.py"):
+        (tmp_path / name).write_text("")
+    given = [arg.format(folder=tmp_path) for arg in args]
+    run = run_pipeline(tmp_path, "--labelled", str(ROOT / "assets/demo/dash_human.csv"), *given)
+    assert run.status != 0
+    assert message in run.output

@@ -1,0 +1,63 @@
+"""Clusters and comparison of samples in the real pipeline."""
+
+import pandas as pd
+import pytest
+from conftest import run_pipeline
+
+from airrvec import schema, tables
+from airrvec.synthesis import synthesise
+
+# A small background keeps the run short.
+QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1", "--export_airr", "false")
+QUICK += ("--export_anndata", "false", "--benchmark_splits", "2", "--cluster_chance", "0.02")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("repertoire")
+    tables.write(synthesise(1200, seed=9), folder / "background.parquet")
+    options = ("--cluster", "--compare", "--condition", "condition", "--background", "background.parquet")
+    return run_pipeline(folder, "-profile", "test", *QUICK, *options, timeout=1800)
+
+
+def test_clusters_and_comparison_are_published(run):
+    assert run.status == 0, run.output
+    assert run.warnings == []
+    assert {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES"} <= run.processes
+    for name, of_name in {
+        "clusters/clusters": schema.CLUSTERS,
+        "clusters/members": schema.CLUSTER_MEMBERS,
+        "clusters/motifs": schema.CLUSTER_MOTIFS,
+        "clusters/conditions": schema.CLUSTER_CONDITIONS,
+        "comparison/diversity": schema.DIVERSITY,
+        "comparison/pairs": schema.SAMPLE_PAIRS,
+        "comparison/samples_pca": schema.SAMPLES_PCA,
+        "comparison/conditions": schema.SAMPLE_CONDITIONS,
+    }.items():
+        assert tables.arrow_schema(run.results / f"{name}.parquet") == of_name
+        assert (run.results / f"{name}.tsv").read_text().startswith("\t".join(of_name.names))
+
+
+def test_tables_fit_the_cells(run):
+    receptors = pd.read_parquet(run.results / "receptors/receptors.parquet")
+    members = pd.read_parquet(run.results / "clusters/members.parquet")
+    assert members["receptor_id"].tolist() == receptors["receptor_id"].tolist()
+    cells = {name: pd.read_parquet(run.results / f"cells/{name}.parquet") for name in "ab"}
+    pairs = pd.read_parquet(run.results / "comparison/pairs.parquet").set_index("chains")
+    shared = set(cells["a"]["receptor_id"]) & set(cells["b"]["receptor_id"])
+    of_chains = members.set_index("receptor_id")["chains"]
+    assert pairs["n_shared"].to_dict() == {
+        chains: sum(of_chains[receptor] == chains for receptor in shared) for chains in pairs.index
+    }
+    report = (run.results / "multiqc/multiqc_report.html").read_text()
+    assert "Largest clusters" in report
+    assert "Overlap and distance" in report
+    assert "clusters of α and β chains hold" in run.output
+
+
+def test_a_mistyped_condition_is_refused_at_once(tmp_path):
+    run = run_pipeline(tmp_path, "-profile", "test", "--compare", "--condition", "treatment")
+    assert run.status != 0
+    assert "the samplesheet has no metadata column 'treatment'; it has: condition" in run.output
+    run = run_pipeline(tmp_path, "-profile", "test", "--condition", "condition")
+    assert "--condition: there is nothing to compare by it" in run.output

@@ -1,0 +1,438 @@
+"""The analyses: formulas against other implementations and plain loops; scripts from end to end."""
+
+import csv
+import importlib
+import json
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyrepseq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inputs import ROOT, normalised
+from rapidfuzz.distance import Levenshtein
+from scipy.stats import pmean
+
+from airrvec import analyses, encoders, fewshot, report_analyses, schema, synthesis, tables
+from airrvec.analyses import (
+    alignment,
+    coincidence,
+    complexity,
+    edits,
+    entropy,
+    fine_tuning,
+    generation,
+    material,
+    power_mean,
+)
+
+SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"]
+PAGE = (ROOT / "docs/analyses.md").read_text()
+names = st.lists(st.sampled_from("abcde"), min_size=4, max_size=60)
+
+
+def labelled(n=60, seed=5) -> fewshot.LabelledReceptors:
+    """Synthetic receptors; A has the first half, B the second and some of the first, C one."""
+    receptors = tables.distinct(synthesis.synthesise(n, seed=seed))
+    epitopes = {"A": np.arange(n // 2), "B": np.arange(n // 3, n), "C": np.array([1])}
+    return fewshot.LabelledReceptors(receptors, epitopes, {}, None)
+
+
+def of(receptors, encoder=None, **more) -> material.Material:
+    options = {"n_receptors": 1000, "min_receptors": 10, "seed": 1, "name": "toy", "encoder": encoder}
+    return material.Material(receptors, **{**options, **more})
+
+
+class Toy:
+    """Vectors that a receptor's junctions determine."""
+
+    def __init__(self, n_dimensions=5):
+        self.n_dimensions = n_dimensions
+
+    def embed(self, receptors):
+        words = zip(
+            receptors["tra_junction_aa"].to_pylist(), receptors["trb_junction_aa"].to_pylist(), strict=True
+        )
+        seeds = (fewshot.generator(0, *pair) for pair in words)
+        return np.stack([rng.normal(size=self.n_dimensions) for rng in seeds]).astype(np.float32)
+
+
+def test_registry_schema_and_documents_agree():
+    properties = SCHEMA["analysis_options"]["properties"]["analyses"]
+    assert properties["choices"] == ["none", "all", *analyses.ANALYSES]
+    assert properties["scopes"] == {name: analyses.load(name).SCOPE for name in analyses.ANALYSES}
+
+
+@pytest.mark.parametrize("name", analyses.ANALYSES)
+def test_every_column_of_an_analysis_is_documented(name):
+    analysis = analyses.load(name)
+    assert f"`{name}`" in PAGE
+    assert [column for column in analysis.SCHEMA.names if f"`{column}`" not in PAGE] == []
+
+
+# --- pairs and distances
+
+
+@given(n=st.integers(0, 60), most=st.integers(1, 500))
+@settings(max_examples=50, deadline=None)
+def test_pairs_are_different_distinct_and_sorted(n, most):
+    i, j = material.pairs(n, np.random.default_rng(0), most)
+    assert (i < j).all()
+    assert (j < n).all()
+    codes = i * max(n, 1) + j
+    assert (np.diff(codes) > 0).all()
+    assert len(i) == n * (n - 1) // 2 or len(i) <= most
+
+
+def test_distances_of_pairs_are_those_of_the_whole_matrix(monkeypatch):
+    monkeypatch.setattr(material, "BLOCK", 7)
+    receptors = labelled().receptors
+    i, j = material.pairs(len(receptors), np.random.default_rng(0), 300)
+    whole = encoders.load("tcrdist").distances(receptors, receptors)
+    np.testing.assert_array_equal(material.tcrdist(receptors, i, j), whole[i, j])
+    halves = [material.tcrdist(receptors, i, j, chain) for chain in ("alpha", "beta")]
+    np.testing.assert_array_equal(sum(halves), whole[i, j])
+    toy = Toy()
+    vectors = toy.embed(receptors)
+    expected = np.linalg.norm(vectors[i] - vectors[j], axis=1)
+    np.testing.assert_allclose(material.pair_distances(toy, receptors, i, j), expected, rtol=1e-5)
+
+
+def test_co_specific_pairs_share_an_epitope():
+    chosen = labelled(20)
+    i, j = np.triu_indices(20, 1)
+    sets = [{name for name, rows in chosen.epitopes.items() if row in rows} for row in range(20)]
+    expected = [bool(sets[a] & sets[b]) for a, b in zip(i, j, strict=True)]
+    np.testing.assert_array_equal(material.co_specific(chosen, i, j), expected)
+
+
+def test_a_sample_keeps_the_labels_of_its_receptors():
+    chosen = labelled()
+    sample = of(chosen, n_receptors=25).sample
+    assert len(sample.receptors) == 25
+    of_all = {
+        name: set(chosen.receptors["receptor_id"].to_numpy()[rows]) for name, rows in chosen.epitopes.items()
+    }
+    ids = sample.receptors["receptor_id"].to_numpy()
+    for name, rows in sample.epitopes.items():
+        assert set(ids[rows]) == of_all[name] & set(ids)
+    assert sample.receptors.equals(of(chosen, n_receptors=25).sample.receptors)
+    assert not sample.receptors.equals(of(chosen, n_receptors=25, seed=2).sample.receptors)
+
+
+def test_auroc_is_taken_of_whole_receptors_and_all_tests():
+    rows = [
+        ("sceptr", "nearest_neighbour", "paired", "all", "x", "A", 5, 0.7),
+        ("sceptr", "nearest_neighbour", "paired", "all", "x", "A", 1, 0.1),
+        ("sceptr", "nearest_neighbour", "alpha", "all", "x", "A", 5, 0.2),
+        ("sceptr", "nearest_neighbour", "paired", "below_90", "x", "A", 5, 0.3),
+        ("sceptr", "nearest_neighbour", "paired", "all", "none", "A", 5, 0.4),
+        ("sceptr", "average_distance", "paired", "all", "x", "A", 5, 0.5),
+    ]
+    columns = ["encoder", "rule", "chains", "test_set", "excluded", "epitope", "k", "auroc_mean"]
+    found = material.auroc_of_encoders(pd.DataFrame(rows, columns=columns), excluded="x")
+    assert found.to_dict("records") == [{"encoder": "sceptr", "epitope": "A", "k": 5, "auroc": 0.7}]
+
+
+# --- formulas
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.5, 400), st.floats(0.5, 400)), min_size=1, max_size=20),
+    st.sampled_from([p for p in power_mean.EXPONENTS if np.isfinite(p)]),
+)
+def test_power_mean_is_scipys(values, exponent):
+    a, b = np.array(values).T
+    expected = pmean(np.stack([a, b]), exponent, axis=0)
+    np.testing.assert_allclose(power_mean.power_mean(a, b, exponent), expected, rtol=1e-9)
+
+
+def test_power_mean_at_its_limits_and_at_zero():
+    a, b = np.array([0.0, 3.0, 0.0]), np.array([4.0, 1.0, 0.0])
+    mean = partial(power_mean.power_mean, a, b)
+    np.testing.assert_array_equal(mean(-np.inf), [0, 1, 0])
+    np.testing.assert_array_equal(mean(np.inf), [4, 3, 0])
+    np.testing.assert_array_equal(mean(1), [2, 2, 0])
+    for exponent in (-2.0, 0.0):
+        np.testing.assert_array_equal(mean(exponent)[[0, 2]], 0)
+
+
+@given(names)
+def test_coincidence_and_entropy_are_pyrepseqs(values):
+    p, deviation = entropy.coincidence(np.array(values, object))
+    assert p == pytest.approx(pyrepseq.pc(values), abs=1e-12)
+    expected = pyrepseq.varpc_n(np.unique(values, return_counts=True)[1])
+    assert deviation**2 == pytest.approx(max(expected, 0), abs=1e-12)
+    if p:
+        frame = pd.DataFrame({"gene": values})
+        row = entropy._entropy(np.array(values, object))
+        assert row["entropy_bits"] == pytest.approx(pyrepseq.renyi2_entropy(frame, "gene"), abs=1e-12)
+        assert row["entropy_std"] == pytest.approx(np.sqrt(max(expected, 0)) / p / np.log(2), abs=1e-12)
+
+
+def test_entropies_are_correlated_with_auroc():
+    chosen = labelled(90)
+    chosen.epitopes["C"] = np.arange(10, 40)
+    measured = entropy.measure(of(chosen))
+    auroc = pd.DataFrame(
+        [("x", name, 5, value) for name, value in (("A", 0.9), ("B", 0.8), ("C", 0.6), ("mean", 0.7))],
+        columns=["encoder", "epitope", "k", "auroc"],
+    )
+    found = entropy.conclude(measured, auroc).to_pandas()
+    assert len(found) == 18
+    of_gene = found[found["feature"] == "trb_v_call"]
+    expected = of_gene["entropy_bits"].corr(of_gene["auroc"], method="spearman")
+    np.testing.assert_allclose(of_gene["spearman"], expected)
+    np.testing.assert_array_equal(of_gene["n_receptors"], [45, 60, 30])
+
+
+def test_probability_of_coincidence_is_a_plain_count():
+    chosen = labelled(30)
+    found = coincidence.measure(of(chosen)).to_pandas()
+    assert list(found["epitope"].unique()) == ["B", "A"]  # C has one receptor
+    whole = encoders.load("tcrdist").distances(chosen.receptors, chosen.receptors)
+    within = [whole[i, j] for i in range(15) for j in range(i + 1, 15)]
+    sets = [{name for name, rows in chosen.epitopes.items() if row in rows} for row in range(30)]
+    background = [whole[i, j] for i in range(30) for j in range(i + 1, 30) if not sets[i] & sets[j]]
+    for row in found[found["epitope"] == "A"].itertuples():
+        p, q = (np.mean(np.array(values) <= row.tcrdist) for values in (within, background))
+        assert (row.n_pairs, row.probability, row.background) == (105, pytest.approx(p), pytest.approx(q))
+        assert row.ratio == pytest.approx(p / q) if q else np.isnan(row.ratio)
+
+
+def test_alignment_and_uniformity_are_the_papers_equations():
+    chosen = labelled(40)
+    row = alignment.measure(of(chosen, Toy())).to_pylist()[0]
+    vectors = Toy().embed(chosen.receptors).astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    i, j = np.triu_indices(40, 1)
+    squares = ((vectors[i] - vectors[j]) ** 2).sum(1)
+    assert row["uniformity"] == pytest.approx(np.log(np.exp(-squares).mean()))
+    assert row["uniformity_t2"] == pytest.approx(np.log(np.exp(-2 * squares).mean()))
+    a, b = alignment.positive_pairs(chosen, fewshot.generator(1, "alignment"))
+    assert material.co_specific(chosen, a, b).all()
+    assert (a != b).all()
+    distances = np.linalg.norm(vectors[a] - vectors[b], axis=1)
+    assert row["alignment"] == pytest.approx(distances.mean())
+    assert row["alignment_squared"] == pytest.approx((distances**2).mean())
+
+
+def test_parameters_are_counted_once_and_where_they_are():
+    sceptr = encoders.load("sceptr")
+    expected = sum(parameter.numel() for parameter in sceptr.loaded.encoder.parameters())
+    assert complexity.n_parameters(sceptr) == expected > 100_000
+    sceptr.again = sceptr.loaded.encoder
+    assert complexity.n_parameters(sceptr) == expected
+    assert complexity.n_parameters(Toy()) == 0
+
+
+@given(
+    st.text("ACDEFGHIKLMNPQRSTVWY", min_size=4, max_size=30),
+    st.sampled_from(edits.EDITS),
+    st.integers(0, 4),
+    st.integers(0, 99),
+)
+def test_an_edit_is_one_edit_in_its_fifth(junction, edit, region, seed):
+    edited = edits.edited_junction(junction, edit, region, np.random.default_rng(seed))
+    if edited is None:
+        return
+    assert Levenshtein.distance(junction, edited) == 1
+    assert len(edited) - len(junction) == {"insertion": 1, "deletion": -1, "substitution": 0}[edit]
+    assert edited[0] == junction[0]
+    assert edited[-1] == junction[-1]
+    if edit == "substitution":
+        place = next(p for p in range(len(junction)) if junction[p] != edited[p])
+        assert region / 5 <= (place + 0.5) / len(junction) < (region + 1) / 5
+
+
+def test_cost_of_an_edit_is_its_mean_distance():
+    class Length:
+        """The number of residues of a receptor, on a line: an indel costs 1, a substitution nothing."""
+
+        def embed(self, receptors):
+            lengths = [
+                sum(len(value) for value in pair)
+                for pair in zip(
+                    receptors["tra_junction_aa"].to_pylist(),
+                    receptors["trb_junction_aa"].to_pylist(),
+                    strict=True,
+                )
+            ]
+            return np.array(lengths, np.float32)[:, None]
+
+    found = edits.measure(of(labelled(30), Length())).to_pandas()
+    assert len(found) == 2 * 3 * 5
+    assert (found["mean_distance"] == (found["edit"] != "substitution")).all()
+    assert (found["std_distance"] == 0).all()
+    assert found["n_edits"].max() == 30
+
+
+def test_pairs_of_fine_tuning_are_of_a_training_and_a_test_receptor():
+    chosen = labelled(120)
+    chosen.epitopes.update({"A": np.arange(60), "B": np.arange(60, 120)})
+    parts = ["train", "validation", "test"]
+    ids = chosen.receptors["receptor_id"].to_pylist()
+    rows = [
+        {"receptor_id": ids[row], "epitope": name, "reference_id": "r", "split": parts[row % 3]}
+        for name in "AB"
+        for row in chosen.epitopes[name]
+    ]
+    given_ = fewshot.LabelledReceptors(chosen.receptors, chosen.epitopes, {}, pa.Table.from_pylist(rows))
+    splitting = {"method": "given", "per_epitope": 0, "min_receptors": 0}
+    measured = [fine_tuning.measure(of(given_, Toy(d), name=str(d), splitting=splitting)) for d in (3, 4)]
+    part = {row["receptor_id"]: row["split"] for row in rows}
+    epitope = {row["receptor_id"]: row["epitope"] for row in rows}
+    table = measured[0].to_pylist()
+    assert len(table) == 40 * 40
+    assert {part[row["train_receptor_id"]] for row in table} == {"train"}
+    assert {part[row["test_receptor_id"]] for row in table} == {"test"}
+    for row in table:
+        assert row["co_specific"] == (epitope[row["train_receptor_id"]] == epitope[row["test_receptor_id"]])
+    both = fine_tuning.conclude(pa.concat_tables(measured), None).to_pandas()
+    assert (both["before"] == "3").all()
+    assert (both["after"] == "4").all()
+    np.testing.assert_allclose(sorted(both["distance_before"]), sorted(measured[0]["distance"].to_pylist()))
+    with pytest.raises(analyses.NotDone):
+        fine_tuning.conclude(measured[0], None)
+
+
+def test_bins_of_generation_probability_hold_all_known_pairs():
+    chosen = labelled(60)
+    probabilities = pa.table(
+        [chosen.receptors["receptor_id"], np.logspace(-12, -5, 60), [None, 0.0, *[1e-6] * 58]],
+        schema=schema.GENERATION,
+    )
+    found = generation.measure(of(chosen, Toy(), generation=probabilities)).to_pandas()
+    for _, bins in found.groupby("binned_by"):
+        assert bins["n_pairs"].sum() == 58 * 57 // 2  # two receptors have no probability
+        assert (bins["low"].to_numpy()[1:] == bins["high"].to_numpy()[:-1]).all()
+    by_probability = found[found["binned_by"] == "probability"]
+    assert by_probability["mean_log10_probability"].is_monotonic_increasing
+    a, b = np.random.default_rng(0).normal(size=(2, 200))
+    correlation = generation._correlation(a, b)
+    z, half = np.arctanh(np.corrcoef(a, b)[0, 1]), 1.959964 / np.sqrt(197)
+    np.testing.assert_allclose(list(correlation.values()), np.tanh([z, z - half, z + half]), rtol=1e-5)
+
+
+# --- scripts
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str, *arguments) -> None:
+        importlib.import_module(name).main([str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The options of the demonstration's labelled receptors."""
+    folder = tmp_path_factory.mktemp("demo")
+    result = normalised(ROOT / "assets/demo/dash_human.csv", "tcrdist")
+    tables.write(result.cells, folder / "cells.parquet")
+    tables.write(result.receptors, folder / "receptors.parquet")
+    own = ["--cells", folder / "cells.parquet", "--receptors", folder / "receptors.parquet"]
+    return [*own, "--analysis-receptors", 60, "--min-receptors", 30]
+
+
+def rows_of(path) -> list[dict]:
+    with path.open() as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in analyses.ANALYSES if name not in ("fine_tuning", "complexity")]
+)
+def test_every_analysis_from_receptors_to_the_report(script, demo, tmp_path, name):
+    more = []
+    if name == "generation":
+        script("analyse_generation", *demo)
+        assert len(tables.read("generation_probability.parquet")) == 60
+        more = ["--generation", "generation_probability.parquet"]
+    scope = analyses.load(name).SCOPE
+    chosen = ["sceptr", "cdr3_levenshtein"] if scope == analyses.EACH_ENCODER else [None]
+    for encoder in chosen:
+        script(
+            "analyse_receptors",
+            *demo,
+            "--analysis",
+            name,
+            *more,
+            *(["--encoder", encoder] if encoder else []),
+        )
+    files = sorted(tmp_path.glob("*.measured.parquet"))
+    assert len(files) == len(chosen)
+    script("analyse_results", *files, "--analysis", name, "--encoders", "sceptr,cdr3_levenshtein")
+    table = tables.read(f"{name}.parquet")
+    assert table.schema.remove_metadata() == analyses.load(name).SCHEMA
+    assert len(table) == len(rows_of(tmp_path / f"{name}.tsv")) > 0
+    assert (tmp_path / f"{name}.png").stat().st_size > 5000
+    if name == "alignment":
+        assert rows_of(tmp_path / "alignment_not_done.tsv") == [
+            {"analysis": name, "encoder": "cdr3_levenshtein", "reason": "it gives distances, and no vectors"}
+        ]
+    else:
+        assert not (tmp_path / f"{name}_not_done.tsv").exists()
+    (section,) = report_analyses.analysis_sections(tmp_path)
+    assert section["id"] == f"airrvec_analysis_{name}"
+    assert "paper" in section["description"]
+    json.dumps(section)
+
+
+def test_sizes_stand_beside_the_auroc(script, demo, tmp_path):
+    script("analyse_receptors", *demo, "--analysis", "complexity", "--encoder", "sceptr")
+    row = {"encoder": "sceptr", "rule": "nearest_neighbour", "epitope": "mean", "k": 5, "auroc_mean": 0.75}
+    tables.write(pa.Table.from_pylist([row]), tmp_path / "auroc_summary.parquet")
+    measured = "complexity.sceptr.measured.parquet"
+    script("analyse_results", measured, "--analysis", "complexity", "--auroc", "auroc_summary.parquet")
+    (found,) = tables.read("complexity.parquet").to_pylist()
+    assert (found["auroc"], found["k"], found["n_dimensions"]) == (0.75, 5, 64)
+    (section,) = report_analyses.analysis_sections(tmp_path)
+    assert section["data"] == {"SCEPTR": {"x": found["n_parameters"], "y": 0.75}}
+    script("analyse_results", measured, "--analysis", "complexity")
+    assert "no epitope was evaluated" in rows_of(tmp_path / "complexity_not_done.tsv")[0]["reason"]
+
+
+@pytest.mark.parametrize("name", analyses.ANALYSES)
+def test_an_analysis_without_labelled_receptors_says_so(script, tmp_path, name):
+    script("analyse_results", "--analysis", name)
+    assert len(tables.read(f"{name}.parquet")) == 0
+    (row,) = rows_of(tmp_path / f"{name}_not_done.tsv")
+    assert row["reason"] == "there is no labelled receptor table (--labelled)"
+    assert not (tmp_path / f"{name}.png").exists()
+    (section,) = report_analyses.analysis_sections(tmp_path)
+    assert "no labelled receptor table" in section["description"]
+
+
+@pytest.mark.parametrize("name", analyses.ANALYSES)
+def test_too_few_receptors_are_a_reason(script, demo, tmp_path, name):
+    cells = tables.read(demo[1])
+    tables.write(cells.slice(0, 12), tmp_path / "few.parquet")
+    script(
+        "analyse_receptors", "--cells", "few.parquet", *demo[2:], "--analysis", name, "--encoder", "sceptr"
+    )
+    script("analyse_results", f"{name}.sceptr.measured.parquet", "--analysis", name)
+    (row,) = rows_of(tmp_path / f"{name}_not_done.tsv")
+    assert "complete receptors" in row["reason"]
+    assert row["encoder"] == "sceptr"
+
+
+def test_one_study_alone_is_a_reason_of_fine_tuning(script, demo, tmp_path):
+    script("analyse_receptors", *demo, "--analysis", "fine_tuning", "--encoder", "sceptr")
+    assert "stud" in tables.metadata("fine_tuning.sceptr.measured.parquet")["reason"]
+
+
+def test_the_report_shows_no_markup_of_the_users(tmp_path):
+    chosen = labelled(60)
+    chosen.epitopes["<b>A</b>"] = chosen.epitopes.pop("A")
+    tables.write(coincidence.measure(of(chosen)), tmp_path / "coincidence.parquet")
+    (section,) = report_analyses.analysis_sections(tmp_path)
+    assert "<b>" not in json.dumps(section)
+    assert "&lt;b&gt;A" in json.dumps(section)

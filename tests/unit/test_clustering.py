@@ -1,0 +1,154 @@
+"""Neighbours by chance, clusters, motifs, enrichment: against double loops and hand values."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse, stats
+from scipy.spatial.distance import cdist
+
+from airrvec import clustering, enrichment, motifs
+from airrvec.errors import InputError
+
+RNG = np.random.default_rng(1)
+VECTORS = RNG.normal(size=(70, 5)).astype(np.float32)
+BACKGROUND = RNG.normal(size=(90, 5)).astype(np.float32)
+
+
+@pytest.mark.parametrize("chance", [0.25, 0.5, 1.0])
+def test_the_radius_is_a_quantile_of_all_distances(chance):
+    radius = clustering.radius_by_chance(VECTORS, BACKGROUND, chance)
+    distances = np.sort(cdist(VECTORS, BACKGROUND).ravel())
+    assert radius == pytest.approx(distances[round(chance * 90) - 1], rel=1e-6)
+    # As many neighbours by chance, on average, as asked for.
+    expected = clustering.neighbourhood(VECTORS, BACKGROUND, radius * 1.000001).expected
+    assert expected.mean() == pytest.approx(round(chance * 90) / 90)
+
+
+def test_too_small_a_background_places_no_radius():
+    with pytest.raises(InputError, match=r"90 background receptors .* 2000 are needed"):
+        clustering.radius_by_chance(VECTORS, BACKGROUND, 0.01)
+
+
+def test_neighbours_are_those_of_a_double_loop():
+    found = clustering.neighbourhood(VECTORS, BACKGROUND, 1.7)
+    near = cdist(VECTORS, VECTORS) <= 1.7
+    np.fill_diagonal(near, False)
+    assert (found.graph.toarray() == near).all()
+    assert (found.degrees == near.sum(axis=1)).all()
+    by_chance = (cdist(VECTORS, BACKGROUND) <= 1.7).sum(axis=1) * 70 / 90
+    np.testing.assert_allclose(found.expected, by_chance)
+
+
+def graph(n: int, edges) -> sparse.csr_array:
+    matrix = np.zeros((n, n), np.float32)
+    for i, j in edges:
+        matrix[i, j] = matrix[j, i] = 1
+    return sparse.csr_array(matrix)
+
+
+# Cliques of five and of four, joined by one edge; a pair; two alone.
+CLIQUES = [*combinations(range(1, 6), 2), *combinations(range(6, 10), 2), (5, 6), (10, 11)]
+
+
+def test_components_and_communities():
+    joined = graph(13, CLIQUES)
+    assert clustering.clusters(joined, "components").tolist() == [-1, *[0] * 9, 1, 1, -1]
+    assert clustering.clusters(joined, "leiden").tolist() == [-1, *[0] * 5, *[1] * 4, 2, 2, -1]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=25))
+def test_communities_lie_within_components(edges):
+    found = graph(12, [(i, j) for i, j in edges if i != j])
+    components, communities = (clustering.clusters(found, method) for method in clustering.METHODS[::-1])
+    assert ((communities == -1) | (components >= 0)).all()
+    for number in range(communities.max() + 1):
+        assert len(set(components[communities == number])) == 1
+    sizes = np.bincount(communities[communities >= 0]) if (communities >= 0).any() else np.array([2])
+    assert (np.diff(sizes) <= 0).all()
+    assert sizes.min() >= 2
+    assert (clustering.clusters(found, "leiden") == communities).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_centre_has_the_least_sum_of_squares(seed):
+    vectors = np.random.default_rng(seed).normal(size=(9, 4)).astype(np.float32)
+    assert clustering.centre(vectors) == (cdist(vectors, vectors) ** 2).sum(axis=1).argmin()
+
+
+def test_the_name_of_a_cluster_is_that_of_its_members():
+    assert clustering.cluster_id(["b", "a"]) == clustering.cluster_id(["a", "b"])
+    assert clustering.cluster_id(["a", "b"]) != clustering.cluster_id(["a", "b", "c"])
+
+
+def test_gaps_stand_in_the_middle():
+    assert motifs.aligned(["CASSIRSF", "CASSIF", "CASSF"]) == ["CASSIRSF", "CAS--SIF", "CAS---SF"]
+
+
+def test_frequencies_consensus_and_heights():
+    found = motifs.frequencies(["CAF", "CAF", "CSF", "CF"])
+    assert found.to_numpy().tolist() == [
+        [1, "C", 1.0],
+        [2, "A", 0.5],
+        [2, "-", 0.25],
+        [2, "S", 0.25],
+        [3, "F", 1.0],
+    ]
+    assert motifs.consensus(found) == "CAF"
+    assert motifs.consensus(motifs.frequencies(["CAF", "CF", "CF"])) == "CF"
+    heights = motifs.heights(found)
+    assert heights.loc[1, "C"] == pytest.approx(np.log2(20))
+    information = (np.log2(20) + 2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3)) * 0.75
+    assert heights.loc[2, "A"] == pytest.approx(information * 2 / 3)
+    assert heights.loc[2].sum() == pytest.approx(information)
+
+
+JUNCTIONS = st.lists(st.text("ACDEFW", min_size=1, max_size=12), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(JUNCTIONS)
+def test_alignment_loses_nothing(junctions):
+    found = motifs.aligned(junctions)
+    assert [row.replace("-", "") for row in found] == junctions
+    assert {len(row) for row in found} == {max(map(len, junctions))}
+    assert motifs.frequencies(junctions).groupby("position")["frequency"].sum().to_numpy() == pytest.approx(1)
+
+
+CONDITIONS = pd.Series(["x", "x", "x", "y", "y", "y", None, "z"])
+SHARES = np.array(
+    [
+        [0.5, 0.1, 0.0],
+        [0.4, 0.0, 0.0],
+        [0.3, 0.0, 0.2],
+        [0, 0.1, 0],
+        [0, 0.2, 0],
+        [0, 0.3, 0],
+        [1, 1, 1],
+        [1, 1, 1],
+    ]
+)
+
+
+def test_enrichment_between_conditions():
+    found = enrichment.compare(SHARES, CONDITIONS)
+    # Neither the sample without a condition nor z, which has one alone; the third cluster is in one sample.
+    assert found[["cluster", "value_1", "value_2"]].to_numpy().tolist() == [[0, "x", "y"], [1, "x", "y"]]
+    assert found["n_carrying_1"].tolist() == [3, 1]
+    assert found["n_carrying_2"].tolist() == [0, 3]
+    assert found["share_1"].tolist() == pytest.approx([0.4, 0.1 / 3])
+    # Of the 20 ways to choose three of six samples, two are as extreme; of one against three, eight.
+    assert found["fisher_p"].tolist() == pytest.approx([2 / 20, 0.4])
+    assert found["fisher_fdr"].tolist() == pytest.approx([0.2, 0.4])
+    for row, cluster in zip(found.itertuples(), (0, 1), strict=True):
+        expected = stats.mannwhitneyu(SHARES[:3, cluster], SHARES[3:6, cluster]).pvalue
+        assert row.rank_p == pytest.approx(expected)
+
+
+def test_one_sample_a_condition_tests_nothing():
+    assert enrichment.compare(SHARES[[0, 3]], pd.Series(["x", "y"])).empty

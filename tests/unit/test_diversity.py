@@ -1,0 +1,86 @@
+"""Diversity and overlap against hand values, enumeration and double loops."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airrvec import diversity
+
+COUNTS = st.lists(st.integers(1, 30), min_size=1, max_size=12).map(np.array)
+
+
+def test_hill_numbers_by_hand():
+    assert diversity.hill_numbers(np.array([3, 3, 3, 3])) == pytest.approx([4, 4, 4])
+    assert diversity.hill_numbers(np.array([2, 1, 1])) == pytest.approx([3, 2**1.5, 8 / 3])
+
+
+@settings(deadline=None)
+@given(COUNTS)
+def test_hill_numbers_fall_with_their_order(counts):
+    hill = diversity.hill_numbers(counts)
+    assert hill[0] == pytest.approx(len(counts))
+    assert (np.diff(hill) <= 1e-9).all()
+    assert hill[2] >= 1 - 1e-9
+
+
+@settings(deadline=None)
+@given(COUNTS)
+def test_all_cells_rarefy_to_themselves(counts):
+    assert diversity.rarefied(counts, int(counts.sum())) == pytest.approx(diversity.hill_numbers(counts))
+    assert diversity.rarefied(counts, 1) == pytest.approx([1, 1, 1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=4).map(np.array), st.data())
+def test_rarefaction_is_the_mean_over_all_draws(counts, data):
+    depth = data.draw(st.integers(1, int(counts.sum())))
+    draws = list(combinations(np.repeat(np.arange(len(counts)), counts).tolist(), depth))
+    found = Counter(n for draw in draws for n in Counter(draw).values())
+    of_size = {n: number / len(draws) for n, number in found.items()}
+    expected = [
+        sum(of_size.values()),
+        np.exp(-sum(number * n / depth * np.log(n / depth) for n, number in of_size.items())),
+        1 / sum(number * (n / depth) ** 2 for n, number in of_size.items()),
+    ]
+    assert diversity.rarefied(counts, depth) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(COUNTS.filter(lambda counts: 1 < counts.sum() < 100))
+def test_coincidence_is_the_share_of_equal_pairs(counts):
+    cells = np.repeat(np.arange(len(counts)), counts)
+    equal = [first == second for first, second in combinations(cells, 2)]
+    assert diversity.coincidence(counts) == pytest.approx(np.mean(equal))
+
+
+def test_coincidence_of_a_single_cell_is_unknown():
+    assert np.isnan(diversity.coincidence(np.array([1])))
+
+
+def test_coverage_by_hand():
+    # n = 10, f1 = 2, f2 = 1: 1 − 2/10 · 9·2/(9·2 + 2)
+    assert diversity.coverage(np.array([1, 1, 2, 6])) == pytest.approx(1 - 0.2 * 18 / 20)
+    assert diversity.coverage(np.array([3, 4])) == 1
+    # No receptor twice: f1 = 2 of n = 5: 1 − 2/5 · 4·1/(4·1 + 2)
+    assert diversity.coverage(np.array([1, 1, 3])) == pytest.approx(1 - 0.4 * 4 / 6)
+
+
+def test_overlap_by_hand():
+    first, second = np.array([2, 2, 0, 4]), np.array([1, 0, 3, 0])
+    assert diversity.jaccard(first, second) == pytest.approx(1 / 4)
+    expected = 2 * (0.25 * 0.25) / ((0.25**2 + 0.25**2 + 0.5**2) + (0.25**2 + 0.75**2))
+    assert diversity.morisita_horn(first, second) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(COUNTS, st.integers(1, 5))
+def test_overlap_with_itself_is_one_and_with_others_none(counts, times):
+    assert diversity.morisita_horn(counts, times * counts) == pytest.approx(1)
+    assert diversity.jaccard(counts, times * counts) == 1
+    alone = np.concatenate([counts, np.zeros_like(counts)]), np.concatenate([np.zeros_like(counts), counts])
+    assert diversity.morisita_horn(*alone) == 0
+    assert diversity.jaccard(*alone) == 0

@@ -1,0 +1,229 @@
+"""The CPU's path is the model: every published variant, own models, whole and incomplete receptors."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from inputs import ROOT
+from test_model import SINGLE_CHAIN, reference_vectors, thousand_receptors, visible  # noqa: F401
+
+from airrvec import _inference_kernels as kernels
+from airrvec import _processor, devices, inference, model, tables, weights
+from airrvec.architecture import ModelConfig
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.errors import InputError
+from airrvec.tokens import Tokens, tokenise
+from airrvec.variants import VARIANTS
+
+OWN = {
+    "one head, wide": ModelConfig(n_layers=1, d_model=24, n_heads=1, d_feedforward=40),
+    "heads of 5": ModelConfig(n_layers=2, d_model=15, n_heads=3, d_feedforward=31, embedding="blosum62"),
+    "one chain, average": ModelConfig(loops=("cdr3b",), pooling="average", d_model=32, n_heads=2),
+    "left-aligned": ModelConfig(embedding="left_aligned", d_model=48, n_heads=4, d_feedforward=100),
+}
+
+
+def largest_distance(vectors, others) -> float:
+    """Largest Euclidean distance of two vectors of a receptor; the same receptors lack one."""
+    assert np.array_equal(np.isnan(vectors), np.isnan(others))
+    return float(np.nanmax(np.linalg.norm(vectors - others, axis=1)))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_both_paths_give_sceptrs_vectors(name, thousand_receptors):  # noqa: F811
+    loaded = weights.load(name)
+    tokens = tokenise(thousand_receptors, loaded.config.loops)
+    vectors = inference.embed(loaded.network, tokens)
+    seen = visible(name, thousand_receptors)
+    expected = reference_vectors(name, thousand_receptors.filter(pa.array(seen)))
+    assert largest_distance(vectors[seen], expected) < 1e-5
+    assert np.isnan(vectors[~seen]).all()
+    assert largest_distance(vectors, model.embed(loaded.encoder, tokens)) < 1e-5
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_both_paths_agree_for_an_own_model(name, thousand_receptors, tmp_path):  # noqa: F811
+    torch.manual_seed(1)
+    encoder = model.ReceptorEncoder(OWN[name])
+    for parameter in encoder.parameters():  # biases and norms other than 0 and 1, vectors of tokens as learnt
+        parameter.data = parameter.data / 3 + 0.1 * torch.randn_like(parameter)
+    weights.save(encoder, "own", tmp_path / "own")
+    loaded = weights.load(str(tmp_path / "own"))
+    tokens = tokenise(thousand_receptors, loaded.config.loops)
+    assert largest_distance(inference.embed(loaded.network, tokens), model.embed(encoder, tokens)) < 1e-5
+
+
+@pytest.mark.parametrize("length", [2, 8, 15, 16, 17, 33, 120])
+@pytest.mark.parametrize("n_receptors", [1, 3, 17])
+def test_any_length_and_number_of_receptors(length, n_receptors):
+    """Lengths on both sides of multiples of 8 and 16, by which the kernels go."""
+    loaded = weights.load("sceptr")
+    rng = np.random.default_rng(length)
+    values = np.zeros((n_receptors, length, 4), np.uint8)
+    values[:, 0, 0] = 2  # <cls>
+    values[:, 1:, 0] = rng.integers(3, 23, (n_receptors, length - 1))
+    values[:, 1:, 1] = np.arange(1, length)
+    values[:, 1:, 2] = length - 1
+    values[:, 1:, 3] = rng.integers(1, 7, (n_receptors, 1))
+    tokens = Tokens(values.reshape(-1, 4), np.arange(n_receptors + 1) * length)
+    vectors = inference.embed(loaded.network, tokens)
+    assert largest_distance(vectors, model.embed(loaded.encoder, tokens)) < 1e-5
+
+
+def test_neither_order_nor_batches_change_a_vector(thousand_receptors):  # noqa: F811
+    network = weights.load("sceptr").network
+    vectors = inference.embed(network, tokenise(thousand_receptors))
+    order = np.random.default_rng(1).permutation(1000)
+    shuffled = tokenise(thousand_receptors.take(pa.array(order)))
+    for size in (60, 5000):
+        found = inference.embed(network, shuffled, tokens_per_batch=size)
+        assert largest_distance(found, vectors[order]) < 2e-6
+
+
+@pytest.mark.parametrize(("scale", "tolerance"), [(1, 3e-6), (10, 1e-3)])
+def test_attention_is_softmax_of_products(scale, tolerance):
+    """Also where all weight is on one key, and others underflow."""
+    d, heads, b, t = 12, 2, 2, 19
+    rng = np.random.default_rng(3)
+    qkv = rng.normal(size=(3 * d, 48)).astype(np.float32) * scale
+    bias = rng.normal(size=(3, d)).astype(np.float32)
+    out = np.zeros((d, 48), np.float32)
+    kernels.attention(qkv[:d], qkv[d:], bias[0], bias[2], out, heads, b, t, t)
+    query, key, value = (
+        (part + shift[:, None])[:, : b * t].reshape(heads, d // heads, b, t).transpose(2, 0, 3, 1)
+        for part, shift in zip(qkv.reshape(3, d, 48).astype(float), bias, strict=True)
+    )
+    expected = torch.nn.functional.scaled_dot_product_attention(*map(torch.tensor, (query, key, value)))
+    found = out[:, : b * t].reshape(heads, d // heads, b, t).transpose(2, 0, 3, 1)
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+def test_normalisation_is_torchs():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(3, 2, (2, 20, 32)).astype(np.float32)
+    bias, scale, shift = rng.normal(size=(3, 20)).astype(np.float32)
+    expected = torch.nn.functional.layer_norm(
+        torch.tensor((x + y + bias[:, None]).T), (20,), torch.tensor(scale), torch.tensor(shift), 1e-5
+    )
+    kernels.add_and_normalise(x, y, bias, scale, shift, np.float32(1e-5))
+    np.testing.assert_allclose(x.T, expected, atol=2e-6)
+
+
+def test_a_prepared_model_is_the_published_one(tmp_path):
+    published = weights.load("sceptr_blosum")
+    published.save(tmp_path / "model")
+    prepared = weights.load(str(tmp_path / "model"))
+    assert (prepared.name, prepared.checksum) == (published.name, published.checksum)
+    assert prepared.config == published.config
+    assert all(np.array_equal(prepared.state[name], published.state[name]) for name in published.state)
+    assert prepared.state.keys() == published.state.keys()
+
+
+def test_weights_of_another_shape_are_refused(tmp_path):
+    weights.save(model.ReceptorEncoder(ModelConfig(d_model=16)), "own", tmp_path)
+    text = (tmp_path / "config.json").read_text()
+    (tmp_path / "config.json").write_text(text.replace('"d_model": 16', '"d_model": 32'))
+    with pytest.raises(InputError, match=r"embedding.projection.weight is \(16, 29\); by the configuration"):
+        weights.load(str(tmp_path))
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_a_shard_in_portions_is_the_whole(cpus, thousand_receptors, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    import embed_receptors
+
+    monkeypatch.setattr(embed_receptors, "PORTION", 90)
+    receptors = thousand_receptors.append_column("receptor_id_", thousand_receptors["receptor_id"])
+    tables.write(receptors, tmp_path / "in.parquet")
+    weights.load("sceptr").save(tmp_path / "model")
+    arguments = [tmp_path / "in.parquet", "--model", tmp_path / "model", "--out", tmp_path / "out.parquet"]
+    embed_receptors.main([str(word) for word in [*arguments, "--cpus", cpus, "--device", "cpu"]])
+    found = tables.read(tmp_path / "out.parquet")
+    assert found["receptor_id"].equals(receptors["receptor_id"])
+    expected = Sceptr("sceptr").embed(receptors)
+    assert largest_distance(found.drop("receptor_id").to_pandas().to_numpy(), expected) < 2e-6
+    metadata = tables.metadata(tmp_path / "out.parquet")
+    assert {name: metadata[name] for name in ("model", "device", "precision")} == {
+        "model": "sceptr", "device": "cpu", "precision": "fp32",
+    }  # fmt: skip
+
+
+def test_who_embeds_a_folder_imports_no_torch(tmp_path):
+    weights.load("sceptr_tiny").save(tmp_path / "model")
+    program = (
+        "import sys\nfrom airrvec.encoders.sceptr import Sceptr\n"
+        "Sceptr(sys.argv[1]).loaded.network\nassert 'torch' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "model")]
+    subprocess.run(command, check=True, env={"PYTHONPATH": str(ROOT / "bin")})
+
+
+def test_errors_of_threads_arrive_and_order_stays():
+    assert list(inference.in_threads(lambda n: -n, iter(range(9)), 2)) == [-n for n in range(9)]
+    with pytest.raises(ZeroDivisionError):
+        list(inference.in_threads(lambda n: 1 / n, iter([1, 0]), 2))
+
+
+def test_devices_and_precisions(monkeypatch):
+    monkeypatch.setattr(devices, "has_gpu", lambda: False)
+    assert devices.chosen("auto", "auto") == devices.chosen("cpu", "fp32") == ("cpu", "fp32")
+    with pytest.raises(InputError, match="this task has none"):
+        devices.chosen("gpu", "auto")
+    with pytest.raises(InputError, match="bf16 is for GPUs"):
+        devices.chosen("auto", "bf16")
+    monkeypatch.setattr(devices, "has_gpu", lambda: True)
+    assert devices.chosen("auto", "auto") == ("gpu", "fp32")
+    assert devices.chosen("cpu", "auto") == ("cpu", "fp32")
+    assert devices.chosen("gpu", "bf16") == ("gpu", "bf16")
+    with pytest.raises(InputError, match="bf16 is for GPUs"):
+        devices.chosen("cpu", "bf16")
+
+
+def test_bf16_is_near(thousand_receptors):  # noqa: F811
+    """torch's path on its CPU device."""
+    encoder, tokens = weights.load("sceptr").encoder, tokenise(thousand_receptors.slice(0, 200))
+    distance = largest_distance(model.embed(encoder, tokens, precision="bf16"), model.embed(encoder, tokens))
+    assert 1e-4 < distance < 0.1
+
+
+def test_a_batch_that_does_not_fit_is_halved(thousand_receptors, monkeypatch, capsys):  # noqa: F811
+    encoder, tokens = weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors)
+    expected = model.embed(encoder, tokens)
+    forward, sizes = encoder.forward, []
+
+    def small_memory(batch):
+        if batch.shape[0] * batch.shape[1] > 600:
+            raise torch.OutOfMemoryError("no memory")
+        sizes.append(len(batch))
+        return forward(batch)
+
+    monkeypatch.setattr(encoder, "forward", small_memory)
+    done = []
+    found = model.embed(encoder, tokens, tokens_per_batch=5000, progress=done.append)
+    assert largest_distance(found, expected) < 1e-5
+    assert sum(done) == sum(sizes) == np.isfinite(expected[:, 0]).sum()
+    said = capsys.readouterr().err.splitlines()
+    assert 1 <= len(said) <= 4  # what did not fit is not tried again
+    assert "receptors do not fit into memory; taking half as many" in said[0]
+
+
+def test_openblas_is_told_of_avx512_on_amd_alone(tmp_path, monkeypatch):
+    avx512 = "avx512f avx512cd avx512dq avx512bw avx512vl"
+    for vendor, flags, expected in (
+        ("AuthenticAMD", avx512, "SkylakeX"),
+        ("AuthenticAMD", "avx2", None),
+        ("GenuineIntel", avx512, None),
+    ):
+        monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+        described = tmp_path / "cpuinfo"
+        described.write_text(f"vendor_id\t: {vendor}\nflags\t\t: fma {flags}\n")
+        _processor.name_it_for_openblas(described)
+        assert _processor.os.environ.get("OPENBLAS_CORETYPE") == expected
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    _processor.name_it_for_openblas(described)
+    assert _processor.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
+    _processor.name_it_for_openblas(Path("/nowhere"))

@@ -1,0 +1,103 @@
+"""Nearest neighbours against all distances at once."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from airrvec import neighbours
+
+
+def unit_vectors(n, d, seed):
+    vectors = np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def brute_force(queries, references, k):
+    distances = cdist(queries, references)
+    rows = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(distances, rows, 1), rows
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_exact_search_finds_what_all_distances_say(threads):
+    queries, references = unit_vectors(600, 64, 1), unit_vectors(5000, 64, 2)  # several blocks of both
+    distances, rows = neighbours.nearest(queries, references, 10, threads=threads)
+    expected, expected_rows = brute_force(queries, references, 10)
+    assert np.array_equal(rows, expected_rows)
+    assert distances == pytest.approx(expected, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12), st.integers(0, 1000))
+def test_any_shape_of_search(n, m, k, seed):
+    queries, references = unit_vectors(n, 5, seed), unit_vectors(m, 5, seed + 1)
+    distances, rows = neighbours.nearest(queries, references, k)
+    expected, expected_rows = brute_force(queries, references, k)
+    found = min(k, m)
+    assert np.array_equal(rows[:, :found], expected_rows)
+    assert distances[:, :found] == pytest.approx(expected, abs=1e-6)
+    assert (rows[:, found:] == -1).all()
+    assert np.isinf(distances[:, found:]).all()
+
+
+def test_equal_vectors_have_distance_zero_and_the_lower_row_is_first():
+    references = np.repeat(unit_vectors(3, 64, 3), 4, axis=0)
+    distances, rows = neighbours.nearest(references[:1], references, 4)
+    assert (distances == 0).all()
+    assert rows.tolist() == [[0, 1, 2, 3]]
+
+
+def test_vectors_with_nan_have_no_neighbours_and_are_nobodys():
+    references = unit_vectors(20, 8, 4)
+    queries = references[:3].copy()
+    queries[1], references[0] = np.nan, np.nan
+    distances, rows = neighbours.nearest(queries, references, 20)
+    assert (rows[1] == -1).all()
+    assert np.isinf(distances[1]).all()
+    assert 0 not in rows
+    assert rows[2, 0] == 2
+    assert (rows[0] == -1).sum() == 1
+    offsets, within_rows, _ = neighbours.within(queries, references, 2.0)
+    assert np.diff(offsets).tolist() == [19, 0, 19]
+    assert 0 not in within_rows
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.7, 1.0, 2.5])
+def test_radius_search_finds_what_all_distances_say(radius):
+    queries, references = unit_vectors(300, 6, 5), unit_vectors(3000, 6, 6)
+    references[7] = queries[200]
+    offsets, rows, distances = neighbours.within(queries, references, radius, threads=2)
+    expected = cdist(queries, references)
+    query, reference = np.nonzero(expected <= radius)
+    assert np.array_equal(np.repeat(np.arange(300), np.diff(offsets)), query)
+    assert np.array_equal(rows, reference)
+    assert distances == pytest.approx(expected[query, reference], abs=1e-6)
+
+
+def test_approximate_search_prints_the_recall_that_it_has(capsys):
+    centres = unit_vectors(50, 16, 7)
+    spread = np.random.default_rng(8).normal(0, 0.05, (5000, 16)).astype(np.float32)
+    references = np.repeat(centres, 100, axis=0) + spread
+    queries = references[::5]
+    _, exact = neighbours.nearest(queries, references, 5)
+    _, rows = neighbours.nearest(queries, references, 5, approximate_above=0)
+    recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(rows, exact, strict=True)]) / 5
+    assert recall > 0.95
+    assert f"recall {recall:.3f}, measured on 1,000 queries" in capsys.readouterr().err
+
+
+def test_exact_search_prints_nothing(capsys):
+    neighbours.nearest(unit_vectors(5, 4, 9), unit_vectors(9, 4, 10), 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_search_by_torch_finds_the_same(monkeypatch):
+    import torch
+
+    queries, references = unit_vectors(300, 64, 11), unit_vectors(1000, 64, 12)
+    distances, rows = neighbours._nearest_torch(queries, references, 10, torch.device("cpu"))
+    expected, expected_rows = neighbours.nearest(queries, references, 10)
+    assert np.array_equal(rows, expected_rows)
+    assert distances == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,81 @@
+"""What the report says of annotation: the numbers of the tables, and the user's words escaped."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from airrvec import report_annotation, schema, tables
+
+
+@pytest.fixture
+def folder(tmp_path):
+    sample = {
+        "sample_id": "x",
+        "fdr": 0.1,
+        "receptors": 10,
+        "cells": 20,
+        "called_cells": 5,
+        "calls": {"called": 2, "no call": 8},
+        "chains": {"paired": {"receptors": 10, "called": 2, "expected_false": 0.15, "prevalence": 0.2}},
+        "epitopes": [{"epitope": "<b>", "antigen_species": None, "receptors": 2, "cells": 5}],
+        "top": [
+            {
+                "receptor_id": "r1",
+                "chains": "paired",
+                "epitope": "<b>",
+                "antigen_species": None,
+                "mhc_a": "HLA-A*02",
+                "probability": 0.9,
+                "fdr": 0.05,
+                "n_cells": 4,
+                "nearest_1_id": "r2",
+                "nearest_1_distance": 0.3,
+                "nearest_1_study": "PMID:1",
+            }
+        ],
+    }
+    counts = {"references": 50, "epitopes": 3, "candidates": 2, "studies": 4}
+    reference = {
+        "background": "OLGA",
+        "chains": {
+            "paired": {**counts, "not_calibrated": None, "by_study": False, "brier": 0.0123},
+            "alpha": {**counts, "references": 0, "not_calibrated": "no epitope has 10 references"},
+        },
+    }
+    (tmp_path / "x.annotation.qc.json").write_text(json.dumps(sample))
+    (tmp_path / "calibration.qc.json").write_text(json.dumps(reference))
+    bins = [("paired", 0.1, 0.05, 0.04, 0.9, 5, 100), ("paired", 0.1, 0.9, 0.95, 0.1, 40, 0)]
+    curve = [("paired", 0.1, -1.0, 0.9, 0.3), ("paired", 0.1, -2.0, 0.5, 0.6)]
+    for name, of_name, rows in (
+        ("calibration", schema.CALIBRATION, bins),
+        ("precision_recall", schema.PRECISION_RECALL, curve),
+    ):
+        records = [dict(zip(of_name.names, row, strict=True)) for row in rows]
+        tables.write(pa.Table.from_pylist(records, of_name), tmp_path / f"{name}.parquet")
+    return tmp_path
+
+
+def test_sections_show_the_numbers_and_escape_words(folder):
+    annotation = report_annotation.read_annotation(folder)
+    counts, epitopes, top, reliability, curve = report_annotation.annotation_sections(annotation)
+    assert counts["data"]["x"]["called"] == 2
+    assert counts["data"]["x"]["expected_false"] == 0.15
+    assert "α chains alone: not calibrated" in counts["description"]
+    assert "held out at random" in counts["description"]
+    assert epitopes["data"] == {"x": {"&lt;b&gt; (unknown)": 2}}
+    assert top["data"]["x, r1"]["epitope"] == "&lt;b&gt;"
+    assert "<b>" not in json.dumps([epitopes, top])
+    assert reliability["data"]["α and β chains"] == {5.0: 4.0, 90.0: 95.0}
+    assert "0.0123" in reliability["description"]
+    assert curve["data"]["α and β chains, 10 % labelled"] == {30.0: 90.0, 60.0: 50.0}
+
+
+def test_the_terminal_says_what_is_expected_to_be_false(folder):
+    lines = report_annotation.annotation_lines(report_annotation.read_annotation(folder))
+    assert lines[1].split() == ["x", "10", "2", "0.1"]  # 0.15, rounded to even
+    assert sum(line.startswith("Note: ") for line in lines) == 2
+
+
+def test_a_run_without_annotation_has_no_section(tmp_path):
+    assert report_annotation.read_annotation(tmp_path) is None

@@ -1,0 +1,115 @@
+"""The scripts of the few-shot benchmark: settings, what could not be measured, and joining encoders."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from inputs import ROOT, normalised
+
+from airrvec import fewshot, negatives, schema, synthesis, tables
+from airrvec.errors import InputError
+
+SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """Run a script of bin/ by its name, in this process, in a folder of its own."""
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    monkeypatch.chdir(tmp_path)
+    return lambda name, *args: importlib.import_module(name).main([*map(str, args)])
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    """The demonstration's labelled receptors; every third cell is of the study `left out`."""
+    table = normalised(ROOT / "assets/demo/dash_human.csv", sample_id="labelled")
+    studies = ["left out" if row % 3 == 0 else f"study {row % 2}" for row in range(len(table.cells))]
+    at = table.cells.schema.get_field_index("reference_id")
+    cells = table.cells.set_column(at, "reference_id", pa.array(studies))
+    tables.write(cells, tmp_path / "cells.parquet")
+    tables.write(table.receptors, tmp_path / "receptors.parquet")
+    return ("--cells", tmp_path / "cells.parquet", "--receptors", tmp_path / "receptors.parquet")
+
+
+def summarise(script, *names):
+    files = sorted(path for name in names for path in Path().glob(f"{name}.*"))
+    script("summarise_fewshot", *files, "--encoders", ",".join(names))
+
+
+def test_every_setting_is_measured_on_the_same_splits(script, labelled):
+    options = (
+        "--rules",
+        "nearest_neighbour,contrast",
+        "--chains",
+        "paired,beta",
+        "--test-sets",
+        "all,below_80",
+    )
+    excluded = ("--exclude-references", "left out", "--with-excluded")
+    for name in ("cdr3_levenshtein", "tcrdist"):
+        script("benchmark_fewshot", *labelled, *SMALL, *options, *excluded, "--encoder", name)
+    summarise(script, "cdr3_levenshtein", "tcrdist")
+    auroc = tables.read("auroc.parquet").to_pandas()
+    assert auroc.groupby([*schema.SETTING]).ngroups == 2 * 2 * 2 * 2 * 2
+    assert set(auroc["excluded"]) == {"left out", "none"}
+    keys = ["rule", "chains", "test_set", "excluded", "epitope", "k", "split"]
+    same = auroc.groupby(keys)[["n_positive", "n_negative"]].agg(["nunique", "size"])
+    assert (same.xs("nunique", axis=1, level=1) == 1).all(axis=None)
+    assert (same.xs("size", axis=1, level=1) == 2).all(axis=None)
+    counts = json.loads(Path("benchmark.json").read_text())
+    assert counts["with_excluded"]["receptors"] > counts["receptors"]
+    digests = f"{counts['splits_digest']},{counts['with_excluded']['splits_digest']}"
+    for name in ("auroc", "auroc_summary", "comparisons", "roc", "not_evaluated"):
+        assert tables.metadata(f"{name}.parquet")["splits_digest"] == digests
+    assert tables.arrow_schema("comparisons.parquet").equals(schema.COMPARISONS)
+    assert set(tables.read("comparisons.parquet")["chains"].to_pylist()) == {"paired", "beta"}
+
+
+def test_nothing_excluded_is_not_measured_twice(script, labelled):
+    excluded = ("--exclude-references", "nowhere", "--with-excluded")
+    script("benchmark_fewshot", *labelled, *SMALL, *excluded, "--encoder", "cdr3_levenshtein")
+    assert set(tables.read("cdr3_levenshtein.auroc.parquet")["excluded"].to_pylist()) == {"nowhere"}
+    rows = tables.read("cdr3_levenshtein.not_evaluated.parquet").to_pylist()
+    (row,) = [row for row in rows if row["excluded"] == "none"]
+    assert row["reason"] == "no reference left out by 'nowhere' could be measured: the results are the same"
+
+
+def test_an_encoder_that_sees_nothing_spoils_no_other(script, labelled):
+    for name in ("sceptr_alpha_only", "cdr3_levenshtein"):
+        script("benchmark_fewshot", *labelled, *SMALL, "--chains", "beta", "--encoder", name)
+    summarise(script, "sceptr_alpha_only", "cdr3_levenshtein")
+    assert set(tables.read("auroc_summary.parquet")["encoder"].to_pylist()) == {"cdr3_levenshtein"}
+    rows = tables.read("not_evaluated.parquet").to_pylist()
+    (row,) = [row for row in rows if row["encoder"] == "sceptr_alpha_only"]
+    assert (row["chains"], row["rule"]) == ("beta", None)
+    with pytest.raises(SystemExit):
+        summarise(script, "sceptr_alpha_only")
+
+
+def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
+    labelled = synthesis.synthesise(5, seed=420)  # OLGA's background would begin with these
+    found = negatives.background(None, labelled, "homosapiens", 420)
+    assert len(found) == len(set(found["receptor_id"].to_pylist())) == 1000
+    assert not set(found["receptor_id"].to_pylist()) & set(labelled["receptor_id"].to_pylist())
+    assert all(found[name].null_count == 0 for name in schema.RECEPTOR_FIELDS)
+    assert found.equals(negatives.background(None, labelled, "homosapiens", 420))
+    own = synthesis.synthesise(1500, seed=1)
+    tables.write(own, tmp_path / "receptors.parquet")
+    for path in (tmp_path / "receptors.parquet", tmp_path):
+        drawn = negatives.background(path, labelled, "homosapiens", 420)
+        assert set(drawn["receptor_id"].to_pylist()) <= set(own["receptor_id"].to_pylist())
+    tables.write(own.slice(0, 900), tmp_path / "few.parquet")
+    with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 receptors .* there are"):
+        negatives.background(tmp_path / "few.parquet", labelled, "homosapiens", 420)
+    tables.write(own.select(["receptor_id"]), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match=r"other\.parquet: this is no table of receptors"):
+        negatives.background(tmp_path / "other.parquet", labelled, "homosapiens", 420)
+    with pytest.raises(InputError, match="OLGA's receptors are human"):
+        negatives.background(None, labelled, "musmusculus", 420)
+
+
+def test_a_hash_of_words_depends_on_their_order():
+    assert fewshot.short_hash(["a", "b"]) != fewshot.short_hash(["b", "a"])

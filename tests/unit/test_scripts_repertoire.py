@@ -1,0 +1,271 @@
+"""CLUSTER_RECEPTORS and COMPARE_SAMPLES on planted repertoires: tables against counts made here."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from scipy.spatial.distance import cdist
+
+import cluster_receptors
+import compare_samples
+import normalise_receptors
+from airrvec import generation, schema, tables
+from airrvec.encoders import load
+from airrvec.synthesis import synthesise
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = {"s1": "x", "s2": "x", "s3": "y", "s4": "y"}
+CHANCE = 0.02
+
+
+def cells_table(sample: str, condition: str | None, ids: list[str], epitope=None) -> pa.Table:
+    columns = {
+        name: pa.nulls(len(ids), kind)
+        for name, kind in zip(schema.CELLS.names, schema.CELLS.types, strict=True)
+    }
+    columns |= {"sample_id": [sample] * len(ids), "receptor_id": ids}
+    columns["duplicate_count"] = pa.array([2] * len(ids), pa.int64())
+    if epitope:
+        columns["epitope"] = epitope
+    table = pa.table(columns, schema=schema.CELLS)
+    return table.append_column("treatment", pa.array([condition] * len(ids), pa.string()))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """
+    Four samples of 60 random receptors each; those of x also carry receptors of GILGFVFTL (M1), two cells
+    each; the others of M1 are labelled.
+    """
+    folder = tmp_path_factory.mktemp("repertoire")
+    normalise_receptors.main(
+        [
+            f"{ROOT}/assets/demo/dash_human.csv",
+            "--sample",
+            "labelled",
+            "--format",
+            "tcrdist",
+            "--outdir",
+            f"{folder}",
+        ]
+    )
+    known = tables.read(folder / "labelled.receptors_0000.parquet")
+    cells = tables.read(folder / "labelled.cells.parquet")
+    wanted = pc.unique(cells.filter(pc.equal(cells["epitope"], "M1"))["receptor_id"]).to_pylist()
+    wanted = sorted(wanted)[:120]
+    known = known.filter(pc.is_in(known["receptor_id"], pa.array(wanted))).select(schema.RECEPTORS.names)
+    random = synthesise(240, seed=5)
+    receptors = tables.distinct(pa.concat_tables([known, random]))
+    tables.write(receptors, folder / "run" / "receptors.parquet")
+    vectors = load("sceptr").embed(receptors)
+    tables.write(
+        tables.embeddings_table(receptors["receptor_id"], vectors), folder / "run" / "vectors.parquet"
+    )
+    for number, (sample, condition) in enumerate(SAMPLES.items()):
+        ids = random["receptor_id"].to_pylist()[60 * number : 60 * number + 60]
+        planted = 2 * wanted[20 * number : 20 * number + 20] if condition == "x" else []
+        tables.write(
+            cells_table(sample, condition, ids + planted), folder / "cells" / f"{sample}.cells.parquet"
+        )
+    left = wanted[40:]
+    tables.write(cells_table("labelled", None, left, ["M1"] * len(left)), folder / "labelled.cells.parquet")
+    tables.write(synthesise(1200, seed=9), folder / "background.parquet")
+    return folder
+
+
+def arguments(folder, out: str) -> list[str]:
+    cells = [str(path) for path in sorted((folder / "cells").glob("*"))]
+    options = [
+        "--receptors",
+        folder / "run" / "receptors.parquet",
+        "--embeddings",
+        folder / "run" / "vectors.parquet",
+    ]
+    options += ["--background", folder / "background.parquet", "--chance", CHANCE, "--condition", "treatment"]
+    return ["--cells", *cells, *map(str, [*options, "--outdir", folder / out])]
+
+
+def frames(folder, names) -> dict[str, pd.DataFrame]:
+    return {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in names}
+
+
+def all_cells(folder) -> pd.DataFrame:
+    return pd.concat([tables.read(path).to_pandas() for path in sorted((folder / "cells").glob("*"))])
+
+
+@pytest.fixture(scope="module")
+def clustered(folder):
+    cluster_receptors.main(
+        [*arguments(folder, "clusters"), "--labelled", str(folder / "labelled.cells.parquet")]
+    )
+    return frames(folder / "clusters", ("clusters", "members", "motifs", "conditions"))
+
+
+def test_members_are_neighbours_as_counted_here(folder, clustered):
+    qc = json.loads((folder / "clusters" / "clusters.qc.json").read_text())["chains"]["paired"]
+    vectors = tables.read(folder / "run" / "vectors.parquet").to_pandas()
+    members = clustered["members"]
+    assert (members["receptor_id"] == vectors["receptor_id"]).all()
+    near = cdist(vectors.iloc[:, 1:], vectors.iloc[:, 1:]) <= qc["radius"]
+    assert members["n_neighbours"].tolist() == (near.sum(axis=1) - 1).tolist()
+    assert members["n_expected"].mean() == pytest.approx(CHANCE, rel=0.05)
+    # A receptor has a cluster exactly if it has a neighbour.
+    assert (members["cluster_id"].notna() == (members["n_neighbours"] > 0)).all()
+    for _, rows in members.dropna(subset="cluster_id").groupby("cluster_id").groups.items():
+        assert all(near[i][[j for j in rows if j != i]].any() for i in rows)
+
+
+def test_clusters_count_what_carries_them(folder, clustered):
+    clusters, members, cells = clustered["clusters"], clustered["members"], all_cells(folder)
+    assert len(clusters)
+    assert (clusters["n_receptors"].diff().dropna() <= 0).all()
+    receptors = tables.read(folder / "run" / "receptors.parquet").to_pandas().set_index("receptor_id")
+    labelled = set(tables.read(folder / "labelled.cells.parquet")["receptor_id"].to_pylist())
+    for row in clusters.itertuples():
+        ids = set(members.loc[members["cluster_id"] == row.cluster_id, "receptor_id"])
+        carried = cells[cells["receptor_id"].isin(ids)]
+        assert row.n_receptors == len(ids)
+        assert row.n_cells == len(carried)
+        assert row.n_samples == carried["sample_id"].nunique()
+        assert row.n_labelled == len(ids & labelled)
+        assert row.epitope == ("M1" if ids & labelled else None)
+        assert row.purity == 1 if ids & labelled else np.isnan(row.purity)
+        genes = receptors.loc[sorted(ids), "trb_v_call"].str.split("*").str[0]
+        assert row.trb_v_share == pytest.approx((genes == row.trb_v_call).mean())
+        assert row.centre_id in ids
+    top = clusters.iloc[0]
+    assert top["trb_v_call"] == "TRBV19"  # the motif of GILGFVFTL
+    assert "RS" in top["trb_consensus"]
+    centre = receptors.loc[top["centre_id"]]
+    chain = (centre["trb_junction_aa"], centre["trb_v_call"], centre["trb_j_call"])
+    assert top["trb_generation_probability"] == pytest.approx(
+        generation.probabilities([chain], "TRB", "homosapiens")[0]
+    )
+
+
+def test_clusters_between_conditions(folder, clustered):
+    conditions, members, cells = clustered["conditions"], clustered["members"], all_cells(folder)
+    assert len(conditions)
+    assert set(zip(conditions["value_1"], conditions["value_2"], strict=True)) == {("x", "y")}
+    for row in conditions.itertuples():
+        ids = members.loc[members["cluster_id"] == row.cluster_id, "receptor_id"]
+        shares = cells["receptor_id"].isin(ids).groupby(cells["sample_id"]).mean()
+        assert row.share_1 == pytest.approx(shares[["s1", "s2"]].mean())
+        assert row.share_2 == pytest.approx(shares[["s3", "s4"]].mean())
+        assert row.n_carrying_1 == (shares[["s1", "s2"]] > 0).sum()
+    planted = conditions[(conditions["n_carrying_1"] == 2) & (conditions["n_carrying_2"] == 0)]
+    assert len(planted)
+    # Of the six ways to choose two of four samples, two are as extreme.
+    assert planted["fisher_p"].tolist() == pytest.approx([1 / 3] * len(planted))
+
+
+def test_motifs_are_of_the_members(clustered):
+    of_position = clustered["motifs"].groupby(["cluster_id", "locus", "position"])["frequency"].sum()
+    assert of_position.to_numpy() == pytest.approx(1)
+    assert set(clustered["motifs"]["cluster_id"]) == set(clustered["clusters"]["cluster_id"])
+
+
+def test_the_same_clusters_again(folder, clustered):
+    cluster_receptors.main(
+        [*arguments(folder, "again"), "--labelled", str(folder / "labelled.cells.parquet")]
+    )
+    for name in clustered:
+        first, second = (folder / out / f"{name}.parquet" for out in ("clusters", "again"))
+        assert tables.read(first).equals(tables.read(second))
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    compare_samples.main([*arguments(folder, "comparison"), "--compared", "100"])
+    return frames(folder / "comparison", ("diversity", "pairs", "samples_pca", "conditions"))
+
+
+def test_diversity_of_samples(compared):
+    found = compared["diversity"].set_index("sample_id")
+    assert found["n_cells"].to_dict() == {"s1": 100, "s2": 100, "s3": 60, "s4": 60}
+    assert found["n_receptors"].to_dict() == {"s1": 80, "s2": 80, "s3": 60, "s4": 60}
+    assert set(found["depth"]) == {60}
+    # 20 of the 80 receptors have two cells each.
+    assert found.loc["s1", "coincidence"] == pytest.approx(20 * 2 / (100 * 99))
+    assert found.loc["s1", "hill_2"] == pytest.approx(100**2 / (60 + 20 * 4))
+    assert found.loc["s3", "hill_0_rarefied"] == pytest.approx(60)
+
+
+def test_distances_of_samples(folder, compared):
+    pairs = compared["pairs"].set_index(["sample_1", "sample_2"])
+    assert list(pairs.index) == list(combinations(SAMPLES, 2))
+    assert (pairs["n_shared"] == 0).all()
+    within, between = pairs.loc[[("s1", "s2"), ("s3", "s4")]], pairs.loc[[("s1", "s3"), ("s2", "s4")]]
+    assert between["mmd_p"].max() == 0.001
+    assert within["mmd_p"].min() > 0.01
+    assert between["mmd"].min() > within["mmd"].max()
+    # Planted receptors of s1 have neighbours in s2, random ones none.
+    assert pairs.loc[("s1", "s2"), "near_1_in_2"] > 0.1 > pairs.loc[("s3", "s4"), "near_1_in_2"]
+
+
+def test_components_keep_the_distances_of_the_means(folder, compared):
+    found = compared["samples_pca"].set_index("sample_id")
+    vectors = tables.read(folder / "run" / "vectors.parquet").to_pandas().set_index("receptor_id")
+    carried = (
+        all_cells(folder).drop_duplicates(["sample_id", "receptor_id"]).groupby("sample_id")["receptor_id"]
+    )
+    means = np.stack([vectors.loc[ids].mean(axis=0) for _, ids in carried])
+    coordinates = found[["pc_1", "pc_2", "pc_3"]].to_numpy()  # of four points all that there is
+    np.testing.assert_allclose(cdist(coordinates, coordinates), cdist(means, means), rtol=1e-4, atol=1e-6)
+    assert found.filter(like="explained").iloc[0].sum() == pytest.approx(1)
+
+
+def test_conditions_have_samples_as_units(compared):
+    found = compared["conditions"].set_index("measure")
+    assert list(found.index) == ["hill_0_rarefied", "hill_1_rarefied", "hill_2_rarefied", "mmd"]
+    assert (found["n_divisions"] == 6).all()
+    assert found["p"].to_numpy() == pytest.approx(1 / 3)  # the least of two against two
+    rarefied = np.log(compared["diversity"].set_index("sample_id")["hill_1_rarefied"])
+    expected = rarefied[["s1", "s2"]].mean() - rarefied[["s3", "s4"]].mean()
+    assert found.loc["hill_1_rarefied", "difference"] == pytest.approx(expected)
+
+
+def test_one_sample_is_told_so(folder, capsys):
+    from airrvec import report_comparison
+
+    options = arguments(folder, "one")
+    compare_samples.main([*options[:2], *options[5:]])
+    found = report_comparison.read_comparison(folder / "one")
+    assert len(found.diversity) == 1
+    assert found.pairs.empty
+    assert report_comparison.comparison_lines(found) == [
+        "Samples are not compared: it takes two samples, and the samplesheet has 1"
+    ]
+
+
+def test_an_unknown_condition_is_refused(folder, capsys):
+    options = arguments(folder, "unknown")
+    options[options.index("treatment")] = "dose"
+    with pytest.raises(SystemExit):
+        compare_samples.main(options)
+    assert "the samplesheet has no column 'dose'. It has: treatment" in capsys.readouterr().err
+
+
+def test_report_sections_hold_the_numbers(folder, clustered, compared):
+    from airrvec import report_clusters, report_comparison
+
+    clusters = report_clusters.read_clusters(folder / "clusters")
+    sections = {part["id"]: part for part in report_clusters.cluster_sections(clusters)}
+    assert sum(sections["airrvec_clusters_sizes"]["data"]["α and β chains"].values()) == len(
+        clustered["clusters"]
+    )
+    first = clustered["clusters"].iloc[0]
+    assert (
+        sections["airrvec_clusters_largest"]["data"][first["cluster_id"]]["receptors"] == first["n_receptors"]
+    )
+    assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
+    found = report_comparison.read_comparison(folder / "comparison")
+    sections = {part["id"]: part for part in report_comparison.comparison_sections(found)}
+    assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
+    assert set(sections["airrvec_comparison_pca"]["data"][0]) == set(SAMPLES)
+    json.dumps(list(sections.values()))
