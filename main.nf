@@ -16,6 +16,7 @@ include { EMBED_RECEPTORS     } from './modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS    } from './modules/local/merge_embeddings/main'
 include { BENCHMARK_FEWSHOT   } from './modules/local/benchmark_fewshot/main'
 include { SUMMARISE_FEWSHOT   } from './modules/local/summarise_fewshot/main'
+include { MAP_RECEPTORS       } from './modules/local/map_receptors/main'
 include { REPORT              } from './modules/local/report/main'
 
 workflow AIRRVEC {
@@ -89,6 +90,17 @@ workflow AIRRVEC {
     ANNOTATE(normalised, plan.finetune ? channel.value([]) : embeddings, LEARN.out.untuned, settings, library)
     REPERTOIRE(normalised, receptors, embeddings, LEARN.out.model, settings, library)
 
+    MAP_RECEPTORS(
+        normalised.map { _meta, cells, _receptors -> cells }.toSortedList { a, b -> a.name <=> b.name }.filter { _files -> settings.map.toString().toBoolean() },
+        receptors,
+        embeddings,
+        [],
+        REPERTOIRE.out.clusters.filter { file -> file.name == 'members.parquet' }.toList(),
+        file("${projectDir}/assets/report"),
+        settings.seed,
+        library,
+    )
+
     REPORT(
         NORMALISE_RECEPTORS.out.qc.map { _meta, qc -> qc }.toSortedList { a, b -> a.name <=> b.name },
         COLLECT_RECEPTORS.out.qc.toSortedList { a, b -> a.name <=> b.name },
@@ -100,9 +112,10 @@ workflow AIRRVEC {
         REPERTOIRE.out.comparison.toSortedList { a, b -> a.name <=> b.name },
         LEARN.out.trained.toSortedList { a, b -> a.name <=> b.name },
         LEARN.out.measured.toSortedList { a, b -> a.name <=> b.name },
+        MAP_RECEPTORS.out.qc.toList(),
         NORMALISE_RECEPTORS.out.versions
             .mix(COLLECT_RECEPTORS.out.versions, PREPARE_MODEL.out.versions, EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
-            .mix(CHECK_DEVICE.out.versions, EXPORT.out.versions, LEARN.out.versions, BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions, ANALYSE.out.versions, ANNOTATE.out.versions, REPERTOIRE.out.versions)
+            .mix(CHECK_DEVICE.out.versions, EXPORT.out.versions, LEARN.out.versions, BENCHMARK_FEWSHOT.out.versions, SUMMARISE_FEWSHOT.out.versions, ANALYSE.out.versions, ANNOTATE.out.versions, REPERTOIRE.out.versions, MAP_RECEPTORS.out.versions)
             .toSortedList { a, b -> a.toString() <=> b.toString() },
         file("${projectDir}/assets/multiqc_config.yml"),
         settings.report_title ?: '',

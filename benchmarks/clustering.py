@@ -62,14 +62,15 @@ def quality(cluster: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def within(encoder, receptors, radius: float) -> sparse.csr_array:
-    """Graph of the receptors whose distance is at most a radius, by blocks."""
+    """Distances of the receptors whose distance is at most a radius, plus 1, by blocks."""
     rows = encoders.distance_rows(encoder, receptors)
     blocks = []
     for start in range(0, len(receptors), BLOCK):
         asked = np.arange(start, min(start + BLOCK, len(receptors)))
-        near = rows(asked) <= radius
-        near[np.arange(len(asked)), asked] = False
-        blocks.append(sparse.csr_array(near.astype(np.float32)))
+        distances = rows(asked).astype(np.float32) + 1
+        distances[distances > radius + 1] = 0
+        distances[np.arange(len(asked)), asked] = 0
+        blocks.append(sparse.csr_array(distances))
     return sparse.vstack(blocks, format="csr")
 
 
@@ -118,8 +119,11 @@ def main(argv=None):
     for name, fields in (("equal CDR3β", FIELDS[1:]), ("equal CDR3α and CDR3β", FIELDS)):
         report(name, "0", "", compact(equal(receptors, fields)))
     tcrdist = encoders.load("tcrdist")
+    nearest = within(tcrdist, receptors, max(TCRDIST_RADII))
     for radius in TCRDIST_RADII:
-        graph = within(tcrdist, receptors, radius)
+        graph = nearest.copy()
+        graph.data = (graph.data <= radius + 1).astype(np.float32)
+        graph.eliminate_zeros()
         for method in clustering.METHODS:
             report("TCRdist", f"{radius}", method, clustering.clusters(graph, method, seed=args.seed))
     encoder = encoders.load(args.model)

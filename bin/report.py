@@ -14,6 +14,7 @@ from airrvec import (
     report_clusters,
     report_comparison,
     report_learning,
+    report_map,
     tables,
 )
 from airrvec.errors import exit_on_input_error
@@ -31,6 +32,7 @@ def parse_args(argv=None):
     parser.add_argument("--comparison", type=Path, help="folder of compare_samples.py's results")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
     parser.add_argument("--measured", type=Path, help="folder of finetune.py's tables")
+    parser.add_argument("--map", type=Path, help="QC of map_receptors.py")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     parser.add_argument("--outdir", type=Path, default=Path("."))
@@ -55,6 +57,7 @@ def main(argv=None):
     sections = [
         *report.sample_sections(samples, receptors),
         report.embedding_section(embeddings),
+        *([report_map.map_section(args.map)] if args.map else []),
         *(report_annotation.annotation_sections(annotation) if annotation else []),
         *(report_clusters.cluster_sections(clusters) if clusters else []),
         *(report_comparison.comparison_sections(comparison) if comparison else []),

@@ -83,7 +83,7 @@ def umap(vectors: np.ndarray, *, seed: int, threads: int = 1) -> np.ndarray:
     every = graph.data.max() / graph.data[kept]
     start = pca(vectors)
     rng = np.random.default_rng(seed)
-    places = 10 * start / np.abs(start).max() + rng.normal(scale=1e-4, size=start.shape)
+    places = 10 * start / (np.abs(start).max() or 1) + rng.normal(scale=1e-4, size=start.shape)
     places = places.astype(np.float32)
     _descend(places, graph.row[kept], graph.col[kept], every, n_epochs, seed)
     return places

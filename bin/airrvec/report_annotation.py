@@ -130,10 +130,7 @@ def _counts(annotation: Annotation) -> dict:
         f"The reference: {of_reference}.",
         f"Background: {safe(annotation.reference['background'])}. The expected errors hold where the"
         " receptors that bind no epitope of the reference look like it.",
-        *(
-            f"<strong>{safe(sentence)}.</strong>"
-            for sentence in _cautions(annotation)
-        ),
+        *(f"<strong>{safe(sentence)}.</strong>" for sentence in _cautions(annotation)),
         "Every cell is in <code>annotation/</code>.",
     ]
     return section(

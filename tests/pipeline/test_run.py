@@ -30,6 +30,7 @@ PROCESSES = {
     "EXPORT_ANNDATA",
     "BENCHMARK_FEWSHOT",
     "SUMMARISE_FEWSHOT",
+    "MAP_RECEPTORS",
     "REPORT",
 }
 SAMPLES = {"a": 200, "b": 200, "labelled": 415}  # rows of each table, by `wc -l` less the header

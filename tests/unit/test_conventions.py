@@ -19,6 +19,7 @@ PAGES = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
 PROCESSES = sorted(path.parent.name for path in (ROOT / "modules/local").glob("*/main.nf"))
 TABLES = (
     schema.COLLECTED_RECEPTORS,
+    schema.MAP,
     schema.CELLS,
     schema.REJECTS,
     schema.AUROC,

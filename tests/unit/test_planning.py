@@ -83,7 +83,8 @@ def test_a_beginning_without_receptors_is_none(text, tmp_path):
 
 
 PROCESSES = ("NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "PREPARE_MODEL", "EMBED_RECEPTORS",
-             "MERGE_EMBEDDINGS", "EXPORT_AIRR", "BENCHMARK_FEWSHOT", "SUMMARISE_FEWSHOT", "REPORT", "PRETRAIN")  # fmt: skip
+             "MERGE_EMBEDDINGS", "EXPORT_AIRR", "BENCHMARK_FEWSHOT",
+             "SUMMARISE_FEWSHOT", "REPORT", "PRETRAIN")  # fmt: skip
 RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
 
