@@ -94,7 +94,7 @@ workflow AIRRVEC {
         normalised.map { _meta, cells, _receptors -> cells }.toSortedList { a, b -> a.name <=> b.name }.filter { _files -> settings.map.toString().toBoolean() },
         receptors,
         embeddings,
-        [],
+        ANNOTATE.out.calls.toSortedList { a, b -> a.name <=> b.name },
         REPERTOIRE.out.clusters.filter { file -> file.name == 'members.parquet' }.toList(),
         file("${projectDir}/assets/report"),
         settings.seed,

@@ -218,7 +218,10 @@
   canvas.onpointerleave = () => { if (!pointers.size) pick(-1); };
   canvas.onpointermove = event => {
     const before = pointers.get(event.pointerId);
-    if (!before) { pick(nearest(event, 10)); return; }
+    if (!before) {
+      if (event.movementX || event.movementY) pick(nearest(event, 10)); // scrolling moves no mouse
+      return;
+    }
     const others = [...pointers.values()].filter(other => other.pointerId !== event.pointerId);
     pointers.set(event.pointerId, event);
     if (others.length) {
@@ -287,7 +290,7 @@
   $("reset").onclick = () => { search.value = ""; found = null; view = {scale: 1, x: 0, y: 0}; picked = -1; tip.hidden = true; choose(colour); };
   if (calls) {
     $("annotation").hidden = false;
-    $("calls-head").append(...calls.titles.map(title => element("th", title)));
+    $("calls-head").append(...calls.titles.map((title, i) => element("th", title, isNumber[i] ? "number" : "")));
     callsSearch.oninput = drawCalls;
     $("download").onclick = download;
     drawCalls();

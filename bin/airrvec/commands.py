@@ -135,9 +135,7 @@ def _embed(work: Work, more: list[str]) -> None:
 
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
-    found = [
-        (sample, *work.normalised(sample, args.outdir)) for sample in samples(args.tables, args.format)
-    ]
+    found = [(sample, *work.normalised(sample, args.outdir)) for sample in samples(args.tables, args.format)]
     args.format, args.columns = None, None  # those of the samples
     common = ("--model", args.model, "--cpus", args.cpus)
     run("calibrate_annotation", *work.labelled(args.reference), *common, "--outdir", work.folder, *more)

@@ -56,7 +56,7 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
 def pca(vectors: np.ndarray) -> np.ndarray:
     """The first two principal components, shape (n, 2); zeros for those that there are not."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
-    _, values, axes = np.linalg.svd(centred.T @ centred)
+    axes = np.linalg.svd(centred.T @ centred)[2]
     axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(axis=1)].diagonal())[:, None]
     places = np.zeros((len(vectors), 2), np.float32)
     places[:, : len(axes)] = centred @ axes.T
@@ -124,7 +124,7 @@ def fuzzy_graph(distances: np.ndarray, rows: np.ndarray) -> sp.csr_matrix:
 @numba.njit(cache=True, nogil=True)
 def _descend(places, heads, tails, every, n_epochs, seed):
     """Pull neighbours together and push random pairs apart, an edge as often as it is sure (section 3.2)."""
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 (numba's own, of this loop alone)
     due = every.copy()
     for epoch in range(n_epochs):
         step = 1 - epoch / n_epochs
@@ -141,7 +141,7 @@ def _descend(places, heads, tails, every, n_epochs, seed):
                     places[i, axis] += moved
                     places[j, axis] -= moved
             for _ in range(N_NEGATIVE):
-                j = np.random.randint(len(places))
+                j = np.random.randint(len(places))  # noqa: NPY002
                 square = (places[i, 0] - places[j, 0]) ** 2 + (places[i, 1] - places[j, 1]) ** 2
                 if square == 0:
                     continue

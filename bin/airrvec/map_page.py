@@ -102,7 +102,9 @@ def content(
     colours = {"sample_id": _joined(of_cells, "sample_id", ids)}
     if calls is not None:
         calls = calls[calls["call"] == "called"]
-        colours["call"] = calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
+        colours["call"] = (
+            calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
+        )
     colours["epitope"] = _joined(of_cells, "epitope", ids)
     if members is not None:
         colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
@@ -184,7 +186,10 @@ class _Scale:
         """Receptors in the squares of a grid, as whole numbers from 0 to 255 on a scale of roots."""
         edges = [low + self.span * np.linspace(0, 1, CELLS_OF_DENSITY + 1) for low in self.low]
         counts = np.sqrt(np.histogram2d(*places.T, bins=edges)[0])
-        return {"size": CELLS_OF_DENSITY, "values": (255 * counts / counts.max()).round().astype(int).ravel().tolist()}
+        return {
+            "size": CELLS_OF_DENSITY,
+            "values": (255 * counts / counts.max()).round().astype(int).ravel().tolist(),
+        }
 
 
 def read_cells(paths: list[Path]) -> pd.DataFrame:

@@ -104,6 +104,7 @@ def plan(
     exports: list[str],
     encoders: int,
     trained: list[str],
+    others: list[str],
     resources: dict[str, dict],
 ) -> pa.Table:
     """
@@ -121,6 +122,8 @@ def plan(
         Processes that write further files of each sample, and those that train.
     encoders : int
         How many the few-shot benchmark measures; 0 without a labelled table.
+    others : list of str
+        Further processes of one task each: the map, clusters, comparison.
     resources : dict
         Process → ``cpus`` and ``memory`` (bytes) that a task asks for.
 
@@ -128,8 +131,8 @@ def plan(
     -------
     pyarrow.Table
         `PLAN`: a row a process in the order of the run. ``work`` counts the ``unit`` of all tasks together.
-        Times are null where nothing was measured that would tell them: training and the few-shot
-        benchmark depend on their settings.
+        Times are null where nothing was measured that would tell them: training, the few-shot
+        benchmark and others depend on their settings.
     """
     rows, cells, receptors, tokens = (
         sum(getattr(sample, name) for sample in samples) for name in ("rows", "cells", "receptors", "tokens")
@@ -151,7 +154,7 @@ def plan(
         *((name, len(samples), cells, "cells", CELLS_EXPORTED.get(name), None) for name in exports),
         *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
         *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
-        ("REPORT", 1, None, None, None, None),
+        *((name, 1, None, None, None, None) for name in (*others, "REPORT")),
     ]
     lines = []
     for process, tasks, work, unit, rate, size in steps:

@@ -115,7 +115,9 @@ def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: 
     return pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
 
 
-def nearest(queries: pd.DataFrame, references: pd.DataFrame, k: int = 10, *, threads: int = 1) -> pd.DataFrame:
+def nearest(
+    queries: pd.DataFrame, references: pd.DataFrame, k: int = 10, *, threads: int = 1
+) -> pd.DataFrame:
     """
     The nearest references of each query, exact.
 
@@ -131,8 +133,8 @@ def nearest(queries: pd.DataFrame, references: pd.DataFrame, k: int = 10, *, thr
     Returns
     -------
     DataFrame
-        ``query`` and ``reference`` (labels of the indices), ``rank`` from 1, ``distance`` (Euclidean, 0 to 2);
-        rows without a vector are left out.
+        ``query`` and ``reference`` (labels of the indices), ``rank`` from 1, ``distance`` (Euclidean, 0 to
+        2); rows without a vector are left out.
     """
     distances, rows = neighbours.nearest(
         queries.to_numpy(np.float32), references.to_numpy(np.float32), k, threads=threads
@@ -160,14 +162,15 @@ def _standardised(frame: pd.DataFrame) -> Normalised:
     table = pa.table(
         {present.get(name, name): pa.array(words[name], pa.string(), from_pandas=True) for name in words}
     )
-    numbers = pa.array(range(len(frame))).cast(pa.string())
-    chains = sceptr.chains(_complete(table).append_column("cell_id", numbers))
+    numbers = pa.array(range(len(frame)), pa.int64())
+    table = table.append_column("row", pc.add(numbers, 1)).append_column("cell_id", numbers.cast(pa.string()))
+    chains = sceptr.chains(_complete(table))
     batch = readers.Batch(chains, 1, len(frame), [])
     return normalise(readers.Source("table", [], iter([batch])), sample_id="table", species="homosapiens")
 
 
 def _complete(table: pa.Table) -> pa.Table:
-    for name in sceptr.LAYOUTS[0]:
+    for name in (*sceptr.LAYOUTS[0], *sceptr.OPTIONAL):
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
     return table

@@ -84,13 +84,13 @@ def test_a_beginning_without_receptors_is_none(text, tmp_path):
 
 PROCESSES = ("NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "PREPARE_MODEL", "EMBED_RECEPTORS",
              "MERGE_EMBEDDINGS", "EXPORT_AIRR", "BENCHMARK_FEWSHOT",
-             "SUMMARISE_FEWSHOT", "REPORT", "PRETRAIN")  # fmt: skip
+             "SUMMARISE_FEWSHOT", "MAP_RECEPTORS", "REPORT", "PRETRAIN")  # fmt: skip
 RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
 
 def planned(*samples, **changed) -> dict[str, dict]:
     settings = {"partitions": 4, "shard_tokens": 10**6, "model": "sceptr", "exports": [], "encoders": 0,
-                "trained": [], "resources": RESOURCES}  # fmt: skip
+                "trained": [], "others": [], "resources": RESOURCES}  # fmt: skip
     return {row["process"]: row for row in planning.plan(list(samples), **settings | changed).to_pylist()}
 
 
@@ -130,6 +130,7 @@ def test_dimensions_are_those_of_the_published_weights():
 def test_the_text_shows_every_process():
     rows = planning.plan(
         [SAMPLE], partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2, trained=[],
+        others=["MAP_RECEPTORS"],
         resources=RESOURCES,
     )  # fmt: skip
     text = planning.as_text([SAMPLE], rows)

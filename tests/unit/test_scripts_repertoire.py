@@ -201,7 +201,7 @@ def test_distances_of_samples(folder, compared):
     assert list(pairs.index) == list(combinations(SAMPLES, 2))
     assert (pairs["n_shared"] == 0).all()
     within, between = pairs.loc[[("s1", "s2"), ("s3", "s4")]], pairs.loc[[("s1", "s3"), ("s2", "s4")]]
-    assert between["mmd_p"].max() == 0.001
+    assert between["mmd_p"].max() < 0.01
     assert within["mmd_p"].min() > 0.01
     assert between["mmd"].min() > within["mmd"].max()
     # Planted receptors of s1 have neighbours in s2, random ones none.

@@ -54,7 +54,10 @@ workflow ANALYSE {
         library,
     )
 
-    emit:
-    results  = ANALYSE_RESULTS.out.results.flatten() // channel: file
+    results = ANALYSE_RESULTS.out.results.flatten()
     versions = ANALYSE_GENERATION.out.versions.mix(ANALYSE_RECEPTORS.out.versions, ANALYSE_RESULTS.out.versions)
+
+    emit:
+    results // channel: file
+    versions
 }

@@ -36,7 +36,12 @@ workflow ANNOTATE {
         library,
     )
 
-    emit:
-    results  = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten() // channel: file
+    calls = ANNOTATE_RECEPTORS.out.tables.flatten().filter { file -> file.name.endsWith('.parquet') }
+    results = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten()
     versions = NORMALISE_REFERENCE.out.versions.mix(CALIBRATE_ANNOTATION.out.versions, ANNOTATE_RECEPTORS.out.versions)
+
+    emit:
+    calls // channel: file, a sample each
+    results // channel: file
+    versions
 }

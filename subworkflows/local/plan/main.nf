@@ -13,8 +13,9 @@ workflow ESTIMATE {
     asked = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name].toString().toBoolean() }
     exports = asked.collect { name -> name.toUpperCase() }
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
+    others = [map: 'MAP_RECEPTORS', cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES'].findAll { name, _process -> settings[name].toString().toBoolean() }.values().toList()
     labelled = samples.any { meta, _table, _columns -> meta.labelled }
-    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained
+    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained + others
     PLAN(
         samples.collect { _meta, table, _columns -> table },
         [
@@ -27,6 +28,7 @@ workflow ESTIMATE {
             exports: exports,
             encoders: labelled ? plan.encoders.size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
             trained: trained,
+            others: others,
             resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
         ],
         library,

@@ -45,8 +45,12 @@ workflow REPERTOIRE {
         library,
     )
 
+    clusters = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten()
+    comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
+    versions = CLUSTER_RECEPTORS.out.versions.mix(COMPARE_SAMPLES.out.versions)
+
     emit:
-    clusters   = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten() // channel: file
-    comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten() // channel: file
-    versions   = CLUSTER_RECEPTORS.out.versions.mix(COMPARE_SAMPLES.out.versions)
+    clusters // channel: file
+    comparison // channel: file
+    versions
 }

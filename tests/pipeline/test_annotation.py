@@ -1,0 +1,66 @@
+"""Annotation in the pipeline: what a sample hides is found with a reference of its own; what is refused."""
+
+import gzip
+import json
+
+import pandas as pd
+import pytest
+from conftest import ROOT, run_pipeline
+
+from airrvec import schema, tables
+
+PLAIN = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1")
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (("--annotate", "--input", "{sheet}"), "--annotate: there is nothing to annotate with"),
+        (("--annotate", "--labelled", "{dash}"), "--annotate: there is nothing to annotate;"),
+        (("--reference", "{dash}", "--input", "{sheet}"), "--reference: it annotates receptors"),
+    ],
+)
+def test_what_annotation_lacks_is_said(tmp_path, args, sentence):
+    paths = {"sheet": ROOT / "assets/test/samplesheet.csv", "dash": ROOT / "assets/demo/dash_human.csv"}
+    run = run_pipeline(tmp_path, *(arg.format(**paths) for arg in args))
+    assert run.status != 0
+    assert sentence in run.output
+
+
+def test_receptors_hidden_in_a_sample_are_found(tmp_path):
+    dash = pd.read_csv(ROOT / "assets/demo/dash_human.csv")
+    hidden = dash.groupby("epitope").head(3)
+    dash.drop(hidden.index).to_csv(tmp_path / "reference.csv", index=False)
+    hidden.drop(columns="epitope").to_csv(tmp_path / "hidden.csv", index=False)
+    with gzip.open(ROOT / "assets/test/pbmc_a.csv.gz", "rb") as pbmc:
+        (tmp_path / "pbmc.csv").write_bytes(pbmc.read())
+    (tmp_path / "sheet.csv").write_text("sample,path,format\nhidden,hidden.csv,tcrdist\npbmc,pbmc.csv,10x\n")
+    run = run_pipeline(
+        tmp_path,
+        *(
+            "--input",
+            "sheet.csv",
+            "--annotate",
+            "--reference",
+            "reference.csv",
+            "--reference_format",
+            "tcrdist",
+        ),
+        *("--background_receptors", "3000", "--annotation_fdr", "0.2"),
+    )
+    assert run.status == 0, run.output
+    assert run.warnings == []
+    assert {"NORMALISE_REFERENCE", "CALIBRATE_ANNOTATION", "ANNOTATE_RECEPTORS"} <= run.processes
+    hidden, pbmc = (
+        tables.read(run.results / "annotation" / f"{name}.parquet") for name in ("hidden", "pbmc")
+    )
+    assert hidden.schema.equals(schema.ANNOTATION)
+    cells = tables.read(run.results / "cells/pbmc.parquet")
+    assert pbmc["cell_id"].equals(cells["cell_id"])
+    scores = pd.Series(pbmc["score"].to_pandas())
+    assert hidden["score"].to_pandas().median() > scores.quantile(0.95)
+    assert (pbmc["call"].to_pandas() == "called").mean() < 0.05
+    qc = json.loads((run.results / "annotation/reference/calibration.qc.json").read_text())
+    assert qc["chains"]["paired"]["by_study"] is False
+    report = (run.results / "multiqc/multiqc_report.html").read_text()
+    assert "airrvec_annotation_counts" in report

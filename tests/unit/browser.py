@@ -1,0 +1,112 @@
+"""A page in a headless Chromium, driven over its DevTools protocol."""
+
+import asyncio
+import base64
+import shutil
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiohttp
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+)
+_OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0")
+
+
+class Page:
+    """An open page: scripts, real clicks and keys, screenshots."""
+
+    def __init__(self, loop, socket):
+        self._loop, self._socket, self._last = loop, socket, 0
+
+    def call(self, method: str, **params):
+        return self._loop.run_until_complete(self._call(method, params))
+
+    async def _call(self, method, params):
+        self._last += 1
+        await self._socket.send_json({"id": self._last, "method": method, "params": params})
+        while True:
+            answer = await self._socket.receive_json(timeout=120)
+            if answer.get("id") == self._last:
+                assert "error" not in answer, answer
+                return answer["result"]
+
+    def value(self, expression: str):
+        """What a script's expression, or its promise, comes to."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def open(self, address: str, width: int = 1280, height: int = 900):
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url=address)
+        deadline = time.monotonic() + 120
+        while self.value("document.readyState + location.protocol") != "completefile:":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        self.settle()
+
+    def settle(self):
+        """Wait until what was asked for has been drawn."""
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def click(self, selector: str):
+        """Press and release the mouse in the middle of an element."""
+        x, y = self.value(
+            f"(() => {{ const e = document.querySelector({selector!r});"
+            " e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect();"
+            " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.settle()
+
+    def type(self, selector: str, text: str):
+        self.click(selector)
+        self.call("Input.insertText", text=text)
+        self.settle()
+
+    def move(self, x: float, y: float):
+        """Move the mouse there, and on by a pixel."""
+        for step in (0, 1):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
+        self.settle()
+
+    def screenshot(self, path: Path, *, whole: bool = True):
+        """The whole page, or what the window shows."""
+        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(answer["data"]))
+
+
+@contextmanager
+def opened(folder: Path):
+    """A browser with one page, its profile in ``folder``."""
+    command = [CHROMIUM, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", "about:blank"]
+    browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    loop = asyncio.new_event_loop()
+    try:
+        line = next(line for line in browser.stderr if "DevTools listening on" in line)
+        host = line.split("ws://")[1].split("/")[0]
+        session, socket = loop.run_until_complete(_connected(host))
+        yield Page(loop, socket)
+        loop.run_until_complete(session.close())
+    finally:
+        browser.terminate()
+        browser.communicate(timeout=60)
+        loop.close()
+
+
+async def _connected(host: str):
+    session = aiohttp.ClientSession()
+    async with session.get(f"http://{host}/json") as answer:
+        targets = await answer.json(content_type=None)
+    page = next(target for target in targets if target["type"] == "page")
+    return session, await session.ws_connect(page["webSocketDebuggerUrl"], max_msg_size=0)

@@ -1,0 +1,153 @@
+"""The command ``airrvec`` and the verbs of a notebook, beside the pipeline's own functions."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from inputs import ROOT
+
+import airrvec
+from airrvec import commands, readers, schema, tables
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.errors import InputError
+from airrvec.normalise import normalise
+
+LABELLED = ROOT / "assets/demo/dash_human.csv"
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The receptors of the labelled table, and their vectors."""
+    source = readers.open_chains(LABELLED)
+    result = normalise(source, sample_id="dash_human", species="homosapiens")
+    return result, Sceptr("sceptr").embed(result.receptors)
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("numpy", "pandas", "pyarrow", "torch", "numba")
+    code = f"import sys, airrvec; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "bin", capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nearset'"):
+        airrvec.nearset  # noqa: B018
+
+
+def test_read_and_embed_are_the_pipelines(expected):
+    result, vectors = expected
+    frame = airrvec.read(LABELLED)
+    assert frame["cell_id"].tolist() == result.cells["cell_id"].to_pylist()
+    assert frame.attrs["counts"]["rows_in"] == 415
+    found = airrvec.embed(frame.set_index("cell_id"))
+    assert list(found.columns) == schema.dimensions(64)
+    assert list(found.index) == result.cells["cell_id"].to_pylist()
+    row = {receptor: i for i, receptor in enumerate(result.receptors["receptor_id"].to_pylist())}
+    rows = [row[receptor] for receptor in result.cells["receptor_id"].to_pylist()]
+    np.testing.assert_allclose(found, vectors[rows], atol=1e-6)
+
+
+def test_embed_standardises_and_says_what_it_cannot_read():
+    frame = pd.DataFrame(
+        {
+            "trb_v_call": ["TCRBV07-09", "TRBV7-9*01", "TRBV19"],
+            "trb_junction_aa": ["CASSLGQAYEQYF"] * 2 + ["?"],
+        },
+        index=["x", "y", "z"],
+    )
+    with pytest.warns(UserWarning, match="1 of 3 rows have no vector"):
+        found = airrvec.embed(pa.Table.from_pandas(frame))
+    np.testing.assert_allclose(found.loc["x"], found.loc["y"], atol=1e-3)
+    assert found.loc["z"].isna().all()
+
+
+def test_embed_needs_a_junction():
+    with pytest.raises(InputError, match="no column tra_junction_aa or trb_junction_aa"):
+        airrvec.embed(pd.DataFrame({"cdr3": ["CASSLGQAYEQYF"]}))
+
+
+def test_nearest_is_the_least_distance():
+    rng = np.random.default_rng(1)
+    queries = pd.DataFrame(rng.normal(size=(5, 8)).astype(np.float32), index=list("abcde"))
+    references = pd.DataFrame(rng.normal(size=(7, 8)).astype(np.float32), index=list("tuvwxyz"))
+    queries.loc["c"] = np.nan
+    found = airrvec.nearest(queries, references, k=3)
+    assert found["query"].tolist() == [name for name in "abde" for _ in range(3)]
+    for name, rows in found.groupby("query"):
+        distances = np.sqrt(((references - queries.loc[name]) ** 2).sum(axis=1)).sort_values()
+        assert rows["reference"].tolist() == list(distances.index[:3])
+        np.testing.assert_allclose(rows["distance"], distances[:3], rtol=1e-5)
+        assert rows["rank"].tolist() == [1, 2, 3]
+
+
+def test_embed_of_a_table(tmp_path, expected):
+    result, vectors = expected
+    commands.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--cpus", "1"])
+    found = tables.read(tmp_path / "out/vectors.parquet").to_pandas().set_index("receptor_id")
+    np.testing.assert_allclose(found.loc[result.receptors["receptor_id"].to_pylist()], vectors, atol=1e-6)
+    cells = tables.read(tmp_path / "out/dash_human.cells.parquet")
+    assert cells.equals(result.cells)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *("vectors.parquet", "vectors.receptors.parquet"),
+        *("dash_human.cells.parquet", "dash_human.rejects.parquet", "dash_human.qc.json"),
+    }
+
+
+def test_samples_of_a_samplesheet(tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("sample,path,format,tissue\np1,a/b.csv,10x,blood\np2,c.tsv,,tumour\n")
+    first, second = commands.samples([sheet], "airr")
+    assert first == commands.Sample("p1", tmp_path / "a/b.csv", "10x", {"tissue": "blood"})
+    assert second == commands.Sample("p2", tmp_path / "c.tsv", "airr", {"tissue": "tumour"})
+
+
+def test_two_tables_of_one_name(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["cluster", "a/x.tsv", "b/x.csv", "--outdir", str(tmp_path)])
+    assert "two tables are called 'x'" in capsys.readouterr().err
+
+
+def test_an_option_that_no_script_knows(capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["embed", "x.tsv", "--out", "y", "--k", "3"])
+    assert "unrecognized arguments: --k 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verb", "scripts"),
+    [
+        ("annotate", ["normalise_receptors"] * 2 + ["calibrate_annotation", "annotate_receptors"]),
+        ("cluster", ["normalise_receptors", "collect_receptors", "embed_receptors", "cluster_receptors"]),
+        ("compare", ["normalise_receptors", "collect_receptors", "embed_receptors", "compare_samples"]),
+        ("benchmark", ["normalise_receptors", *["benchmark_fewshot"] * 3, "summarise_fewshot"]),
+        ("finetune", ["normalise_receptors", "finetune"]),
+    ],
+)
+def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monkeypatch):
+    """The scripts' own parsers read what the verb gives them; further options reach the script."""
+    called = []
+
+    def run(name, *argv):
+        commands.script(name).parse_args([str(word) for word in argv])
+        called.append((name, [str(word) for word in argv]))
+
+    monkeypatch.setattr(commands, "run", run)
+    more = ["--reference", "r.tsv"] if verb == "annotate" else []
+    commands.main([verb, "x.tsv", *more, "--outdir", str(tmp_path), "--seed", "7"])
+    assert [name for name, _ in called] == scripts
+    assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(commands.VERBS[verb][2])
+
+
+def test_a_wheel_holds_the_scripts():
+    """Those of all verbs, and the presets, in the folders that `commands` looks into once installed."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', Path(commands.__file__).read_text()))
+    scripts = {f"bin/{a or b}.py": f"airrvec/scripts/{a or b}.py" for a, b in named}
+    assert wheel["force-include"] == {"conf/models": "airrvec/models", **scripts}

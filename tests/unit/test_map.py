@@ -1,0 +1,271 @@
+"""The map of receptors: places, what the page holds, and the page in a browser."""
+
+import json
+import re
+from pathlib import Path
+
+import browser
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.manifold import trustworthiness
+
+import map_receptors
+from airrvec import layout, map_page, schema, tables
+from airrvec.neighbours import nearest
+
+PAGE = Path(__file__).parents[2] / "assets/report"
+HOSTILE = "</script><img src=x onerror=\"document.title='run'\">"
+IDS = [f"{number:024x}" for number in range(120)]
+
+
+def vectors(n: int, seed: int = 1) -> np.ndarray:
+    """Four groups of unit vectors."""
+    rng = np.random.default_rng(seed)
+    found = rng.normal(size=(4, 16))[np.arange(n) % 4] + 0.3 * rng.normal(size=(n, 16))
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_pca_is_that_of_scikit_learn():
+    from sklearn.decomposition import PCA
+
+    found, expected = layout.pca(vectors(40)), PCA(2).fit_transform(vectors(40))
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
+
+
+def test_umap_keeps_neighbours_and_repeats_itself():
+    of_groups = vectors(400)
+    places, mapped, method = layout.plane(of_groups, seed=420)
+    assert method == "umap"
+    assert mapped.tolist() == list(range(400))
+    assert trustworthiness(of_groups, places, n_neighbors=15) > 0.93
+    # Of almost every receptor the nearest on the map is of its own group.
+    _, rows = nearest(places, places, 2)
+    assert np.mean(rows[:, 1] % 4 == np.arange(400) % 4) > 0.99
+    np.testing.assert_array_equal(places, layout.plane(of_groups, seed=420)[0])
+
+
+def test_memberships_sum_to_log2_of_the_neighbours():
+    """Equation of section 3.1, on the one-way memberships."""
+    distances = np.array([[0, 0.1, 0.2, 0.3]] * 5, np.float32)
+    rows = np.array([[i, *((i + j) % 5 for j in (1, 2, 3))] for i in range(5)])
+    graph = layout.fuzzy_graph(distances, rows).toarray()
+    # By hand: 1 + w + w² = log2(4), so w = (√5 − 1) / 2; each pair is joined by p + q − p q.
+    w = (np.sqrt(5) - 1) / 2
+    one_way = np.zeros((5, 5))
+    for i in range(5):
+        one_way[i, (i + np.array([1, 2, 3])) % 5] = [1, w, w**2]
+    np.testing.assert_allclose(graph, one_way + one_way.T - one_way * one_way.T, atol=1e-6)
+
+
+def test_those_beyond_the_sample_lie_among_their_nearest(monkeypatch):
+    monkeypatch.setattr(layout, "MOST_MAPPED", 200)
+    of_groups = vectors(400)
+    places, mapped, _ = layout.plane(of_groups, seed=420)
+    assert len(mapped) == 200
+    others = np.setdiff1d(np.arange(400), mapped)
+    _, rows = nearest(places[others], places[mapped], 1)
+    assert np.mean(mapped[rows[:, 0]] % 4 == others % 4) > 0.98
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 49])
+def test_few_receptors_are_laid_out_by_pca(n):
+    places, _, method = layout.plane(vectors(n).reshape(n, 16), seed=420)
+    assert method == "pca"
+    assert places.shape == (n, 2)
+    assert np.isfinite(places).all()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A map of 120 receptors in two samples, with labels, clusters, annotations and hostile words."""
+    folder = tmp_path_factory.mktemp("map")
+    receptors = {name: pa.array(["x"] * 120) for name in schema.RECEPTORS.names}
+    receptors |= {
+        "receptor_id": pa.array(IDS),
+        "trb_v_call": pa.array(["TRBV19*01", "TRBV7-9*01", None] * 40),
+        "trb_junction_aa": pa.array(
+            [f"CASS{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10 % 10]}YEQYF" for i in range(120)]
+        ),
+        "chain_pairing": pa.array(["single pair"] * 80 + ["orphan VDJ"] * 40),
+    }
+    tables.write(pa.table(receptors).cast(schema.RECEPTORS), folder / "receptors.parquet")
+    of_vectors = vectors(120)
+    of_vectors[0] = np.nan
+    tables.write(
+        tables.embeddings_table(pa.chunked_array([IDS]), of_vectors),
+        folder / "embeddings.parquet",
+        {"model": "sceptr"},
+    )
+    for sample, rows in (("a", range(0, 70)), (HOSTILE, range(50, 120))):
+        cells = pa.table(
+            {
+                "sample_id": [sample] * len(rows),
+                "receptor_id": [IDS[row] for row in rows],
+                "epitope": [
+                    HOSTILE if row % 10 == 0 else "GILGFVFTL" if row % 10 == 1 else None for row in rows
+                ],
+                "tissue": [HOSTILE if sample == "a" else "blood"] * len(rows),
+            }
+        )
+        tables.write(cells, folder / f"{len(sample)}.parquet")
+    calls = pd.DataFrame({name: [None] * 120 for name in schema.ANNOTATION.names})
+    calls = calls.assign(
+        sample_id="a",
+        receptor_id=IDS,
+        call=["called", "no call"] * 60,
+        epitope=[HOSTILE, None, "=NLVPMVATV", None] * 30,
+        probability=np.linspace(1, 0, 120),
+    )
+    tables.write(
+        pa.Table.from_pandas(calls, schema.ANNOTATION, preserve_index=False), folder / "calls.parquet"
+    )
+    members = {"receptor_id": IDS, "cluster_id": [f"c{i % 30}" for i in range(120)]}
+    tables.write(pa.table(members), folder / "members.parquet")
+    map_receptors.main(
+        [
+            *("--cells", str(folder / "1.parquet"), str(folder / f"{len(HOSTILE)}.parquet")),
+            *("--receptors", str(folder / "receptors.parquet")),
+            *("--embeddings", str(folder / "embeddings.parquet")),
+            *("--annotation", str(folder / "calls.parquet"), "--members", str(folder / "members.parquet")),
+            *("--page", str(PAGE), "--outdir", str(folder)),
+        ]
+    )
+    return folder
+
+
+def test_what_the_page_holds(made):
+    text = (made / "map.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
+    assert data["ids"] == IDS[1:]  # the first has no vector
+    titles = [column["title"] for column in data["colours"]]
+    assert titles == [
+        "Sample",
+        "Epitope (annotated)",
+        "Epitope (labelled)",
+        "Cluster",
+        "Chain pairing",
+        "tissue",
+    ]
+    sample = data["colours"][0]
+    words = [sample["values"][code] for code in sample["codes"]]
+    assert words == ["a"] * 49 + [f"{HOSTILE}, a"] * 20 + [HOSTILE] * 50
+    assert data["cells"] == [1] * 49 + [2] * 20 + [1] * 50
+    assert data["calls"]["n"] == 60
+    assert data["calls"]["rows"][0][:4] == [IDS[0], "a", 1, HOSTILE]
+    assert HOSTILE not in text
+    places = tables.read(made / "map.parquet")
+    assert places["receptor_id"].to_pylist() == IDS[1:]
+    assert np.ptp(data["x"]) <= 4095
+    assert tables.metadata(made / "map.parquet") == {"method": "umap", "seed": "420"}
+    # Both axes have one scale.
+    xy = np.stack([places["map_1"].to_numpy(), places["map_2"].to_numpy()])
+    spans = np.ptp(xy, axis=1) / max(np.ptp(xy, axis=1)) * 4095
+    np.testing.assert_allclose([np.ptp(data["x"]), np.ptp(data["y"])], spans, atol=1.1)
+
+
+def test_density_counts_all(made):
+    places = np.array([[0.0, 0], [0, 0], [0, 0], [0, 0], [1, 1]])
+    density = map_page._Scale(places).density(places)
+    values = np.reshape(density["values"], (density["size"], -1))
+    assert values[0, 0] == 255
+    assert values[-1, -1] == 128  # the root of a quarter
+    assert np.count_nonzero(values) == 2
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium or chrome on the path")
+    with browser.opened(made) as page:
+        yield page
+
+
+def shown(page) -> str:
+    return page.value("document.getElementById('count').textContent")
+
+
+def test_legend_and_search_filter(made, page):
+    page.open(f"{(made / 'map.html').as_uri()}")
+    assert shown(page) == "119 shown"
+    page.click("#legend button[data-key='0']")  # the largest: the hostile sample
+    assert shown(page) == "69 shown"
+    assert page.value("document.querySelector('#legend button').getAttribute('aria-pressed')") == "false"
+    page.type("#search", "trbv19")
+    of_others = sum(row % 3 == 0 for row in range(1, 70))
+    assert shown(page) == f"{of_others} of 69 match"
+    page.click("#reset")
+    assert shown(page) == "119 shown"
+
+
+def test_colour_and_search_of_the_address(made, page):
+    page.open(f"{(made / 'map.html').as_uri()}#colour=Cluster&search=CASSA")
+    assert page.value("document.getElementById('legend-title').textContent") == "Cluster"
+    assert shown(page) == f"{sum(row % 10 == 0 for row in range(1, 120))} of 119 match"
+    # 30 clusters: 20 with a style, the others together.
+    names = page.value("[...document.querySelectorAll('#legend .name')].map(e => e.textContent)")
+    assert len(names) == 21
+    assert names[-1] == "10 others"
+
+
+def test_a_receptor_shows_its_junction(made, page):
+    page.open((made / "map.html").as_uri())
+    page.click("#calls tr:nth-child(2)")  # the second call, of the receptor 2: the first has no vector
+    tip = page.value("document.getElementById('tip').textContent")
+    assert "CASSDAYEQYF" in tip
+    assert "=NLVPMVATV" in tip
+
+
+def test_the_mouse_finds_a_receptor(made, page):
+    page.open((made / "map.html").as_uri())
+    hit = "document.getElementById('tip').hidden"
+    assert page.value(hit)
+    # Where a point is drawn, a colour is.
+    x, y = page.value(
+        "(c => { const pen = c.getContext('2d'), box = c.getBoundingClientRect();"
+        " const bytes = pen.getImageData(0, 0, c.width, c.height).data;"
+        " let i = bytes.findIndex((byte, place) => place % 4 === 3 && byte > 150); i = (i - 3) / 4;"
+        " return [box.x + i % c.width, box.y + Math.floor(i / c.width)]; })(document.getElementById('map'))"
+    )
+    page.move(x, y)
+    assert not page.value(hit)
+    page.move(3, 3)
+    assert page.value(hit)
+
+
+def test_annotations_are_searched_and_downloaded(made, page):
+    page.open((made / "map.html").as_uri())
+    page.value("(URL.createObjectURL = blob => { window.saved = blob.text(); return '#'; }, true)")
+    page.type("#calls-search", "NLVPM")
+    assert page.value("document.querySelectorAll('#calls tr').length") == 30
+    page.click("#download")
+    lines = page.value("window.saved").splitlines()
+    assert len(lines) == 31
+    assert lines[0].startswith("receptor_id,sample_id,n_cells,epitope")
+    assert lines[1].split(",")[3] == "'=NLVPMVATV"  # no formula in a spreadsheet
+
+
+def test_hostile_words_are_words(made, page):
+    page.open((made / "map.html").as_uri())
+    for index in range(6):
+        page.value(
+            f"(s => {{ s.value = {index}; s.onchange({{target: s}}); }})(document.getElementById('colour'))"
+        )
+    page.click("#calls tr:nth-child(3)")
+    assert page.value("document.title") == "airrvec: map of receptors"
+    assert page.value("document.images.length") == 0
+    assert HOSTILE in page.value("document.getElementById('tip').textContent")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_wider_than_the_window(made, page, width):
+    page.open((made / "map.html").as_uri(), width)
+    assert page.value("document.documentElement.scrollWidth") <= width
+    drawn = page.value(
+        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(byte => byte))"
+        "(document.getElementById('map'))"
+    )
+    assert drawn
+    page.screenshot(made / f"{width}.png")
+    assert (made / f"{width}.png").stat().st_size > 10_000
