@@ -18,7 +18,7 @@ from inputs import ROOT
 from airrvec import model, presets, synthesis, training, weights
 from airrvec.dropout import Dropout
 from airrvec.errors import InputError
-from airrvec.fewshot import auroc
+from airrvec.metrics import auroc
 from airrvec.model import ModelConfig, ReceptorEncoder
 from airrvec.presets import Objective, Schedule
 from airrvec.tokens import tokenise
