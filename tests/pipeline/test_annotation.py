@@ -30,6 +30,7 @@ def test_what_annotation_lacks_is_said(tmp_path, args, sentence):
 def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     dash = pd.read_csv(ROOT / "assets/demo/dash_human.csv")
     hidden = dash.groupby("epitope").head(3)
+    truth = hidden["epitope"]
     dash.drop(hidden.index).to_csv(tmp_path / "reference.csv", index=False)
     hidden.drop(columns="epitope").to_csv(tmp_path / "hidden.csv", index=False)
     with gzip.open(ROOT / "assets/test/pbmc_a.csv.gz", "rb") as pbmc:
@@ -57,8 +58,11 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     assert hidden.schema.equals(schema.ANNOTATION)
     cells = tables.read(run.results / "cells/pbmc.parquet")
     assert pbmc["cell_id"].equals(cells["cell_id"])
-    scores = pd.Series(pbmc["score"].to_pandas())
-    assert hidden["score"].to_pandas().median() > scores.quantile(0.95)
+    # Some of the nine have near relatives among the references: they are surer than any of the sample's own.
+    called = hidden.to_pandas().assign(truth=list(truth)).query("call == 'called'")
+    assert len(called) >= 3
+    assert list(called["epitope"]) == list(called["truth"])
+    assert called["score"].min() > pbmc["score"].to_pandas().max()
     assert (pbmc["call"].to_pandas() == "called").mean() < 0.05
     qc = json.loads((run.results / "annotation/reference/calibration.qc.json").read_text())
     assert qc["chains"]["paired"]["by_study"] is False
