@@ -48,9 +48,9 @@ def page(data: dict, folder: Path) -> str:
         ``map.html``, ``map.css`` and ``map.js``.
     """
     parts = {
-        "{{ style }}": (folder / "map.css").read_text("utf-8"),
-        "{{ code }}": (folder / "map.js").read_text("utf-8"),
-        "{{ data }}": json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        "@style@": (folder / "map.css").read_text("utf-8"),
+        "@code@": (folder / "map.js").read_text("utf-8"),
+        "@data@": json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
         .replace("<", "\\u003c")
         .replace(">", "\\u003e")
         .replace("&", "\\u0026"),

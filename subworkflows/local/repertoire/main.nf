@@ -21,12 +21,12 @@ workflow REPERTOIRE {
     }
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
     options = settings.subMap(['species', 'cluster_method', 'cluster_chance', 'condition', 'abundance', 'compare_receptors', 'compare_permutations', 'seed'])
-    clusters = settings.cluster.toString().toBoolean()
+    asked = settings.cluster.toString().toBoolean()
     compares = settings.compare.toString().toBoolean()
 
     cells = parts.samples.toSortedList { a, b -> a.name <=> b.name }
     CLUSTER_RECEPTORS(
-        cells.filter { _files -> clusters },
+        cells.filter { _files -> asked },
         parts.labelled.toList(),
         receptors,
         embeddings,
