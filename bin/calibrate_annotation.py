@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec import cli, schema, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.errors import exit_on_input_error
 
 CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
 MIN_BACKGROUND = 500  # receptors of a class of chains
@@ -60,23 +59,16 @@ def main(argv=None):
 def _background(args, labelled: pa.Table) -> pa.Table:
     """Receptors of one species that are not labelled, at most as many as asked for."""
     from airrvec.fewshot import generator
-    from airrvec.negatives import read_receptors
-    from airrvec.synthesis import SPECIES, synthesise
+    from airrvec.negatives import unselected
 
-    if args.background is None and args.species != SPECIES:
-        raise InputError(
-            f"annotation has no background: OLGA's receptors are human, and --species is {args.species}",
-            fix="Give receptors as --background",
-        )
-    if args.background is None:
-        found = synthesise(args.background_receptors, seed=args.seed)
-    else:
-        found = read_receptors(args.background)
-    other = pc.and_(
-        pc.equal(found["species"], args.species),
-        pc.invert(pc.is_in(found["receptor_id"], labelled["receptor_id"].combine_chunks())),
+    found = unselected(
+        args.background,
+        args.background_receptors,
+        species=args.species,
+        seed=args.seed,
+        leave_out=labelled["receptor_id"],
+        without="annotation has no background",
     )
-    found = tables.distinct(found.filter(other))
     order = generator(args.seed, "annotation background").permutation(len(found))
     return found.take(pa.array(order[: args.background_receptors]))
 

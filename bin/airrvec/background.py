@@ -3,15 +3,12 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from airrvec import schema, tables
+from airrvec import schema
 from airrvec.annotation import chains_of
 from airrvec.encoders import on_chains
-from airrvec.errors import InputError
 from airrvec.fewshot import generator
-from airrvec.negatives import read_receptors
-from airrvec.synthesis import SPECIES, synthesise
+from airrvec.negatives import unselected
 
 N = 10_000  # receptors
 
@@ -36,17 +33,7 @@ def background(
     InputError
         If there is no table, and OLGA's receptors are of another species.
     """
-    if path is None and species != SPECIES:
-        raise InputError(
-            f"there is no background: OLGA's receptors are human, and --species is {species}",
-            fix="Give receptors as --background",
-        )
-    found = synthesise(n, seed=seed) if path is None else read_receptors(path)
-    usable = pc.and_(
-        pc.equal(found["species"], species),
-        pc.invert(pc.is_in(found["receptor_id"], leave_out.combine_chunks())),
-    )
-    found = tables.distinct(found.filter(usable))
+    found = unselected(path, n, species=species, seed=seed, leave_out=leave_out)
     order = generator(seed, "background").permutation(len(found))
     return found.take(pa.array(order[:n])).select(schema.RECEPTORS.names)
 

@@ -145,7 +145,7 @@ def _settings_table(means: pd.DataFrame) -> list[str]:
         [title(name), *(_number(values.get((name, *setting))) for setting in settings)]
         for name in dict.fromkeys(rows["encoder"])
     ]
-    header = [", ".join(word for word in _words(setting)) for setting in settings]
+    header = [", ".join(_words(setting)) for setting in settings]
     return [
         f"### Single chains and test sets\n\n{RULE_TITLES[rows['rule'].iloc[0]].capitalize()},"
         f" *k* = {rows['k'].iloc[0]}, mean of the epitopes.",

@@ -1,5 +1,6 @@
 """Receptors of no known specificity, which a classifier learns to tell references from."""
 
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -40,19 +41,17 @@ def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -
     InputError
         If there are fewer such receptors, or the table is another.
     """
-    if path is None and species != SPECIES:
-        raise InputError(
-            f"linear_svc has no background: OLGA's receptors are human, and --species is {species}",
-            fix="Give receptors as --benchmark_background",
-        )
-    found = synthesise(2 * N_BACKGROUND, seed=seed) if path is None else read_receptors(path)
-    usable = pc.and_(
-        pc.equal(found["species"], species),
-        pc.invert(pc.is_in(found["receptor_id"], labelled["receptor_id"].combine_chunks())),
+    found = unselected(
+        path,
+        2 * N_BACKGROUND,
+        species=species,
+        seed=seed,
+        leave_out=labelled["receptor_id"],
+        without="linear_svc has no background",
+        option="--benchmark_background",
     )
-    for name in schema.RECEPTOR_FIELDS:
-        usable = pc.and_(usable, pc.is_valid(found[name]))
-    usable = tables.distinct(found.filter(usable))
+    complete = (pc.is_valid(found[name]) for name in schema.RECEPTOR_FIELDS)
+    usable = found.filter(reduce(pc.and_, complete))
     if len(usable) < N_BACKGROUND:
         raise InputError(
             f"linear_svc needs {N_BACKGROUND} receptors as background, of {species}, with both chains"
@@ -64,7 +63,53 @@ def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -
     return usable.take(pa.array(np.sort(rows)))
 
 
-def read_receptors(path: Path) -> pa.Table:
+def unselected(
+    path: Path | None,
+    n: int,
+    *,
+    species: str,
+    seed: int,
+    leave_out: pa.ChunkedArray,
+    without: str = "there is no background",
+    option: str = "--background",
+) -> pa.Table:
+    """
+    Distinct receptors of a species that nobody has selected: those of a table, or OLGA's.
+
+    Parameters
+    ----------
+    path : Path, optional
+        ``receptors``, a file or a folder of partitions; without it they are OLGA's.
+    n : int
+        How many OLGA makes, those left out included.
+    species : str
+        Of the receptors to take.
+    seed : int
+        Of OLGA's receptors.
+    leave_out : pyarrow.ChunkedArray
+        ``receptor_id`` of those that are no background.
+    without, option : str
+        What the error says is lacking, and which parameter mends it.
+
+    Raises
+    ------
+    InputError
+        If there is no table, and OLGA's receptors are of another species.
+    """
+    if path is None and species != SPECIES:
+        raise InputError(
+            f"{without}: OLGA's receptors are human, and --species is {species}",
+            fix=f"Give receptors as {option}",
+        )
+    found = synthesise(n, seed=seed) if path is None else _read(path)
+    usable = pc.and_(
+        pc.equal(found["species"], species),
+        pc.invert(pc.is_in(found["receptor_id"], leave_out.combine_chunks())),
+    )
+    return tables.distinct(found.filter(usable))
+
+
+def _read(path: Path) -> pa.Table:
     """``receptors`` of another run, a file or a folder of partitions."""
     try:
         return tables.read(path, schema.RECEPTORS.names)
