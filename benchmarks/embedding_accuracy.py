@@ -2,8 +2,8 @@
 """
 What each way of embedding changes: vectors, nearest neighbours, and the few-shot AUROC.
 
-The reference is the ``sceptr`` package, in float32 on the CPU. Compared with it: the CPU's path,
-torch's path, and torch's path in bf16, on a GPU where there is one.
+The reference is the ``sceptr`` package, in float32 on the CPU. Compared with it: the CPU's path and
+torch's path, on a GPU where there is one, both in float32 and bf16.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec import fewshot, inference, model, normalise, readers, weights
+from airrvec import devices, fewshot, inference, model, normalise, readers, weights
 from airrvec.tokens import tokenise
 from embedding_speed import PEER_COLUMNS
 
@@ -43,9 +43,13 @@ def vectors_of(receptors) -> dict[str, np.ndarray]:
     tokens = tokenise(receptors, loaded.config.loops)
     frame = receptors.to_pandas()[list(PEER_COLUMNS)].rename(columns=PEER_COLUMNS)
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    networks = {
+        f"airrvec, CPU, {precision}": inference.Network(loaded.config, loaded.state, precision)
+        for precision in (("fp32", "bf16") if devices.multiplies_bf16() else ("fp32",))
+    }
     return {
         "sceptr": sceptr.variant.default().calc_vector_representations(frame),
-        "airrvec, CPU": inference.embed(loaded.network, tokens),
+        **{name: inference.embed(network, tokens) for name, network in networks.items()},
         f"airrvec, torch on {device}, fp32": model.embed(loaded.encoder, tokens, device=device),
         f"airrvec, torch on {device}, bf16": model.embed(
             loaded.encoder, tokens, device=device, precision="bf16"

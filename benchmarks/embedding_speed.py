@@ -4,8 +4,8 @@ Receptors embedded a second, each way against the others and against what the pr
 
 All that is compared alternates in one process, on one thread in float32, from a table in memory to an array;
 ratios are medians over the alternations, of the processor's time, so that other programs disturb them less.
-Then the steps of a task, two workers against one, and growing numbers of synthetic receptors from Parquet to
-Parquet, each in a process of its own. Prints tables, and JSON with ``--json``.
+Then the steps of a task, growing numbers of synthetic receptors from Parquet to Parquet, each in a process of
+its own, and two workers against one by the clock. Prints tables, and JSON with ``--json``.
 """
 
 import argparse
@@ -29,9 +29,10 @@ import numpy as np
 import pyarrow as pa
 import sceptr
 import torch
+from threadpoolctl import threadpool_info
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec import inference, model, normalise, readers, synthesis, tables, weights
+from airrvec import devices, inference, model, normalise, readers, synthesis, tables, weights
 from airrvec.tokens import tokenise
 
 PEER_COLUMNS = {
@@ -40,6 +41,7 @@ PEER_COLUMNS = {
     "trb_v_call": "TRBV",
     "trb_junction_aa": "CDR3B",
 }
+PARTS = ["ways", "steps", "growth", "scaling"]
 # A task of its own: time and peak memory of what it runs, beside what it prints.
 MEASURED = """
 import resource, subprocess, sys, time
@@ -57,6 +59,7 @@ def parse_args(argv=None):
     parser.add_argument("--rounds", type=int, default=5, help="alternations")
     parser.add_argument("--growth", default="10000,100000", help="synthetic receptors, Parquet to Parquet")
     parser.add_argument("--cpus", type=int, default=2, help="workers of the larger runs")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to run")
     parser.add_argument("--json", type=Path, help="file for all figures")
     return parser.parse_args(argv)
 
@@ -83,15 +86,25 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         finally:
             torch.backends.mha.set_fastpath_enabled(True)
 
+    def in_numpy(precision):
+        network = inference.Network(loaded.config, loaded.state, precision)
+        return lambda: inference.embed(network, tokenise(receptors, loaded.config.loops))
+
     found = {
-        "airrvec": lambda: inference.embed(loaded.network, tokenise(receptors, loaded.config.loops)),
+        "airrvec": in_numpy("fp32"),
         "airrvec's torch path": lambda: model.embed(
             loaded.encoder, tokenise(receptors, loaded.config.loops), device="cpu"
         ),
         "sceptr": lambda: peer.calc_vector_representations(frame),
         "sceptr, its fast path off": without_fast_path,
-        "matrix products alone": products(loaded, receptors),
+        "matrix products alone": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
+        "the same by numpy's BLAS": products(loaded, receptors, np.ascontiguousarray),
     }
+    if devices.multiplies_bf16():
+        found["airrvec, bf16"] = in_numpy("bf16")
+        found["matrix products alone, bf16"] = products(
+            loaded, receptors, lambda w: inference.Matrix(w, "bf16")
+        )
     if torch.cuda.is_available():
         for precision in ("fp32", "bf16"):
             found[f"airrvec, GPU, {precision}"] = lambda precision=precision: model.embed(
@@ -100,8 +113,8 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
     return found
 
 
-def products(loaded: weights.LoadedModel, receptors: pa.Table):
-    """The network's own matrix products, by the library that it uses, and nothing else."""
+def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
+    """The network's matrix products and nothing else; ``matrix``: weights → what takes ``@``."""
     lengths = tokenise(receptors, loaded.config.loops).lengths
     batches = [
         (len(rows), int(lengths[rows[0]]))
@@ -109,18 +122,18 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table):
     ]
     d, wide, layers = loaded.config.d_model, loaded.config.d_feedforward, loaded.config.n_layers
     rng = np.random.default_rng(1)
-    most = max(b * t for b, t in batches)
+    most = max(b * t for b, t in batches) + 32
     weight, x = (rng.standard_normal(size, np.float32) for size in ((4 * wide, wide), (wide, most)))
 
     def multiply(rows, inner, columns):
-        left, right = weight[:rows, :inner], x[:inner, :columns]
-        return np.ascontiguousarray(left), np.ascontiguousarray(right)
+        left, right = weight[:rows, :inner], x[:inner, : max(-(-columns // 16) * 16, 32)]
+        return matrix(left), np.ascontiguousarray(right)
 
     def all_of_it():
         for b, t in batches:
             for left, right, times in prepared[b, t]:
                 for _ in range(times):
-                    np.dot(left, right)
+                    left @ right
 
     prepared = {}
     for b, t in set(batches):
@@ -198,54 +211,70 @@ def show(title: str, rows: dict[str, str]) -> None:
         print(f"  {name:<34}{text}")
 
 
+def compare(loaded: weights.LoadedModel, path: Path, args) -> dict:
+    """All ways of embedding, in turn."""
+    receptors = paired_receptors(path, args.receptors)
+    n, load = len(receptors), os.getloadavg()[0]
+    blas = next(pool["architecture"] for pool in threadpool_info() if pool["user_api"] == "blas")
+    print(f"{n:,} paired receptors, one thread, {args.rounds} alternations; load {load:.1f}, BLAS for {blas}")
+    seconds = alternate(ways(loaded, receptors), args.rounds)
+    rates = {name: n / statistics.median(taken) for name, taken in seconds.items()}
+    times = {name: ratios(seconds, name, "sceptr") for name in seconds}
+    show(
+        "Receptors a second of one core, and times as many as sceptr",
+        {name: f"{rate:>10,.0f}{times[name]:>8.1f}" for name, rate in rates.items()},
+    )
+    figures = {
+        "receptors": n,
+        "rounds": args.rounds,
+        "load": load,
+        "per_second": rates,
+        "times_sceptr": times,
+    }
+    for suffix in ("", ", bf16"):
+        if (way := f"airrvec{suffix}") in seconds:
+            share = figures[f"share_of_products{suffix}"] = ratios(
+                seconds, way, f"matrix products alone{suffix}"
+            )
+            print(f"  matrix products take {share:.0%} of the time of {way}")
+    return figures
+
+
+def growth(made: pa.Table, sizes: list[int], folder: Path, cpus: int) -> dict:
+    """Growing numbers of receptors, Parquet to Parquet."""
+    found = {}
+    for size in sizes:
+        tables.write(made.slice(0, size), folder / f"{size}.parquet")
+        found[size] = run_task(folder / f"{size}.parquet", folder, folder / "out.parquet", cpus)
+    show(
+        f"Parquet to Parquet, {cpus} workers: seconds, of the processor, peak memory in GiB",
+        {f"{n:,} receptors": "".join(f"{x:>10.2f}" for x in row.values()) for n, row in found.items()},
+    )
+    return found
+
+
 def main(argv=None):
     args = parse_args(argv)
     warnings.simplefilter("ignore")
     logging.disable()  # the peer doubts some junctions, in each round
     torch.set_num_threads(1)
     loaded = weights.load("sceptr")
-    receptors = paired_receptors(args.table, args.receptors)
-    n = len(receptors)
-    load = os.getloadavg()[0]
-    print(f"{n:,} paired receptors, one thread, float32, {args.rounds} alternations; load {load:.1f}")
-    functions = ways(loaded, receptors)
-    seconds = alternate(functions, args.rounds)
-    figures = {"receptors": n, "rounds": args.rounds, "load": load}
-    figures["per_second"] = {name: n / statistics.median(taken) for name, taken in seconds.items()}
-    figures["times_sceptr"] = {name: ratios(seconds, name, "sceptr") for name in seconds}
-    figures["share_of_products"] = ratios(seconds, "airrvec", "matrix products alone")
-    show(
-        "Receptors a second of one core, and times as many as sceptr",
-        {
-            name: f"{rate:>10,.0f}{figures['times_sceptr'][name]:>8.1f}"
-            for name, rate in figures["per_second"].items()
-        },
-    )
-    print(f"  matrix products take {figures['share_of_products']:.0%} of airrvec's time")
+    figures = compare(loaded, args.table, args) if "ways" in args.only else {}
+    sizes = [int(size) for size in args.growth.split(",")] if "growth" in args.only else []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         loaded.save(folder / "model")
-        largest = max(map(int, args.growth.split(",")))
-        made = synthesis.synthesise(largest, seed=1)
-        figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
-        show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
-        figures["growth"] = {}
-        for size in map(int, args.growth.split(",")):
-            tables.write(made.slice(0, size), folder / f"{size}.parquet")
-            figures["growth"][size] = run_task(
-                folder / f"{size}.parquet", folder, folder / "out.parquet", args.cpus
-            )
-        show(
-            f"Parquet to Parquet, {args.cpus} workers: seconds, of the processor, peak memory in GiB",
-            {
-                f"{size:,} receptors": "".join(f"{value:>10.2f}" for value in row.values())
-                for size, row in figures["growth"].items()
-            },
-        )
-        tables.write(made.slice(0, 60_000), folder / "some.parquet")
-        figures |= workers(folder / "some.parquet", folder, args.rounds)
-        print(f"\nStart of a task {figures['start_seconds']:.2f} s")
-        print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
+        made = synthesis.synthesise(max([60_000, *sizes]), seed=1) if set(args.only) - {"ways"} else None
+        if "steps" in args.only:
+            figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
+            show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
+        if sizes:
+            figures["growth"] = growth(made, sizes, folder, args.cpus)
+        if "scaling" in args.only:
+            tables.write(made.slice(0, 60_000), folder / "some.parquet")
+            figures |= workers(folder / "some.parquet", folder, args.rounds)
+            print(f"\nStart of a task {figures['start_seconds']:.2f} s")
+            print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
     if args.json:
         args.json.write_text(json.dumps(figures, indent=2) + "\n")
 

@@ -46,8 +46,7 @@ def main(argv=None):
             table = measured
         except analyses.NotDone as problem:
             not_done.append({"encoder": None, "reason": str(problem)})
-    tables.write(table, args.outdir / f"{args.analysis}.parquet")
-    tables.write_tsv(table, args.outdir / f"{args.analysis}.tsv")
+    tables.write_both(table, args.outdir / args.analysis)
     if len(table):
         figures.save(analysis.draw(table), args.outdir / args.analysis)
     if not_done:

@@ -43,8 +43,7 @@ def main(argv=None):
     for name in cells.column_names:
         table = table.append_column(name, cells[name])
     table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
-    tables.write(table, args.outdir / f"{args.sample}.parquet")
-    tables.write_tsv(table, args.outdir / f"{args.sample}.tsv")
+    tables.write_both(table, args.outdir / args.sample)
     calls["n_cells"] = np.bincount(place, minlength=len(receptors))
     calls["receptor_id"] = receptors["receptor_id"].to_pylist()
     qc = {"sample_id": args.sample, "fdr": args.fdr, "chains": classes, **_counts(calls)}

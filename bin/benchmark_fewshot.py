@@ -90,8 +90,8 @@ def main(argv=None):
     for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
     tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{name}.qc.json")
-    packages = ("numpy", "numba", "olga", "pyarrow", "rapidfuzz", "scikit-learn", "scipy", "sceptr", "torch")
-    cli.write_versions(args, *packages)
+    packages = "numba numpy olga pyarrow rapidfuzz scikit-learn scipy sceptr torch transformers"
+    cli.write_versions(args, *packages.split())
 
 
 def _labelled(fewshot, options: dict, with_excluded: bool, not_evaluated: list) -> Iterator:

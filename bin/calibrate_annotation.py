@@ -49,8 +49,7 @@ def main(argv=None):
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
     for (name, found), of_name in zip(measured.items(), schemas, strict=True):
         table = pa.concat_tables([of_name.empty_table(), *found])
-        tables.write(table, args.outdir / f"{name}.parquet")
-        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+        tables.write_both(table, args.outdir / name)
     tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "calibration.qc.json")
     packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
     cli.write_versions(args, *packages)

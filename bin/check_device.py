@@ -21,15 +21,13 @@ def main(argv=None):
 
     problem = problem_of(torch, args.devices)
     if problem and args.device == "gpu":
-        raise InputError(
-            problem,
-            fix=f"{remedy(args.executor, args.container)}; or give --device auto, to train on what there is",
-        )
+        otherwise = "or give --device auto, to compute on what there is"
+        raise InputError(problem, fix=f"{remedy(args.executor, args.container)}; {otherwise}")
     if problem:
-        print(f"WARNING: {problem}; training computes on what there is.")
+        print(f"WARNING: {problem}; training and embedding compute on what there is.")
     else:
         names = [torch.cuda.get_device_name(number) for number in range(args.devices)]
-        print(f"Training computes on {', '.join(names)}.")
+        print(f"Training computes on {', '.join(names)}; each task that embeds, on one GPU.")
     cli.write_versions(args, "torch")
 
 

@@ -41,8 +41,7 @@ def main(argv=None):
         "conditions": conditions,
     }
     for name, table in results.items():
-        tables.write(table, args.outdir / f"{name}.parquet")
-        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+        tables.write_both(table, args.outdir / name)
     if len(clusters):
         report_clusters.draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "clusters.qc.json")

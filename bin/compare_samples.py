@@ -33,8 +33,7 @@ def main(argv=None):
     results, radii = _measured(args, repertoires)
     for name, of_name in SCHEMAS.items():
         table = pa.concat_tables([of_name.empty_table(), *(found[name] for found in results)])
-        tables.write(table, args.outdir / f"{name}.parquet")
-        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+        tables.write_both(table, args.outdir / name)
     qc = {
         "samples": list(repertoires.samples.index),
         "condition": args.condition,

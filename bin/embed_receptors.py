@@ -9,6 +9,7 @@ from airrvec.devices import DEVICES, PRECISIONS, chosen
 from airrvec.errors import exit_on_input_error
 
 PORTION = 8_192  # receptors that are read, embedded and written together, by one core
+GPU_PORTION = 16 * PORTION  # so many that those of one length keep a GPU busy
 
 
 def parse_args(argv=None):
@@ -43,7 +44,7 @@ def main(argv=None):
         "precision": precision,
     }
     progress = cli.progress("receptors embedded", tables.n_rows(args.receptors))
-    portions = tables.portions(args.receptors, PORTION)
+    portions = tables.portions(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
     # A GPU has one portion in work, while the next is read and tokenised.
     done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
     first = next(done)

@@ -62,11 +62,7 @@ def main(argv=None):
         table = labelled.receptors.take(pa.array(order))
         return training.Receptors(tokenise(table, start.config.loops), labels)
 
-    def write(table: pa.Table, name: str) -> None:
-        tables.write(table, args.outdir / f"{name}.parquet")
-        tables.write_tsv(table, args.outdir / f"{name}.tsv")
-
-    write(split.table(), "split")
+    tables.write_both(split.table(), args.outdir / "split")
     digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
     trained = training.train(
         start.encoder.train(),
@@ -98,8 +94,8 @@ def main(argv=None):
         for measurable, called in ((encoder, name), (Sum([encoder, tcrdist]), f"{name}+tcrdist")):
             measured.append(specificity.evaluate(measurable, called, split))
             unseen.append(specificity.unseen(measurable, called, split, seed=args.seed))
-    write(pa.concat_tables(measured), "specificity")
-    write(pa.concat_tables(unseen), "unseen")
+    tables.write_both(pa.concat_tables(measured), args.outdir / "specificity")
+    tables.write_both(pa.concat_tables(unseen), args.outdir / "unseen")
     qc = {
         "name": preset.name,
         "start": start.name,

@@ -48,8 +48,7 @@ def main(argv=None):
         ("roc", roc),
         ("not_evaluated", not_evaluated),
     ):
-        tables.write(table, args.outdir / f"{name}.parquet", digests)
-        tables.write_tsv(table, args.outdir / f"{name}.tsv")
+        tables.write_both(table, args.outdir / name, digests)
     figures.auroc_against_k(summary, args.outdir / "auroc_against_k")
     figures.roc_curves(roc, args.outdir / "roc_curves")
     counts = {**qcs[0], "titles": titles}

@@ -1,21 +1,90 @@
 """
-What `airrvec.inference` does between two matrix products: attention, normalisation, embedding.
+What `airrvec.inference` computes with: matrix products, attention, normalisation, embedding.
 
 Arrays are transposed, (d, columns): a column a token, receptor after receptor, so that 16 neighbouring tokens
-are 16 neighbouring numbers. The number of columns is a multiple of 16; what stands in those that are left
-over means nothing. The kernels know no size of a model, and let other threads run.
+are 16 neighbouring numbers. The number of columns is a multiple of 16, `WIDTH` at least; what stands in those
+that are left over means nothing. The kernels know no size of a model, and let other threads run.
 """
 
 import numba
 import numpy as np
 from numpy import float32
 
-from airrvec._lanes import LANES, add, divide, fill, load, maximum, multiply, power_of_two, store, subtract
+from airrvec._lanes import (
+    COLUMNS,
+    LANES,
+    ROWS,
+    add,
+    divide,
+    fill,
+    load,
+    maximum,
+    multiply,
+    multiply_block,
+    multiply_block_of_pairs,
+    multiply_narrow_block,
+    pairs,
+    power_of_two,
+    store,
+    subtract,
+)
 
-ROWS = 8  # rows of a product that are summed at once, in a register each
+WIDTH = COLUMNS * LANES  # columns of a product that are computed at once
 
 _compiled = numba.njit(fastmath=True, nogil=True, cache=True)
+# Compiled apart, a function gives other last digits where it is compiled than where the cache has it.
+_inlined = numba.njit(fastmath=True, nogil=True, forceinline=True)
 LOG2_E = float32(1.4426950408889634)
+
+
+@_compiled
+def matrix_product(weight, x, out):
+    """
+    A product in float32. A column's numbers depend on no other column, so not on a batch either.
+
+    Parameters
+    ----------
+    weight : ndarray, shape (m / ROWS, n, ROWS)
+        By `laid_out`.
+    x : ndarray, shape (n, columns)
+    out : ndarray, shape (m, columns)
+    """
+    part = np.empty((len(x), WIDTH), float32)
+    for first in range(0, x.shape[1], WIDTH):
+        column = min(first, x.shape[1] - WIDTH)  # the last columns may overlap with those before them
+        for j in range(len(x)):
+            for lane in range(0, WIDTH, LANES):
+                store(part, j, lane, load(x, j, column + lane))
+        for i in range(len(weight)):
+            multiply_block(weight[i], part, out, i * ROWS, column)
+
+
+@_compiled
+def matrix_product_bf16(weight, x, out):
+    """As `matrix_product`, with factors rounded to bfloat16; ``weight``: (m / ROWS, n / 2, ROWS)."""
+    n = len(x)
+    part = np.empty((weight.shape[1], WIDTH), float32)
+    for first in range(0, x.shape[1], WIDTH):
+        column = min(first, x.shape[1] - WIDTH)
+        for j in range(0, n, 2):
+            for lane in range(0, WIDTH, LANES):
+                second = load(x, j + 1, column + lane) if j + 1 < n else fill(float32(0))
+                store(part, j // 2, lane, pairs(load(x, j, column + lane), second))
+        for i in range(len(weight)):
+            multiply_block_of_pairs(weight[i], part, out, i * ROWS, column)
+
+
+def laid_out(weight: np.ndarray, precision: str) -> np.ndarray:
+    """
+    Weights (m, n) in the order in which the products read them: (m / ROWS, n, ROWS), filled up with zeros.
+
+    For ``bf16`` two neighbours of a row, rounded, stand in one float32's place: (m / ROWS, n / 2, ROWS).
+    """
+    if precision == "bf16":
+        rounded = np.pad(weight, ((0, 0), (0, weight.shape[1] % 2))).view(np.uint32) + (1 << 15)
+        weight = (rounded[:, ::2] >> 16 | rounded[:, 1::2] & 0xFFFF0000).view(np.float32)
+    weight = np.pad(weight, ((0, -len(weight) % ROWS), (0, 0)))
+    return np.ascontiguousarray(weight.reshape(-1, ROWS, weight.shape[1]).swapaxes(1, 2))
 
 
 @_compiled
@@ -41,20 +110,20 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
     hs = d // n_heads
     asked = min(LANES, n_queries)  # queries at once
     scale = fill(LOG2_E / np.sqrt(float32(hs)))  # softmax by powers of two
-    k = np.zeros((hs, _up(length, ROWS)), float32)
-    v = np.zeros((length, _up(hs, ROWS)), float32)
+    k = np.zeros((_up(length, ROWS) // ROWS, hs, ROWS), float32)
+    v = np.zeros((_up(hs, ROWS) // ROWS, length, ROWS), float32)
     q = np.zeros((hs, LANES), float32)
-    scores = np.empty((k.shape[1], LANES), float32)
-    attended = np.empty((v.shape[1], LANES), float32)
+    scores = np.empty((len(k) * ROWS, LANES), float32)
+    attended = np.empty((len(v) * ROWS, LANES), float32)
     for receptor in range(n_receptors):
         for head in range(n_heads):
             start = receptor * length
             for c in range(hs):
                 for t in range(length):
-                    k[c, t] = key_value[head * hs + c, start + t]
+                    k[t // ROWS, c, t % ROWS] = key_value[head * hs + c, start + t]
             for t in range(length):
                 for c in range(hs):
-                    v[t, c] = key_value[d + head * hs + c, start + t]
+                    v[c // ROWS, t, c % ROWS] = key_value[d + head * hs + c, start + t]
             for first in range(0, n_queries, LANES):
                 # The last 16 queries overlap with those before them, and are the same again.
                 column = receptor * n_queries + max(0, min(first, n_queries - LANES))
@@ -81,38 +150,19 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
                             out[row, column + lane] = attended[c, lane]
 
 
-@_compiled
+@_inlined
 def _up(n, multiple):
     return -(-n // multiple) * multiple
 
 
-@_compiled
+@_inlined
 def _product(w, x, out):
-    """``w.T @ x``: (m, n), (m, 16) → (n, 16), n a multiple of 8."""
-    nothing = fill(float32(0))
-    for i in range(0, w.shape[1], ROWS):
-        a = b = c = d = e = f = g = h = nothing
-        for j in range(len(w)):
-            y = load(x, j, 0)
-            a = add(a, multiply(y, fill(w[j, i])))
-            b = add(b, multiply(y, fill(w[j, i + 1])))
-            c = add(c, multiply(y, fill(w[j, i + 2])))
-            d = add(d, multiply(y, fill(w[j, i + 3])))
-            e = add(e, multiply(y, fill(w[j, i + 4])))
-            f = add(f, multiply(y, fill(w[j, i + 5])))
-            g = add(g, multiply(y, fill(w[j, i + 6])))
-            h = add(h, multiply(y, fill(w[j, i + 7])))
-        store(out, i, 0, a)
-        store(out, i + 1, 0, b)
-        store(out, i + 2, 0, c)
-        store(out, i + 3, 0, d)
-        store(out, i + 4, 0, e)
-        store(out, i + 5, 0, f)
-        store(out, i + 6, 0, g)
-        store(out, i + 7, 0, h)
+    """``w.T @ x``: (m / ROWS, n, ROWS), (n, 16) → (m, 16)."""
+    for i in range(len(w)):
+        multiply_narrow_block(w[i], x, out, i * ROWS, 0)
 
 
-@_compiled
+@_inlined
 def _exponentials(scores):
     """Scores of 16 queries become 2^(score - largest), in place; returns their sums over the keys."""
     largest = load(scores, 0, 0)
@@ -150,7 +200,7 @@ def add_and_normalise(x, y, bias, scale, shift, epsilon):
             store(x, i, column, add(z, fill(shift[i])))
 
 
-@_compiled
+@_inlined
 def _inverse_root(x):
     numbers = np.empty((1, LANES), float32)
     store(numbers, 0, 0, x)

@@ -7,14 +7,20 @@ AVX-512 register, two of AVX2, four of NEON), and stay in registers between.
 """
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
+# The part of a product that is summed at once, in registers: rows, and columns of 16.
+# AVX-512 has 32 registers of 16 numbers, AVX2 16 of 8.
+ROWS, COLUMNS = (8, 2) if get_host_cpu_features().get("avx512f") else (4, 1)
 # Numbers may be summed in any order, as a vectorised sum does.
 _FAST = ("fast",)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(32), LANES)
+_INDEX = ir.IntType(64)
 # 2^f for f from -1/2 to 1/2, by Chebyshev interpolation; highest power first, relative error 1e-7.
 _POWER_OF_TWO = (0.0013390863, 0.009676032, 0.05550357, 0.24022107, 0.6931472, 1.0000001)
 
@@ -70,10 +76,14 @@ def fill(_, number):
     """The same number 16 times."""
 
     def generate(context, builder, signature, arguments):
-        first = builder.insert_element(_FLOATS(ir.Undefined), arguments[0], ir.IntType(32)(0))
-        return builder.shuffle_vector(first, _FLOATS(ir.Undefined), _INTEGERS(None))
+        return _filled(builder, arguments[0])
 
     return _lanes(types.float32), generate
+
+
+def _filled(builder, number):
+    first = builder.insert_element(_FLOATS(ir.Undefined), number, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, _FLOATS(ir.Undefined), _INTEGERS(None))
 
 
 def _operation(name: str, does: str):
@@ -124,3 +134,88 @@ def power_of_two(_, x):
         return builder.bitcast(builder.add(builder.bitcast(power, _INTEGERS), exponent), _FLOATS)
 
     return _lanes(_lanes), generate
+
+
+class _BFloat(ir.Type):
+    """bfloat16, which llvmlite does not name: the upper half of a float32."""
+
+    def __str__(self):
+        return "bfloat"
+
+
+_BFLOATS = ir.VectorType(_BFloat(), 2 * LANES)
+
+
+@intrinsic
+def pairs(_, x, y):
+    """Rounded to bfloat16 and side by side: 16 pairs (x, y), which travel as if they were 16 float32."""
+
+    def generate(context, builder, signature, arguments):
+        half = _INTEGERS([1 << 15] * LANES)  # of the last digit that stays
+        x, y = (builder.add(builder.bitcast(part, _INTEGERS), half) for part in arguments)
+        upper = _INTEGERS([0xFFFF0000] * LANES)
+        both = builder.or_(builder.lshr(x, _INTEGERS([16] * LANES)), builder.and_(y, upper))
+        return builder.bitcast(both, _FLOATS)
+
+    return _lanes(_lanes, _lanes), generate
+
+
+def _add_product(builder, total, x, y):
+    return builder.fadd(total, builder.fmul(x, y, flags=_FAST), flags=_FAST)
+
+
+def _add_products_of_pairs(builder, total, x, y):
+    kind = ir.FunctionType(_FLOATS, [_FLOATS, _BFLOATS, _BFLOATS])
+    function = builder.module.declare_intrinsic("llvm.x86.avx512bf16.dpbf16ps.512", (), kind)
+    return builder.call(function, [total, builder.bitcast(x, _BFLOATS), builder.bitcast(y, _BFLOATS)])
+
+
+def _block_product(add_product, n_columns: int, does: str):
+    """A function that computes `ROWS` rows of a product and ``n_columns`` columns of 16."""
+    places = [(row, column) for row in range(ROWS) for column in range(n_columns)]
+
+    def function(_, weight, x, out, row, column):
+        def generate(context, builder, signature, arguments):
+            weight_type, x_type, out_type = signature.args[:3]
+            weight, x, out, first_row, first_column = arguments
+            # Variables that LLVM keeps in registers.
+            totals = {place: cgutils.alloca_once_value(builder, _FLOATS(None)) for place in places}
+            for total in totals.values():
+                builder.store(_FLOATS(None), total)
+            weights = context.make_array(weight_type)(context, builder, weight)
+            with cgutils.for_range(builder, builder.extract_value(weights.shape, 0)) as loop:
+                step = loop.index
+                columns = [
+                    builder.load(_address(context, builder, x_type, x, step, _INDEX(LANES * n)), align=4)
+                    for n in range(n_columns)
+                ]
+                start = builder.mul(step, _INDEX(ROWS))
+                for (r, c), total in totals.items():
+                    number = builder.load(builder.gep(weights.data, [builder.add(start, _INDEX(r))]))
+                    summed = add_product(builder, builder.load(total), columns[c], _filled(builder, number))
+                    builder.store(summed, total)
+            for (r, c), total in totals.items():
+                place = builder.add(first_row, _INDEX(r)), builder.add(first_column, _INDEX(LANES * c))
+                address = _address(context, builder, out_type, out, *place)
+                builder.store(builder.load(total), address, align=4)
+            return context.get_dummy_value()
+
+        return types.void(weight, x, out, types.int64, types.int64), generate
+
+    function.__doc__ = does
+    return intrinsic(function)
+
+
+_DOES = """
+``out[row : row + ROWS, column : column + {}] = weight.T @ x``.
+
+Parameters
+----------
+weight : array, shape (n, ROWS)
+x : array, shape (n, {})
+"""
+multiply_block = _block_product(_add_product, COLUMNS, _DOES.format("16 COLUMNS", "16 COLUMNS"))
+multiply_narrow_block = _block_product(_add_product, 1, _DOES.format("16", "16"))
+multiply_block_of_pairs = _block_product(
+    _add_products_of_pairs, COLUMNS, _DOES.format("16 COLUMNS", "16 COLUMNS") + "Both in pairs of bfloat16."
+)

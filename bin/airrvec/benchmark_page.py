@@ -1,13 +1,12 @@
 """The few-shot benchmark as a page of Markdown: the paper's tables, its values beside ours."""
 
 import csv
-from collections.abc import Iterable
 from importlib.resources import files
 
 import pandas as pd
 
 from airrvec.encoders import title
-from airrvec.figures import RULE_TITLES
+from airrvec.figures import RULE_TITLES, setting_title
 from airrvec.schema import MEAN
 
 # The setting of the paper's Table I.
@@ -145,19 +144,18 @@ def _settings_table(means: pd.DataFrame) -> list[str]:
         [title(name), *(_number(values.get((name, *setting))) for setting in settings)]
         for name in dict.fromkeys(rows["encoder"])
     ]
-    header = [", ".join(_words(setting)) for setting in settings]
+    varied = [name for name in SETTINGS if len(rows[name].unique()) > 1]
+    header = [
+        ", ".join(
+            setting_title(name, word) for name, word in zip(SETTINGS, words, strict=True) if name in varied
+        )
+        for words in settings
+    ]
     return [
         f"### Single chains and test sets\n\n{RULE_TITLES[rows['rule'].iloc[0]].capitalize()},"
         f" *k* = {rows['k'].iloc[0]}, mean of the epitopes.",
         _table(["Encoder", *header], lines),
     ]
-
-
-def _words(setting: tuple[str, str, str]) -> Iterable[str]:
-    chains, test_set, excluded = setting
-    yield chains
-    yield "all tests" if test_set == "all" else test_set.replace("_", " ")
-    yield "none left out" if excluded == "none" else f"without {excluded}"
 
 
 def _comparison_table(comparisons: pd.DataFrame) -> list[str]:

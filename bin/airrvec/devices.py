@@ -17,6 +17,13 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
+def multiplies_bf16() -> bool:
+    """Whether the processor multiplies bfloat16 itself, by AVX-512."""
+    from llvmlite.binding import get_host_cpu_features
+
+    return get_host_cpu_features().get("avx512bf16", False)
+
+
 def chosen(device: str, precision: str) -> tuple[str, str]:
     """
     Device and precision that an embedding uses.
@@ -36,13 +43,16 @@ def chosen(device: str, precision: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        If there is no GPU and one is asked for, by itself or by bf16.
+        If a GPU is asked for and there is none, or bf16 and nothing here multiplies it.
     """
     on_gpu = device != "cpu" and has_gpu()
     if device == "gpu" and not on_gpu:
         raise InputError(
             "a GPU was asked for, and this task has none", fix="Give --device auto, to embed on what there is"
         )
-    if precision == "bf16" and not on_gpu:
-        raise InputError("bf16 is for GPUs, and this task has none", fix="Give --precision auto or fp32")
+    if precision == "bf16" and not on_gpu and not multiplies_bf16():
+        raise InputError(
+            "bf16 was asked for, and this task has no GPU, nor a processor that multiplies it (AVX-512 BF16)",
+            fix="Give --precision auto or fp32",
+        )
     return "gpu" if on_gpu else "cpu", "bf16" if precision == "bf16" else "fp32"

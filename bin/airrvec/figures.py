@@ -22,6 +22,13 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _MARKERS = "osD^vPX"
 
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
+CHAIN_TITLES = {"paired": "α and β chain", "alpha": "α chain alone", "beta": "β chain alone"}
+TEST_SET_TITLES = {
+    "all": "all test receptors",
+    "below_90": "below 90 % similarity",
+    "below_80": "below 80 % similarity",
+    "other_studies": "other studies",
+}
 
 # Settings in the order in which a reader expects them; the user's own text stands before `none`.
 _ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
@@ -30,6 +37,13 @@ _ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
 def in_order(settings: Iterable[str]) -> list[str]:
     """Words of one column of `airrvec.schema.SETTING`, each once, the expected ones first."""
     return sorted(set(settings), key=lambda word: _ORDER.index(word) if word in _ORDER else -1)
+
+
+def setting_title(column: str, word: str) -> str:
+    """What a word of one column of `airrvec.schema.SETTING` means; may be the user's own text."""
+    if column == "excluded":
+        return "no reference excluded" if word == "none" else f"without references of '{word}'"
+    return {"chains": CHAIN_TITLES, "test_set": TEST_SET_TITLES}[column][word]
 
 
 def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:

@@ -2,21 +2,20 @@
 The SCEPTR transformer on CPUs, in numpy and numba: the vectors of `airrvec.model`, several times faster.
 
 It reads beside `airrvec.model` line by line; what is named alike does the same. All arrays are transposed,
-(d, columns), a column a token; matrix products are numpy's, the rest is `airrvec._inference_kernels`.
+(d, columns), a column a token; what takes time is in `airrvec._inference_kernels`.
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from airrvec import _inference_kernels as kernels
 from airrvec import tokens as tk
 from airrvec.architecture import ModelConfig
 
-# Tokens of a batch: few enough that the feed-forward's (256, tokens) stays in a core's cache.
-TOKENS_PER_BATCH = 450
+# Tokens of a batch: few enough that the feed-forward's (256, tokens) stays in a core's cache, 1 MB.
+TOKENS_PER_BATCH = 900
 EPSILON = np.float32(1e-5)  # of the layer norms
 
 
@@ -30,13 +29,16 @@ class Network:
         Shape of the model.
     state : dict of str to ndarray of float32
         Weights by their names in `airrvec.model.ReceptorEncoder`; shapes as `ModelConfig.shapes`.
+    precision : {"fp32", "bf16"}
+        Numbers that the layers' matrix products multiply; all else computes in float32, sums too.
+        ``bf16`` needs a processor for which `airrvec.devices.multiplies_bf16`.
     """
 
-    def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
+    def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], precision: str = "fp32"):
         self.config = config
         left_aligned = config.embedding == "left_aligned"
         self.embedding = (LeftAlignedEmbedding if left_aligned else RelativeEmbedding)(config, state)
-        self.layers = [Layer(config, state, number) for number in range(config.n_layers)]
+        self.layers = [Layer(config, state, number, precision) for number in range(config.n_layers)]
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """
@@ -61,7 +63,8 @@ class Network:
             pooled = last.forward(x, b, t, cls_only=True)[:, :b]
         else:
             pooled = x[:, : b * t].reshape(-1, b, t)[:, :, 1:].mean(2)
-        return (pooled / np.linalg.norm(pooled, axis=0)).T
+        vectors = np.ascontiguousarray(pooled.T)  # numpy sums rows alike, however many there are
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class RelativeEmbedding:
@@ -120,17 +123,40 @@ def _table(of_residue: np.ndarray, of_loop: np.ndarray) -> np.ndarray:
 
 
 def _columns(n_rows: int, n_columns: int) -> np.ndarray:
-    """Room for columns, as many more that 16 divides them."""
-    return np.empty((n_rows, -(-n_columns // 16) * 16), np.float32)
+    """Room for columns, and as many more as the kernels ask for."""
+    return np.empty((n_rows, max(-(-n_columns // 16) * 16, kernels.WIDTH)), np.float32)
+
+
+class Matrix:
+    """Weights (m, n), by which columns are multiplied: ``matrix @ x``, (n, columns) → (m, columns)."""
+
+    def __init__(self, weight: np.ndarray, precision: str):
+        self.n_rows = len(weight)
+        self.weight = kernels.laid_out(weight, precision)
+        self.product = kernels.matrix_product_bf16 if precision == "bf16" else kernels.matrix_product
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        out = np.empty((len(self.weight) * kernels.ROWS, x.shape[1]), np.float32)
+        self.product(self.weight, x, out)
+        return out[: self.n_rows]
 
 
 class Layer:
     """Self-attention and feed-forward, each with a residual connection and normalised after it."""
 
-    def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], number: int):
-        self.n_heads = config.n_heads
-        for name in ("qkv", "out", "norm1", "expand", "contract", "norm2"):
-            setattr(self, name, tuple(state[f"layers.{number}.{name}.{part}"] for part in ("weight", "bias")))
+    def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], number: int, precision: str):
+        self.n_heads, d = config.n_heads, config.d_model
+
+        def part(name: str) -> tuple[np.ndarray, np.ndarray]:
+            return state[f"layers.{number}.{name}.weight"], state[f"layers.{number}.{name}.bias"]
+
+        self.norm1, self.norm2 = part("norm1"), part("norm2")
+        weight, bias = part("qkv")
+        self.query, self.query_bias = Matrix(weight[:d], precision), bias[:d]
+        self.key_value, self.value_bias = Matrix(weight[d:], precision), bias[2 * d :]
+        for name in ("out", "expand", "contract"):
+            weight, bias = part(name)
+            setattr(self, name, (Matrix(weight, precision), bias))
 
     def forward(self, x: np.ndarray, b: int, t: int, cls_only: bool = False) -> np.ndarray:
         """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: a column a receptor."""
@@ -145,21 +171,15 @@ class Layer:
         return x
 
     def attention(self, x: np.ndarray, b: int, t: int, cls_only: bool) -> np.ndarray:
-        d = len(x)
-        weight, bias = self.qkv
-        if cls_only:
-            query, key_value = weight[:d] @ _cls(x, b, t), weight[d:] @ x
-        else:
-            qkv = weight @ x
-            query, key_value = qkv[:d], qkv[d:]
+        query = self.query @ (_cls(x, b, t) if cls_only else x)
         attended = np.zeros_like(query)
-        n_queries = 1 if cls_only else t
-        kernels.attention(query, key_value, bias[:d], bias[2 * d :], attended, self.n_heads, b, t, n_queries)
+        sizes = self.n_heads, b, t, 1 if cls_only else t
+        kernels.attention(query, self.key_value @ x, self.query_bias, self.value_bias, attended, *sizes)
         return attended
 
 
 def _cls(x: np.ndarray, b: int, t: int) -> np.ndarray:
-    """The columns of ``<cls>``: (d, B), and as many more that 16 divides them."""
+    """The columns of ``<cls>``: (d, B), and what the kernels ask for."""
     out = _columns(len(x), b)
     out[:, :b] = x[:, : b * t : t]
     out[:, b:] = 0
@@ -193,13 +213,12 @@ def embed(
         l2-normalised vectors; NaN for a receptor of which the model sees no loop.
     """
     vectors = np.full((len(tokens), network.config.d_model), np.nan, np.float32)
-    with threadpool_limits(1, "blas"):  # threads of numpy's would only wait for each other here
-        for rows in tk.batches_of_one_length(tokens.lengths, tokens_per_batch):
-            length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
-            index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
-            vectors[rows] = network.forward(tokens.values[index])
-            if progress is not None:
-                progress(len(rows))
+    for rows in tk.batches_of_one_length(tokens.lengths, tokens_per_batch):
+        length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
+        index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
+        vectors[rows] = network.forward(tokens.values[index])
+        if progress is not None:
+            progress(len(rows))
     return vectors
 
 
@@ -210,9 +229,9 @@ def in_threads(function: Callable, items: Iterator, n: int) -> Iterator:
     Parameters
     ----------
     function : callable
-        Compiled loops and matrix products let other threads run.
+        Compiled loops let other threads run.
     """
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n) as pool:
+    with ThreadPoolExecutor(n) as pool:
         waiting = []
         for item in items:
             waiting.append(pool.submit(function, item))

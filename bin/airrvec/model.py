@@ -210,7 +210,9 @@ def embed(
     Vectors of tokenised receptors by torch, on a GPU or to compare; `airrvec.inference` is for CPUs.
 
     Receptors are sorted by length and put into batches of one length each, so that nothing is padded.
-    A batch that does not fit into the device's memory is halved, and so are those after it.
+    A GPU has the next batch while it computes one, and vectors return meanwhile; nothing waits but for the
+    batch before the last. A batch that does not fit into the device's memory is halved, and so are those
+    after it.
 
     Parameters
     ----------
@@ -221,7 +223,8 @@ def embed(
     device : {"cpu", "cuda"}
         torch's name of the device.
     precision : {"fp32", "bf16"}
-        Numbers of the matrix products; with bf16 too, softmax and normalisation compute in float32.
+        Numbers of the matrix products; with bf16 too, softmax and normalisation compute in float32. fp32
+        is float32 on GPUs as well, not TF32: `torch.backends.cuda.matmul.allow_tf32` is off by default.
     tokens_per_batch : int, optional
         Tokens in a batch; else `TOKENS_PER_BATCH`.
     progress : callable, optional
@@ -236,6 +239,16 @@ def embed(
     vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
     most = tokens_per_batch or TOKENS_PER_BATCH[device]
     waiting = list(tk.batches_of_one_length(tokens.lengths, most))[::-1]
+    returning = []  # rows, vectors, and what to wait for before they are there
+
+    def take_first():
+        rows, returned, there = returning.pop(0)
+        if there is not None:
+            there.synchronize()
+        vectors[rows] = returned.numpy()
+        if progress is not None:
+            progress(len(rows))
+
     while waiting:
         rows = waiting.pop()
         length = int(tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]])
@@ -245,8 +258,7 @@ def embed(
             continue
         batch = tokens.values[tokens.offsets[rows][:, None] + np.arange(length)]  # (B, T, 4)
         try:
-            with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
-                vectors[rows] = model(torch.from_numpy(batch).to(device).long()).cpu().numpy()
+            returning.append((rows, *_start(model, torch.from_numpy(batch), device, precision)))
         except torch.OutOfMemoryError:
             if len(rows) == 1:
                 raise
@@ -254,6 +266,22 @@ def embed(
             print(f"{len(rows):,} receptors do not fit into memory; taking half as many", file=sys.stderr)
             waiting.append(rows)
             continue
-        if progress is not None:
-            progress(len(rows))
+        if len(returning) == 2:
+            take_first()
+    while returning:
+        take_first()
     return vectors
+
+
+def _start(model: ReceptorEncoder, batch: Tensor, device: str, precision: str):
+    """Vectors on their way to the processor's memory, and the event of their arrival; None on a CPU."""
+    if device == "cuda":
+        batch = batch.pin_memory()
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+        vectors = model(batch.to(device, non_blocking=True).long())
+    if device == "cpu":
+        return vectors, None
+    vectors = vectors.to("cpu", non_blocking=True)  # into pinned memory
+    there = torch.cuda.Event()
+    there.record()
+    return vectors, there

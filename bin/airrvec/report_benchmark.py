@@ -9,7 +9,7 @@ import pandas as pd
 from airrvec import tables
 from airrvec.encoders import title
 from airrvec.fewshot import complete_epitopes
-from airrvec.figures import COLOURS, RULE_TITLES, default_view, in_order
+from airrvec.figures import COLOURS, RULE_TITLES, default_view, in_order, setting_title
 from airrvec.report import safe, section
 from airrvec.schema import MEAN
 
@@ -18,13 +18,6 @@ MAX_COLUMNS = 8  # encoders side by side in a table; more stand below one anothe
 MAX_ROWS = 50
 
 _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
-_CHAIN_TITLES = {"paired": "α and β chain", "alpha": "α chain alone", "beta": "β chain alone"}
-_TEST_SET_TITLES = {
-    "all": "all test receptors",
-    "below_90": "below 90 % similarity",
-    "below_80": "below 80 % similarity",
-    "other_studies": "other studies",
-}
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ def _settings_section(
         for word in in_order(varied[column]):
             if word != usual[column]:
                 group = varied[varied[column] == word]
-                tabs[f"{_setting_title(column, word)} ({_n_complete(group)} epitopes)"] = group
+                tabs[f"{setting_title(column, word)} ({_n_complete(group)} epitopes)"] = group
     if not tabs:
         return None
     return _curves(
@@ -351,27 +344,20 @@ def _left_out_title(row, *, with_excluded: bool) -> str:
         row.epitope and safe(row.epitope),
         row.encoder and title(row.encoder),
         row.rule and RULE_TITLES[row.rule],
-        row.chains and _setting_title("chains", row.chains),
-        row.test_set and _setting_title("test_set", row.test_set),
-        with_excluded and safe(_setting_title("excluded", row.excluded)),
+        row.chains and setting_title("chains", row.chains),
+        row.test_set and setting_title("test_set", row.test_set),
+        with_excluded and safe(setting_title("excluded", row.excluded)),
     ]
     return ", ".join(word for word in words if word)
-
-
-def _setting_title(column: str, word: str) -> str:
-    if column == "excluded":
-        return "no reference excluded" if word == "none" else f"without references of '{word}'"
-    return (_CHAIN_TITLES if column == "chains" else _TEST_SET_TITLES)[word]
 
 
 def _of_setting(shown: pd.DataFrame) -> str:
     """The one rule of some rows, and their setting where it is an unusual one."""
     first = shown.iloc[0]
     words = [RULE_TITLES[first["rule"]]]
-    if first["chains"] != "paired":
-        words.append(_CHAIN_TITLES[first["chains"]])
-    if first["test_set"] != "all":
-        words.append(_TEST_SET_TITLES[first["test_set"]])
+    for column, usual in (("chains", "paired"), ("test_set", "all")):
+        if first[column] != usual:
+            words.append(setting_title(column, first[column]))
     return ", ".join(words)
 
 

@@ -95,28 +95,42 @@ def score(
         for epitope in largest:
             shown.keep(every if shown.fit(every) else labelled.epitopes[epitope])
             for split in (split for split in splits if split.epitope == epitope):
-                others = _other_references(split, splits)
-                known: list[_Part] = []
-                for rule in usable:
-                    contrasts = RULES[rule].takes == "all"
-                    if contrasts and others is None:
-                        reason = "no other epitope is evaluated at this k, to contrast it with"
-                        report.leave_out(reason, rule=rule, epitope=epitope, k=split.k)
-                        continue
-                    against = others if contrasts else split.references[:, :0]
-                    with_roc = split.k == largest[epitope]
-                    # A single reference is ranked alike by all rules of the distances to an epitope.
-                    alone = split.k == 1 and RULES[rule].takes == "epitope"
-                    if not (alone and known):
-                        positive = report.positive(epitope)
-                        parts = list(_measured(rule, split, against, shown, positive, filters, with_roc))
-                        known = parts if alone else known
-                    report.add(rule, split, known if alone else parts)
+                with_roc = split.k == largest[epitope]
+                _score_split(
+                    split, _other_references(split, splits), usable, shown, filters, with_roc, report
+                )
                 if progress is not None:
                     progress(len(split.references))
     except NotMeasurable as reason:
         return report.not_measurable(str(reason))
     return report.scores()
+
+
+def _score_split(
+    split: Splits,
+    others: np.ndarray | None,
+    rules: list[str],
+    shown: "_Shown",
+    filters: dict[str, Callable],
+    with_roc: bool,
+    report: "_Report",
+) -> None:
+    """One epitope and k by all rules; ``others`` are references of other epitopes, to contrast it with."""
+    positive = report.positive(split.epitope)
+    shared = None
+    for rule in rules:
+        takes = RULES[rule].takes
+        if takes == "all" and others is None:
+            reason = "no other epitope is evaluated at this k, to contrast it with"
+            report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
+            continue
+        # A single reference is ranked alike by all rules of the distances to an epitope.
+        alone = split.k == 1 and takes == "epitope"
+        if not (alone and shared):
+            against = others if takes == "all" else split.references[:, :0]
+            parts = list(_measured(rule, split, against, shown, positive, filters, with_roc))
+            shared = parts if alone else shared
+        report.add(rule, split, shared if alone else parts)
 
 
 class _Shown:
@@ -259,10 +273,10 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _
     if takes == "vectors":
         return np.stack([combine(shown.vectors, rows, shown.background) for rows in references])
     if combine in (soft_nearest_neighbour, contrast):
-        terms = shown.density(references)
-        if terms is not None:
+        terms, of_others = shown.density(references), shown.density(others)
+        if terms is not None and of_others is not None:
             # As the rules themselves say, from exponentials that all splits share.
-            return KERNEL * (np.log1p(shown.density(others) / terms) if takes == "all" else -np.log(terms))
+            return KERNEL * (np.log1p(of_others / terms) if takes == "all" else -np.log(terms))
     to_epitope = shown.distances(references)
     if takes == "all":
         return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))

@@ -71,6 +71,12 @@ def write_tsv(table: pa.Table, path: str | Path) -> None:
         frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
+def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a table for programs and for people: ``<stem>.parquet`` and ``<stem>.tsv``."""
+    write(table, f"{stem}.parquet", metadata)
+    write_tsv(table, f"{stem}.tsv")
+
+
 def write_text(text: str, path: str | Path) -> None:
     """Write a text file."""
     with written(path) as temporary:

@@ -25,7 +25,7 @@ def test_without_a_gpu_nothing_is_trained(folder, args):
     run = run_pipeline(folder, *args, *CHAIN)
     assert run.status == 1
     assert run.output.count("ERROR: a GPU was asked for, but torch sees no CUDA device in this task.") == 1
-    assert "or give --device auto, to train on what there is." in run.output
+    assert "or give --device auto, to compute on what there is." in run.output
     assert "CHECK_DEVICE" in run.processes
     assert not {"SYNTHESISE_RECEPTORS", "PRETRAIN"} & run.processes
 
@@ -34,7 +34,7 @@ def test_without_a_gpu_nothing_is_trained(folder, args):
 def test_auto_warns_and_trains_on_the_cpu(folder):
     run = run_pipeline(folder, "-profile", "gpu", "--device", "auto", *CHAIN)
     assert run.status == 0, run.output
-    warning = "WARN: a GPU was asked for, but torch sees no CUDA device in this task; training computes on"
+    warning = "WARN: a GPU was asked for, but torch sees no CUDA device in this task; training and embedding"
     assert run.output.count(warning) == 1
     assert (run.results / "models/tiny_own/model.safetensors").exists()
     assert "CHECK_DEVICE" in (run.results / "pipeline_info/software_versions.yml").read_text()

@@ -1,5 +1,6 @@
 """An encoder from outside of the package: the one that docs/adding_an_encoder.md shows."""
 
+import json
 import re
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 from conftest import ROOT, run_pipeline
 from sklearn.metrics import roc_auc_score
 
-from airrvec import encoders
+from airrvec import encoders, fewshot, negatives, tables
+from airrvec.synthesis import synthesise
 
 ARGS = (
     *("--labelled", str(ROOT / "assets/demo/dash_human.csv"), "--encoders", "cdr3_levenshtein,random"),
     *("--benchmark_k", "1,5", "--benchmark_splits", "5", "--benchmark_min_positives", "50", "-resume"),
+    *("--benchmark_rules", "nearest_neighbour,linear_svc", "--benchmark_background", "background.parquet"),
 )
 
 
@@ -31,6 +34,7 @@ def toy(tmp_path_factory):
 def runs(toy, tmp_path_factory):
     """A run without it, and then with it."""
     folder = tmp_path_factory.mktemp("run")
+    tables.write(synthesise(1100, seed=7), folder / "background.parquet")
     first = run_pipeline(folder, *ARGS)
     assert first.status == 0, first.output
     second = run_pipeline(folder, *ARGS, "--encoder", str(toy))
@@ -70,6 +74,19 @@ def test_its_auroc_is_that_of_its_vectors(runs, toy):
         others = vectors.index != reference
         expected = roc_auc_score(binders[others], -distances[others])
         assert own.set_index("split").loc[0, "auroc"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_classifier_learns_against_the_background_that_was_given(runs):
+    _, run = runs
+    counts = json.loads((run.results / "benchmark/benchmark.json").read_text())
+    chosen = negatives.background(
+        run.folder / "background.parquet", tables.read(run.results / "receptors"), "homosapiens", 420
+    )
+    assert counts["background"] == fewshot.short_hash(chosen["receptor_id"].to_pylist())
+    summary = pd.read_parquet(run.results / "benchmark/auroc_summary.parquet").query("rule == 'linear_svc'")
+    means = summary.groupby("encoder")["auroc_mean"].mean()
+    assert set(means.index) == {"random", "composition"}
+    assert means["composition"] > 0.55 > means["random"]
 
 
 def test_adding_it_runs_its_own_tasks_alone(runs):

@@ -73,7 +73,12 @@ def test_k_rules_and_settings():
         ["SCEPTR", ".800", ".770", ".600", ".250"],
         ["SCEPTR", ".800", ".700", ".750"],
     ]
-    assert "paired, all tests, none left out | alpha, all tests, none left out | paired, below 90" in text
+    settings = [
+        "α and β chain, all test",
+        "α chain alone, all test",
+        "α and β chain, below 90 % similarity |",
+    ]
+    assert "| Encoder | " + " receptors | ".join(settings) in text
 
 
 def test_differences():

@@ -41,8 +41,8 @@ def test_no_gpu_is_an_error_in_one_line(script, capsys, tmp_path):
     assert said.out == ""
     assert said.err == (
         "ERROR: a GPU was asked for, but torch sees no CUDA device in this task. See that the task runs with"
-        " -profile gpu, on a node with a GPU and NVIDIA's driver; or give --device auto, to train on what"
-        " there is.\n"
+        " -profile gpu, on a node with a GPU and NVIDIA's driver; or give --device auto, to compute on"
+        " what there is.\n"
     )
     assert not (tmp_path / "versions.yml").exists()
 
@@ -51,8 +51,8 @@ def test_no_gpu_is_an_error_in_one_line(script, capsys, tmp_path):
 def test_with_auto_it_is_a_warning(script, capsys, tmp_path):
     script.main(["--device", "auto", "--versions", str(tmp_path / "versions.yml")])
     assert capsys.readouterr().out == (
-        "WARNING: a GPU was asked for, but torch sees no CUDA device in this task; training computes on what"
-        " there is.\n"
+        "WARNING: a GPU was asked for, but torch sees no CUDA device in this task; training and embedding"
+        " compute on what there is.\n"
     )
     assert f'torch: "{torch.__version__.split("+")[0]}' in (tmp_path / "versions.yml").read_text()
 

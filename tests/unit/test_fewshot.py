@@ -129,12 +129,14 @@ def test_shared_exponentials_change_no_rule():
     to_epitope, to_others = (shown.distances(rows).astype(np.float64) for rows in (references, others))
     to_all = np.concatenate([to_epitope, to_others], axis=2)
     assert shown.density(references) is not None
-    for rule, expected in (
-        ("soft_nearest_neighbour", rules.soft_nearest_neighbour(to_epitope)),
-        ("contrast", rules.contrast(to_epitope, to_all)),
-    ):
-        found = scoring._rule_scores(rule, references, others, shown)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    soft, contrast = rules.soft_nearest_neighbour(to_epitope), rules.contrast(to_epitope, to_all)
+    # All distances are kept; only the epitope's, as in a large table; none.
+    for kept in (40, 12, 0):
+        shown.keep(np.arange(kept))
+        for rule, expected in (("soft_nearest_neighbour", soft), ("contrast", contrast)):
+            found = scoring._rule_scores(rule, references, others, shown)
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+    shown.keep(np.arange(40))
     # A row whose distances are not kept; distances so large that exponentials would vanish.
     assert shown.density(references + 30) is None
     far = scoring._Shown(Place(), table.receptors, None)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,12 @@ OWN = {
     "one chain, average": ModelConfig(loops=("cdr3b",), pooling="average", d_model=32, n_heads=2),
     "left-aligned": ModelConfig(embedding="left_aligned", d_model=48, n_heads=4, d_feedforward=100),
 }
+
+
+multiplies_bf16 = pytest.mark.skipif(
+    not devices.multiplies_bf16(), reason="this processor does not multiply bfloat16"
+)
+PRECISIONS = ["fp32", pytest.param("bf16", marks=multiplies_bf16)]
 
 
 def largest_distance(vectors, others) -> float:
@@ -74,14 +81,47 @@ def test_any_length_and_number_of_receptors(length, n_receptors):
     assert largest_distance(vectors, model.embed(loaded.encoder, tokens)) < 1e-5
 
 
-def test_neither_order_nor_batches_change_a_vector(thousand_receptors):  # noqa: F811
-    network = weights.load("sceptr").network
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_neither_order_nor_batches_change_a_bit(precision, thousand_receptors):  # noqa: F811
+    loaded = weights.load("sceptr_average_pooling")
+    network = inference.Network(loaded.config, loaded.state, precision)
     vectors = inference.embed(network, tokenise(thousand_receptors))
     order = np.random.default_rng(1).permutation(1000)
     shuffled = tokenise(thousand_receptors.take(pa.array(order)))
-    for size in (60, 5000):
+    for size in (1, 60, 5000):
         found = inference.embed(network, shuffled, tokens_per_batch=size)
-        assert largest_distance(found, vectors[order]) < 2e-6
+        assert np.array_equal(found, vectors[order], equal_nan=True)
+
+
+def rounded(array) -> np.ndarray:
+    """To the eight binary digits of bfloat16, halves away from zero."""
+    digits, power = np.frexp(array.astype(float))
+    return np.ldexp(np.trunc(digits * 256 + np.copysign(0.5, digits)) / 256, power)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("shape", [(192, 64), (64, 256), (24, 24), (1, 1), (31, 15)])
+@pytest.mark.parametrize("n_columns", [32, 48, 464])
+def test_products_are_those_of_float64(precision, shape, n_columns):
+    """Rows, columns and what is summed on both sides of multiples of 2, 8 and 32."""
+    rng = np.random.default_rng(5)
+    weight, x = (
+        rng.normal(size=shape).astype(np.float32),
+        rng.normal(size=(shape[1], n_columns)).astype(np.float32),
+    )
+    found = inference.Matrix(weight, precision) @ x
+    expected = rounded(weight) @ rounded(x) if precision == "bf16" else weight.astype(float) @ x
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * (8 + shape[1]))
+
+
+@multiplies_bf16
+def test_bf16_on_a_cpu_is_near_and_reads_what_float32_reads(thousand_receptors):  # noqa: F811
+    for name in ("sceptr", "sceptr_blosum", "sceptr_tiny"):
+        loaded = weights.load(name)
+        tokens = tokenise(thousand_receptors, loaded.config.loops)
+        vectors = inference.embed(inference.Network(loaded.config, loaded.state, "bf16"), tokens)
+        assert 1e-4 < largest_distance(vectors, inference.embed(loaded.network, tokens)) < 0.05
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize(("scale", "tolerance"), [(1, 3e-6), (10, 1e-3)])
@@ -131,8 +171,10 @@ def test_weights_of_another_shape_are_refused(tmp_path):
         weights.load(str(tmp_path))
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
-def test_a_shard_in_portions_is_the_whole(cpus, thousand_receptors, tmp_path, monkeypatch):  # noqa: F811
+@pytest.mark.parametrize(
+    ("cpus", "precision"), [(1, "fp32"), (2, "fp32"), pytest.param(2, "bf16", marks=multiplies_bf16)]
+)
+def test_a_shard_in_portions_is_the_whole(cpus, precision, thousand_receptors, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.syspath_prepend(ROOT / "bin")
     import embed_receptors
 
@@ -141,14 +183,15 @@ def test_a_shard_in_portions_is_the_whole(cpus, thousand_receptors, tmp_path, mo
     tables.write(receptors, tmp_path / "in.parquet")
     weights.load("sceptr").save(tmp_path / "model")
     arguments = [tmp_path / "in.parquet", "--model", tmp_path / "model", "--out", tmp_path / "out.parquet"]
-    embed_receptors.main([str(word) for word in [*arguments, "--cpus", cpus, "--device", "cpu"]])
+    arguments += ["--cpus", cpus, "--device", "cpu", "--precision", precision]
+    embed_receptors.main([str(word) for word in arguments])
     found = tables.read(tmp_path / "out.parquet")
     assert found["receptor_id"].equals(receptors["receptor_id"])
-    expected = Sceptr("sceptr").embed(receptors)
-    assert largest_distance(found.drop("receptor_id").to_pandas().to_numpy(), expected) < 2e-6
+    expected = Sceptr("sceptr", precision=precision).embed(receptors)
+    assert np.array_equal(found.drop("receptor_id").to_pandas().to_numpy(), expected, equal_nan=True)
     metadata = tables.metadata(tmp_path / "out.parquet")
     assert {name: metadata[name] for name in ("model", "device", "precision")} == {
-        "model": "sceptr", "device": "cpu", "precision": "fp32",
+        "model": "sceptr", "device": "cpu", "precision": precision,
     }  # fmt: skip
 
 
@@ -173,13 +216,16 @@ def test_devices_and_precisions(monkeypatch):
     assert devices.chosen("auto", "auto") == devices.chosen("cpu", "fp32") == ("cpu", "fp32")
     with pytest.raises(InputError, match="this task has none"):
         devices.chosen("gpu", "auto")
-    with pytest.raises(InputError, match="bf16 is for GPUs"):
+    monkeypatch.setattr(devices, "multiplies_bf16", lambda: True)
+    assert devices.chosen("auto", "bf16") == devices.chosen("cpu", "bf16") == ("cpu", "bf16")
+    monkeypatch.setattr(devices, "multiplies_bf16", lambda: False)
+    with pytest.raises(InputError, match="no GPU, nor a processor that multiplies it"):
         devices.chosen("auto", "bf16")
     monkeypatch.setattr(devices, "has_gpu", lambda: True)
     assert devices.chosen("auto", "auto") == ("gpu", "fp32")
     assert devices.chosen("cpu", "auto") == ("cpu", "fp32")
     assert devices.chosen("gpu", "bf16") == ("gpu", "bf16")
-    with pytest.raises(InputError, match="bf16 is for GPUs"):
+    with pytest.raises(InputError, match="no GPU, nor a processor that multiplies it"):
         devices.chosen("cpu", "bf16")
 
 
@@ -188,6 +234,29 @@ def test_bf16_is_near(thousand_receptors):  # noqa: F811
     encoder, tokens = weights.load("sceptr").encoder, tokenise(thousand_receptors.slice(0, 200))
     distance = largest_distance(model.embed(encoder, tokens, precision="bf16"), model.embed(encoder, tokens))
     assert 1e-4 < distance < 0.1
+
+
+def test_vectors_are_read_when_they_have_arrived(thousand_receptors, monkeypatch):  # noqa: F811
+    """As from a GPU, whose vectors come later than the call that asks for them; two batches at a time."""
+    encoder, tokens = weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors)
+    expected, start, on_the_way = model.embed(encoder, tokens), model._start, []
+
+    def late(*arguments):
+        vectors, _ = start(*arguments)
+        returned = torch.full_like(vectors, np.nan)
+        on_the_way.append(len(vectors))
+        assert len(on_the_way) <= 2
+
+        def arrive():
+            on_the_way.pop(0)
+            returned.copy_(vectors)
+
+        return returned, SimpleNamespace(synchronize=arrive)
+
+    monkeypatch.setattr(model, "_start", late)
+    found = model.embed(encoder, tokens, tokens_per_batch=2000)
+    assert not on_the_way
+    assert largest_distance(found, expected) < 1e-5
 
 
 def test_a_batch_that_does_not_fit_is_halved(thousand_receptors, monkeypatch, capsys):  # noqa: F811

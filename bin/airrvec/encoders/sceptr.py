@@ -1,5 +1,7 @@
 """SCEPTR models as an encoder: the published variants, and own models."""
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 
@@ -18,13 +20,18 @@ class Sceptr:
     device : {"cpu", "auto", "gpu"}
         Where it runs; the last two take a GPU where there is one.
     precision : {"fp32", "bf16"}
-        Numbers that a GPU computes with.
+        Numbers that matrix products multiply; see `airrvec.devices.chosen`.
     """
 
     def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
         self.loaded = weights.load(name)
         self.on_gpu = device != "cpu" and devices.has_gpu()
         self.precision = precision
+
+    @cached_property
+    def network(self) -> inference.Network:
+        """The model on a CPU."""
+        return inference.Network(self.loaded.config, self.loaded.state, self.precision)
 
     def embed(self, receptors: pa.Table, *, progress=None) -> np.ndarray:
         """
@@ -44,7 +51,7 @@ class Sceptr:
         """
         tokens = tokenise(receptors, self.loaded.config.loops)
         if not self.on_gpu:
-            return inference.embed(self.loaded.network, tokens, progress=progress)
+            return inference.embed(self.network, tokens, progress=progress)
         from airrvec import model
 
         options = {"device": "cuda", "precision": self.precision, "progress": progress}
