@@ -10,6 +10,7 @@ from airrvec import (
     report,
     report_analyses,
     report_annotation,
+    report_answers,
     report_benchmark,
     report_clusters,
     report_comparison,
@@ -54,7 +55,9 @@ def main(argv=None):
     annotation = report_annotation.read_annotation(args.annotation)
     clusters = report_clusters.read_clusters(args.clusters)
     comparison = report_comparison.read_comparison(args.comparison)
+    answers = report_answers.answers_section(annotation, clusters, comparison)
     sections = [
+        *([answers] if answers else []),
         *report.sample_sections(samples, receptors),
         report.embedding_section(embeddings),
         *([report_map.map_section(args.map)] if args.map else []),

@@ -1,6 +1,7 @@
 """What the report shows of annotation: calls, what they are worth, and the receptors that are surest."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,11 @@ from airrvec import tables
 from airrvec.figures import COLOURS
 from airrvec.report import safe, section
 
-PARENT = {"parent_id": "airrvec_annotation", "parent_name": "Annotation"}
+PARENT = {
+    "parent_id": "airrvec_annotation",
+    "parent_name": "Annotation",
+    "parent_description": "Which receptors bind epitopes that the labelled reference knows.",
+}
 CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 CALLS = {
     "called": "Called",
@@ -18,6 +23,7 @@ CALLS = {
     "not calibrated": "Not calibrated",
     "no vector": "No vector",
 }
+N_ANSWER = 5  # epitopes
 N_TOP = 200  # calls of all samples
 N_EPITOPES = 20
 
@@ -63,6 +69,28 @@ def annotation_lines(annotation: Annotation) -> list[str]:
             f"{_expected_false(sample):>17.1f}"
         )
     return [*lines, *(f"Note: {sentence}" for sentence in _cautions(annotation))]
+
+
+def annotation_answer(annotation: Annotation) -> str:
+    """How many receptors are called, for which epitopes, in a sentence."""
+    called = Counter()
+    for sample in annotation.samples:
+        called.update({safe(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
+    of_samples = sum(sample["receptors"] for sample in annotation.samples)
+    if not called:
+        return f"No receptor of {of_samples:,} is called."
+    wrong = sum(map(_expected_false, annotation.samples))
+    most = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
+    others = f", and of {len(called) - N_ANSWER:,} others" if len(called) > N_ANSWER else ""
+    return (
+        f"{called.total():,} of {of_samples:,} receptors are called: {most}{others}."
+        f" Of these calls {wrong:.1f} are expected to be false."
+    )
+
+
+def _place(share: float) -> str:
+    """A share as the key of a line's point: MultiQC sorts the keys of JSON as words."""
+    return f"{share:.4f}"
 
 
 def _expected_false(sample: dict) -> float:
@@ -152,7 +180,10 @@ def _epitopes(annotation: Annotation) -> dict:
             for row in sample["epitopes"]
         ]
     )
-    rows["name"] = rows["epitope"] + " (" + rows["antigen_species"].fillna("unknown") + ")"
+    rows["name"] = [
+        f"{row.epitope} ({row.antigen_species})" if row.antigen_species else row.epitope
+        for row in rows.itertuples()
+    ]
     largest = rows.groupby("name")["receptors"].sum().nlargest(N_EPITOPES).index
     data = {
         safe(sample): {
@@ -213,13 +244,11 @@ def _top(annotation: Annotation) -> dict:
 
 def _reliability(annotation: Annotation) -> dict:
     data = {
-        CHAINS[chains]: {
-            round(100 * row.probability, 2): round(100 * row.observed, 2) for row in group.itertuples()
-        }
+        CHAINS[chains]: {_place(row.probability): round(row.observed, 4) for row in group.itertuples()}
         for chains, group in annotation.calibration.groupby("chains")
     }
     lines = {CHAINS[chains]: colour for chains, colour in zip(CHAINS, COLOURS, strict=False)}
-    data["as it should be"] = {0: 0, 100: 100}
+    data["as it should be"] = {_place(0): 0, _place(1): 1}
     prevalence = annotation.calibration["prevalence"].iloc[0]
     scores = ", ".join(
         f"{CHAINS[chains]} {counts['brier']:.4f}"
@@ -235,12 +264,13 @@ def _reliability(annotation: Annotation) -> dict:
         "linegraph",
         data,
         pconfig={
-            "xlab": "Probability that the call is right (%)",
-            "ylab": "Right calls (%)",
+            "xlab": "Probability that the call is right",
+            "ylab": "Share of right calls",
             "xmin": 0,
-            "xmax": 100,
+            "xmax": 1,
             "ymin": 0,
-            "ymax": 100,
+            "ymax": 1,
+            "showlegend": True,
             "colors": {**lines, "as it should be": "#999999"},
         },
     )
@@ -251,7 +281,7 @@ def _precision_recall(annotation: Annotation) -> dict:
     for (chains, prevalence), group in annotation.precision_recall.groupby(["chains", "prevalence"]):
         line = f"{CHAINS[chains]}, {100 * prevalence:g} % labelled"
         colours[line] = COLOURS[len(colours) % len(COLOURS)]
-        data[line] = {round(100 * row.recall, 3): round(100 * row.precision, 2) for row in group.itertuples()}
+        data[line] = {_place(row.recall): round(row.precision, 4) for row in group.itertuples()}
     return section(
         "airrvec_annotation_precision_recall",
         "Precision against recall",
@@ -260,10 +290,10 @@ def _precision_recall(annotation: Annotation) -> dict:
         "linegraph",
         data,
         pconfig={
-            "xlab": "Recall (%)",
-            "ylab": "Precision (%)",
+            "xlab": "Recall",
+            "ylab": "Precision",
             "ymin": 0,
-            "ymax": 100,
+            "ymax": 1,
             "xmin": 0,
             "showlegend": True,
             "colors": colours,

@@ -13,12 +13,17 @@ from airrvec.encoders._chains import CHAINS as LOCI_OF
 from airrvec.figures import plt, save
 from airrvec.report import safe, section
 
-PARENT = {"parent_id": "airrvec_clusters", "parent_name": "Clusters"}
+PARENT = {
+    "parent_id": "airrvec_clusters",
+    "parent_name": "Clusters",
+    "parent_description": "Which receptors belong together: nearer to each other than chance explains.",
+}
 CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 N_TOP = 50  # clusters, and comparisons of clusters, in a table
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
 _COUNT = {"format": "{:,.0f}", "scale": False}
+_MOTIF = ("v_call", "consensus")
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,30 @@ def cluster_lines(found: Clusters) -> list[str]:
         f" {of_chains['receptors']:,} receptors"
         for chains, of_chains in found.counts["chains"].items()
     ] or ["No clusters: there are no receptors with a vector"]
+
+
+def cluster_answer(found: Clusters) -> str:
+    """How many clusters there are, the largest, and what conditions have to do with them."""
+    words = "; ".join(cluster_lines(found)) + "."
+    if len(found.clusters):
+        largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
+        words += f" The largest has {largest['n_receptors']:,} receptors, {_motif(largest)}."
+    if len(found.conditions):
+        differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
+        words += (
+            f" {differ:,} of {len(found.conditions):,} comparisons by {safe(found.counts['condition'])}"
+            " differ at a false discovery rate of 5 % (Fisher)."
+        )
+    return words
+
+
+def _motif(cluster) -> str:
+    """Genes and commonest junctions of a cluster, and its epitope where it has one."""
+    parts = [cluster[f"{locus.lower()}_{name}"] for locus in LOCI_OF[cluster["chains"]] for name in _MOTIF]
+    words = " ".join(part for part in parts if part)
+    if not cluster["epitope"]:
+        return words
+    return f"{words} ({cluster['n_labelled']:,} labelled, most of them {safe(cluster['epitope'])})"
 
 
 def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> None:
@@ -122,11 +151,15 @@ def _overview(found: Clusters) -> dict:
     }
     if not data:
         return section(
-            "airrvec_clusters_overview", "Clusters", words, "html", "<p>No receptor has a vector.</p>"
+            "airrvec_clusters_overview",
+            "How many clusters",
+            words,
+            "html",
+            "<p>No receptor has a vector.</p>",
         )
     return section(
         "airrvec_clusters_overview",
-        "Clusters",
+        "How many clusters",
         words,
         "table",
         data,
@@ -156,23 +189,33 @@ def _largest(clusters: pd.DataFrame) -> dict:
     shown = clusters.sort_values("n_receptors", ascending=False, kind="stable").head(N_TOP)
     data = {
         row.cluster_id: {
-            "chains": row.chains,
             "receptors": row.n_receptors,
-            "cells": row.n_cells,
+            "epitope": safe(row.epitope) if row.epitope else "",
+            "labelled": row.n_labelled,
+            "purity": 100 * row.purity if row.n_labelled else None,
             "samples": row.n_samples,
+            "cells": row.n_cells,
             **{name: getattr(row, name) or "" for name in ("tra_v_call", "tra_consensus")},
             **{name: getattr(row, name) or "" for name in ("trb_v_call", "trb_consensus")},
             "expected": row.centre_expected,
-            "epitope": safe(row.epitope) if row.epitope else "",
-            "purity": 100 * row.purity if row.n_labelled else None,
+            "chains": row.chains,
         }
         for row in shown.itertuples()
     }
     headers = {
-        "chains": {"title": "Chains"},
         "receptors": {"title": "Receptors", **_COUNT},
-        "cells": {"title": "Cells", **_COUNT},
+        "epitope": {"title": "Epitope", "description": "That of most labelled members"},
+        "labelled": {"title": "Labelled", **_COUNT, "description": "Members with a known epitope"},
+        "purity": {
+            "title": "Purity",
+            "suffix": " %",
+            "min": 0,
+            "max": 100,
+            "scale": "Greens",
+            "description": "Labelled members that have this epitope",
+        },
         "samples": {"title": "Samples", **_COUNT},
+        "cells": {"title": "Cells", **_COUNT},
         "tra_v_call": {"title": "V α", "description": "The commonest; its share is in the table"},
         "tra_consensus": {"title": "Junction α", "description": "The commonest residue of each position"},
         "trb_v_call": {"title": "V β"},
@@ -183,15 +226,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "scale": False,
             "description": "Neighbours that the centre would have by chance",
         },
-        "epitope": {"title": "Epitope", "description": "That of most labelled members"},
-        "purity": {
-            "title": "Purity",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "scale": "Greens",
-            "description": "Labelled members that have this epitope",
-        },
+        "chains": {"title": "Chains"},
     }
     return section(
         "airrvec_clusters_largest",
@@ -233,14 +268,16 @@ def _conditions(found: Clusters) -> dict:
             " them carry.</p>",
         )
     shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
+    motif = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
     data = {
         f"{row.cluster_id}, {safe(row.value_1)} and {safe(row.value_2)}": {
             "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
             "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
-            "share_1": 100 * row.share_1,
-            "share_2": 100 * row.share_2,
             "fisher_fdr": row.fisher_fdr,
             "rank_fdr": row.rank_fdr,
+            "motif": motif[row.cluster_id],
+            "share_1": 100 * row.share_1,
+            "share_2": 100 * row.share_2,
         }
         for row in shown.itertuples()
     }
@@ -248,10 +285,11 @@ def _conditions(found: Clusters) -> dict:
     headers = {
         "carrying_1": {"title": "First: samples"},
         "carrying_2": {"title": "Second: samples"},
-        "share_1": {"title": "First: share of cells", **share},
-        "share_2": {"title": "Second: share of cells", **share},
         "fisher_fdr": {"title": "FDR, Fisher", **rate, "description": "Of the samples that carry it"},
         "rank_fdr": {"title": "FDR, ranks", **rate, "description": "Mann–Whitney, of the shares"},
+        "motif": {"title": "Genes and junctions"},
+        "share_1": {"title": "First: share of cells", **share},
+        "share_2": {"title": "Second: share of cells", **share},
     }
     return section(
         "airrvec_clusters_conditions",

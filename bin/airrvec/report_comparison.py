@@ -11,12 +11,17 @@ from airrvec.figures import COLOURS
 from airrvec.report import safe, section
 from airrvec.report_clusters import CHAINS
 
-PARENT = {"parent_id": "airrvec_comparison", "parent_name": "Samples compared"}
+PARENT = {
+    "parent_id": "airrvec_comparison",
+    "parent_name": "Samples compared",
+    "parent_description": "Whether samples, and the conditions of the samplesheet, differ.",
+}
 N_PAIRS = 100  # in the table
 
 _COUNT = {"format": "{:,.0f}", "scale": False}
 _NUMBER = {"format": "{:,.3g}", "scale": False}
 _SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
+_MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_rarefied": f"log Hill number {q}" for q in (0, 1, 2)}}
 _NAMES = ("diversity", "pairs", "samples_pca", "conditions")
 
 
@@ -63,6 +68,24 @@ def comparison_lines(found: Comparison) -> list[str]:
         f"Samples compared: {len(found.pairs):,} pairs (of each class of chains); of {tested.sum():,} tested,"
         f" {differ.sum():,} differ at a false discovery rate of 5 % (receptors as units)"
     ]
+
+
+def comparison_answer(found: Comparison) -> str:
+    """Which measures of the conditions differ, in a sentence, and how far apart the samples are."""
+    column = safe(found.counts["condition"] or "")
+    if len(found.conditions):
+        least = found.conditions.sort_values("p", kind="stable").iloc[0]
+        differ = (found.conditions["fdr"] <= 0.05).sum()
+        words = (
+            f"{differ:,} of {len(found.conditions):,} comparisons by {column} differ at a false discovery"
+            f" rate of 5 %; the least p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
+            f" {safe(least['value_1'])} and {safe(least['value_2'])})"
+        )
+    elif column:
+        words = f"By {column} nothing could be tested: it takes two samples of each of two values"
+    else:
+        words = "No condition was named (<code>--condition</code>)"
+    return f"{words}. {comparison_lines(found)[0]}."
 
 
 def _why_alone(found: Comparison) -> str:
@@ -225,7 +248,7 @@ def _components(found: Comparison) -> dict:
         " pattern is always seen.",
         "scatter",
         tabs,
-        pconfig={"xlab": "PC 1", "ylab": "PC 2", "marker_size": 9, "data_labels": names},
+        pconfig={"xlab": "PC 1", "ylab": "PC 2", "marker_size": 9, "showlegend": True, "data_labels": names},
     )
 
 
@@ -245,9 +268,8 @@ def _conditions(found: Comparison) -> dict:
             "<p>Nothing was tested: it takes two samples of each of two values"
             f" (there are: {sizes or 'none'}).</p>",
         )
-    titles = {"mmd": "Vectors (MMD²)", **{f"hill_{q}_rarefied": f"log Hill number {q}" for q in (0, 1, 2)}}
     data = {
-        f"{safe(row.value_1)} and {safe(row.value_2)}, {titles[row.measure]}, {CHAINS[row.chains]}": {
+        f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {CHAINS[row.chains]}": {
             "samples": f"{row.n_samples_1} and {row.n_samples_2}",
             "difference": row.difference,
             "p": row.p,

@@ -1,7 +1,9 @@
 """What the report says of annotation: the numbers of the tables, and the user's words escaped."""
 
 import json
+from dataclasses import replace
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -63,12 +65,30 @@ def test_sections_show_the_numbers_and_escape_words(folder):
     assert counts["data"]["x"]["expected_false"] == 0.15
     assert "α chains alone: not calibrated" in counts["description"]
     assert "held out at random" in counts["description"]
-    assert epitopes["data"] == {"x": {"&lt;b&gt; (unknown)": 2}}
+    assert epitopes["data"] == {"x": {"&lt;b&gt;": 2}}
     assert top["data"]["x, r1"]["epitope"] == "&lt;b&gt;"
     assert "<b>" not in json.dumps([epitopes, top])
-    assert reliability["data"]["α and β chains"] == {5.0: 4.0, 90.0: 95.0}
+    assert reliability["data"]["α and β chains"] == {"0.0500": 0.04, "0.9000": 0.95}
     assert "0.0123" in reliability["description"]
-    assert curve["data"]["α and β chains, 10 % labelled"] == {30.0: 90.0, 60.0: 50.0}
+    assert curve["data"]["α and β chains, 10 % labelled"] == {"0.3000": 0.9, "0.6000": 0.5}
+
+
+def test_points_of_lines_stand_in_the_order_of_numbers(folder):
+    """MultiQC reads the keys of JSON as words, and 9 % would come after 10 %."""
+    annotation = report_annotation.read_annotation(folder)
+    shares = [0.00004, 0.005, 0.09, 0.1, 0.95, 1.0]
+    rows = [annotation.calibration.iloc[0].to_dict() | {"probability": share} for share in shares]
+    annotation = replace(annotation, calibration=pd.DataFrame(rows))
+    reliability = report_annotation.annotation_sections(annotation)[3]
+    keys = list(reliability["data"]["α and β chains"])
+    assert keys == sorted(keys)
+    assert [float(key) for key in keys] == pytest.approx(shares, abs=5e-5)
+
+
+def test_the_answer_counts_calls_and_escapes_words(folder):
+    assert report_annotation.annotation_answer(report_annotation.read_annotation(folder)) == (
+        "2 of 10 receptors are called: &lt;b&gt; 2. Of these calls 0.1 are expected to be false."
+    )
 
 
 def test_the_terminal_says_what_is_expected_to_be_false(folder):

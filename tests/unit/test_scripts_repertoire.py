@@ -264,8 +264,29 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
         sections["airrvec_clusters_largest"]["data"][first["cluster_id"]]["receptors"] == first["n_receptors"]
     )
     assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
+    answer = report_clusters.cluster_answer(clusters)
+    assert f"The largest has {clustered['clusters']['n_receptors'].max()} receptors, " in answer
+    assert f" of {len(clustered['conditions'])} comparisons by treatment differ" in answer
     found = report_comparison.read_comparison(folder / "comparison")
     sections = {part["id"]: part for part in report_comparison.comparison_sections(found)}
     assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
     assert set(sections["airrvec_comparison_pca"]["data"][0]) == set(SAMPLES)
     json.dumps(list(sections.values()))
+    # Two against two: nothing can be below 1/3.
+    answer = report_comparison.comparison_answer(found)
+    assert answer.startswith(
+        "0 of 4 comparisons by treatment differ at a false discovery rate of 5 %; the least"
+    )
+    assert "p is 0.33" in answer
+
+
+def test_the_answers_say_what_was_not_asked_for(folder, clustered):
+    from airrvec import report_answers, report_clusters
+
+    assert report_answers.answers_section(None, None, None) is None
+    clusters = report_clusters.read_clusters(folder / "clusters")
+    words = report_answers.answers_section(None, clusters, None)["data"]
+    assert words.count("<dt>") == 3
+    assert "Not asked for: <code>--annotate</code>" in words
+    assert "Not asked for: <code>--compare</code>" in words
+    assert '<a href="#airrvec_clusters">' in words

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""
+The map of many receptors: what it takes to make the page, and to look at it in a headless Chromium.
+
+Vectors are random ones in cells of their own, genes and junctions random words. The script is
+`map_receptors.py` itself. In the browser: the time until the points stand, and the time between frames while
+the mouse drags the map. Without a graphics card, as here, Chromium paints by the processor.
+
+    python benchmarks/map_speed.py 10000 50000 1000000
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests/unit"), str(ROOT / "benchmarks")]
+
+import browser
+import numpy as np
+import psutil
+import pyarrow as pa
+
+from airrvec import schema, tables
+from neighbours_speed import vectors
+
+SAMPLES = 8
+EPITOPES = 40
+MOVES = 40
+COLUMNS = ("Receptors", "Points", "Map, s", "Processor, s", "Memory, MB", "Page, MB")
+COLUMNS += ("Open, s", "Heap, MB", "Frame, ms: median", "worst", "processor", "Search, s")
+# Collects the time between frames from now on.
+WATCH = """(() => { window.frames_ = []; let last;
+  const next = now => { if (last) frames_.push(now - last); last = now; requestAnimationFrame(next); };
+  requestAnimationFrame(next); })()"""
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("receptors", type=int, nargs="*", default=[10_000, 50_000, 1_000_000])
+    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="folder of the pages and screenshots")
+    return parser.parse_args(argv)
+
+
+def write_run(n: int, folder: Path) -> None:
+    """Receptors, vectors and cells of a run that never was."""
+    rng = np.random.default_rng(n)
+    ids = pa.array([f"{row:024x}" for row in range(n)])
+    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), size=(2, n, 10))
+    words = {"receptor_id": ids, "species": ["homosapiens"] * n, "chain_pairing": ["single pair"] * n}
+    for locus, of_locus in zip(schema.LOCI, letters, strict=True):
+        for segment in "VJ":
+            genes = [f"{locus}{segment}{i}" for i in rng.integers(1, 31, n)]
+            words[schema.field(locus, f"{segment.lower()}_call")] = genes
+        words[schema.field(locus, "junction_aa")] = ["CA" + "".join(row) + "F" for row in of_locus]
+    receptors = {field.name: words.get(field.name, pa.nulls(n, field.type)) for field in schema.RECEPTORS}
+    tables.write(pa.table(receptors, schema=schema.RECEPTORS), folder / "receptors.parquet")
+    found = vectors(n, 64, 1)
+    tables.write(
+        pa.table([ids, *found.T], names=["receptor_id", *schema.dimensions(64)]),
+        folder / "embeddings.parquet",
+        {"model": "sceptr"},
+    )
+    labels = [f"EPITOPE{i}" if i < EPITOPES else None for i in rng.geometric(0.02, n)]
+    cells = {
+        "sample_id": [f"sample_{i}" for i in rng.integers(SAMPLES, size=n)],
+        "receptor_id": ids,
+        "epitope": labels,
+    }
+    tables.write(pa.table(cells), folder / "cells.parquet")
+
+
+def looked_at(page: browser.Page, path: Path, picture: Path | None) -> dict:
+    """Seconds until the points stand, and milliseconds between frames while the map is dragged."""
+    begin = time.perf_counter()
+    page.open(f"file://{path}")
+    opened = time.perf_counter() - begin
+    heap = page.value("performance.memory.usedJSHeapSize") / 2**20
+    if picture:
+        page.screenshot(picture)
+    page.value(WATCH)
+    busy = processor()
+    mouse = {"button": "left", "buttons": 1}
+    page.call("Input.dispatchMouseEvent", type="mousePressed", x=400, y=400, clickCount=1, **mouse)
+    for step in range(MOVES):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=400 + 3 * step, y=400 + step, **mouse)
+    page.settle()
+    frames = page.value("frames_")
+    busy = (processor() - busy) / len(frames)
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", x=520, y=440, clickCount=1, **mouse)
+    begin = time.perf_counter()
+    page.type("#search", "C")
+    searched = time.perf_counter() - begin
+    return {"opened": opened, "heap": heap, "frames": frames, "busy": busy, "searched": searched}
+
+
+def processor() -> float:
+    """Seconds of processor of all parts of the browser."""
+    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
+    return sum(of_child.user + of_child.system for of_child in times)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)
+    for n in args.receptors:
+        with tempfile.TemporaryDirectory() as name:
+            folder = args.keep / f"{n}" if args.keep else Path(name)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_run(n, folder)
+            before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            options = [f"--{part}={folder / part}.parquet" for part in ("cells", "receptors", "embeddings")]
+            options += [f"--page={ROOT / 'assets/report'}", f"--cpus={args.cpus}"]
+            subprocess.run(
+                [sys.executable, ROOT / "bin/map_receptors.py", *options, f"--outdir={folder}"],
+                check=True,
+            )
+            wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            with browser.opened(Path(name)) as page:
+                seen = looked_at(page, folder / "map.html", args.keep and folder / "map.png")
+            shown = json.loads((folder / "map.qc.json").read_text())["shown"]
+            numbers = (
+                f"{n:,} | {shown:,} | {wall:.0f} | {processor:.0f} | {after.ru_maxrss / 1024:,.0f}",
+                f"{(folder / 'map.html').stat().st_size / 1e6:.1f}",
+                f"{seen['opened']:.1f} | {seen['heap']:.0f}",
+                f"{np.median(seen['frames']):.0f} | {max(seen['frames']):.0f} | {1000 * seen['busy']:.0f}",
+                f"{seen['searched']:.1f}",
+            )
+            print("| " + " | ".join(numbers) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

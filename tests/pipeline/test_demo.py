@@ -1,0 +1,52 @@
+"""What the README says of the demonstration: its questions, their sections, and calls that are right."""
+
+import re
+
+import pandas as pd
+import pytest
+from conftest import ROOT, run_pipeline
+
+# The numbers of the benchmark and of permutations alone are smaller than those of `make demo`.
+QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_splits", "2", "--compare_permutations", "99")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    run = run_pipeline(tmp_path_factory.mktemp("demo"), "-profile", "demo", *QUICK, timeout=1800)
+    assert run.status == 0, run.output
+    assert run.warnings == []
+    return run
+
+
+def test_the_report_has_the_sections_that_the_readme_names(run):
+    readme = (ROOT / "README.md").read_text()
+    report = (run.results / "multiqc/multiqc_report.html").read_text()
+    named = set(re.findall(r"[Ss]ection \*(\w[\w ]*)\*", readme)) | {"Answers"}
+    assert named == {"Answers", "Annotation", "Clusters", "Samples compared"}
+    for section in named:
+        assert f">{section}</h2>" in report
+    for question in ("bind known epitopes?", "belong together?", "or conditions differ?"):
+        assert question in report
+    assert "Not asked for" not in report
+
+
+def test_what_donors_are_called_is_what_their_cells_were_sorted_by(run):
+    """A reference of other donors; at most 10 % of the calls may be false, and blood has none or few."""
+    sheet = pd.read_csv(ROOT / "assets/demo/samplesheet.csv").set_index("sample")["stain"]
+    calls = pd.concat(
+        [pd.read_parquet(run.results / "annotation" / f"{sample}.parquet") for sample in sheet.index]
+    )
+    calls = calls[calls["call"] == "called"]
+    stain = calls["sample_id"].map(sheet)
+    of_sorted = calls[stain.notna()]
+    assert len(of_sorted) > 100
+    assert (of_sorted["epitope"] == stain[stain.notna()]).mean() > 0.9
+    assert stain.isna().sum() <= 5
+
+
+def test_clusters_tell_apart_what_cells_were_sorted_by(run):
+    """All samples of one stain and none of the other carry them: of three against four Fisher's p is 1/35."""
+    found = pd.read_parquet(run.results / "clusters/conditions.parquet")
+    apart = found[(found["n_carrying_1"] - found["n_carrying_2"]).isin([3, -4])]
+    assert len(apart) >= 4
+    assert apart["fisher_p"].to_numpy() == pytest.approx(1 / 35)
