@@ -168,15 +168,16 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 def _benchmark(work: Work, more: list[str]) -> None:
     args = work.args
     labelled = work.labelled(_one(args.tables))
-    encoders = args.encoders.split(",")
-    for encoder in encoders:
+    names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in args.encoders.split(",")}
+    for encoder, name in names.items():
         run(
             "benchmark_fewshot",
-            *(*labelled, "--encoder", encoder, "--cpus", args.cpus, "--outdir", work.folder, *more),
+            *(*labelled, "--encoder", encoder, "--name", name, "--cpus", args.cpus),
+            *("--outdir", work.folder, *more),
         )
     kinds = ("auroc.parquet", "roc.parquet", "not_evaluated.parquet", "qc.json")
-    results = [work.folder / f"{encoder}.{kind}" for encoder in encoders for kind in kinds]
-    run("summarise_fewshot", *results, "--encoders", args.encoders, "--outdir", args.outdir)
+    results = [work.folder / f"{name}.{kind}" for name in names.values() for kind in kinds]
+    run("summarise_fewshot", *results, "--encoders", ",".join(names.values()), "--outdir", args.outdir)
 
 
 def _finetune(work: Work, more: list[str]) -> None:
@@ -231,7 +232,9 @@ def parser() -> argparse.ArgumentParser:
         if name == "annotate":
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
         if name == "benchmark":
-            verb.add_argument("--encoders", default="sceptr,tcrdist,cdr3_levenshtein")
+            verb.add_argument(
+                "--encoders", default="sceptr,tcrdist,cdr3_levenshtein", help="names, folders, Python files"
+            )
         if name == "finetune":
             verb.add_argument(
                 "--preset", choices=sorted(path.stem for path in PRESETS.glob("*.json")), default="neighbour"

@@ -100,6 +100,42 @@ def test_embed_of_a_table(tmp_path, expected):
     }
 
 
+DEMO = ROOT / "assets/demo"
+DONORS = [str(DEMO / f"donors/flu_{number}.csv") for number in (1, 2, 4)]
+
+
+def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
+    reference = ("--reference", str(DEMO / "other_donors.csv"), "--columns", str(DEMO / "other_donors.json"))
+    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
+    commands.main(["annotate", DONORS[2], *reference, *options])
+    found = pd.read_parquet(tmp_path / "flu_4.parquet")
+    called = found.loc[found["call"] == "called", "epitope"]
+    assert len(found) == 31
+    assert len(called) >= 10
+    assert set(called) == {"M1"}
+
+
+def test_cluster_finds_the_motif_of_m1(tmp_path):
+    commands.main(["cluster", *DONORS[:2], "--cpus", "1", "--outdir", str(tmp_path)])
+    clusters = pd.read_parquet(tmp_path / "clusters.parquet")
+    first = clusters.loc[clusters["n_receptors"].idxmax()]
+    assert (first["tra_v_call"], first["trb_v_call"]) == ("TRAV27", "TRBV19")
+    members = pd.read_parquet(tmp_path / "members.parquet")
+    assert len(members) == 22 + 46
+
+
+def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
+    few = ("--min-receptors", "50", "--split", "random", "--steps", "2", "--cpus", "1")
+    commands.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])
+    tuned = tmp_path / "tuned/neighbour"
+    few = ("--k", "5", "--splits", "2", "--min-positives", "50", "--cpus", "1", "--outdir", str(tmp_path))
+    commands.main(["benchmark", str(LABELLED), "--encoders", f"sceptr,{tuned}", *few])
+    summary = pd.read_parquet(tmp_path / "auroc_summary.parquet")
+    means = summary.query("rule == 'nearest_neighbour'").groupby("encoder")["auroc_mean"].mean()
+    assert means.between(0.6, 1).all()
+    assert means.index.tolist() == ["neighbour", "sceptr"]
+
+
 def test_samples_of_a_samplesheet(tmp_path):
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("sample,path,format,tissue\np1,a/b.csv,10x,blood\np2,c.tsv,,tumour\n")
