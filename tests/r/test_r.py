@@ -31,7 +31,8 @@ IMAGE = f"airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
 VIGNETTE = ROOT / "docs" / "r.md"
 PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "optparse", "SingleCellExperiment")
-SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": ["pbmc"]}
+OF_SHEET = sorted(pd.read_csv(ROOT / "assets/demo/samplesheet.csv")["sample"])
+SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": OF_SHEET}
 
 # Rscript of the same R, but without arrow and what came with it: the rest of the script, arguments after it.
 WITHOUT_ARROW = """
