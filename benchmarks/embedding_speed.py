@@ -41,6 +41,7 @@ PEER_COLUMNS = {
     "trb_v_call": "TRBV",
     "trb_junction_aa": "CDR3B",
 }
+SCALED = 40_000, 240_000  # receptors of the shards by which workers are compared
 PARTS = ["ways", "steps", "growth", "scaling"]
 # A task of its own: time and peak memory of what it runs, beside what it prints.
 MEASURED = """
@@ -190,18 +191,20 @@ def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
     return dict(zip(("seconds", "cpu_seconds", "peak_gib"), map(float, printed), strict=True))
 
 
-def workers(source: Path, folder: Path, rounds: int) -> dict:
-    """Wall time of one worker and of two, in turn, without that of an empty shard: the start."""
-    empty = folder / "empty.parquet"
-    tables.write(tables.read(source).slice(0, 0), empty)
+def workers(made: pa.Table, folder: Path, rounds: int) -> dict:
+    """Wall time of further receptors by one worker and by two, in turn: a longer shard less a shorter one."""
+    paths = {n: folder / f"some_{n}.parquet" for n in (0, *SCALED)}
+    for n, path in paths.items():
+        tables.write(made.slice(0, n), path)
+
+    def seconds(n: int, cpus: int) -> float:
+        return run_task(paths[n], folder, folder / "out.parquet", cpus)["seconds"]
+
     starts, gains = [], []
     for _ in range(rounds):
-        start, one, two = (
-            run_task(path, folder, folder / "out.parquet", cpus)["seconds"]
-            for path, cpus in ((empty, 1), (source, 1), (source, 2))
-        )
-        starts.append(start)
-        gains.append((one - start) / (two - start))
+        starts.append(seconds(0, 1))
+        one, two = (seconds(SCALED[1], cpus) - seconds(SCALED[0], cpus) for cpus in (1, 2))
+        gains.append(one / two)
     return {"start_seconds": statistics.median(starts), "two_workers": statistics.median(gains)}
 
 
@@ -264,15 +267,14 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         loaded.save(folder / "model")
-        made = synthesis.synthesise(max([60_000, *sizes]), seed=1) if set(args.only) - {"ways"} else None
+        made = synthesis.synthesise(max([*SCALED, *sizes]), seed=1) if set(args.only) - {"ways"} else None
         if "steps" in args.only:
             figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
             show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
         if sizes:
             figures["growth"] = growth(made, sizes, folder, args.cpus)
         if "scaling" in args.only:
-            tables.write(made.slice(0, 60_000), folder / "some.parquet")
-            figures |= workers(folder / "some.parquet", folder, args.rounds)
+            figures |= workers(made, folder, args.rounds)
             print(f"\nStart of a task {figures['start_seconds']:.2f} s")
             print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
     if args.json:
