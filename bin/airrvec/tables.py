@@ -93,8 +93,9 @@ def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
     """Read a Parquet file or a folder of partitions, or some of its columns."""
     parts = []
     for name in files(path):
-        # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`.
-        with open(name, "rb") as handle:
+        # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`. Not through
+        # Python's: a thread of pyarrow that still holds one when Python ends aborts the process.
+        with pa.OSFile(name) as handle:
             parts.append(pq.read_table(handle, columns=columns))
     return pa.concat_tables(parts)
 
@@ -106,8 +107,7 @@ def n_rows(path: str | Path) -> int:
 
 def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
     """A Parquet file in tables of ``n`` rows at most; one without rows where it has none."""
-    with open(path, "rb") as handle:
-        parquet = pq.ParquetFile(handle)
+    with pq.ParquetFile(path) as parquet:
         some = parquet.iter_batches(n)
         first = next(some, None)
         yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
