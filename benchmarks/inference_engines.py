@@ -19,8 +19,10 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from importlib.metadata import distributions
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROOT = Path(__file__).parents[1]
@@ -29,8 +31,8 @@ sys.path.insert(0, str(ROOT / "bin"))
 import numpy as np
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
+from airrvec import inference, weights
 from airrvec import tokens as tk
-from airrvec import weights
 
 # Packages that an engine needs beside numpy; the first words of their names.
 PACKAGES = {
@@ -94,15 +96,6 @@ def export(loaded: weights.LoadedModel, folder: Path) -> None:
     )  # fmt: skip
 
 
-def embed_all(embed, tokens: tk.Tokens, width: int) -> np.ndarray:
-    """Vectors of all receptors, in batches of one length."""
-    vectors = np.full((len(tokens), width), np.nan, np.float32)
-    for rows in tk.batches_of_one_length(tokens.lengths, TOKENS_PER_BATCH):
-        index = tokens.offsets[rows][:, None] + np.arange(tokens.lengths[rows[0]])
-        vectors[rows] = embed(tokens.values[index])
-    return vectors
-
-
 def installed_mb(prefixes: tuple[str, ...]) -> float:
     """Size of the packages whose names begin so."""
     found = {d.name: d for d in distributions() if d.name.lower().startswith(prefixes)}
@@ -133,11 +126,12 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         export(loaded, folder)
-        engines = {name: engine(name, folder) for name in PACKAGES}
-        found = {name: embed_all(embed, tokens, loaded.config.d_model) for name, embed in engines.items()}
-        ways = {
-            n: lambda e=embed: embed_all(e, tokens, loaded.config.d_model) for n, embed in engines.items()
+        engines = {
+            name: SimpleNamespace(forward=engine(name, folder), config=loaded.config) for name in PACKAGES
         }
+        embed_all = partial(inference.embed, tokens=tokens, tokens_per_batch=TOKENS_PER_BATCH)
+        ways = {name: partial(embed_all, network) for name, network in engines.items()}
+        found = {name: way() for name, way in ways.items()}
         seconds = alternate(ways, args.rounds)
         figures = {
             name: {

@@ -110,8 +110,8 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
     hs = d // n_heads
     asked = min(LANES, n_queries)  # queries at once
     scale = fill(LOG2_E / np.sqrt(float32(hs)))  # softmax by powers of two
-    k = np.zeros((_up(length, ROWS) // ROWS, hs, ROWS), float32)
-    v = np.zeros((_up(hs, ROWS) // ROWS, length, ROWS), float32)
+    k = np.zeros((_blocks(length), hs, ROWS), float32)
+    v = np.zeros((_blocks(hs), length, ROWS), float32)
     q = np.zeros((hs, LANES), float32)
     scores = np.empty((len(k) * ROWS, LANES), float32)
     attended = np.empty((len(v) * ROWS, LANES), float32)
@@ -151,8 +151,9 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
 
 
 @_inlined
-def _up(n, multiple):
-    return -(-n // multiple) * multiple
+def _blocks(n):
+    """How many of `ROWS` rows hold n."""
+    return -(-n // ROWS)
 
 
 @_inlined

@@ -6,6 +6,8 @@ from importlib.metadata import version
 from airrvec import __version__, schema
 from airrvec.encoders import title
 
+# Receptors of each sort of chains are measured apart.
+CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 _PAIRING_COLOURS = dict(
     zip(
         schema.CHAIN_PAIRINGS,

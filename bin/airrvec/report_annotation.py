@@ -9,14 +9,13 @@ import pandas as pd
 
 from airrvec import tables
 from airrvec.figures import COLOURS
-from airrvec.report import safe, section
+from airrvec.report import CHAINS, safe, section
 
 PARENT = {
     "parent_id": "airrvec_annotation",
     "parent_name": "Annotation",
     "parent_description": "Which receptors bind epitopes that the labelled reference knows.",
 }
-CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 CALLS = {
     "called": "Called",
     "no call": "No call",

@@ -11,14 +11,13 @@ import pyarrow as pa
 from airrvec import motifs, tables
 from airrvec.encoders._chains import CHAINS as LOCI_OF
 from airrvec.figures import plt, save
-from airrvec.report import safe, section
+from airrvec.report import CHAINS, safe, section
 
 PARENT = {
     "parent_id": "airrvec_clusters",
     "parent_name": "Clusters",
     "parent_description": "Which receptors belong together: nearer to each other than chance explains.",
 }
-CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 N_TOP = 50  # clusters, and comparisons of clusters, in a table
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}

@@ -8,8 +8,7 @@ import pandas as pd
 
 from airrvec import tables
 from airrvec.figures import COLOURS
-from airrvec.report import safe, section
-from airrvec.report_clusters import CHAINS
+from airrvec.report import CHAINS, safe, section
 
 PARENT = {
     "parent_id": "airrvec_comparison",

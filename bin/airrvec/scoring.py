@@ -273,10 +273,12 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _
     if takes == "vectors":
         return np.stack([combine(shown.vectors, rows, shown.background) for rows in references])
     if combine in (soft_nearest_neighbour, contrast):
-        terms, of_others = shown.density(references), shown.density(others)
-        if terms is not None and of_others is not None:
-            # As the rules themselves say, from exponentials that all splits share.
-            return KERNEL * (np.log1p(of_others / terms) if takes == "all" else -np.log(terms))
+        # As the rules themselves say, from exponentials that all splits share, where there are any.
+        terms = shown.density(references)
+        if terms is not None and takes == "epitope":
+            return -KERNEL * np.log(terms)
+        if terms is not None and (of_others := shown.density(others)) is not None:
+            return KERNEL * np.log1p(of_others / terms)
     to_epitope = shown.distances(references)
     if takes == "all":
         return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))
