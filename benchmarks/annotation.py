@@ -183,10 +183,11 @@ def show_precision_recall(measures, reference, folds, n_test: int) -> None:
 def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: str) -> list:
     """Claimed and observed false discovery rates of mixtures; the annotator of each fold."""
     rng = np.random.default_rng(420)
-    counted = {(prevalence, claimed): np.zeros(4) for prevalence in PREVALENCES for claimed in CLAIMED}
+    n_folds = folds.shape[1]
+    counted = {(share, claimed): np.zeros((n_folds, 3)) for share in PREVALENCES for claimed in CLAIMED}
     errors, annotators = {prevalence: [] for prevalence in PREVALENCES}, []
     vectors, contrast = ours.vectors["reference"], ours.vectors["contrast"]
-    for fold in range(folds.shape[1]):
+    for fold in range(n_folds):
         asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
         others = np.flatnonzero(~folds[:, fold])
         known = reference.take(others)
@@ -216,57 +217,81 @@ def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: 
                 errors[prevalence].append(np.mean((fitted.probability(scores, share) - truth) ** 2))
                 for claimed in CLAIMED:
                     called = rates <= claimed
-                    counted[prevalence, claimed] += (
-                        called.sum(),
-                        (called & ~truth).sum(),
-                        findable[chosen].sum(),
-                        1,
-                    )
+                    found = called.sum(), (called & ~truth).sum(), findable[chosen].sum()
+                    counted[prevalence, claimed][fold] += found
         print(f"  fold {fold}: {len(asking):,} queries, {len(others):,} references", flush=True)
     print(f"\nClaimed and observed false discovery rate ({chains}), {repeats} mixtures a fold")
-    print(f"{'labelled':>9}{'claimed':>9}{'observed':>10}{'ratio':>7}{'calls':>8}{'recall':>8}{'Brier':>9}")
-    for (prevalence, claimed), (calls, false, n_findable, _) in counted.items():
+    print(
+        f"{'labelled':>9}{'claimed':>9}{'observed':>10}{'ratio':>7}{'calls':>8}{'recall':>8}{'Brier':>9}"
+        "   false of calls in each fold"
+    )
+    for (prevalence, claimed), of_folds in counted.items():
+        calls, false, n_findable = of_folds.sum(axis=0)
         observed = false / calls if calls else float("nan")
         print(
             f"{prevalence:>9.0%}{claimed:>9.0%}{observed:>10.3f}{observed / claimed:>7.2f}{calls:>8.0f}"
-            f"{(calls - false) / n_findable:>8.3f}{np.mean(errors[prevalence]):>9.4f}"
+            f"{(calls - false) / n_findable:>8.3f}{np.mean(errors[prevalence]):>9.4f}   "
+            + ", ".join(f"{n_false:.0f}/{n:.0f}" for n, n_false, _ in of_folds)
         )
     return annotators
 
 
-def show_spiked(annotator, ours: Ours, reference, folds, receptors) -> None:
-    """Labelled receptors of the first fold's studies hidden in a real sample."""
+def hidden(reference, folds, known) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of labelled receptors of the first fold's studies, and which epitopes each may be called."""
+    asking = np.flatnonzero(folds[:, 0] & (folds.sum(axis=1) == 1))
+    candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+    binds = (reference.labels[asking].toarray() > 0) & candidate
+    chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
+    return asking[chosen], binds[chosen]
+
+
+def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
+    """Vectors of labelled receptors hidden among those of a real sample."""
     from sklearn.metrics import roc_auc_score
 
-    from airrvec.encoders.sceptr import Sceptr
-
-    asking = np.flatnonzero(folds[:, 0] & (folds.sum(axis=1) == 1))
-    candidate = (annotator.reference.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-    binds = (reference.labels.toarray() > 0) & candidate
-    asking = asking[binds[asking].any(axis=1)]
-    spiked = np.random.default_rng(420).choice(asking, N_SPIKED, replace=False)
-    sample = receptors.filter(pa.array(annotation.chains_of(receptors) == annotator.chains))
-    vectors = np.concatenate([ours.vectors["reference"][spiked], Sceptr("sceptr").embed(sample)])
-    is_spiked = np.arange(len(vectors)) < N_SPIKED
-    print(f"\n{N_SPIKED} labelled receptors of other studies among {len(sample):,} of the sample")
+    vectors = np.concatenate([spiked, own])
+    is_spiked = np.arange(len(vectors)) < len(spiked)
+    number = {name: row for row, name in enumerate(annotator.reference.epitopes["epitope"])}
     for claimed in (0.05, 0.1, 0.2):
-        calls, share = annotator.annotate(vectors, fdr=claimed, threads=ours.threads)
+        calls, share = annotator.annotate(vectors, fdr=claimed, threads=threads)
         called = (calls["call"] == "called").to_numpy()
-        number = {name: row for row, name in enumerate(annotator.reference.epitopes["epitope"])}
-        of_spiked = np.array([number[name] for name in calls["best_epitope"][:N_SPIKED]])
-        right = binds[spiked, of_spiked] & called[:N_SPIKED]
+        epitopes = calls["best_epitope"][is_spiked].map(number).to_numpy()
+        right = binds[np.arange(len(spiked)), epitopes] & called[is_spiked]
         print(
-            f"  claimed {claimed:.0%}: {called.sum()} calls, {called[:N_SPIKED].sum()} of spiked receptors"
-            f" ({right.sum()} right), {called[N_SPIKED:].sum()} of the sample's own; share like the"
+            f"  claimed {claimed:.0%}: {called.sum()} calls, {called[is_spiked].sum()} of spiked receptors"
+            f" ({right.sum()} right), {called[~is_spiked].sum()} of the sample's own; share like the"
             f" reference {share:.3f}"
         )
     order = np.argsort(-calls["score"].to_numpy(), kind="stable")
     print(f"  AUROC of the spiked receptors {roc_auc_score(is_spiked, calls['score']):.3f}")
     for n in (10, 20, 50):
         print(f"  of the {n} surest, spiked: {is_spiked[order[:n]].sum()}")
-    own = order[~is_spiked[order]][:10]
+    surest = order[~is_spiked[order]][:10]
     print("  the sample's own surest:")
-    print(calls.iloc[own][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
+    print(calls.iloc[surest][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
+
+
+def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -> None:
+    """Labelled receptors in a real sample: OLGA's background, or half of the sample as background."""
+    from airrvec.encoders.sceptr import Sceptr
+
+    rows, binds = hidden(reference, folds, annotator.reference)
+    spiked = ours.vectors["reference"][rows]
+    own = Sceptr("sceptr").embed(
+        receptors.filter(pa.array(annotation.chains_of(receptors) == annotator.chains))
+    )
+    print(f"\n{N_SPIKED} labelled receptors of other studies among {len(own):,} of the sample")
+    show_spiked(annotator, spiked, binds, own, ours.threads)
+    order = np.random.default_rng(420).permutation(len(own))
+    background, rest = own[order[: len(own) // 2]], own[order[len(own) // 2 :]]
+    contrast, negatives = np.split(background, [len(background) // 6])
+    known, vectors = annotator.reference, annotator.vectors
+    inner = calibration.cross_validate(known, vectors, contrast, threads=ours.threads)
+    scores = annotation.search(negatives, known, vectors, contrast, threads=ours.threads).score
+    fitted = calibration.Calibration(inner["score"].to_numpy(), inner["right"].to_numpy(), scores)
+    real = Annotator(annotator.chains, known, vectors, contrast, fitted, MIN_REFERENCES)
+    print(f"\nThe same among {len(rest):,} of them, with the other {len(background):,} as background")
+    show_spiked(real, spiked, binds, rest, ours.threads)
 
 
 def main(argv=None):
@@ -304,7 +329,7 @@ def main(argv=None):
     show_precision_recall(measures, reference, folds, len(sets["test"]))
     annotators = show_rates(ours, reference, folds, len(sets["test"]), args.repeats, args.chains)
     if own is not None:
-        show_spiked(annotators[0], ours, reference, folds, own)
+        show_sample(annotators[0], ours, reference, folds, own)
 
 
 if __name__ == "__main__":

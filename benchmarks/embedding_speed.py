@@ -4,7 +4,7 @@ Receptors embedded a second, each way against the others and against what the pr
 
 All that is compared alternates in one process, on one thread in float32, from a table in memory to an array;
 ratios are medians over the alternations, of the processor's time, so that other programs disturb them less.
-Then the steps of a task, growing numbers of synthetic receptors from Parquet to Parquet, each in a process of
+Then models of all sizes, the steps of a task, growing numbers of synthetic receptors from Parquet to Parquet, each in a process of
 its own, and two workers against one by the clock. Prints tables, and JSON with ``--json``.
 """
 
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -42,7 +43,8 @@ PEER_COLUMNS = {
     "trb_junction_aa": "CDR3B",
 }
 SCALED = 40_000, 240_000  # receptors of the shards by which workers are compared
-PARTS = ["ways", "steps", "growth", "scaling"]
+PARTS = ["ways", "models", "steps", "growth", "scaling"]
+MODELS = ["sceptr_tiny", "sceptr_small", "sceptr", "sceptr_large", "sceptr_beta_only"]
 # A task of its own: time and peak memory of what it runs, beside what it prints.
 MEASURED = """
 import resource, subprocess, sys, time
@@ -75,6 +77,12 @@ def paired_receptors(path: Path, n: int) -> pa.Table:
     return pa.Table.from_pandas(paired.head(n), schema=receptors.schema, preserve_index=False)
 
 
+def in_numpy(loaded: weights.LoadedModel, receptors: pa.Table, precision: str):
+    """What takes the receptors to vectors as the scripts do on CPUs."""
+    network = inference.Network(loaded.config, loaded.state, precision)
+    return lambda: inference.embed(network, tokenise(receptors, loaded.config.loops))
+
+
 def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
     """Name → what takes the receptors to vectors, or does the products of that alone."""
     frame = receptors.to_pandas()[list(PEER_COLUMNS)].rename(columns=PEER_COLUMNS)
@@ -87,12 +95,8 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         finally:
             torch.backends.mha.set_fastpath_enabled(True)
 
-    def in_numpy(precision):
-        network = inference.Network(loaded.config, loaded.state, precision)
-        return lambda: inference.embed(network, tokenise(receptors, loaded.config.loops))
-
     found = {
-        "airrvec": in_numpy("fp32"),
+        "airrvec": in_numpy(loaded, receptors, "fp32"),
         "airrvec's torch path": lambda: model.embed(
             loaded.encoder, tokenise(receptors, loaded.config.loops), device="cpu"
         ),
@@ -102,7 +106,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         "the same by numpy's BLAS": products(loaded, receptors, np.ascontiguousarray),
     }
     if devices.multiplies_bf16():
-        found["airrvec, bf16"] = in_numpy("bf16")
+        found["airrvec, bf16"] = in_numpy(loaded, receptors, "bf16")
         found["matrix products alone, bf16"] = products(
             loaded, receptors, lambda w: inference.Matrix(w, "bf16")
         )
@@ -163,6 +167,29 @@ def ratios(seconds: dict[str, list[float]], of: str, to: str) -> float:
     return statistics.median(b / a for a, b in zip(seconds[of], seconds[to], strict=True))
 
 
+def of_models(receptors: pa.Table, rounds: int) -> dict:
+    """Models of all sizes, and one chain alone: their speed, and the share of it that is matrix products."""
+    found = {}
+    for name in MODELS:
+        loaded = weights.load(name)
+        functions = {
+            "all": in_numpy(loaded, receptors, "fp32"),
+            "products": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
+        }
+        seconds = alternate(functions, rounds)
+        n_tokens, taken = (
+            len(tokenise(receptors, loaded.config.loops).values),
+            statistics.median(seconds["all"]),
+        )
+        found[name] = {
+            "dimensions": loaded.config.d_model,
+            "per_second": len(receptors) / taken,
+            "tokens_per_second": n_tokens / taken,
+            "share_of_products": ratios(seconds, "all", "products"),
+        }
+    return found
+
+
 def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds: int) -> dict:
     """Receptors a second of what a task does one after another."""
     path = folder / "steps.parquet"
@@ -192,20 +219,35 @@ def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
 
 
 def workers(made: pa.Table, folder: Path, rounds: int) -> dict:
-    """Wall time of further receptors by one worker and by two, in turn: a longer shard less a shorter one."""
+    """
+    Wall time of further receptors by one worker and by two, in turn: a longer shard less a shorter one.
+
+    Two tasks of one worker each, which share nothing, say what the machine gives to two of anything.
+    """
     paths = {n: folder / f"some_{n}.parquet" for n in (0, *SCALED)}
     for n, path in paths.items():
         tables.write(made.slice(0, n), path)
 
-    def seconds(n: int, cpus: int) -> float:
-        return run_task(paths[n], folder, folder / "out.parquet", cpus)["seconds"]
+    def seconds(n: int, cpus: int, tasks: int = 1) -> float:
+        def run(task: int) -> float:
+            return run_task(paths[n], folder, folder / f"out_{task}.parquet", cpus)["seconds"]
 
-    starts, gains = [], []
+        with ThreadPoolExecutor(tasks) as pool:
+            return max(pool.map(run, range(tasks)))
+
+    starts, gains, limits = [], [], []
     for _ in range(rounds):
         starts.append(seconds(0, 1))
-        one, two = (seconds(SCALED[1], cpus) - seconds(SCALED[0], cpus) for cpus in (1, 2))
+        one, two, apart = (
+            seconds(SCALED[1], *how) - seconds(SCALED[0], *how) for how in ((1,), (2,), (1, 2))
+        )
         gains.append(one / two)
-    return {"start_seconds": statistics.median(starts), "two_workers": statistics.median(gains)}
+        limits.append(2 * one / apart)
+    return {
+        "start_seconds": statistics.median(starts),
+        "two_workers": statistics.median(gains),
+        "two_tasks": statistics.median(limits),
+    }
 
 
 def show(title: str, rows: dict[str, str]) -> None:
@@ -214,9 +256,8 @@ def show(title: str, rows: dict[str, str]) -> None:
         print(f"  {name:<34}{text}")
 
 
-def compare(loaded: weights.LoadedModel, path: Path, args) -> dict:
+def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
     """All ways of embedding, in turn."""
-    receptors = paired_receptors(path, args.receptors)
     n, load = len(receptors), os.getloadavg()[0]
     blas = next(pool["architecture"] for pool in threadpool_info() if pool["user_api"] == "blas")
     print(f"{n:,} paired receptors, one thread, {args.rounds} alternations; load {load:.1f}, BLAS for {blas}")
@@ -262,12 +303,28 @@ def main(argv=None):
     logging.disable()  # the peer doubts some junctions, in each round
     torch.set_num_threads(1)
     loaded = weights.load("sceptr")
-    figures = compare(loaded, args.table, args) if "ways" in args.only else {}
+    figures = {}
+    if {"ways", "models"} & set(args.only):
+        receptors = paired_receptors(args.table, args.receptors)
+    if "ways" in args.only:
+        figures |= compare(loaded, receptors, args)
+    if "models" in args.only:
+        figures["models"] = of_models(receptors, args.rounds)
+        rows = {
+            name: f"{row['dimensions']:>5}{row['per_second']:>10,.0f}{row['tokens_per_second']:>12,.0f}"
+            f"{row['share_of_products']:>7.0%}"
+            for name, row in figures["models"].items()
+        }
+        show("Models: dimensions, receptors and tokens a second of one core, share of matrix products", rows)
     sizes = [int(size) for size in args.growth.split(",")] if "growth" in args.only else []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         loaded.save(folder / "model")
-        made = synthesis.synthesise(max([*SCALED, *sizes]), seed=1) if set(args.only) - {"ways"} else None
+        made = (
+            synthesis.synthesise(max([*SCALED, *sizes]), seed=1)
+            if set(args.only) - {"ways", "models"}
+            else None
+        )
         if "steps" in args.only:
             figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
             show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
@@ -277,6 +334,7 @@ def main(argv=None):
             figures |= workers(made, folder, args.rounds)
             print(f"\nStart of a task {figures['start_seconds']:.2f} s")
             print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
+            print(f"Two tasks of one worker, which share nothing: {figures['two_tasks']:.2f} times as fast")
     if args.json:
         args.json.write_text(json.dumps(figures, indent=2) + "\n")
 
