@@ -4,8 +4,9 @@ Receptors embedded a second, each way against the others and against what the pr
 
 All that is compared alternates in one process, on one thread in float32, from a table in memory to an array;
 ratios are medians over the alternations, of the processor's time, so that other programs disturb them less.
-Then models of all sizes, the steps of a task, growing numbers of synthetic receptors from Parquet to Parquet, each in a process of
-its own, and two workers against one by the clock. Prints tables, and JSON with ``--json``.
+Then models of all sizes, the steps of a task, growing numbers of synthetic receptors from Parquet to Parquet,
+each in a process of its own, and two workers against one by the clock. Prints tables, and JSON with
+``--json``.
 """
 
 import argparse
