@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests/unit"), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-import browser
 import numpy as np
 import psutil
 import pyarrow as pa
 
+import browser
 from airrvec import schema, tables
 from neighbours_speed import vectors
 

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_pipeline
 
+import browser
+
 # The numbers of the benchmark and of permutations alone are smaller than those of `make demo`.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_splits", "2", "--compare_permutations", "99")
 
@@ -50,3 +52,29 @@ def test_clusters_tell_apart_what_cells_were_sorted_by(run):
     apart = found[(found["n_carrying_1"] - found["n_carrying_2"]).isin([3, -4])]
     assert len(apart) >= 4
     assert apart["fisher_p"].to_numpy() == pytest.approx(1 / 35)
+
+
+@pytest.fixture(scope="module")
+def page(run, tmp_path_factory):
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium or chrome on the path")
+    with browser.opened(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_report_fits_the_window(run, page, width, tmp_path):
+    page.open((run.results / "multiqc/multiqc_report.html").as_uri(), width)
+    assert page.value("document.documentElement.scrollWidth") <= width
+    page.screenshot(tmp_path / "report.png", whole=False)
+    assert (tmp_path / "report.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("section", ["annotation", "clusters", "comparison"])
+def test_an_answer_leads_to_its_section(run, page, section):
+    page.open((run.results / "multiqc/multiqc_report.html").as_uri())
+    target = f"#airrvec_{section}"
+    page.click(f'#mqc-section-wrapper-airrvec_answers-section a[href="{target}"]')
+    assert page.value("location.hash") == target
+    top = page.value(f"document.querySelector('{target}').getBoundingClientRect().top")
+    assert -5 <= top <= page.value("innerHeight")
