@@ -44,7 +44,7 @@ unit: $(ENV) ## Run the tests of the library and the scripts
 	python -m pytest tests/unit -n $(JOBS) -q
 
 pipeline: $(ENV) ## Run the tests that run Nextflow
-	python -m pytest tests/pipeline -n $(JOBS) --dist loadgroup -q
+	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q
 
 images: ## Build the container images (ENGINE=podman: with podman)
 	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec:$(VERSION) --file containers/Dockerfile .

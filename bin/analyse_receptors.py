@@ -21,7 +21,7 @@ def parse_args(argv=None):
     parser.add_argument("--split", choices=("study", "random", "given"), default="study")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    cli.add_options(parser, "cpus")
     return parser.parse_args(argv)
 
 

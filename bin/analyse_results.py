@@ -19,7 +19,7 @@ def parse_args(argv=None):
     parser.add_argument("--encoders", default="", help="names, in the order of tables and figures")
     parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
     parser.add_argument("--exclude-references", default="none", help="which rows of --auroc to take")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

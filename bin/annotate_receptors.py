@@ -25,8 +25,7 @@ def parse_args(argv=None):
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
     parser.add_argument("--sample", required=True, help="names the files")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "cpus", "outdir")
     return parser.parse_args(argv)
 
 

@@ -28,9 +28,7 @@ def parse_args(argv=None):
         "--with-excluded", action="store_true", help="measure also with what --exclude-references leaves out"
     )
     parser.add_argument("--background", type=Path, help="receptors for linear_svc; else OLGA's")
-    parser.add_argument("--seed", type=int, default=420)
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "seed", "cpus", "outdir")
     return parser.parse_args(argv)
 
 

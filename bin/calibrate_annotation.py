@@ -23,9 +23,7 @@ def parse_args(argv=None):
     parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
     parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
     parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
-    parser.add_argument("--seed", type=int, default=420)
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "seed", "cpus", "outdir")
     return parser.parse_args(argv)
 
 

@@ -23,8 +23,7 @@ def parse_args(argv=None):
     parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="residues of loops in a shard")
     parser.add_argument("--part", default="", help="ending of the files' names, e.g. _0003 of a partition")
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "cpus", "outdir")
     return parser.parse_args(argv)
 
 

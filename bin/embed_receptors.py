@@ -18,7 +18,7 @@ def parse_args(argv=None):
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU where there is one")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
-    parser.add_argument("--cpus", type=int, default=1, help="cores")
+    cli.add_options(parser, "cpus")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 

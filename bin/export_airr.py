@@ -17,7 +17,7 @@ def parse_args(argv=None):
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    cli.add_options(parser, "cpus")
     return parser.parse_args(argv)
 
 

@@ -3,7 +3,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 from airrvec import cli, presets, tables
 from airrvec.errors import InputError, exit_on_input_error
@@ -20,7 +19,7 @@ def parse_args(argv=None):
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
     cli.add_training_options(parser)
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

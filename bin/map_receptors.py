@@ -19,9 +19,7 @@ def parse_args(argv=None):
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
-    parser.add_argument("--seed", type=int, default=420)
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "seed", "cpus", "outdir")
     return parser.parse_args(argv)
 
 

@@ -31,7 +31,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--partitions", type=int, default=1, help="files of receptors, each a range of receptor_id"
     )
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

@@ -15,7 +15,7 @@ def parse_args(argv=None):
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="what reports call the model; else the preset's")
     cli.add_training_options(parser)
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

@@ -36,7 +36,7 @@ def parse_args(argv=None):
     parser.add_argument("--map", type=Path, help="QC of map_receptors.py")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

@@ -15,7 +15,7 @@ def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("results", type=Path, nargs="+", help="files of benchmark_fewshot.py")
     parser.add_argument("--encoders", required=True, help="names, in the order of the figures")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

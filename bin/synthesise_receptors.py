@@ -12,7 +12,7 @@ def parse_args(argv=None):
     parser.add_argument("--receptors", type=int, required=True, help="receptors of all shards together")
     parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
     parser.add_argument("--shards", type=int, default=1, help="how many shards there are")
-    parser.add_argument("--seed", type=int, default=420)
+    cli.add_options(parser, "seed")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 

@@ -26,6 +26,19 @@ def parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+_OPTIONS = {
+    "seed": {"type": int, "default": 420},
+    "cpus": {"type": int, "default": 1, "help": "threads"},
+    "outdir": {"type": Path, "default": Path(".")},
+}
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Options that many scripts have: ``seed``, ``cpus``, ``outdir``."""
+    for name in names:
+        parser.add_argument(f"--{name}", **_OPTIONS[name])
+
+
 def add_labelled_options(parser: argparse.ArgumentParser) -> None:
     """Options of the scripts that take labelled receptors."""
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
@@ -52,8 +65,7 @@ def add_analysis_options(parser: argparse.ArgumentParser) -> None:
     """Options of the scripts that analyse labelled receptors, beside `add_labelled_options`."""
     parser.add_argument("--analysis-receptors", type=int, default=1000, help="random receptors to take")
     parser.add_argument("--min-receptors", type=int, default=100, help="of an epitope by itself")
-    parser.add_argument("--seed", type=int, default=420)
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    add_options(parser, "seed", "outdir")
 
 
 def analysis_material(args: argparse.Namespace):
@@ -74,7 +86,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
     parser.add_argument("--steps", type=int, help="at most; else the preset's")
     parser.add_argument("--batch-size", type=int, help="else the preset's")
-    parser.add_argument("--seed", type=int, default=420)
+    add_options(parser, "seed")
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; a run resumes from it"
     )
@@ -83,7 +95,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devices", type=int, default=1, help="devices of a node")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
+    add_options(parser, "cpus")
 
 
 def training_options(args: argparse.Namespace) -> dict:
@@ -103,9 +115,7 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chance", type=float, default=0.01, help="neighbours by chance within the radius")
     parser.add_argument("--condition", help="metadata column whose values are compared")
     parser.add_argument("--abundance", choices=("cells", "duplicate_count"), default="cells")
-    parser.add_argument("--seed", type=int, default=420)
-    parser.add_argument("--cpus", type=int, default=1, help="threads")
-    parser.add_argument("--outdir", type=Path, default=Path("."))
+    add_options(parser, "seed", "cpus", "outdir")
 
 
 def repertoires(args: argparse.Namespace):

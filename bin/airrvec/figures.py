@@ -65,6 +65,23 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
     return data
 
 
+def panels(n: int, width: float, height: float, **shared):
+    """A figure and its ``n`` axes, at most three beside each other; the size of one in inches."""
+    n_columns = max(1, min(3, n))
+    n_rows = max(1, -(-n // n_columns))
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(width * n_columns, height * n_rows),
+        squeeze=False,
+        layout="constrained",
+        **shared,
+    )
+    for axis in axes.flat[n:]:
+        axis.set_visible(False)
+    return figure, axes
+
+
 def style(index: int) -> dict:
     """Colour and marker of the encoder at a position."""
     return {
@@ -88,18 +105,7 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     data = default_view(summary.to_pandas())
     data = data[data["epitope"] == MEAN]
     rules = in_order(data["rule"])
-    n_columns = max(1, min(3, len(rules)))
-    n_rows = max(1, -(-len(rules) // n_columns))
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(5.2 * n_columns, 4.2 * n_rows),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axis in axes.flat[len(rules) :]:
-        axis.set_visible(False)
+    figure, axes = panels(len(rules), 5.2, 4.2, sharey=True)
     for axis, rule in zip(axes.flat, rules, strict=False):
         of_rule = data[data["rule"] == rule]
         for index, encoder in enumerate(of_rule["encoder"].unique()):
@@ -147,19 +153,7 @@ def roc_curves(roc: pa.Table, stem: str | Path) -> None:
     """
     data = default_view(roc.to_pandas(), one_rule=True)
     epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
-    n_columns = max(1, min(3, len(epitopes)))
-    n_rows = max(1, -(-len(epitopes) // n_columns))
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(3.6 * n_columns, 3.6 * n_rows),
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-        layout="constrained",
-    )
-    for axis in axes.flat[len(epitopes) :]:
-        axis.set_visible(False)
+    figure, axes = panels(len(epitopes), 3.6, 3.6, sharex=True, sharey=True)
     for axis, epitope in zip(axes.flat, epitopes, strict=False):
         of_epitope = data[data["epitope"] == epitope]
         for index, encoder in enumerate(of_epitope["encoder"].unique()):

@@ -46,7 +46,6 @@ def learnt(tmp_path_factory):
     return run
 
 
-@pytest.mark.xdist_group("learnt")
 def test_partitions_change_no_weight(learnt, tmp_path):
     write_presets(tmp_path)
     run = run_pipeline(tmp_path, *CHAIN, "--partitions", "3", "--encoders", "cdr3_levenshtein")
@@ -63,7 +62,6 @@ def test_partitions_change_no_weight(learnt, tmp_path):
     ]
 
 
-@pytest.mark.xdist_group("learnt")
 def test_the_last_model_of_the_chain_embeds(learnt):
     assert learnt.processes == LEARNING
     assert learnt.warnings == []
@@ -77,7 +75,6 @@ def test_the_last_model_of_the_chain_embeds(learnt):
     np.testing.assert_allclose(vectors.to_pandas().drop(columns="receptor_id"), expected, atol=1e-5)
 
 
-@pytest.mark.xdist_group("learnt")
 def test_measurements_are_published_and_reported(learnt):
     folder = learnt.results / "models/finetune"
     for name in ("split", "specificity", "unseen"):
@@ -104,7 +101,6 @@ def test_measurements_are_published_and_reported(learnt):
     assert history.schema.equals(schema.TRAINING)
 
 
-@pytest.mark.xdist_group("learnt")
 def test_the_folder_is_a_model_of_another_run(learnt, tmp_path):
     folder = learnt.results / "models/tiny_own"
     (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")

@@ -8,8 +8,6 @@ import pytest
 from conftest import run_pipeline
 from test_parameters import PBMC, refusal
 
-pytestmark = pytest.mark.xdist_group("real_run")
-
 ARGS = ("-profile", "test", "--partitions", "3", "--shard_tokens", "7000", "--encoders", "cdr3_levenshtein")
 
 

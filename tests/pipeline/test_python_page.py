@@ -4,10 +4,7 @@ import re
 import subprocess
 import sys
 
-import pytest
 from conftest import ROOT, environment
-
-pytestmark = pytest.mark.xdist_group("real_run")
 
 
 def test_the_blocks_of_the_page_run_one_after_another(real_run, tmp_path):

@@ -18,8 +18,6 @@ from sklearn.metrics import roc_auc_score
 from airrvec import schema, tables
 from airrvec.tokens import token_counts
 
-pytestmark = pytest.mark.xdist_group("real_run")
-
 PROCESSES = {
     "NORMALISE_RECEPTORS",
     "COLLECT_RECEPTORS",

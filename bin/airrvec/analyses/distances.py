@@ -8,13 +8,12 @@ thousand receptors. Here also the co-specific ones among them, and every encoder
 
 import numpy as np
 import pyarrow as pa
-from matplotlib import pyplot as plt
 from scipy import stats
 
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.encoders import title
-from airrvec.figures import style
+from airrvec.figures import panels, style
 
 TITLE = "Distances against TCRdist"
 SCOPE = EACH_ENCODER
@@ -77,13 +76,7 @@ def draw(table: pa.Table):
     """A panel an encoder: medians with the middle half and nine tenths of the pairs as bands."""
     data = table.to_pandas()
     names = list(data["encoder"].unique())
-    columns = min(3, len(names))
-    figure, axes = plt.subplots(
-        -(-len(names) // columns), columns, squeeze=False, layout="constrained", sharex=True,
-        figsize=(4.2 * columns, 3.6 * -(-len(names) // columns)),
-    )  # fmt: skip
-    for axis in axes.flat[len(names) :]:
-        axis.set_visible(False)
+    figure, axes = panels(len(names), 4.2, 3.6, sharex=True)
     for axis, name in zip(axes.flat, names, strict=False):
         of_encoder = data[data["encoder"] == name]
         for index, (kind, words) in enumerate(KINDS.items()):
