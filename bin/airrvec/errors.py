@@ -42,9 +42,11 @@ def exit_on_input_error(main):
 
     def wrapped(argv=None) -> None:
         try:
-            main(argv)
+            return main(argv)
         except InputError as error:
-            print(f"ERROR: {error}", file=sys.stderr)
-            sys.exit(1)
+            sentence = f"ERROR: {error}"
+        # Without the error, whose frames hold a file half read: its threads would outlive Python.
+        print(sentence, file=sys.stderr)
+        sys.exit(1)
 
     return wrapped
