@@ -58,6 +58,15 @@ class Page:
         """Wait until what was asked for has been drawn."""
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def rest(self):
+        """Wait until the page has neither grown nor scrolled for a second."""
+        place, since = None, time.monotonic()
+        while time.monotonic() - since < 1:
+            now = self.value("[document.documentElement.scrollHeight, scrollY]")
+            if now != place:
+                place, since = now, time.monotonic()
+            time.sleep(0.1)
+
     def click(self, selector: str):
         """Press and release the mouse in the middle of an element."""
         x, y = self.value(

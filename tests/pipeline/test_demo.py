@@ -73,8 +73,10 @@ def test_the_report_fits_the_window(run, page, width, tmp_path):
 @pytest.mark.parametrize("section", ["annotation", "clusters", "comparison"])
 def test_an_answer_leads_to_its_section(run, page, section):
     page.open((run.results / "multiqc/multiqc_report.html").as_uri())
+    page.rest()  # MultiQC draws its plots later, which moves what is below them
     target = f"#airrvec_{section}"
     page.click(f'#mqc-section-wrapper-airrvec_answers-section a[href="{target}"]')
+    page.rest()
     assert page.value("location.hash") == target
     top = page.value(f"document.querySelector('{target}').getBoundingClientRect().top")
     assert -5 <= top <= page.value("innerHeight")
