@@ -110,13 +110,15 @@
     context.fillRect(0, 0, width, height);
     const at = project(), radius = Math.min(7, Math.max(1.3, 60 / Math.sqrt(n + 100)) * Math.sqrt(view.scale) + 1);
     if (data.density) drawDensity(at);
-    const rows = new Map(legend.made.map(group => [group.key, []]));
-    for (let row = 0; row < n; row++) rows.get(legend.of(row)).push(row);
     const image = context.getImageData(0, 0, canvas.width, canvas.height);
-    const paint = (group, shown, alpha, r) => {
-      const {dx, dy, cover} = stamp(group.shape, r * ratio), rgb = parseInt(group.colour.slice(1), 16);
-      for (const row of shown) {
-        const left = Math.round(at.x(row) * ratio), top = Math.round(at.y(row) * ratio);
+    const groups = legend.made.filter(group => !hidden.has(group.key));
+    // Points without a name lie behind the others. These come by their receptor_id, so that no group hides another.
+    const paint = (wanted, alpha, r) => {
+      const looks = new Map(groups.map(({key, shape, colour}) => [key, {...stamp(shape, r * ratio), rgb: parseInt(colour.slice(1), 16)}]));
+      for (const behind of [true, false]) for (let row = 0; row < n; row++) {
+        const key = legend.of(row), look = looks.get(key);
+        if (!look || behind !== (key === -1 || key === legend.few) || !wanted(row)) continue;
+        const {dx, dy, cover, rgb} = look, left = Math.round(at.x(row) * ratio), top = Math.round(at.y(row) * ratio);
         for (let i = 0; i < dx.length; i++) {
           const x = left + dx[i], y = top + dy[i];
           if (x >= 0 && y >= 0 && x < image.width && y < image.height)
@@ -124,9 +126,8 @@
         }
       }
     };
-    const order = [...legend.made].reverse().filter(group => !hidden.has(group.key)); // none first, so that it hides nothing
-    for (const group of order) paint(group, rows.get(group.key).filter(row => !found || !found[row]), found ? .12 : .8, radius);
-    if (found) for (const group of order) paint(group, rows.get(group.key).filter(row => found[row]), 1, radius + 1.2);
+    paint(row => !found || !found[row], found ? .12 : .8, radius);
+    if (found) paint(row => found[row], 1, radius + 1.2);
     context.putImageData(image, 0, 0);
     if (picked >= 0) {
       context.strokeStyle = "#000";

@@ -4,13 +4,13 @@ import json
 import re
 from pathlib import Path
 
-import browser
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.manifold import trustworthiness
 
+import browser
 import map_receptors
 from airrvec import layout, map_page, schema, tables
 from airrvec.neighbours import nearest
@@ -232,6 +232,22 @@ def test_the_mouse_finds_a_receptor(made, page):
     assert not page.value(hit)
     page.move(3, 3)
     assert page.value(hit)
+
+
+@pytest.mark.parametrize(("groups", "top"), [([0, 0, 1], 1), ([1, 0, 0], 0), ([0, 1, -1], 1)])
+def test_the_last_receptor_lies_on_top_and_those_without_a_name_behind(groups, top, made, page, tmp_path):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', (made / "map.html").read_text(), re.DOTALL)[1])
+    for columns in (data, *data["fields"].values()):
+        columns |= {name: columns[name][:3] for name in ("ids", "cells", "codes") if name in columns}
+    data |= {"x": [0] * 3, "y": [0] * 3, "n": 3}
+    data["colours"] = [{"title": "Sample", "values": ["a", "b"], "codes": groups}]
+    (tmp_path / "map.html").write_text(map_page.page(data, PAGE))
+    page.open((tmp_path / "map.html").as_uri())
+    red, _, blue, _ = page.value(
+        "(c => [...c.getContext('2d').getImageData(c.width / 2, c.height / 2, 1, 1).data])"
+        "(document.getElementById('map'))"
+    )
+    assert (red > blue) == (top == 1)  # the first group is blue, the second orange
 
 
 def test_annotations_are_searched_and_downloaded(made, page):
