@@ -138,15 +138,41 @@ class Exact:
         return votes.argmax(axis=1), (votes.max(axis=1) > 0).astype(float)
 
 
+def held_out(reference, folds, fold: int):
+    """
+    Labelled receptors of a fold's studies alone, as queries against the receptors of no study of it.
+
+    Returns
+    -------
+    asking, others : ndarray of int64
+        Rows of the queries, and of the references.
+    known : annotation.Reference
+        The references.
+    binds : ndarray of bool, shape (n_asking, n_epitopes)
+        Which of the epitopes that may be called a query binds.
+    """
+    asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
+    others = np.flatnonzero(~folds[:, fold])
+    known = reference.take(others)
+    candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+    return asking, others, known, (reference.labels[asking].toarray() > 0) & candidate
+
+
+def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> Annotator:
+    """The annotator of references and a background, given as vectors."""
+    inner = calibration.cross_validate(known, vectors, contrast, threads=threads)
+    scores = annotation.search(negatives, known, vectors, contrast, threads=threads).score
+    fitted = calibration.Calibration(
+        inner["score"].to_numpy(), inner["right"].to_numpy(), scores[np.isfinite(scores)]
+    )
+    return Annotator(chains, known, vectors, contrast, fitted, MIN_REFERENCES)
+
+
 def measured(measure, reference, folds, n_test: int):
     """Queries of all folds and the test background, against the references of other folds."""
     queries, background = [], []
     for fold in range(folds.shape[1]):
-        asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
-        others = np.flatnonzero(~folds[:, fold])
-        known = reference.take(others)
-        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-        binds = (reference.labels[asking].toarray() > 0) & candidate
+        asking, others, known, binds = held_out(reference, folds, fold)
         epitope, score = measure.found("reference", asking, known, others)
         right = binds[np.arange(len(asking)), epitope]
         queries.append(pd.DataFrame({"score": score, "right": right, "findable": binds.any(axis=1)}))
@@ -188,20 +214,13 @@ def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: 
     errors, annotators = {prevalence: [] for prevalence in PREVALENCES}, []
     vectors, contrast = ours.vectors["reference"], ours.vectors["contrast"]
     for fold in range(n_folds):
-        asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
-        others = np.flatnonzero(~folds[:, fold])
-        known = reference.take(others)
-        inner = calibration.cross_validate(known, vectors[others], contrast, threads=ours.threads)
-        n_negatives = len(ours.vectors["negatives"])
-        _, negatives = ours.found("negatives", np.arange(n_negatives), known, others)
-        fitted = calibration.Calibration(
-            inner["score"].to_numpy(), inner["right"].to_numpy(), negatives[np.isfinite(negatives)]
+        asking, others, known, binds = held_out(reference, folds, fold)
+        annotators.append(
+            calibrated(chains, known, vectors[others], contrast, ours.vectors["negatives"], ours.threads)
         )
-        annotators.append(Annotator(chains, known, vectors[others], contrast, fitted, MIN_REFERENCES))
+        fitted = annotators[-1].calibration
         epitope, labelled = ours.found("reference", asking, known, others)
         _, test = ours.found("test", np.arange(n_test), known, others)
-        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-        binds = (reference.labels[asking].toarray() > 0) & candidate
         right, findable = binds[np.arange(len(asking)), epitope], binds.any(axis=1)
         for prevalence in PREVALENCES:
             n_labelled = int(prevalence / (1 - prevalence) * n_test)
@@ -236,15 +255,6 @@ def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: 
     return annotators
 
 
-def hidden(reference, folds, known) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of labelled receptors of the first fold's studies, and which epitopes each may be called."""
-    asking = np.flatnonzero(folds[:, 0] & (folds.sum(axis=1) == 1))
-    candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-    binds = (reference.labels[asking].toarray() > 0) & candidate
-    chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
-    return asking[chosen], binds[chosen]
-
-
 def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
     """Vectors of labelled receptors hidden among those of a real sample."""
     from sklearn.metrics import roc_auc_score
@@ -272,11 +282,12 @@ def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
 
 
 def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -> None:
-    """Labelled receptors in a real sample: OLGA's background, or half of the sample as background."""
+    """Labelled receptors of the first fold in a real sample: OLGA's background, or half of the sample."""
     from airrvec.encoders.sceptr import Sceptr
 
-    rows, binds = hidden(reference, folds, annotator.reference)
-    spiked = ours.vectors["reference"][rows]
+    asking, _, known, binds = held_out(reference, folds, 0)
+    chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
+    spiked, binds = ours.vectors["reference"][asking[chosen]], binds[chosen]
     own = Sceptr("sceptr").embed(
         receptors.filter(pa.array(annotation.chains_of(receptors) == annotator.chains))
     )
@@ -285,11 +296,7 @@ def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -
     order = np.random.default_rng(420).permutation(len(own))
     background, rest = own[order[: len(own) // 2]], own[order[len(own) // 2 :]]
     contrast, negatives = np.split(background, [len(background) // 6])
-    known, vectors = annotator.reference, annotator.vectors
-    inner = calibration.cross_validate(known, vectors, contrast, threads=ours.threads)
-    scores = annotation.search(negatives, known, vectors, contrast, threads=ours.threads).score
-    fitted = calibration.Calibration(inner["score"].to_numpy(), inner["right"].to_numpy(), scores)
-    real = Annotator(annotator.chains, known, vectors, contrast, fitted, MIN_REFERENCES)
+    real = calibrated(annotator.chains, known, annotator.vectors, contrast, negatives, ours.threads)
     print(f"\nThe same among {len(rest):,} of them, with the other {len(background):,} as background")
     show_spiked(real, spiked, binds, rest, ours.threads)
 

@@ -178,10 +178,8 @@ def of_models(receptors: pa.Table, rounds: int) -> dict:
             "products": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
         }
         seconds = alternate(functions, rounds)
-        n_tokens, taken = (
-            len(tokenise(receptors, loaded.config.loops).values),
-            statistics.median(seconds["all"]),
-        )
+        taken = statistics.median(seconds["all"])
+        n_tokens = len(tokenise(receptors, loaded.config.loops).values)
         found[name] = {
             "dimensions": loaded.config.d_model,
             "per_second": len(receptors) / taken,

@@ -19,7 +19,6 @@ def parse_args(argv=None):
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
     cli.add_training_options(parser)
-    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

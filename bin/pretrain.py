@@ -15,7 +15,6 @@ def parse_args(argv=None):
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="what reports call the model; else the preset's")
     cli.add_training_options(parser)
-    cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

@@ -86,7 +86,6 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
     parser.add_argument("--steps", type=int, help="at most; else the preset's")
     parser.add_argument("--batch-size", type=int, help="else the preset's")
-    add_options(parser, "seed")
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; a run resumes from it"
     )
@@ -95,7 +94,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devices", type=int, default=1, help="devices of a node")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
-    add_options(parser, "cpus")
+    add_options(parser, "seed", "cpus", "outdir")
 
 
 def training_options(args: argparse.Namespace) -> dict:

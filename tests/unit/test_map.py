@@ -135,9 +135,14 @@ def made(tmp_path_factory) -> Path:
     return folder
 
 
+def held(text: str) -> dict:
+    """The data of a page."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
+
+
 def test_what_the_page_holds(made):
     text = (made / "map.html").read_text()
-    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
+    data = held(text)
     assert data["ids"] == IDS[1:]  # the first has no vector
     titles = [column["title"] for column in data["colours"]]
     assert titles == [
@@ -236,7 +241,7 @@ def test_the_mouse_finds_a_receptor(made, page):
 
 @pytest.mark.parametrize(("groups", "top"), [([0, 0, 1], 1), ([1, 0, 0], 0), ([0, 1, -1], 1)])
 def test_the_last_receptor_lies_on_top_and_those_without_a_name_behind(groups, top, made, page, tmp_path):
-    data = json.loads(re.search(r'id="data">(.*?)</script>', (made / "map.html").read_text(), re.DOTALL)[1])
+    data = held((made / "map.html").read_text())
     for columns in (data, *data["fields"].values()):
         columns |= {name: columns[name][:3] for name in ("ids", "cells", "codes") if name in columns}
     data |= {"x": [0] * 3, "y": [0] * 3, "n": 3}
