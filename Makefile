@@ -16,10 +16,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
+CASES    ?= 10000
+SEED     ?= 0
 ENGINE   ?= docker
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo test check lint unit pipeline images test-containers test-slurm test-r bench clean
+.PHONY: help env demo test check lint unit fuzz pipeline images test-containers test-slurm test-r bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -41,7 +43,10 @@ lint: $(ENV) ## Check style, Nextflow's strict syntax, nf-core's conventions and
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
 
 unit: $(ENV) ## Run the tests of the library and the scripts
-	python -m pytest tests/unit -n $(JOBS) -q
+	python -m pytest tests/unit tests/fuzz -n $(JOBS) -q
+
+fuzz: $(ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
+	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
 
 pipeline: $(ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q

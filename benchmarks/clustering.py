@@ -129,7 +129,7 @@ def main(argv=None):
     encoder = encoders.load(args.model)
     vectors = encoder.embed(receptors)
     others = encoder.embed(
-        background(None, species="homosapiens", seed=args.seed, leave_out=receptors["receptor_id"])
+        background(None, species="homosapiens", seed=args.seed, leave_out=receptors["clonotype_id"])
     )
     for chance in CHANCES:
         radius = clustering.radius_by_chance(vectors, others, chance)

@@ -2,17 +2,18 @@
 """Generation probabilities of the labelled receptors that the analyses take, by OLGA."""
 
 from airrvec import cli, generation, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     cli.add_labelled_options(parser)
     cli.add_analysis_options(parser)
+    cli.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
     sample = cli.analysis_material(args).sample

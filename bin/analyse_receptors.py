@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from airrvec import analyses, cli, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
@@ -21,11 +21,11 @@ def parse_args(argv=None):
     parser.add_argument("--split", choices=("study", "random", "given"), default="study")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
-    cli.add_options(parser, "cpus")
+    cli.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from airrvec import analyses, cli, encoders, figures, schema, tables
 from airrvec.analyses.material import auroc_of_encoders
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 NO_TABLE = "there is no labelled receptor table (--labelled)"
 
@@ -19,11 +19,11 @@ def parse_args(argv=None):
     parser.add_argument("--encoders", default="", help="names, in the order of tables and figures")
     parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
     parser.add_argument("--exclude-references", default="none", help="which rows of --auroc to take")
-    cli.add_options(parser, "outdir")
+    cli.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
     analysis = analyses.load(args.analysis)

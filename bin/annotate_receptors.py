@@ -2,6 +2,7 @@
 """What the receptors of a sample may bind, with probability and false discovery rate."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 N_TOP = 50  # calls in the report
 
@@ -22,20 +23,19 @@ def parse_args(argv=None):
     parser.add_argument("--embeddings", type=Path, help="vectors by the same model; else they are made")
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--reference", type=Path, required=True, help="folder of calibrate_annotation.py")
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
     parser.add_argument("--sample", required=True, help="names the files")
-    cli.add_options(parser, "cpus", "outdir")
+    cli.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
     cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
     receptors = tables.distinct(tables.read(args.receptors))
-    calls, classes = annotated(receptors, _vectors(args, receptors), args)
+    calls, groups = annotated(receptors, _vectors(args, receptors), args)
     place = pc.index_in(cells["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
     of_receptors = pa.Table.from_pandas(calls, preserve_index=False)
     table = of_receptors.take(pa.array(place))
@@ -45,39 +45,42 @@ def main(argv=None):
     tables.write_both(table, args.outdir / args.sample)
     calls["n_cells"] = np.bincount(place, minlength=len(receptors))
     calls["receptor_id"] = receptors["receptor_id"].to_pylist()
-    qc = {"sample_id": args.sample, "fdr": args.fdr, "chains": classes, **_counts(calls)}
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{args.sample}.annotation.qc.json")
+    qc = {"sample_id": args.sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
+    tables.write_json(qc, args.outdir / f"{args.sample}.annotation.qc.json")
     cli.write_versions(args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
 
 
-def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, dict]:
-    """``chains`` and the calls of each receptor; what was estimated of each class of chains."""
+def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:
+    """``species``, ``chains`` and calls of each receptor; what was estimated of each species and class."""
     from airrvec import annotation, annotator
 
     of_chains = annotation.chains_of(receptors)
-    same_species = pc.equal(receptors["species"], args.species).to_numpy()
-    parts, classes = [], {}
-    for chains in annotation.CHAINS:
-        rows = np.flatnonzero((of_chains == chains) & same_species)
-        path = args.reference / f"{chains}.npz"
+    of_species = receptors["species"].to_numpy()
+    parts, groups = [], []
+    for species, chains in product(schema.SPECIES, annotation.CHAINS):
+        rows = np.flatnonzero((of_chains == chains) & (of_species == species))
+        path = args.reference / f"{species}_{chains}.npz"
         if not len(rows) or not path.exists():
             continue
-        calls, prevalence = annotator.Annotator.load(path).annotate(
-            vectors[rows], fdr=args.fdr, threads=args.cpus
-        )
+        of_group = annotator.Annotator.load(path)
+        calls, prevalence = of_group.annotate(vectors[rows], fdr=args.fdr, threads=args.cpus)
+        calls["exact_epitope"] = of_group.exact(receptors["clonotype_id"].take(pa.array(rows)))
         parts.append(calls.set_index(rows))
         called = calls[calls["call"] == annotator.CALLED]
-        classes[chains] = {
+        counts = {
+            "species": species,
+            "chains": chains,
             "receptors": len(rows),
             "called": len(called),
             "expected_false": float(len(called) * called["fdr"].max()) if len(called) else 0.0,
             "prevalence": prevalence,
         }
+        groups.append(counts)
     done = np.concatenate([np.empty(0, np.int64), *(part.index for part in parts)])
     left = np.setdiff1d(np.arange(len(receptors)), done)
     parts.append(annotator.without_calls(len(left), annotator.NOT_CALIBRATED).set_index(left))
     calls = pd.concat([part for part in parts if len(part)]).sort_index()
-    return calls.assign(chains=of_chains), classes
+    return calls.assign(species=of_species, chains=of_chains), groups
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
@@ -99,6 +102,7 @@ def _counts(calls: pd.DataFrame) -> dict:
     )
     columns = [
         "receptor_id",
+        "species",
         "chains",
         "epitope",
         "antigen_species",
@@ -114,6 +118,7 @@ def _counts(calls: pd.DataFrame) -> dict:
         "cells": int(calls["n_cells"].sum()),
         "calls": calls["call"].value_counts().to_dict(),
         "called_cells": int(called["n_cells"].sum()),
+        "exact": int(calls["exact_epitope"].notna().sum()),
         "epitopes": json.loads(of_epitopes.reset_index().to_json(orient="records")),
         "top": json.loads(top.to_json(orient="records")),
     }

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Few-shot epitope prediction with one encoder: metrics of every split, and ROC curves."""
 
-import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 from airrvec import cli, schema, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.errors import InputError
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
@@ -28,15 +29,22 @@ def parse_args(argv=None):
         "--with-excluded", action="store_true", help="measure also with what --exclude-references leaves out"
     )
     parser.add_argument("--background", type=Path, help="receptors for linear_svc; else OLGA's")
-    cli.add_options(parser, "seed", "cpus", "outdir")
+    parser.add_argument(
+        "--trained-on",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="training_labels.parquet of the run's models; all encoders are measured without these receptors",
+    )
+    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("benchmark")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
-    from airrvec import encoders, fewshot, negatives, scoring
+    from airrvec import encoders, fewshot, negatives, scoring, training_labels
     from airrvec.rules import RULES
 
     name = args.name or args.encoder
@@ -48,15 +56,16 @@ def main(argv=None):
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
         background = negatives.background(args.background, options["receptors"], args.species, args.seed)
+    own_labels = training_labels.of_encoder(args.encoder)
+    labels = training_labels.of_files(args.trained_on) | own_labels
+    options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
     measured, results, not_evaluated = {}, [], []
+    warnings = [training_labels.not_recorded_warning(model) for model in own_labels.not_recorded]
     for labelled in _labelled(fewshot, options, args.with_excluded, not_evaluated):
-        splits, left_out = fewshot.plan_splits(
-            labelled,
-            ks=sorted({int(k) for k in args.k.split(",")}),
-            n_splits=args.splits,
-            min_positives=args.min_positives,
-            seed=args.seed,
-        )
+        splits, left_out = _planned(fewshot, labelled, args)
+        n_seen = int(own_labels.include(labelled.receptors).sum())
+        if n_seen:
+            warnings.append(training_labels.kept_warning(name, n_seen, len(labelled.receptors)))
         if not splits:
             raise _nothing_to_evaluate(labelled, left_out)
         not_evaluated.append(left_out)
@@ -83,13 +92,32 @@ def main(argv=None):
     if background is not None:
         qc["background"] = fewshot.short_hash(background["receptor_id"].to_pylist())
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
-    digests["title"] = encoders.title(name)
+    digests["title"] = encoders.title(name) + (training_labels.MARK if warnings else "")
+    digests["warning"] = "; ".join(warnings)
+    for warning in warnings:
+        logging.getLogger(__name__).warning(warning)
     left_out = pa.concat_tables([*not_evaluated, scores.not_evaluated])
     for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"{name}.qc.json")
+    tables.write_json(qc, args.outdir / f"{name}.qc.json")
     packages = "numba numpy olga pyarrow rapidfuzz scikit-learn scipy sceptr torch transformers"
     cli.write_versions(args, *packages.split())
+
+
+def _planned(fewshot, labelled, args) -> tuple:
+    return fewshot.plan_splits(
+        labelled,
+        ks=sorted({int(k) for k in args.k.split(",")}),
+        n_splits=args.splits,
+        min_positives=args.min_positives,
+        seed=args.seed,
+    )
+
+
+def _enough_left(fewshot, options: dict, labels, args) -> bool:
+    """Whether an epitope can be measured without the receptors that models have been trained on."""
+    labelled = fewshot.select_labelled(**options, leave_out=labels)
+    return not labelled.removed.get(fewshot.TRAINED_ON) or bool(_planned(fewshot, labelled, args)[0])
 
 
 def _labelled(fewshot, options: dict, with_excluded: bool, not_evaluated: list) -> Iterator:
@@ -127,9 +155,10 @@ def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:
             fix="See docs/input.md for the columns that name the epitope",
         )
     largest = max(n, key=n.get)
-    reasons = dict(zip(*(not_evaluated[name].to_pylist() for name in ("epitope", "reason")), strict=True))
+    of_largest = [row for row in not_evaluated.to_pylist() if row["epitope"] == largest]
+    reason = min(of_largest, key=lambda row: row["k"])["reason"]
     return InputError(
-        f"no epitope has enough receptors; the most has {largest}: {reasons[largest]}",
+        f"no epitope has enough receptors; the most has {largest}: {reason}",
         fix="Label more receptors, or lower --benchmark_min_positives or --benchmark_k",
     )
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The reference of annotation: vectors of labelled receptors, and by cross-validation what scores mean."""
 
-import json
+import logging
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from airrvec import cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.errors import InputError
+from airrvec.report_missing import optional_part
 
 CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
 MIN_BACKGROUND = 500  # receptors of a class of chains
@@ -17,66 +18,111 @@ MIN_TESTED = 20  # labelled receptors of a class whose epitope can be called
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
-    cli.add_labelled_options(parser)
+    cli.add_labelled_options(parser, several_species=True)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
     parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
     parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
     parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
-    cli.add_options(parser, "seed", "cpus", "outdir")
+    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
-    from airrvec.annotation import CHAINS
+    from airrvec import annotation, reference_table, training_labels
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model)
+    labels = training_labels.of_encoder(args.model)
+    for model in labels.not_recorded:
+        logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     options = cli.labelled_options(args)
-    background = _background(args, options["receptors"])
+    excluded = annotation.excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
-    qc = {"background": "OLGA" if args.background is None else args.background.name, "chains": {}}
-    for chains in CHAINS:
-        counts, found = _calibrate(args, encoder, options, background, chains)
-        qc["chains"][chains] = counts
-        for name, table in found.items():
-            measured[name].append(table)
+    references = {}
+    qc = {
+        "background": "OLGA" if args.background is None else args.background.name,
+        "exclude_references": options["exclude_references"],
+        "excluded_cells": excluded,
+        "not_recorded": list(labels.not_recorded),
+        "groups": [],
+    }
+    for species in args.species:
+        options["species"] = species
+        try:
+            background = _background(args, options)
+        except InputError as problem:
+            if len(args.species) == 1:
+                raise
+            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in annotation.CHAINS]
+            continue
+        for chains in annotation.CHAINS:
+            counts, found = _calibrate(args, encoder, labels, options, background, chains)
+            qc["groups"].append({"species": species, "chains": chains, **counts})
+            references[species, chains] = found.pop("reference", None)
+            for name, table in found.items():
+                measured[name].append(table)
+    table = reference_table.reference_table(
+        references, options["cells"], options["receptors"], options["exclude_references"]
+    )
+    tables.write_both(table, args.outdir / "receptors")
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
     for (name, found), of_name in zip(measured.items(), schemas, strict=True):
         table = pa.concat_tables([of_name.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "calibration.qc.json")
+    tables.write_json(qc, args.outdir / "calibration.qc.json")
     packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
     cli.write_versions(args, *packages)
 
 
-def _background(args, labelled: pa.Table) -> pa.Table:
-    """Receptors of one species that are not labelled, at most as many as asked for."""
+def _not_calibrated(species: str, chains: str, reason: str) -> dict:
+    """What is counted of a class of chains without a background."""
+    zeros = dict.fromkeys(("references", "epitopes", "candidates", "studies", "background", "tested"), 0)
+    return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
+
+
+def _background(args, options: dict) -> pa.Table:
+    """Receptors of the species that are not labelled, at most as many as asked for."""
     from airrvec.fewshot import generator
     from airrvec.negatives import unselected
 
     found = unselected(
         args.background,
         args.background_receptors,
-        species=args.species,
+        species=options["species"],
         seed=args.seed,
-        leave_out=labelled["receptor_id"],
+        leave_out=options["receptors"]["clonotype_id"],
         without="annotation has no background",
     )
     order = generator(args.seed, "annotation background").permutation(len(found))
     return found.take(pa.array(order[: args.background_receptors]))
 
 
-def _calibrate(args, encoder, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
+def _unseen(queries, seen: np.ndarray) -> tuple:
+    """
+    Queries that the model has not been trained on, where enough are left; and how many it has.
+
+    The receptors of training remain references: so they are for receptors of a sample.
+    """
+    trained_on = seen[queries["row"]]
+    counts = {"queries": int(trained_on.sum()), "left_out": False}
+    unseen = queries[~trained_on]
+    if counts["queries"] and unseen["findable"].sum() >= MIN_TESTED:
+        return unseen, {**counts, "left_out": True}
+    return queries, counts
+
+
+def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
     """What is counted of a class of chains, and its tables; its reference is written."""
     from airrvec import annotation, annotation_measures, calibration
     from airrvec.annotator import Annotator
     from airrvec.encoders import on_chains
 
     reference = annotation.labelled_reference(**options, chains=chains)
+    excluded = annotation.excluded_of_epitopes(reference, **options, chains=chains)
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
@@ -88,6 +134,7 @@ def _calibrate(args, encoder, options: dict, background: pa.Table, chains: str) 
     candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())
     counts = {
         "references": len(reference),
+        "excluded_labels": int(excluded["n_excluded"].sum()),
         "without_vector": int((~seen).sum()),
         "epitopes": len(reference.epitopes),
         "candidates": candidates,
@@ -104,6 +151,7 @@ def _calibrate(args, encoder, options: dict, background: pa.Table, chains: str) 
     common = {"min_references": args.min_references, "threads": args.cpus}
     queries = calibration.cross_validate(reference, vectors, contrast, seed=args.seed, **common)
     _, counts["by_study"] = calibration.study_folds(reference, seed=args.seed)
+    queries, counts["trained_on"] = _unseen(queries, labels.include(reference.receptors, chains))
     counts["tested"] = int(queries["findable"].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
@@ -113,18 +161,25 @@ def _calibrate(args, encoder, options: dict, background: pa.Table, chains: str) 
         return counts, {}
     scores = annotation.search(negatives, reference, vectors, contrast, **common).score
     fitted = calibration.Calibration(queries["score"].to_numpy(), queries["right"].to_numpy(), scores)
+    group = {"species": options["species"], "chains": chains}
     Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
-        args.outdir / "reference" / f"{chains}.npz"
+        args.outdir / "reference" / f"{'_'.join(group.values())}.npz"
     )
-    reliability, counts["brier"] = annotation_measures.reliability(queries, scores, chains)
+    reliability, counts["brier"] = annotation_measures.reliability(queries, scores, group)
     epitopes = annotation_measures.of_epitopes(
-        reference, queries, scores, fdr=args.fdr, min_references=args.min_references
+        reference,
+        queries,
+        scores,
+        fdr=args.fdr,
+        min_references=args.min_references,
+        excluded=excluded,
     )
     return counts, {
+        "reference": reference,
         "calibration": reliability,
-        "precision_recall": annotation_measures.precision_recall_table(queries, scores, chains),
+        "precision_recall": annotation_measures.precision_recall_table(queries, scores, group),
         "epitopes": pa.Table.from_pandas(
-            epitopes.assign(chains=chains),
+            epitopes.assign(**group),
             schema.ANNOTATION_EPITOPES,
             preserve_index=False,
         ),

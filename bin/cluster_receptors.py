@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Receptors nearer to each other than chance explains: clusters, their members, motifs and conditions."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.compute as pc
 
 from airrvec import cli, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 N_LOGOS = 10
 
@@ -18,10 +17,11 @@ def parse_args(argv=None):
     cli.add_repertoire_options(parser)
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
     parser.add_argument("--method", choices=("leiden", "components"), default="leiden")
+    cli.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("clusters")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
@@ -30,9 +30,7 @@ def main(argv=None):
     repertoires = cli.repertoires(args)
     repertoires.conditions(args.condition)
     found, qc = _clustered(args, repertoires)
-    clusters, positions = cluster_tables.clusters_table(
-        repertoires, found, _labels(args, repertoires), species=args.species
-    )
+    clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
     conditions = cluster_tables.conditions_table(repertoires, found, args.condition)
     results = {
         "clusters": clusters,
@@ -44,12 +42,12 @@ def main(argv=None):
         tables.write_both(table, args.outdir / name)
     if len(clusters):
         report_clusters.draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "clusters.qc.json")
+    tables.write_json(qc, args.outdir / "clusters.qc.json")
     cli.write_versions(args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
 
 
 def _clustered(args, repertoires) -> tuple[list, dict]:
-    """The clusters of each class of chains, and what is counted of it."""
+    """The clusters of each species and class of chains, and what is counted of it."""
     from airrvec import clustering
     from airrvec.cluster_tables import Clustered
 
@@ -58,14 +56,19 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "chance": args.chance,
         "background": args.background.name if args.background else "OLGA",
         "condition": args.condition,
-        "chains": {},
+        "groups": [],
+        "without_background": {},
     }
     found = []
-    for chains, vectors, background, radius in cli.by_chance(args, repertoires):
+    for group in cli.by_chance(args, repertoires, qc["without_background"]):
+        vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
         label = clustering.clusters(neighbourhood.graph, args.method, seed=args.seed)
-        found.append(Clustered(chains, repertoires.rows(chains), label, neighbourhood))
-        qc["chains"][chains] = {
+        rows = group.repertoires.rows(group.chains)
+        found.append(Clustered(group.species, group.chains, rows, label, neighbourhood))
+        counts = {
+            "species": group.species,
+            "chains": group.chains,
             "receptors": len(label),
             "background": len(background),
             "radius": radius,
@@ -73,21 +76,22 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
             "clustered": int((label >= 0).sum()),
             "clusters": int(label.max() + 1),
         }
+        qc["groups"].append(counts)
     qc["not_compared"] = len(repertoires.receptors) - sum(len(part.rows) for part in found)
     return found, qc
 
 
 def _labels(args, repertoires) -> pd.DataFrame:
-    """Receptors (their rows) and their epitopes, each pair once."""
-    ids = repertoires.receptors["receptor_id"].combine_chunks()
+    """Clonotypes (their rows) and their epitopes, each pair once."""
+    ids = repertoires.receptors["clonotype_id"].combine_chunks()
     parts = [
-        tables.read(path, ["receptor_id", "epitope"])
+        tables.read(path, ["clonotype_id", "epitope"])
         for path in [*args.cells, *([args.labelled] if args.labelled else [])]
     ]
     frames = [
         pd.DataFrame(
             {
-                "receptor": pc.index_in(part["receptor_id"], ids).to_numpy(),
+                "receptor": pc.index_in(part["clonotype_id"], ids).to_numpy(),
                 "epitope": part["epitope"].to_pandas(),
             }
         )

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Distinct receptors of all samples, or of a partition of theirs, sorted by receptor_id, and their shards."""
+"""Distinct receptors of all samples, or of a partition, sorted by clonotype, and their shards."""
 
-import json
 import tempfile
 from functools import reduce
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from airrvec import cli, schema, tables
 from airrvec.errors import exit_on_input_error
@@ -28,20 +28,31 @@ def parse_args(argv=None):
 
 
 def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.DuckDBPyRelation:
-    """Each receptor of the files once, with the number of the samples that it occurs in."""
+    """Each receptor of the files once, with the number of the samples that its clonotype occurs in."""
     columns = ", ".join(schema.RECEPTORS.names)
-    occurrences = [
-        connection.read_parquet([str(path) for path in paths], filename=True).project(f"{columns}, {sample}")
-        for paths, sample in (
-            (samples, "filename AS sample"),
-            ([labelled] if labelled else [], "NULL::VARCHAR AS sample"),
-        )
-        if paths
-    ]
-    # A receptor may be in several parts of a sample.
-    return reduce(duckdb.DuckDBPyRelation.union, occurrences).aggregate(
-        f"{columns}, count(DISTINCT sample) AS n_samples"
+    occurrences = reduce(
+        duckdb.DuckDBPyRelation.union,
+        [
+            connection.read_parquet([str(path) for path in paths], filename=True).project(
+                f"{columns}, {sample}"
+            )
+            for paths, sample in (
+                (samples, "filename AS sample"),
+                ([labelled] if labelled else [], "NULL::VARCHAR AS sample"),
+            )
+            if paths
+        ],
     )
+    # A receptor may be in several parts of a sample.
+    n_samples = occurrences.aggregate("clonotype_id, count(DISTINCT sample) AS n_samples")
+    receptors = occurrences.project(columns).distinct().set_alias("receptors")
+    return receptors.join(n_samples.set_alias("counted"), "clonotype_id")
+
+
+def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:
+    """Which of sorted receptors are the first of their clonotype; ``before`` is the one before them."""
+    ids = receptors["clonotype_id"].to_numpy()
+    return ids != np.append(before, ids[:-1])[: len(ids)]
 
 
 @exit_on_input_error
@@ -52,8 +63,11 @@ def main(argv=None):
     config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
     connection = duckdb.connect(config=config)
     distinct = collected(connection, args.receptors, args.labelled)
-    in_order = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names)).order("receptor_id")
-    n_receptors = n_public = 0
+    in_order = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names)).order(
+        "clonotype_id, receptor_id"
+    )
+    counts = {"receptors": 0, "clonotypes": 0, "public_clonotypes": 0}
+    last = None
     with tables.writer(
         args.outdir / f"receptors{args.part}.parquet", schema.COLLECTED_RECEPTORS
     ) as receptors:
@@ -62,10 +76,13 @@ def main(argv=None):
             receptors.write_table(shard)
             of_model = shard.select(schema.RECEPTORS.names)
             tables.write(of_model, args.outdir / "shards" / f"shard{args.part}_{number:04d}.parquet")
-            n_receptors += len(shard)
-            n_public += int(np.count_nonzero(shard["n_samples"].to_numpy() > 1))
-    qc = {"samples": len(args.receptors), "receptors": n_receptors, "public_receptors": n_public}
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / f"receptors{args.part}.qc.json")
+            clonotypes = shard.filter(first_of_clonotypes(shard, last))
+            counts["receptors"] += len(shard)
+            counts["clonotypes"] += len(clonotypes)
+            counts["public_clonotypes"] += int(np.count_nonzero(clonotypes["n_samples"].to_numpy() > 1))
+            last = shard["clonotype_id"][-1].as_py() if len(shard) else last
+    qc = {"samples": len(args.receptors), **counts}
+    tables.write_json(qc, args.outdir / f"receptors{args.part}.qc.json")
     cli.write_versions(args, "duckdb", "pyarrow", "tidytcells")
 
 

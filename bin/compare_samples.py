@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Samples beside each other: diversity, overlap, distances of their vectors, and conditions."""
 
-import json
-
 import pyarrow as pa
 
 from airrvec import cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,
@@ -21,16 +19,18 @@ def parse_args(argv=None):
     cli.add_repertoire_options(parser)
     parser.add_argument("--compared", type=int, default=1000, help="receptors of a sample in kernel tests")
     parser.add_argument("--permutations", type=int, default=999)
+    cli.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("comparison")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
     repertoires = cli.repertoires(args)
     conditions = repertoires.conditions(args.condition)
-    results, radii = _measured(args, repertoires)
+    without_background = {}
+    results, groups = _measured(args, repertoires, without_background)
     for name, of_name in SCHEMAS.items():
         table = pa.concat_tables([of_name.empty_table(), *(found[name] for found in results)])
         tables.write_both(table, args.outdir / name)
@@ -40,23 +40,31 @@ def main(argv=None):
         "values": conditions.dropna().value_counts().sort_index().to_dict(),
         "of_sample": conditions.dropna().to_dict(),
         "chance": args.chance,
-        "radius": radii,
+        "groups": groups,
+        "without_background": without_background,
         "compared": args.compared,
         "permutations": args.permutations,
         "abundance": args.abundance,
     }
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "comparison.qc.json")
+    tables.write_json(qc, args.outdir / "comparison.qc.json")
     cli.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
 
 
-def _measured(args, repertoires) -> tuple[list[dict[str, pa.Table]], dict[str, float]]:
-    """The tables of each class of chains, and its radius."""
+def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
+    """The tables of each species and class of chains, and its radius."""
     from airrvec import sample_tables
 
-    results, radii = [], {}
-    for chains, _, _, radius in cli.by_chance(args, repertoires):
+    results, groups = [], []
+    for group in cli.by_chance(args, repertoires, without_background):
         samples = sample_tables.Samples(
-            repertoires, chains, radius, args.compared, args.permutations, args.seed, args.cpus
+            group.repertoires,
+            group.species,
+            group.chains,
+            group.radius,
+            args.compared,
+            args.permutations,
+            args.seed,
+            args.cpus,
         )
         diversity = sample_tables.diversity_table(samples)
         results.append(
@@ -67,8 +75,8 @@ def _measured(args, repertoires) -> tuple[list[dict[str, pa.Table]], dict[str, f
                 "conditions": sample_tables.conditions_table(samples, args.condition, diversity),
             }
         )
-        radii[chains] = radius
-    return results, radii
+        groups.append({"species": group.species, "chains": group.chains, "radius": group.radius})
+    return results, groups
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import airr.schema
 import duckdb
 
 from airrvec import cells, cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
@@ -17,7 +17,7 @@ def parse_args(argv=None):
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    cli.add_options(parser, "cpus")
+    cli.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -36,7 +36,7 @@ def rearrangement_columns() -> dict[str, str]:
             name: f"if(locus = '{schema.LOCI[0]}' OR {alone}, {name}, NULL)"
             for name in ("duplicate_count", "umi_count")
         },
-        **{name: name for name in ("species", "receptor_id", *schema.LABELS)},
+        **{name: name for name in ("species", "receptor_id", "clonotype_id", *schema.LABELS)},
     }
     required = dict.fromkeys(airr.schema.RearrangementSchema.required, "NULL")
     return required | known
@@ -47,7 +47,7 @@ def _of_locus(name: str) -> str:
     return f"if(locus = '{schema.LOCI[0]}', {alpha}, {beta})"
 
 
-@exit_on_input_error
+@optional_part("export")
 def main(argv=None):
     args = parse_args(argv)
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import cells, cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 # Fields that scirpy's functions ask for, and that the run does not know.
 UNKNOWN_FIELDS = ("d_call", "c_call", "junction")
@@ -25,7 +25,7 @@ def parse_args(argv=None):
     parser.add_argument("--embeddings", type=Path, required=True, help="their vectors")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    cli.add_options(parser, "cpus")
+    cli.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -95,7 +95,7 @@ def vectors(embeddings: pa.Table) -> np.ndarray:
     return matrix
 
 
-@exit_on_input_error
+@optional_part("export")
 def main(argv=None):
     args = parse_args(argv)
     import anndata  # takes seconds, which --help need not wait

@@ -5,11 +5,13 @@ packages <- c("arrow", "dplyr", "optparse", "SingleCellExperiment")
 lacking <- packages[!vapply(packages, requireNamespace, logical(1), quietly = TRUE)]
 if (length(lacking) > 0) {
   message(
-    "ERROR: R lacks the package(s) ", toString(lacking), ". Install them, or run this process in the image",
-    " of containers/r, e.g. with -profile docker."
+    "ERROR: R lacks the package(s) ", toString(lacking), ". Install them, with BiocManager::install(c(",
+    toString(shQuote(lacking, "cmd")), ")), or run this process in the image of containers/r, e.g. with",
+    " -profile docker."
   )
   quit(status = 1)
 }
+if (identical(commandArgs(trailingOnly = TRUE), "--check")) quit(status = 0)
 # Lazy columns of arrow would be lost where the file is read without arrow.
 options(arrow.use_altrep = FALSE)
 
@@ -123,7 +125,7 @@ write_versions <- function(arguments, airrvec) {
 
 main <- function(argv = commandArgs(trailingOnly = TRUE)) {
   arguments <- parse_arguments(argv)
-  of_cells <- c("receptor_id", "chain_pairing")
+  of_cells <- c("receptor_id", "clonotype_id", "species", "chain_pairing")
   reserved <- setdiff(names(arrow::open_dataset(arguments$receptors, format = "parquet")), of_cells)
 
   samples <- lapply(arguments$cells, read_cells, reserved = reserved)

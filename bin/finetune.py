@@ -2,7 +2,6 @@
 """Fine-tune a model on labelled receptors, and measure it before and after on receptors held out."""
 
 import hashlib
-import json
 
 from airrvec import cli, presets, tables
 from airrvec.errors import InputError, exit_on_input_error
@@ -29,7 +28,16 @@ def main(argv=None):
     import numpy as np
     import pyarrow as pa
 
-    from airrvec import encoders, fewshot, model_folder, specificity, splits, training, weights
+    from airrvec import (
+        encoders,
+        fewshot,
+        model_folder,
+        specificity,
+        splits,
+        training,
+        training_labels,
+        weights,
+    )
     from airrvec.encoders.sum import Sum
     from airrvec.tokens import tokenise
 
@@ -43,6 +51,8 @@ def main(argv=None):
     else:
         split = splits.given_split(labelled)
     splits.check_leaks(split)
+    of_start = training_labels.of_encoder(args.model)
+    split = splits.without_seen(split, of_start)
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
@@ -83,7 +93,8 @@ def main(argv=None):
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],
     }
-    model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data)
+    labels = training_labels.of_split(split, of_start)
+    model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
 
     measured, unseen = [specificity.gene_floor(split)], []
     tcrdist = encoders.load("tcrdist")
@@ -102,12 +113,19 @@ def main(argv=None):
         "removed": split.removed,
         "left_out": split.left_out,
         "step": trained.step,
-        "notes": trained.notes,
+        "notes": [*_cautions(of_start), *trained.notes],
     }
-    tables.write_text(json.dumps(qc, indent=2, ensure_ascii=False) + "\n", args.outdir / "finetune.qc.json")
+    tables.write_json(qc, args.outdir / "finetune.qc.json")
     cli.write_versions(
         args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
     )
+
+
+def _cautions(of_start) -> list[str]:
+    """A sentence on each model of the start whose training receptors are not recorded."""
+    from airrvec.training_labels import not_recorded_warning
+
+    return [not_recorded_warning(name) for name in of_start.not_recorded]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """A map of the receptors of a run: their places on a plane, and a page to look at them."""
 
-import json
 from pathlib import Path
 
-import pandas as pd
+import numpy as np
 import pyarrow as pa
 
 from airrvec import cli, schema, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
@@ -19,42 +18,69 @@ def parse_args(argv=None):
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
-    cli.add_options(parser, "seed", "cpus", "outdir")
+    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("map")
 def main(argv=None):
     args = parse_args(argv)
     cli.limit_threads(args.cpus)
-    from airrvec import layout, map_page
+    from airrvec import layout, map_page, map_tables
 
-    ids, vectors = map_page.vectors(args.embeddings)
-    places, shown, method = layout.plane(vectors, seed=args.seed, threads=args.cpus)
-    coordinates = pa.table([pa.array(ids, pa.string()), *places.T.astype("float32")], schema=schema.MAP)
-    tables.write(coordinates, args.outdir / "map.parquet", {"method": method, "seed": str(args.seed)})
+    n, n_without = map_tables.n_with_vector(args.embeddings)
+    wanted = map_tables.spread(n, layout.MOST_MAPPED)
+    ids, mapped = map_tables.chosen(args.embeddings, wanted)
+    places, method = layout.plane(mapped, seed=args.seed, threads=args.cpus)
+    metadata = {"method": method, "seed": str(args.seed)}
+    density = None
+    with tables.writer(args.outdir / "map.parquet", schema.MAP, metadata) as writer:
+        if len(ids) == n:
+            writer.write_table(_table(ids, places))
+        else:
+            density = map_page.Density(map_page.Scale(places))
+            for of_batch, found in _all_places(args, wanted, mapped, places):
+                writer.write_table(_table(of_batch, found))
+                density.add(found)
+    receptors = map_tables.of_receptors(args.receptors, ids)
     data = map_page.content(
-        coordinates.to_pandas(),
-        shown,
-        tables.read(args.receptors).to_pandas(),
-        map_page.read_cells(args.cells),
-        members=args.members and tables.read(args.members).to_pandas(),
-        calls=pd.concat([tables.read(path).to_pandas() for path in args.annotation])
-        if args.annotation
-        else None,
+        _table(ids, places).to_pandas(),
+        receptors,
+        map_tables.cells(args.cells, receptors["clonotype_id"].unique().tolist()),
+        members=args.members and map_tables.of_receptors(args.members, ids),
+        calls=map_tables.calls(args.annotation, map_page.CALL_COLUMNS),
+        n=n,
+        density=density,
         method=method,
         model=tables.metadata(args.embeddings)["model"],
     )
     tables.write_text(map_page.page(data, args.page), args.outdir / "map.html")
     qc = {
-        "receptors": len(ids),
-        "without_vector": sum(tables.n_rows(path) for path in tables.files(args.embeddings)) - len(ids),
-        "shown": len(shown),
+        "receptors": n,
+        "without_vector": n_without,
+        "shown": len(ids),
         "method": method,
         "colours": [column["title"] for column in data["colours"]],
     }
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.outdir / "map.qc.json")
+    tables.write_json(qc, args.outdir / "map.qc.json")
     cli.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
+
+
+def _table(ids, places: np.ndarray) -> pa.Table:
+    return pa.table([pa.array(ids, pa.string()), *places.T.astype(np.float32)], schema=schema.MAP)
+
+
+def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray):
+    """receptor_ids and places of each batch; those that made the map keep theirs."""
+    from airrvec import layout, map_tables
+
+    first = 0
+    for ids, vectors in map_tables.portions(args.embeddings):
+        found = layout.among(vectors, mapped, places, threads=args.cpus)
+        low, high = np.searchsorted(wanted, [first, first + len(ids)])
+        found[wanted[low:high] - first] = places[low:high]
+        yield ids, found
+        first += len(ids)
 
 
 if __name__ == "__main__":

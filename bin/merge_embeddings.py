@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Embeddings of shards as one table, one row for each receptor of the run or partition, checked by key."""
 
-import json
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from airrvec import cli, tables
 from airrvec.errors import InputError, exit_on_input_error
@@ -17,20 +19,36 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def _first_receptor(shard: Path) -> list[str]:
-    """Its receptor_id, or none."""
-    return tables.read(shard, ["receptor_id"])["receptor_id"].slice(0, 1).to_pylist()
+def merged_metadata(shards: list[Path]) -> dict[str, str]:
+    """
+    Metadata of all shards, with every device that computed some.
+
+    Raises
+    ------
+    InputError
+        If the shards differ in anything else, e.g. in the model: vectors of two devices are equal within
+        rounding, those of two models are not.
+    """
+    found = [tables.metadata(shard) for shard in shards]
+    merged = tables.joined(found)
+    differing = [name for name in merged if name != "device" and len({one.get(name) for one in found}) > 1]
+    if differing:
+        raise InputError(f"shards were embedded by different models or versions ({', '.join(differing)})")
+    return merged
+
+
+def place(shard: Path, receptor_ids: pa.ChunkedArray) -> int:
+    """Where the shard's first receptor lies among those of the run; the order of the files means nothing."""
+    first = tables.read(shard, ["receptor_id"])["receptor_id"]
+    return pc.index(receptor_ids, first[0]).as_py() if len(first) else -1
 
 
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    metadata = tables.metadata(args.shards[0])
-    if any(tables.metadata(shard) != metadata for shard in args.shards):
-        raise InputError("shards were embedded by different models or versions")
-    # A shard is a range of the sorted receptor_ids; the order of the files means nothing.
-    shards = sorted(args.shards, key=_first_receptor)
+    metadata = merged_metadata(args.shards)
     expected = tables.read(args.receptors, ["receptor_id"])["receptor_id"]
+    shards = sorted(args.shards, key=lambda shard: place(shard, expected))
     done = n_null = 0
     with tables.writer(args.out, tables.arrow_schema(shards[0]), metadata) as writer:
         for shard in map(tables.read, shards):
@@ -43,7 +61,7 @@ def main(argv=None):
             raise InputError(f"{len(expected) - done} receptors of the run were not embedded")
         n_dimensions = shard.num_columns - 1
     qc = {**metadata, "dimensions": n_dimensions, "receptors": done, "without_vector": n_null}
-    tables.write_text(json.dumps(qc, indent=2) + "\n", args.qc)
+    tables.write_json(qc, args.qc)
     cli.write_versions(args, "pyarrow")
 
 

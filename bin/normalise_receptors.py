@@ -6,9 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from airrvec import cli, readers, schema, tables
-from airrvec.errors import exit_on_input_error
-from airrvec.normalise import Normaliser, by_partition
+from airrvec.errors import InputError, exit_on_input_error
+from airrvec.identity import by_partition
+from airrvec.normalise import Normaliser
 from airrvec.pairing import POLICIES
+from airrvec.report_missing import write_missing
 
 
 def parse_args(argv=None):
@@ -29,7 +31,16 @@ def parse_args(argv=None):
         "--max-rejected", type=float, default=100, help="per cent of the rows that may be rejected"
     )
     parser.add_argument(
-        "--partitions", type=int, default=1, help="files of receptors, each a range of receptor_id"
+        "--max-unpacked",
+        type=float,
+        default=readers.MAX_UNPACKED / cli.GB,
+        help="GB of memory that a packed Parquet or AnnData file, or the records of JSON, may take",
+    )
+    parser.add_argument(
+        "--partitions", type=int, default=1, help="files of receptors, each a range of clonotype_id"
+    )
+    parser.add_argument(
+        "--missing", type=Path, help="JSON: write here why the table cannot be read, and end with status 0"
     )
     cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
@@ -38,9 +49,22 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    try:
+        write_normalised(args)
+    except InputError as error:
+        if args.missing is None:
+            raise
+        part = args.sample if args.sample in ("labelled", "reference") else "sample"
+        write_missing([{"part": part, "name": args.sample, "reason": str(error)}], args.missing)
+    cli.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
+
+
+def write_normalised(args) -> None:
+    """Cells, receptors of each partition, rejects and their counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = readers.read_column_map(args.columns) if args.columns else None
-    source = readers.open_chains(args.table, args.format, columns)
+    max_unpacked = int(args.max_unpacked * cli.GB)
+    source = readers.open_chains(args.table, args.format, columns, max_unpacked)
     normaliser = Normaliser(
         sample_id=args.sample,
         species=args.species,
@@ -63,9 +87,7 @@ def main(argv=None):
                 partitions, by_partition(part.receptors, args.partitions), strict=True
             ):
                 partition.write_table(receptors)
-    summary = json.dumps(normaliser.summary(source), indent=2)
-    tables.write_text(summary + "\n", f"{stem}.qc.json")
-    cli.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
+    tables.write_json(normaliser.summary(source), f"{stem}.qc.json")
 
 
 if __name__ == "__main__":

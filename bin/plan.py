@@ -13,7 +13,7 @@ def parse_args(argv=None):
     parser.add_argument("tables", type=Path, nargs="+", help="input tables, the labelled one too")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: layouts (format and columns of each table), species, multichain, and planning.plan's",
+        help="JSON: layouts (format, species, columns) of tables, multichain, max_unpacked, planning.plan's",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, help="TSV")
     return parser.parse_args(argv)
@@ -24,9 +24,12 @@ def main(argv=None):
     args = parse_args(argv)
     request = json.loads(args.request.read_text())
     layouts = request.pop("layouts")
-    reading = {name: request.pop(name) for name in ("species", "multichain")}
+    reading = {"multichain": request.pop("multichain")}
+    reading["max_unpacked"] = int(request.pop("max_unpacked") * cli.GB)
     samples = [
-        planning.expected(table, layout["format"] or None, layout["columns"], **reading)
+        planning.expected(
+            table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
+        )
         for table, layout in zip(args.tables, layouts, strict=True)
     ]
     plan = planning.plan(samples, **request)

@@ -2,7 +2,11 @@
 """Content of the MultiQC report, a summary for the terminal, and the versions of all software."""
 
 import json
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from airrvec import (
     cli,
@@ -16,9 +20,10 @@ from airrvec import (
     report_comparison,
     report_learning,
     report_map,
+    report_missing,
     tables,
 )
-from airrvec.errors import exit_on_input_error
+from airrvec.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
@@ -34,10 +39,64 @@ def parse_args(argv=None):
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
     parser.add_argument("--measured", type=Path, help="folder of finetune.py's tables")
     parser.add_argument("--map", type=Path, help="QC of map_receptors.py")
+    parser.add_argument("--missing", type=Path, help="folder of *.missing.json: what could not be made")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     cli.add_options(parser, "outdir")
     return parser.parse_args(argv)
+
+
+class Part(NamedTuple):
+    """A part of the report: what is read of the options, its sections, its lines in the summary."""
+
+    read: Callable  # options → what is found, or None
+    sections: Callable
+    lines: Callable = lambda found: []
+
+
+PARTS = {
+    "map": Part(lambda args: args.map, lambda path: [report_map.map_section(path)]),
+    "annotation": Part(
+        lambda args: report_annotation.read_annotation(args.annotation),
+        report_annotation.annotation_sections,
+        report_annotation.annotation_lines,
+    ),
+    "clusters": Part(
+        lambda args: report_clusters.read_clusters(args.clusters),
+        report_clusters.cluster_sections,
+        report_clusters.cluster_lines,
+    ),
+    "comparison": Part(
+        lambda args: report_comparison.read_comparison(args.comparison),
+        report_comparison.comparison_sections,
+        report_comparison.comparison_lines,
+    ),
+    "benchmark": Part(
+        lambda args: report_benchmark.read_benchmark(args.benchmark),
+        report_benchmark.benchmark_sections,
+        report_benchmark.benchmark_lines,
+    ),
+    "analyses": Part(lambda args: args.analyses, report_analyses.analysis_sections),
+    "fine-tuning": Part(
+        lambda args: report_learning.read_finetuning(args.measured),
+        report_learning.finetuning_sections,
+        report_learning.finetuning_lines,
+    ),
+    "training": Part(lambda args: args.trained, lambda folders: [report_learning.curves_section(folders)]),
+}
+ANSWERS = ("annotation", "clusters", "comparison")
+SUMMARISED = ("benchmark", "fine-tuning", *ANSWERS)
+
+
+@contextmanager
+def _without(name: str, missing: list[dict[str, str]]) -> Iterator[None]:
+    """Let the report go on without a part of it that cannot be made, whatever the reason, and say so."""
+    try:
+        yield
+    except Exception as problem:
+        traceback.print_exc()
+        reason = str(problem) if isinstance(problem, InputError) else f"{type(problem).__name__}: {problem}"
+        missing.append({"part": "report", "name": name, "reason": reason})
 
 
 @exit_on_input_error
@@ -47,45 +106,43 @@ def main(argv=None):
         [json.loads(path.read_text()) for path in paths]
         for paths in (args.normalised, args.collected, args.embedded)
     )
-    receptors = report.of_all_partitions(collected, ("receptors", "public_receptors"))
+    receptors = report.of_all_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
     embeddings = report.of_all_partitions(embedded, ("receptors", "without_vector"))
-    benchmark = report_benchmark.read_benchmark(args.benchmark)
-    encoders.TITLES.update(benchmark.counts["titles"] if benchmark else {})
-    finetuning = report_learning.read_finetuning(args.measured)
-    annotation = report_annotation.read_annotation(args.annotation)
-    clusters = report_clusters.read_clusters(args.clusters)
-    comparison = report_comparison.read_comparison(args.comparison)
-    answers = report_answers.answers_section(annotation, clusters, comparison)
+    missing = report_missing.read_missing(args.missing)
+    found, shown, lines = {}, {}, {}
+    for name, part in PARTS.items():
+        with _without(name, missing):
+            found[name] = part.read(args)
+    encoders.TITLES.update(found["benchmark"].counts["titles"] if found.get("benchmark") else {})
+    for name, part in PARTS.items():
+        with _without(name, missing):
+            if found.get(name):
+                shown[name] = part.sections(found[name])
+                lines[name] = part.lines(found[name])
+    answers = None
+    with _without("answers", missing):
+        of_answers = (found.get(name) if name in shown else None for name in ANSWERS)
+        absent = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
+        answers = report_answers.answers_section(*of_answers, missing=absent)
+    absent = report_missing.missing_section(missing)
     sections = [
+        *([absent] if absent else []),
         *([answers] if answers else []),
         *report.sample_sections(samples, receptors),
         report.embedding_section(embeddings),
-        *([report_map.map_section(args.map)] if args.map else []),
-        *(report_annotation.annotation_sections(annotation) if annotation else []),
-        *(report_clusters.cluster_sections(clusters) if clusters else []),
-        *(report_comparison.comparison_sections(comparison) if comparison else []),
-        *(report_benchmark.benchmark_sections(benchmark) if benchmark else []),
-        *report_analyses.analysis_sections(args.analyses),
-        *(report_learning.finetuning_sections(finetuning) if finetuning else []),
-        *([report_learning.curves_section(args.trained)] if args.trained else []),
+        *(section for name in PARTS for section in shown.get(name, [])),
     ]
     for section in sections:
         path = args.outdir / f"{section['id']}_mqc.json"
-        tables.write_text(json.dumps(section, indent=1), path)
+        tables.write_json(section, path, indent=1)
     versions = report.merged_versions([path.read_text() for path in args.software], args.nextflow)
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
     summary = report.summary_text(samples, receptors, embeddings)
-    if benchmark:
-        summary = "\n".join([summary, *report_benchmark.auroc_lines(benchmark.summary), ""])
-    if finetuning:
-        summary = "\n".join([summary, *report_learning.finetuning_lines(finetuning), ""])
-    if annotation:
-        summary = "\n".join([summary, *report_annotation.annotation_lines(annotation), ""])
-    if clusters:
-        summary = "\n".join([summary, *report_clusters.cluster_lines(clusters), ""])
-    if comparison:
-        summary = "\n".join([summary, *report_comparison.comparison_lines(comparison), ""])
+    for name in SUMMARISED:
+        if name in lines:
+            summary = "\n".join([summary, *lines[name], ""])
+    summary = "\n".join([*report_missing.missing_lines(missing), summary])
     tables.write_text(summary, args.outdir / "summary.txt")
 
 

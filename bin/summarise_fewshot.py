@@ -8,22 +8,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import benchmark_page, cli, comparisons, encoders, fewshot, figures, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.errors import InputError
+from airrvec.report_missing import optional_part
 
 
 def parse_args(argv=None):
     parser = cli.parser(__doc__)
     parser.add_argument("results", type=Path, nargs="+", help="files of benchmark_fewshot.py")
     parser.add_argument("--encoders", required=True, help="names, in the order of the figures")
-    cli.add_options(parser, "outdir")
+    cli.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
 
-@exit_on_input_error
+@optional_part("benchmark")
 def main(argv=None):
     args = parse_args(argv)
     paths = {path.name: path for path in args.results}
-    names = args.encoders.split(",")
+    # What kept an encoder from being measured is told by its task.
+    names = [name for name in args.encoders.split(",") if f"{name}.qc.json" in paths]
     qcs = [json.loads(paths[f"{name}.qc.json"].read_text()) for name in names]
     if any(qc != qcs[0] for qc in qcs):
         raise InputError("the encoders were not measured on the same receptors and splits")
@@ -51,10 +53,11 @@ def main(argv=None):
         tables.write_both(table, args.outdir / name, digests)
     figures.auroc_against_k(summary, args.outdir / "auroc_against_k")
     figures.roc_curves(roc, args.outdir / "roc_curves")
-    counts = {**qcs[0], "titles": titles}
+    warnings = {name: metadata[name]["warning"] for name in names if metadata[name].get("warning")}
+    counts = {**qcs[0], "titles": titles, "warnings": warnings}
     page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)
     tables.write_text(page, args.outdir / "benchmark.md")
-    tables.write_text(json.dumps(counts, indent=2) + "\n", args.outdir / "benchmark.json")
+    tables.write_json(counts, args.outdir / "benchmark.json")
     cli.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
 
 

@@ -307,7 +307,7 @@
   // Begin.
   $("about").textContent = `${number(data.n)} receptors by ${data.model} vectors, laid out by ${data.method}: near each other where the model sees them alike. `
     + "Only near distances mean something; the axes have no unit."
-    + (data.density ? ` Grey is the density of all; ${number(n)} of them, taken at random, are points.` : "");
+    + (data.density ? ` ${number(n)} of the ${number(data.n)} receptors, a random sample, are points, with colours and search; grey is the density of all.` : "");
   if (!n || !data.colours.length) { $("about").textContent = "No receptor of this run has a vector."; return; }
   data.colours.forEach((column, i) => { const option = element("option", column.title); option.value = i; $("colour").append(option); });
   $("colour").onchange = event => choose(Number(event.target.value));

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from airrvec import neighbours, schema, tables
+from airrvec import identity, neighbours, schema, tables
 from airrvec.encoders import on_chains
 from airrvec.rules import KERNEL
 
@@ -38,7 +38,7 @@ class Reference:
     Attributes
     ----------
     receptors : pyarrow.Table
-        `airrvec.schema.RECEPTORS`, each once as far as its chains tell.
+        `airrvec.schema.RECEPTORS`, each clonotype once; ``clonotype_id`` is that of the chains.
     epitopes : DataFrame
         ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent of its receptors),
         ``n_references``, ``n_studies``; sorted by ``epitope``.
@@ -116,25 +116,23 @@ def labelled_reference(
         ``cells`` with ``epitope``; their receptors, each at least once.
     chains : {"paired", "alpha", "beta"}
         Receptors need these, and are known by them alone: the β chains of pairs are references of β chains.
+        Those that these chains tell apart by alleles alone are one reference.
     species : str
         Of the receptors.
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are left out.
     """
-    cells = cells.filter(pc.is_valid(cells["epitope"]))
-    if exclude_references:
-        study = pc.fill_null(cells["reference_id"], "")
-        cells = cells.filter(pc.invert(pc.match_substring(study, exclude_references, ignore_case=True)))
+    cells = labelled_cells(cells, exclude_references)
     receptors = tables.distinct(receptors)
     of_chains = chains_of(receptors)
     usable = (of_chains == "paired") | (of_chains == chains)
     usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
     usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
     shown = on_chains(receptors.filter(pa.array(usable)).select(schema.RECEPTORS.names), chains)
-    frame = shown.to_pandas()
-    group = frame.groupby(list(schema.RECEPTOR_FIELDS), sort=False, dropna=False).ngroup().to_numpy()
-    _, first = np.unique(group, return_index=True)
-    row_of = pd.Series(group, index=frame["receptor_id"])
+    clonotype = pa.array(identity.clonotype_ids(shown), pa.string())
+    shown = shown.set_column(shown.column_names.index("clonotype_id"), "clonotype_id", clonotype)
+    group, first = identity.clonotypes(shown)
+    row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
 
     columns = ["receptor_id", "epitope", "reference_id", *_ABOUT]
     pairs = cells.select(columns).to_pandas()
@@ -147,8 +145,52 @@ def labelled_reference(
     )
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
-    found = pa.Table.from_pandas(frame.iloc[first], schema.RECEPTORS, preserve_index=False)
-    return Reference(found, _counted(epitopes, labels, studies), labels, studies, names)
+    return Reference(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
+
+
+def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
+    """Cells with an epitope, without those whose ``reference_id`` contains a text."""
+    cells = cells.filter(pc.is_valid(cells["epitope"]))
+    if exclude_references:
+        cells = cells.filter(pc.invert(_of_reference(cells, exclude_references)))
+    return cells
+
+
+def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None, **options) -> pd.DataFrame:
+    """
+    What ``exclude_references`` leaves out of a reference.
+
+    Parameters
+    ----------
+    reference : Reference
+        From `labelled_reference` with the same options.
+
+    Returns
+    -------
+    DataFrame
+        As `Reference.epitopes`, a row an epitope with and without the excluded studies; ``n_excluded``: its
+        receptors that only excluded studies report.
+    """
+    every = reference
+    if exclude_references:
+        every = labelled_reference(**options, exclude_references=None)
+    left = reference.epitopes.set_index("epitope")["n_references"]
+    epitopes = every.epitopes
+    n_left = left.reindex(epitopes["epitope"], fill_value=0).to_numpy()
+    return epitopes.assign(n_excluded=epitopes["n_references"].to_numpy() - n_left)
+
+
+def excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
+    """Cells with an epitope that ``exclude_references`` leaves out."""
+    if not exclude_references:
+        return 0
+    excluded = _of_reference(cells, exclude_references)
+    return pc.sum(pc.and_(excluded, pc.is_valid(cells["epitope"])), min_count=0).as_py()
+
+
+def _of_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
+    """Whether each cell's ``reference_id`` contains the text, in either case."""
+    return pc.match_substring(pc.fill_null(cells["reference_id"], ""), text, ignore_case=True)
 
 
 def _indicator(rows: np.ndarray, words: pd.Series, n_rows: int) -> tuple[sparse.csr_array, list[str]]:

@@ -16,7 +16,7 @@ BINS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1])
 MAX_POINTS = 200
 
 
-def reliability(queries: pd.DataFrame, background: np.ndarray, chains: str) -> tuple[pa.Table, float]:
+def reliability(queries: pd.DataFrame, background: np.ndarray, group: dict) -> tuple[pa.Table, float | None]:
     """
     Probabilities beside the share of right calls, by calibrations that have not seen the study.
 
@@ -26,16 +26,19 @@ def reliability(queries: pd.DataFrame, background: np.ndarray, chains: str) -> t
         Of `airrvec.calibration.cross_validate`.
     background : ndarray, shape (b,)
         Scores of background receptors.
-    chains : str
-        Goes into the table.
+    group : dict
+        ``species`` and ``chains``, for the table.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.schema.CALIBRATION`, for a share `PREVALENCE` of labelled receptors.
-    float
-        Brier score of the same mixture.
+        `airrvec.schema.CALIBRATION`, for a share `PREVALENCE` of labelled receptors; no rows if the queries
+        are all of one fold, as no calibration is without its studies then.
+    float or None
+        Brier score of the same mixture; None where there are no rows.
     """
+    if queries["fold"].nunique() < 2:
+        return schema.CALIBRATION.empty_table(), None
     right = queries["right"].to_numpy()
     of_groups = cross_fitted(
         queries["score"].to_numpy(), right, queries["fold"].to_numpy(), background, PREVALENCE
@@ -50,7 +53,7 @@ def reliability(queries: pd.DataFrame, background: np.ndarray, chains: str) -> t
         of_bin = inside == number
         rows.append(
             {
-                "chains": chains,
+                **group,
                 "prevalence": PREVALENCE,
                 "probability": np.average(probability[of_bin], weights=weight[of_bin]),
                 "observed": np.average(outcome[of_bin], weights=weight[of_bin]),
@@ -93,7 +96,7 @@ def precision_recall(
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})
 
 
-def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, chains: str) -> pa.Table:
+def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group: dict) -> pa.Table:
     """`airrvec.schema.PRECISION_RECALL` of `airrvec.calibration.cross_validate`, `MAX_POINTS` a curve."""
     parts = []
     for prevalence in PREVALENCES:
@@ -101,15 +104,24 @@ def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, chains
             *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, prevalence
         )
         shown = np.unique(np.linspace(0, len(curve) - 1, MAX_POINTS).astype(int))
-        parts.append(curve.iloc[shown].assign(chains=chains, prevalence=prevalence))
+        parts.append(curve.iloc[shown].assign(**group, prevalence=prevalence))
     return pa.Table.from_pandas(pd.concat(parts), schema.PRECISION_RECALL, preserve_index=False)
 
 
 def of_epitopes(
-    reference: Reference, queries: pd.DataFrame, background: np.ndarray, *, fdr: float, min_references: int
+    reference: Reference,
+    queries: pd.DataFrame,
+    background: np.ndarray,
+    *,
+    fdr: float,
+    min_references: int,
+    excluded: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """
-    `airrvec.schema.ANNOTATION_EPITOPES` without ``chains``.
+    `airrvec.schema.ANNOTATION_EPITOPES` without ``species`` and ``chains``.
+
+    ``excluded``, from `airrvec.annotation.excluded_of_epitopes`, adds a row for each epitope of which nothing
+    is left; without it nothing is excluded.
 
     Recall and share of wrong calls are those at the lowest threshold where the precision of all epitopes
     together is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Calls of
@@ -122,6 +134,9 @@ def of_epitopes(
     called = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     binds = reference.labels[queries["row"].to_numpy()].tocsc()
     rows = []
+    n_excluded = (
+        {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
+    )
     for number, epitope in enumerate(reference.epitopes.itertuples()):
         own = np.zeros(len(queries), bool)
         own[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
@@ -135,6 +150,7 @@ def of_epitopes(
                 "antigen_species": epitope.antigen_species,
                 "mhc_a": epitope.mhc_a,
                 "n_references": epitope.n_references,
+                "n_excluded": n_excluded.pop(epitope.epitope, 0),
                 "n_studies": epitope.n_studies,
                 "n_tested": int(tested.sum()),
                 "recall": (of_epitope & own).sum() / tested.sum() if tested.any() else None,
@@ -142,7 +158,22 @@ def of_epitopes(
                 "reason": reason,
             }
         )
-    return pd.DataFrame(rows)
+    nothing_left = [
+        {
+            "epitope": epitope.epitope,
+            "antigen_species": epitope.antigen_species,
+            "mhc_a": epitope.mhc_a,
+            "n_references": 0,
+            "n_excluded": epitope.n_excluded,
+            "n_studies": 0,
+            "n_tested": 0,
+            "reason": "all of its references are left out by --exclude_references",
+        }
+        for epitope in ([] if excluded is None else excluded.itertuples())
+        if epitope.epitope in n_excluded
+    ]
+    columns = [name for name in schema.ANNOTATION_EPITOPES.names if name != "chains"]
+    return pd.DataFrame([*rows, *nothing_left], columns=columns)
 
 
 def _weights(labelled: np.ndarray, prevalence: float) -> np.ndarray:

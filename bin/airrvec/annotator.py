@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec import schema, tables
 from airrvec.annotation import N_SHOWN, Found, Reference, joined_words, search
 from airrvec.calibration import Calibration
+
+_IDS = ("receptor_id", "clonotype_id")
 
 # What became of a receptor.
 CALLED = "called"
@@ -28,7 +31,7 @@ class Annotator:
     ----------
     chains : {"paired", "alpha", "beta"}
     reference : Reference
-        Of its receptors their ids alone.
+        Of its receptors the receptor_id and clonotype_id alone.
     vectors : ndarray of float32, shape (n_references, d)
     background : ndarray of float32, shape (n_background, d)
         Vectors of the background in the density.
@@ -47,7 +50,7 @@ class Annotator:
         """Write it as arrays, without pickled objects."""
         reference, calibration = self.reference, self.calibration
         arrays = {
-            "receptor_id": reference.receptors["receptor_id"].to_numpy().astype(str),
+            **{name: reference.receptors[name].to_numpy().astype(str) for name in _IDS},
             **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
             "labels": np.stack(reference.labels.nonzero()),
             "studies": np.stack(reference.studies.nonzero()),
@@ -64,7 +67,7 @@ class Annotator:
 
     @classmethod
     def load(cls, path: Path) -> "Annotator":
-        """Read what `save` has written; the file's name begins with the chains."""
+        """Read what `save` has written; the file's name ends with the chains."""
         with np.load(path, allow_pickle=False) as arrays:
             of = {name: arrays[name] for name in arrays.files}
         epitopes = pd.DataFrame(
@@ -72,14 +75,14 @@ class Annotator:
         ).replace("", None)
         n = len(of["receptor_id"])
         reference = Reference(
-            pa.table({"receptor_id": of["receptor_id"]}),
+            pa.table({name: of[name] for name in _IDS}),
             epitopes,
             _matrix(of["labels"], (n, len(epitopes))),
             _matrix(of["studies"], (n, len(of["study_names"]))),
             of["study_names"].tolist(),
         )
         return cls(
-            Path(path).name.split(".")[0],
+            Path(path).stem.split("_")[-1],
             reference,
             of["vectors"],
             of["background"],
@@ -103,7 +106,7 @@ class Annotator:
         Returns
         -------
         DataFrame of n rows
-            The columns of `airrvec.schema.ANNOTATION` from ``call`` on.
+            The columns of `airrvec.schema.ANNOTATION` from ``call`` on, but for ``exact_epitope``.
         float
             The estimated share of receptors that are like the reference's.
         """
@@ -133,6 +136,13 @@ class Annotator:
             }
         )
         return pd.concat([calls, self._nearest(found)], axis=1), prevalence
+
+    def exact(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
+        """The epitopes of the reference of each clonotype, joined by ``;``, None where there is none."""
+        known = pa.array(self.reference.receptors["clonotype_id"].to_pylist(), pa.string())
+        rows = pc.fill_null(pc.index_in(clonotype_ids, known), len(known)).to_numpy()
+        words = joined_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
+        return np.append(words, None)[rows]
 
     def _nearest(self, found: Found) -> pd.DataFrame:
         """Ids, distances, epitopes and studies of the nearest references."""

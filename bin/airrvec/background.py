@@ -26,7 +26,7 @@ def background(
     n : int
         At most; OLGA gives as many as asked for, less those left out.
     leave_out : pyarrow.ChunkedArray
-        ``receptor_id`` of those that are no background.
+        ``clonotype_id`` of those that are no background.
 
     Raises
     ------

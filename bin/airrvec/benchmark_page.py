@@ -8,6 +8,7 @@ import pandas as pd
 from airrvec.encoders import title
 from airrvec.figures import RULE_TITLES, setting_title
 from airrvec.schema import MEAN
+from airrvec.training_labels import MARK
 
 # The setting of the paper's Table I.
 PAPER_RULE, PAPER_K = "nearest_neighbour", 200
@@ -32,6 +33,7 @@ def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
     means = _where(plain, epitope=MEAN)
     parts = [
         f"{counts['receptors']:,} receptors of {counts['epitopes']:,} epitopes; AUROC, mean over splits.",
+        *(f"**{sentence} (marked{MARK}).**" for sentence in counts.get("warnings", {}).values()),
         *_paper_table(_where(plain, rule=PAPER_RULE, k=PAPER_K)),
         *_k_tables(means),
         *_rules_table(means),

@@ -228,15 +228,21 @@ def cross_fitted(
     Parameters
     ----------
     labelled, right, fold : ndarray, shape (n,)
-        Scores, whether right, and fold of the studies of labelled receptors.
+        Scores, whether right, and fold of the studies of labelled receptors; two folds at least.
     background : ndarray, shape (b,)
-        Scores; they are divided into the same folds by their place.
+        Scores; they are divided by their place into the folds that labelled receptors have.
     prevalence : float
         Share of labelled receptors that the probabilities are for.
+
+    Returns
+    -------
+    labelled, background : ndarray, shape (n,) and (b,)
+        Probabilities, all finite.
     """
-    of_background = np.arange(len(background)) % (fold.max(initial=0) + 1)
+    present, fold = np.unique(fold, return_inverse=True)  # a fold's receptors may all be without a score
+    of_background = np.arange(len(background)) % len(present)
     probabilities = np.full(len(labelled), np.nan), np.full(len(background), np.nan)
-    for held_out in np.unique(fold):
+    for held_out in range(len(present)):
         calibration = Calibration(
             labelled[fold != held_out], right[fold != held_out], background[of_background != held_out]
         )

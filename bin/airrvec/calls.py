@@ -20,6 +20,9 @@ _DECORATION = re.compile(
     re.IGNORECASE,
 )
 _COLON_ALLELE = re.compile(r":(\d\d)$")  # McPAS-TCR writes TRBV20-1:02
+# What tidytcells is asked: it reads parentheses as a regular expression, and tries 2ⁿ spellings of n numbers.
+_LONGEST, _MOST_NUMBERS = 40, 8  # of IMGT's symbols, and their synonyms: 19 characters, 5 numbers
+_LONGEST_CALL = 5_000  # all genes of a locus take less; a blank of millions would be searched for years
 _FAMILY = re.compile(r"(TC?R)?[ABGD]?[VJ]\d+(\*\d+)?", re.IGNORECASE)
 
 
@@ -64,8 +67,21 @@ def read_call(call: str, segment: str, species: str) -> Call:
     return Call(first.symbol, first.certain and len(read) == 1, first.problem)
 
 
+@cache
+def known_gene(call: str, segment: str, species: str) -> str | None:
+    """The first IMGT gene that a call names, functional or not, without its allele; see `read_call`."""
+    genes = (_known(name.split("*")[0], species) for name in _names(call, species))
+    return next((gene for gene in genes if gene and _is_of(gene, segment)), None)
+
+
+def _is_of(gene: str, segment: str) -> bool:
+    return gene[3] == segment or f"/D{segment}" in gene
+
+
 def _names(call: str, species: str) -> list[str]:
-    """The distinct names in a call, in its order."""
+    """The distinct names in a call, in its order; none of what is too long to be a call."""
+    if len(call) > _LONGEST_CALL:
+        return []
     names = []
     for part in _BETWEEN_CALLS.split(call):
         name = part.strip()
@@ -88,6 +104,8 @@ def _alternatives(name: str, species: str) -> list[str]:
 
 
 def _known(name: str, species: str, *, functional: bool = False) -> str | None:
+    if len(name) > _LONGEST or "(" in name or ")" in name or len(re.findall(r"\d+", name)) > _MOST_NUMBERS:
+        return None
     return tidytcells.tr.standardize(name, species=species, enforce_functional=functional, log_failures=False)
 
 
@@ -99,7 +117,7 @@ def _read_one(name: str, segment: str, species: str) -> Call:
         gene = _known(name, species)
     if gene is None:
         return Call(None, problem=f"{field} is not a {segment} gene that IMGT knows")
-    if gene[3] != segment and f"/D{segment}" not in gene:
+    if not _is_of(gene, segment):
         return Call(None, problem=f"{field} is not a {segment} gene")
     family = _functional_genes_of(gene, species) if _FAMILY.fullmatch(name) else ()
     symbol = family[0] if len(family) > 1 else _known(name, species, functional=True)

@@ -4,13 +4,19 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from airrvec import __version__, schema, tables
+from airrvec.errors import InputError
+
+GB = 1 << 30
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -30,20 +36,25 @@ _OPTIONS = {
     "seed": {"type": int, "default": 420},
     "cpus": {"type": int, "default": 1, "help": "threads"},
     "outdir": {"type": Path, "default": Path(".")},
+    "missing": {
+        "type": Path,
+        "help": "<name>.missing.json: write here why nothing could be made, and end with status 0",
+    },
 }
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Options that many scripts have: ``seed``, ``cpus``, ``outdir``."""
+    """Options that many scripts have: ``seed``, ``cpus``, ``outdir``, ``missing``."""
     for name in names:
         parser.add_argument(f"--{name}", **_OPTIONS[name])
 
 
-def add_labelled_options(parser: argparse.ArgumentParser) -> None:
+def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bool = False) -> None:
     """Options of the scripts that take labelled receptors."""
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {"default": "homosapiens"}
+    parser.add_argument("--species", choices=list(schema.SPECIES), **several)
     parser.add_argument(
         "--exclude-references",
         default="none",
@@ -109,7 +120,6 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
     parser.add_argument("--model", default="sceptr", help="the model that made them, to embed the background")
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
     parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
     parser.add_argument("--chance", type=float, default=0.01, help="neighbours by chance within the radius")
     parser.add_argument("--condition", help="metadata column whose values are compared")
@@ -121,28 +131,73 @@ def repertoires(args: argparse.Namespace):
     """The `airrvec.repertoires.Repertoires` of those options."""
     from airrvec.repertoires import read
 
-    return read(args.cells, args.receptors, args.embeddings, species=args.species, abundance=args.abundance)
+    return read(args.cells, args.receptors, args.embeddings, abundance=args.abundance)
 
 
-def by_chance(args: argparse.Namespace, found):
-    """Of each class of chains: its name, its receptors' vectors, those of the background, and the radius."""
+@dataclass(frozen=True)
+class Group:
+    """
+    What is compared: the clonotypes of a species that have some chains.
+
+    Attributes
+    ----------
+    species : str
+    chains : {"paired", "alpha", "beta"}
+    repertoires : Repertoires
+        Those of the species.
+    vectors, background : ndarray of float32, shape (n, d) and (m, d)
+        Of the clonotypes, and of background receptors of the species.
+    radius : float
+        Within which receptors are neighbours.
+    """
+
+    species: str
+    chains: str
+    repertoires: "Repertoires"  # noqa: F821 - its module takes seconds to import
+    vectors: np.ndarray
+    background: np.ndarray
+    radius: float
+
+
+def by_chance(args: argparse.Namespace, found, without_background: dict[str, str]) -> Iterator[Group]:
+    """
+    The groups of a run.
+
+    Parameters
+    ----------
+    found : Repertoires
+    without_background : dict
+        Gets the reason for each species that has no background and is left out, where there are several.
+
+    Raises
+    ------
+    InputError
+        If the only species has no background.
+    """
     from airrvec.background import background, of_chains
     from airrvec.clustering import radius_by_chance
     from airrvec.encoders.sceptr import Sceptr
 
-    present = [chains for chains in found.present if len(found.rows(chains))]
-    if not present:
-        return
-    encoder = Sceptr(args.model)
-    others = background(
-        args.background, species=args.species, seed=args.seed, leave_out=found.receptors["receptor_id"]
-    )
-    for chains in present:
-        vectors = found.vectors[found.rows(chains)]
-        of_others = encoder.embed(of_chains(others, chains))
-        of_others = of_others[np.isfinite(of_others).all(axis=1)]
-        radius = radius_by_chance(vectors, of_others, args.chance, threads=args.cpus)
-        yield chains, vectors, of_others, radius
+    encoder = None
+    for species in found.species:
+        part = found.of_species(species)
+        present = [chains for chains in part.present if len(part.rows(chains))]
+        if not present:
+            continue
+        encoder = encoder or Sceptr(args.model)
+        leave_out = found.receptors["clonotype_id"]
+        try:
+            others = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
+            for chains in present:
+                vectors = part.vectors[part.rows(chains)]
+                of_others = encoder.embed(of_chains(others, chains))
+                of_others = of_others[np.isfinite(of_others).all(axis=1)]
+                radius = radius_by_chance(vectors, of_others, args.chance, threads=args.cpus)
+                yield Group(species, chains, part, vectors, of_others, radius)
+        except InputError as problem:
+            if len(found.species) == 1:
+                raise
+            without_background[species] = str(problem)
 
 
 def write_versions(args: argparse.Namespace, *packages: str) -> None:
@@ -156,13 +211,17 @@ def write_versions(args: argparse.Namespace, *packages: str) -> None:
 
 
 def limit_threads(n: int) -> None:
-    """Let numerical libraries that are imported after this use ``n`` threads."""
-    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
-    # Once its threads run, numba refuses another number of them.
-    if "numba" not in sys.modules:
-        names.append("NUMBA_NUM_THREADS")
-    for name in names:
-        os.environ[name] = str(n)
+    """Let numerical libraries use ``n`` threads: those that are loaded, and those that will be."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(n)  # read when a library is loaded, which numpy's OpenBLAS is by now
+    threadpool_limits(n)
+    pa.set_cpu_count(n)
+    if (numba := sys.modules.get("numba")) is None:
+        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba refuses another number once its threads run
+    else:
+        numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(n)
 
 
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:

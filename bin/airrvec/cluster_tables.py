@@ -18,18 +18,20 @@ from airrvec.repertoires import Repertoires
 @dataclass(frozen=True)
 class Clustered:
     """
-    The clusters of the receptors that have some chains.
+    The clusters of the clonotypes of a species that have some chains.
 
     Attributes
     ----------
+    species : str
     chains : {"paired", "alpha", "beta"}
     rows : ndarray of int64, shape (n,)
-        Of the run's receptors.
+        Of the run's clonotypes.
     label : ndarray of int64, shape (n,)
         Number of the cluster, the largest first; -1 of a receptor that is in none.
     neighbourhood : Neighbourhood
     """
 
+    species: str
     chains: str
     rows: np.ndarray
     label: np.ndarray
@@ -44,7 +46,10 @@ class Clustered:
 
 
 def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
-    """Each receptor of the run, `airrvec.schema.CLUSTER_MEMBERS`."""
+    """
+    Each receptor of the run, `airrvec.schema.CLUSTER_MEMBERS`; those that differ in alleles alone are in one
+    cluster, and count as one neighbour.
+    """
     n = len(repertoires.receptors)
     names = np.full(n, None, object)
     neighbours = np.full(n, pd.NA, object)
@@ -57,20 +62,21 @@ def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
             rows = clustered.rows[members]
             names[rows] = cluster_id(ids[rows].tolist())
     chains = np.where(pd.isna(neighbours), None, repertoires.chains)
-    frame = pd.DataFrame(
+    of_clonotypes = pd.DataFrame(
         {
-            "receptor_id": ids,
+            "species": repertoires.receptors["species"].to_numpy(),
             "chains": chains,
             "cluster_id": names,
             "n_neighbours": pd.array(neighbours, "Int32"),
             "n_expected": expected,
         }
     )
+    frame = of_clonotypes.iloc[repertoires.clonotype].assign(receptor_id=repertoires.receptor_ids.to_numpy())
     return pa.Table.from_pandas(frame, schema.CLUSTER_MEMBERS, preserve_index=False)
 
 
 def clusters_table(
-    repertoires: Repertoires, found: list[Clustered], labels: pd.DataFrame, *, species: str
+    repertoires: Repertoires, found: list[Clustered], labels: pd.DataFrame
 ) -> tuple[pa.Table, pa.Table]:
     """
     Clusters and the frequencies of residues in their junctions.
@@ -78,14 +84,12 @@ def clusters_table(
     Parameters
     ----------
     labels : DataFrame
-        ``receptor`` (row of the run's receptors) and ``epitope``, each pair once.
-    species : str
-        Of the receptors; OLGA gives generation probabilities of some species alone.
+        ``receptor`` (row of the run's clonotypes) and ``epitope``, each pair once.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.schema.CLUSTERS`, the largest first of each class of chains.
+        `airrvec.schema.CLUSTERS`, the largest first of each species and class of chains.
     pyarrow.Table
         `airrvec.schema.CLUSTER_MOTIFS`.
     """
@@ -96,7 +100,8 @@ def clusters_table(
             of_cluster = receptors.iloc[clustered.rows[members]]
             middle = members[centre(repertoires.vectors[clustered.rows[members]])]
             row = {
-                "cluster_id": cluster_id(of_cluster["receptor_id"].tolist()),
+                "cluster_id": cluster_id(of_cluster["clonotype_id"].tolist()),
+                "species": clustered.species,
                 "chains": clustered.chains,
                 "n_receptors": len(members),
                 **_carried(repertoires.counts, of_cluster.index),
@@ -113,7 +118,7 @@ def clusters_table(
                 positions.append(frequencies.assign(cluster_id=row["cluster_id"], locus=locus))
             rows.append(row)
     clusters = pd.DataFrame(rows, columns=schema.CLUSTERS.names)
-    clusters[schema.GENERATION.names[1:]] = _generation(clusters, receptors, species)
+    clusters[schema.GENERATION.names[1:]] = _generation(clusters, receptors)
     motif = pd.concat(positions or [pd.DataFrame(columns=schema.CLUSTER_MOTIFS.names)])
     return tuple(
         pa.Table.from_pandas(frame[of_name.names], of_name, preserve_index=False)
@@ -124,7 +129,8 @@ def clusters_table(
 def conditions_table(repertoires: Repertoires, found: list[Clustered], column: str | None) -> pa.Table:
     """
     Clusters between values of the samplesheet's column, `airrvec.schema.CLUSTER_CONDITIONS`; without one,
-    or without two samples of each of two values, no rows. False discoveries are counted by class of chains.
+    or without two samples of each of two values, no rows. False discoveries are counted by species and
+    class of chains.
     """
     conditions = repertoires.conditions(column)
     ids = _ids(repertoires)
@@ -133,13 +139,14 @@ def conditions_table(repertoires: Repertoires, found: list[Clustered], column: s
         members = clustered.members
         table = compare(_shares(repertoires, clustered), conditions)
         names = [cluster_id(ids[clustered.rows[members[number]]].tolist()) for number in table["cluster"]]
-        parts.append(table.assign(cluster_id=names, chains=clustered.chains, condition=column))
+        group = {"species": clustered.species, "chains": clustered.chains}
+        parts.append(table.assign(cluster_id=names, condition=column, **group))
     frame = pd.concat([part for part in parts if len(part)] or parts)[schema.CLUSTER_CONDITIONS.names]
     return pa.Table.from_pandas(frame, schema.CLUSTER_CONDITIONS, preserve_index=False)
 
 
 def _ids(repertoires: Repertoires) -> np.ndarray:
-    return repertoires.receptors["receptor_id"].to_numpy()
+    return repertoires.receptors["clonotype_id"].to_numpy()
 
 
 def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
@@ -189,22 +196,22 @@ def _genes(of_cluster: pd.DataFrame, locus: str) -> dict:
     return row
 
 
-def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame, species: str) -> pd.DataFrame:
-    """Generation probabilities of the centres' chains."""
+def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame:
+    """Generation probabilities of the centres' chains, where OLGA has a model of the species."""
     columns = schema.GENERATION.names[1:]
     found = pd.DataFrame(np.nan, index=clusters.index, columns=columns)
-    if species not in generation.SPECIES:
-        return found
     of_centres = receptors.set_index("receptor_id").reindex(clusters["centre_id"])
     for locus, column in zip(schema.LOCI, columns, strict=True):
         fields = [schema.field(locus, name) for name in ("junction_aa", "v_call", "j_call")]
         chains = of_centres[fields].reset_index(drop=True)
-        wanted = chains.notna().all(axis=1) & clusters["chains"].isin(
+        known = chains.notna().all(axis=1) & clusters["chains"].isin(
             [chains_word for chains_word in CHAINS if locus in LOCI_OF[chains_word]]
         )
-        if wanted.any():
-            rows = list(chains[wanted].itertuples(index=False, name=None))
-            found.loc[wanted, column] = pd.Series(
-                generation.probabilities(rows, locus, species), index=chains.index[wanted], dtype=float
-            )
+        for species in generation.SPECIES:
+            wanted = known & (clusters["species"] == species)
+            if wanted.any():
+                rows = list(chains[wanted].itertuples(index=False, name=None))
+                found.loc[wanted, column] = pd.Series(
+                    generation.probabilities(rows, locus, species), index=chains.index[wanted], dtype=float
+                )
     return found

@@ -1,23 +1,22 @@
 """The command ``airrvec``: the scripts of the pipeline on a user's tables, without Nextflow."""
 
 import argparse
-import csv
 import json
 import os
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec import __version__, schema
+from airrvec import __version__, schema, training_labels
 from airrvec.errors import InputError, exit_on_input_error
 
 # In a checkout the library lies beside the scripts; installed, they lie in it.
 _LIBRARY = Path(__file__).parent
 INSTALLED = (_LIBRARY / "scripts").is_dir()
 SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
+DEFAULT_MODEL = "sceptr"
 PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
 ALL_TOKENS = 10**18  # one shard
 
@@ -36,71 +35,49 @@ def run(name: str, *argv) -> None:
     script(name).main([str(word) for word in argv])
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A table of the user's: its name, where it lies, its format and metadata."""
-
-    name: str
-    path: Path
-    format: str | None
-    metadata: dict[str, str]
-
-
-def samples(paths: list[Path], format: str | None) -> list[Sample]:
-    """
-    The samples of some tables, or of one samplesheet, as the pipeline takes it.
-
-    Raises
-    ------
-    InputError
-        If two samples have one name.
-    """
-    found = _samplesheet(paths[0], format) if len(paths) == 1 else None
-    found = found or [Sample(path.name.split(".")[0], path, format, {}) for path in paths]
-    names = [sample.name for sample in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two tables are called '{name}'", fix="Rename a file, or give a samplesheet")
-    return found
-
-
-def _samplesheet(path: Path, format: str | None) -> list[Sample] | None:
-    """The samples of a CSV with the columns sample and path; None if the file is something else."""
-    if path.suffix != ".csv" or not path.is_file():
-        return None
-    with path.open(newline="", encoding="utf-8-sig") as handle:
-        rows = csv.DictReader(handle)
-        if not {"sample", "path"} <= set(rows.fieldnames or []):
-            return None
-        return [
-            Sample(
-                row["sample"],
-                path.parent / row["path"],
-                row.get("format") or format,
-                {name: row[name] for name in row if name not in ("sample", "path", "format", "columns")},
-            )
-            for row in rows
-        ]
-
-
 class Work:
     """A folder in which tables become what the scripts read."""
 
     def __init__(self, args: argparse.Namespace, folder: Path):
         self.args, self.folder = args, folder
 
-    def normalised(self, sample: Sample, outdir: Path) -> tuple[Path, Path]:
-        """Cells and receptors of a sample."""
+    def normalised(self, outdir: Path) -> list[tuple]:
+        """
+        The samples of the command (`airrvec.command_samples.Sample`), each with its cells and receptors.
+
+        Raises
+        ------
+        InputError
+            With the reasons of all that could not be read, unless they are to be skipped.
+        """
+        from airrvec.command_samples import samples, stop_or_tell
+
+        made = [(sample, self._write(sample, outdir)) for sample in samples(self.args)]
+        reasons = [reason for _, reason in made if reason]
+        stop_or_tell(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
+        return [
+            (
+                sample,
+                outdir / f"{sample.name}.cells.parquet",
+                outdir / f"{sample.name}.receptors_0000.parquet",
+            )
+            for sample, reason in made
+            if reason is None
+        ]
+
+    def _write(self, sample, outdir: Path) -> str | None:
+        """Write the tables of a sample, or return why that cannot be done."""
         metadata = self.folder / f"{sample.name}.metadata.json"
-        metadata.write_text(json.dumps(sample.metadata))
+        metadata.write_text(json.dumps(sample.metadata, allow_nan=False))
+        missing = self.folder / f"{sample.name}.missing.json"
         options = ["--format", sample.format] if sample.format else []
-        options += ["--columns", self.args.columns] if self.args.columns else []
+        options += ["--columns", sample.columns] if sample.columns else []
         run(
             "normalise_receptors",
             *(sample.path, "--sample", sample.name, "--metadata", metadata, "--outdir", outdir),
-            *("--species", self.args.species, *options),
+            *("--species", sample.species, *options, "--missing", missing),
         )
-        return outdir / f"{sample.name}.cells.parquet", outdir / f"{sample.name}.receptors_0000.parquet"
+        return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
 
     def embedded(self, paths: list[Path], out: Path) -> Path:
         """The distinct receptors of all samples, whose vectors are written to ``out``."""
@@ -109,40 +86,41 @@ class Work:
         run("embed_receptors", receptors, "--model", self.args.model, "--cpus", self.args.cpus, "--out", out)
         return receptors
 
-    def labelled(self, path: Path) -> tuple:
+    def labelled(self, path: Path, format: str | None = None, columns: Path | None = None) -> tuple:
         """Options that name the cells and receptors of a labelled table."""
-        sample = Sample("labelled", path, self.args.format, {})
-        cells, receptors = self.normalised(sample, self.folder)
+        options = ("--format", format) if format else ("--columns", columns) if columns else ()
+        common = ("--sample", "labelled", "--species", self.args.species, "--outdir", self.folder)
+        run("normalise_receptors", path, *common, *options)
+        cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
         return ("--cells", cells, "--receptors", receptors, "--species", self.args.species)
 
 
 def _normalise(work: Work, more: list[str]) -> None:
-    for sample in samples(work.args.tables, work.args.format):
-        work.normalised(sample, work.args.outdir)
+    work.normalised(work.args.outdir)
 
 
 def _embed(work: Work, more: list[str]) -> None:
     from airrvec import tables
 
     out = work.args.out
-    found = samples(work.args.tables, work.args.format)
-    results = [work.normalised(sample, out.parent) for sample in found]
-    receptors = work.embedded([receptors for _, receptors in results], out)
+    results = [receptors for _, _, receptors in work.normalised(out.parent)]
+    receptors = work.embedded(results, out)
     tables.write(tables.read(receptors), out.with_suffix(".receptors.parquet"))
-    for _, of_sample in results:
+    for of_sample in results:
         of_sample.unlink()
 
 
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
-    found = [(sample, *work.normalised(sample, args.outdir)) for sample in samples(args.tables, args.format)]
-    args.format, args.columns = None, None  # those of the samples
+    found = work.normalised(args.outdir)
     common = ("--model", args.model, "--cpus", args.cpus)
-    run("calibrate_annotation", *work.labelled(args.reference), *common, "--outdir", work.folder, *more)
+    species = dict.fromkeys(sample.species for sample, _, _ in found)
+    options = (*work.labelled(args.reference), "--species", *species, *common, "--outdir", work.folder)
+    run("calibrate_annotation", *options, *more)
     for sample, cells, receptors in found:
         run(
             "annotate_receptors",
-            *("--cells", cells, "--receptors", receptors, "--sample", sample.name, "--species", args.species),
+            *("--cells", cells, "--receptors", receptors, "--sample", sample.name),
             *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
         )
 
@@ -152,14 +130,14 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
     def verb(work: Work, more: list[str]) -> None:
         args = work.args
-        found = [work.normalised(sample, work.folder) for sample in samples(args.tables, args.format)]
+        found = [(cells, receptors) for _, cells, receptors in work.normalised(work.folder)]
         vectors = work.folder / "vectors.parquet"
         receptors = work.embedded([receptors for _, receptors in found], vectors)
         run(
             name,
             *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
-            *("--model", args.model, "--species", args.species, "--cpus", args.cpus),
-            *("--outdir", args.outdir, *more),
+            *("--model", args.model, "--cpus", args.cpus),
+            *("--outdir", args.outdir, *(["--condition", args.condition] if args.condition else []), *more),
         )
 
     return verb
@@ -167,12 +145,18 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
 def _benchmark(work: Work, more: list[str]) -> None:
     args = work.args
-    labelled = work.labelled(_one(args.tables))
-    names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in args.encoders.split(",")}
+    labelled = work.labelled(_one(args.tables), args.format, args.columns)
+    encoders = args.encoders.split(",")
+    if args.model not in (*encoders, DEFAULT_MODEL):
+        encoders.append(args.model)
+    names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in encoders}
+    lists = [Path(encoder, training_labels.FILE) for encoder in encoders]
+    trained_on = [path for path in lists if path.is_file()]
     for encoder, name in names.items():
         run(
             "benchmark_fewshot",
             *(*labelled, "--encoder", encoder, "--name", name, "--cpus", args.cpus),
+            *(["--trained-on", *trained_on] if trained_on else []),
             *("--outdir", work.folder, *more),
         )
     kinds = ("auroc.parquet", "roc.parquet", "not_evaluated.parquet", "qc.json")
@@ -182,7 +166,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
 
 def _finetune(work: Work, more: list[str]) -> None:
     args = work.args
-    labelled = work.labelled(_one(args.tables))
+    labelled = work.labelled(_one(args.tables), args.format, args.columns)
     run(
         "finetune",
         *(*labelled, "--preset", PRESETS / f"{args.preset}.json", "--model", args.model),
@@ -219,16 +203,23 @@ def parser() -> argparse.ArgumentParser:
         verb = verbs.add_parser(
             name, help=title, description=title, epilog=further, formatter_class=formatter, allow_abbrev=False
         )
-        verb.add_argument("tables", type=Path, nargs="+", help="tables, or a samplesheet (CSV)")
+        verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
         verb.add_argument("--format", help="else found from the columns")
         verb.add_argument("--columns", type=Path, help="column map, JSON")
+        verb.add_argument(
+            "--failed-samples", choices=("stop", "skip"), default="stop", help="where samples cannot be read"
+        )
         verb.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
-        verb.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
+        verb.add_argument(
+            "--model", default=DEFAULT_MODEL, help="a published variant, or the folder of a model"
+        )
         verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
         if name == "embed":
             verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
         else:
             verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
+        if name in ("cluster", "compare"):
+            verb.add_argument("--condition", help="metadata column whose values are compared")
         if name == "annotate":
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
         if name == "benchmark":

@@ -6,10 +6,13 @@ Of order 0 it is the number of receptors, of order 1 exp of Shannon's entropy, o
 probability that two cells, drawn with replacement, carry the same receptor.
 """
 
+from itertools import pairwise
+
 import numpy as np
-from scipy import stats
 
 ORDERS = (0, 1, 2)
+WIDTHS, FEWEST = 12, 40  # standard deviations about the mean, and cells, beyond which nothing is drawn: 1e-20
+BLOCK = 2**20  # probabilities in memory at once
 
 
 def hill_numbers(counts: np.ndarray) -> np.ndarray:
@@ -40,9 +43,45 @@ def rarefied(counts: np.ndarray, depth: int) -> np.ndarray:
     """
     n_cells = int(counts.sum())
     sizes, numbers = np.unique(counts, return_counts=True)
-    drawn = np.arange(1, min(depth, int(sizes[-1])) + 1)
-    of_drawn = numbers @ stats.hypergeom.pmf(drawn, n_cells, sizes[:, None], depth)
-    return _of_frequencies(of_drawn, drawn / depth)
+    of_drawn = np.zeros(min(depth, int(sizes[-1])) + 1)  # receptors by how many of their cells are drawn
+    mean = sizes * (depth / n_cells)
+    width = WIDTHS * np.sqrt(mean * (1 - depth / n_cells)) + FEWEST
+    low = np.maximum(np.floor(mean - width).astype(np.int64), np.maximum(0, depth - (n_cells - sizes)))
+    high = np.minimum(np.ceil(mean + width).astype(np.int64), np.minimum(sizes, depth))
+    block = np.cumsum(high - low + 1) // BLOCK
+    for first, last in pairwise(np.searchsorted(block, [*np.unique(block), block[-1] + 1])):
+        part = slice(first, last)
+        drawn, share, size = _hypergeometric(low[part], high[part], sizes[part], depth, n_cells)
+        of_drawn += np.bincount(drawn, share * numbers[part][size], len(of_drawn))
+    drawn = np.arange(1, len(of_drawn))
+    return _of_frequencies(of_drawn[1:], drawn / depth)
+
+
+def _hypergeometric(
+    low: np.ndarray, high: np.ndarray, sizes: np.ndarray, depth: int, n_cells: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Probabilities of low, low + 1, …, high cells of each clone among those drawn, one clone after another.
+
+    Returns
+    -------
+    drawn, probability, clone : ndarray, shape (Σ (high - low + 1),)
+        Probabilities by the ratio of one to the next, so that no factorial of millions cancels another;
+        their sum is 1 for each clone.
+    """
+    lengths = high - low + 1
+    starts = np.cumsum(lengths) - lengths
+    clone = np.repeat(np.arange(len(sizes)), lengths)
+    drawn = np.arange(lengths.sum()) - np.repeat(starts - low, lengths)
+    before, size = drawn - 1, sizes[clone]
+    with np.errstate(divide="ignore", invalid="ignore"):  # at a clone's start, which is set to 0
+        ratio = np.log(size - before) + np.log(depth - before)
+        ratio -= np.log(drawn) + np.log(n_cells - size - depth + drawn)
+    ratio[starts] = 0
+    logs = np.cumsum(ratio)
+    logs -= np.maximum.reduceat(logs, starts)[clone]
+    probability = np.exp(logs)
+    return drawn, probability / np.add.reduceat(probability, starts)[clone], clone
 
 
 def _of_frequencies(numbers: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from airrvec.rank_tests import mann_whitney
+
 MIN_SAMPLES = 2  # of a condition that is compared
 MIN_CARRYING = 2  # samples that carry a cluster that is tested: a single one shows nothing
 
@@ -48,9 +50,9 @@ def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
     -------
     DataFrame
         `COLUMNS`, a row a pair of values and a cluster that at least `MIN_CARRYING` of their samples carry.
-        ``fisher_p``: Fisher's exact test, two-sided, of the samples that carry it; ``rank_p``: the test
-        of Mann and Whitney, two-sided, of the shares. The rates of false discoveries are those of
-        Benjamini and Hochberg, over all rows of the table.
+        ``fisher_p``: Fisher's exact test, two-sided, of the samples that carry it; ``rank_p``: that of Mann
+        and Whitney, two-sided, of the shares, as in `airrvec.rank_tests`. The rates of false discoveries are
+        those of Benjamini and Hochberg, over all rows of the table.
     """
     parts = [pd.DataFrame(columns=list(COLUMNS))]
     for value_1, value_2 in pairs_of_values(conditions):
@@ -59,10 +61,11 @@ def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
         tested = np.flatnonzero(sum(carrying) >= MIN_CARRYING)
         if not len(tested):
             continue
-        found = [
-            _fisher(carrying[0][cluster], len(first), carrying[1][cluster], len(second)) for cluster in tested
-        ]
-        ranks = stats.mannwhitneyu(first[:, tested], second[:, tested], axis=0)
+        # Many clusters are carried by as many samples: each pair of numbers is tested once.
+        numbers, of_cluster = np.unique(
+            np.stack([of_value[tested] for of_value in carrying]), axis=1, return_inverse=True
+        )
+        fisher = np.array([_fisher(a, len(first), b, len(second)) for a, b in numbers.T])[of_cluster]
         parts.append(
             pd.DataFrame(
                 {
@@ -75,9 +78,9 @@ def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
                     "n_carrying_2": carrying[1][tested],
                     "share_1": first[:, tested].mean(axis=0),
                     "share_2": second[:, tested].mean(axis=0),
-                    "odds_ratio": [odds for odds, _ in found],
-                    "fisher_p": [p for _, p in found],
-                    "rank_p": ranks.pvalue,
+                    "odds_ratio": fisher[:, 0],
+                    "fisher_p": fisher[:, 1],
+                    "rank_p": mann_whitney(first[:, tested], second[:, tested]),
                 }
             )
         )

@@ -16,6 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema, tables
+from airrvec.training_labels import TrainingLabels
+
+TRAINED_ON = "a model of this run has been trained on it"
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,12 @@ class Splits:
 
 
 def select_labelled(
-    cells: pa.Table, receptors: pa.Table, *, species: str, exclude_references: str | None = None
+    cells: pa.Table,
+    receptors: pa.Table,
+    *,
+    species: str,
+    exclude_references: str | None = None,
+    leave_out: TrainingLabels | None = None,
 ) -> LabelledReceptors:
     """
     Receptors fit for the benchmark: labelled, of one species, both chains complete.
@@ -72,6 +80,8 @@ def select_labelled(
         The species to measure.
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are left out.
+    leave_out : TrainingLabels, optional
+        Receptors that models have been trained on, which are left out.
 
     Notes
     -----
@@ -101,6 +111,9 @@ def select_labelled(
     for name in schema.RECEPTOR_FIELDS[1:]:
         complete = pc.and_(complete, pc.is_valid(joined[name]))
     joined = keep(joined, complete, "incomplete: V, J or junction of a chain missing")
+    seen = leave_out.include(joined) if leave_out else np.zeros(len(joined), bool)
+    if seen.any():
+        joined = keep(joined, pa.array(~seen), TRAINED_ON)
     n_cells = len(joined)
     pairs = joined.group_by(["receptor_id", "epitope"]).aggregate([]).sort_by("receptor_id")
     removed["the same receptor and epitope again"] = n_cells - len(pairs)

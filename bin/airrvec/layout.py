@@ -18,14 +18,14 @@ MOST_MAPPED = 50_000
 FEWEST = 50
 
 
-def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray, str]:
+def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, str]:
     """
     A place for each vector.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, d)
-        Finite.
+        Finite; at most `MOST_MAPPED`.
     seed : int
         Of the random choices.
     threads : int
@@ -34,23 +34,34 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
     Returns
     -------
     places : ndarray of float32, shape (n, 2)
-    mapped : ndarray of int64, shape (m,)
-        Ascending rows that made the map, at most `MOST_MAPPED`; each other lies among its nearest of them.
     method : {"umap", "pca"}
         PCA of fewer than `FEWEST` vectors.
     """
-    rng = np.random.default_rng(seed)
-    mapped = np.sort(rng.permutation(len(vectors))[:MOST_MAPPED])
     if len(vectors) < FEWEST:
-        return pca(vectors), mapped, "pca"
-    of_mapped = umap(vectors[mapped], seed=seed, threads=threads)
-    if len(mapped) == len(vectors):
-        return of_mapped, mapped, "umap"
-    distances, rows = nearest(vectors, vectors[mapped], 3, threads=threads)
-    weights = 1 / (distances + 1e-6)  # one that made the map keeps its place
-    places = (of_mapped[rows] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
-    places[mapped] = of_mapped
-    return places.astype(np.float32), mapped, "umap"
+        return pca(vectors), "pca"
+    return umap(vectors, seed=seed, threads=threads), "umap"
+
+
+def among(vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    """
+    Places of further vectors: each among its three nearest of those that made the map.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        Finite.
+    mapped, places : ndarray of float32, shape (m, d) and (m, 2)
+        Vectors that made the map, and their places.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, 2)
+        Within the bounds of ``places``.
+    """
+    distances, rows = nearest(vectors, mapped, 3, threads=threads)
+    weights = 1 / (distances + 1e-6)
+    found = (places[rows] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+    return found.astype(np.float32)
 
 
 def pca(vectors: np.ndarray) -> np.ndarray:

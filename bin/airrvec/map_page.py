@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 
 from airrvec import schema, tables
 from airrvec.variants import VARIANTS
@@ -18,6 +17,7 @@ MOST_JOINED = 3  # values of a receptor that make a category of their own
 _TITLES = {
     "sample_id": "Sample",
     "chain_pairing": "Chain pairing",
+    "species": "Species",
     "epitope": "Epitope (labelled)",
     "call": "Epitope (annotated)",
     "cluster_id": "Cluster",
@@ -34,6 +34,7 @@ _CALLS = {
     "nearest_1_distance": "Distance",
     "nearest_1_id": "Nearest reference",
 }
+CALL_COLUMNS = [name for name in _CALLS if name != "n_cells"]  # of `airrvec.schema.ANNOTATION`
 
 
 def page(data: dict, folder: Path) -> str:
@@ -50,7 +51,7 @@ def page(data: dict, folder: Path) -> str:
     parts = {
         "@style@": (folder / "map.css").read_text("utf-8"),
         "@code@": (folder / "map.js").read_text("utf-8"),
-        "@data@": json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        "@data@": tables.json_text(data, separators=(",", ":"))
         .replace("<", "\\u003c")
         .replace(">", "\\u003e")
         .replace("&", "\\u0026"),
@@ -63,13 +64,14 @@ def page(data: dict, folder: Path) -> str:
 
 
 def content(
-    places: pd.DataFrame,
-    shown: np.ndarray,
+    points: pd.DataFrame,
     receptors: pd.DataFrame,
     cells: pd.DataFrame,
     *,
     members: pd.DataFrame | None = None,
     calls: pd.DataFrame | None = None,
+    n: int,
+    density: "Density | None" = None,
     method: str,
     model: str,
 ) -> dict:
@@ -78,45 +80,49 @@ def content(
 
     Parameters
     ----------
-    places : DataFrame
-        `airrvec.schema.MAP`, the receptors that have a place.
-    shown : ndarray of int64
-        Rows of ``places`` that are points; the density is that of all.
+    points : DataFrame
+        `airrvec.schema.MAP`, the receptors that are points.
     receptors : DataFrame
-        ``receptors``, those of ``places`` at least.
+        ``receptors``, those of ``points`` at least.
     cells : DataFrame
-        ``cells`` of all samples, one below the other.
+        Their ``cells`` of all samples, one below the other.
     members : DataFrame, optional
         ``receptor_id``, ``cluster_id``.
     calls : DataFrame, optional
-        `airrvec.schema.ANNOTATION` of all samples.
+        `airrvec.map_tables.calls` of all samples.
+    n : int
+        Receptors that have a place.
+    density : Density, optional
+        Of all receptors, where not all are points.
     method : {"umap", "pca"}
         What made the places.
     model : str
         What made the vectors.
     """
-    points = places.iloc[shown]
     ids = pd.Index(points["receptor_id"])
     of_points = receptors.set_index("receptor_id").loc[ids]
     of_cells = cells[cells["receptor_id"].isin(ids)]
-    colours = {"sample_id": _joined(of_cells, "sample_id", ids)}
+    clonotypes = of_points["clonotype_id"]
+    of_clonotypes = cells[cells["clonotype_id"].isin(clonotypes)]
+    colours = {"sample_id": _joined(of_clonotypes, "sample_id", clonotypes)}
     if calls is not None:
-        calls = calls[calls["call"] == "called"]
         colours["call"] = (
             calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
         )
-    colours["epitope"] = _joined(of_cells, "epitope", ids)
+    colours["epitope"] = _joined(of_clonotypes, "epitope", clonotypes)
     if members is not None:
         colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
     colours["chain_pairing"] = of_points["chain_pairing"]
+    if len(set(of_points["species"])) > 1:
+        colours["species"] = of_points["species"]
     for name in cells.columns.difference(schema.CELLS.names, sort=False):
-        colours[f"{name} "] = _joined(of_cells, name, ids)  # no name of ours ends so
-    scale = _Scale(places[["map_1", "map_2"]].to_numpy())
+        colours[f"{name} "] = _joined(of_clonotypes, name, clonotypes)  # no name of ours ends so
+    scale = Scale(points[["map_1", "map_2"]].to_numpy())
     x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
     return {
         "method": method.upper(),
         "model": VARIANTS[model][1] if model in VARIANTS else model,
-        "n": len(places),
+        "n": n,
         "x": x,
         "y": y,
         "ids": ids.tolist(),
@@ -127,23 +133,23 @@ def content(
             if values.notna().any()
         ],
         "fields": {name: _coded(of_points[name]) for name in schema.RECEPTOR_FIELDS},
-        "density": scale.density(places[["map_1", "map_2"]].to_numpy()) if len(shown) < len(places) else None,
+        "density": None if density is None else density.shades(),
         "calls": None if calls is None else _calls(calls),
     }
 
 
-def _joined(cells: pd.DataFrame, name: str, ids: pd.Index) -> pd.Series:
-    """The distinct values of a receptor's cells as one text; null where there are none."""
-    pairs = cells[["receptor_id", name]].dropna().drop_duplicates().sort_values([name, "receptor_id"])
-    groups = pairs.groupby("receptor_id")[name]
+def _joined(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> pd.Series:
+    """Distinct values of the cells of each receptor's clonotype as one text; null where there are none."""
+    pairs = cells[["clonotype_id", name]].dropna().drop_duplicates().sort_values([name, "clonotype_id"])
+    groups = pairs.groupby("clonotype_id")[name]
     first, counts = groups.first(), groups.size()
     several = groups.agg(", ".join)[counts > 1] if (counts > 1).any() else first[:0]
     words = first.astype(object)
     words[several.index] = [
-        text if counts[receptor] <= MOST_JOINED else f"{counts[receptor]} of them"
-        for receptor, text in several.items()
+        text if counts[clonotype] <= MOST_JOINED else f"{counts[clonotype]} of them"
+        for clonotype, text in several.items()
     ]
-    return words.reindex(ids)
+    return clonotypes.map(words)
 
 
 def _coded(values: pd.Series) -> dict:
@@ -171,7 +177,7 @@ def _calls(calls: pd.DataFrame) -> dict:
     }
 
 
-class _Scale:
+class Scale:
     """Places → whole numbers from 0 to `PIXELS`, both axes alike."""
 
     def __init__(self, places: np.ndarray):
@@ -182,28 +188,23 @@ class _Scale:
     def __call__(self, places: np.ndarray) -> np.ndarray:
         return ((places - self.low) / self.span * (PIXELS - 1)).round().astype(int)
 
-    def density(self, places: np.ndarray) -> dict:
-        """Receptors in the squares of a grid, as whole numbers from 0 to 255 on a scale of roots."""
-        edges = [low + self.span * np.linspace(0, 1, CELLS_OF_DENSITY + 1) for low in self.low]
-        counts = np.sqrt(np.histogram2d(*places.T, bins=edges)[0])
-        return {
-            "size": CELLS_OF_DENSITY,
-            "values": (255 * counts / counts.max()).round().astype(int).ravel().tolist(),
-        }
 
+class Density:
+    """Receptors in the squares of a grid, counted batch by batch."""
 
-def read_cells(paths: list[Path]) -> pd.DataFrame:
-    """``sample_id``, ``receptor_id``, ``epitope`` and the metadata of all samples' cells."""
-    frames = []
-    for path in paths:
-        names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
-        frames.append(tables.read(path, ["sample_id", "receptor_id", "epitope", *names]).to_pandas())
-    return pd.concat(frames, ignore_index=True)
+    def __init__(self, scale: Scale):
+        self.edges = [low + scale.span * np.linspace(0, 1, CELLS_OF_DENSITY + 1) for low in scale.low]
+        self.counts = np.zeros((CELLS_OF_DENSITY, CELLS_OF_DENSITY))
 
+    def add(self, places: np.ndarray) -> None:
+        """Count places, shape (n, 2), within the bounds of the scale."""
+        inside = [
+            np.clip(axis, edges[0], edges[-1]) for axis, edges in zip(places.T, self.edges, strict=True)
+        ]
+        self.counts += np.histogram2d(*inside, bins=self.edges)[0]
 
-def vectors(embeddings: Path) -> tuple[list[str], np.ndarray]:
-    """receptor_ids that have a vector, and their vectors."""
-    table = tables.read(embeddings)
-    table = table.filter(pc.is_valid(table["dim_01"]))
-    columns = [table[name].to_numpy() for name in table.column_names[1:]]
-    return table["receptor_id"].to_pylist(), np.stack(columns, axis=1).astype(np.float32)
+    def shades(self) -> dict:
+        """Whole numbers from 0 to 255 on a scale of roots."""
+        roots = np.sqrt(self.counts)
+        values = (255 * roots / roots.max()).round().astype(int)
+        return {"size": CELLS_OF_DENSITY, "values": values.ravel().tolist()}

@@ -4,13 +4,21 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec import __version__, figures, tables, weights
+from airrvec import __version__, figures, tables, training_labels, weights
 from airrvec.presets import Preset
 from airrvec.training import Trained
+from airrvec.training_labels import TrainingLabels
 
 
 def write(
-    folder: Path, trained: Trained, preset: Preset, *, name: str, start: str, data: dict[str, str]
+    folder: Path,
+    trained: Trained,
+    preset: Preset,
+    *,
+    name: str,
+    start: str,
+    data: dict[str, str],
+    labels: TrainingLabels = training_labels.NONE,
 ) -> None:
     """
     Write the folder of a trained model.
@@ -29,13 +37,12 @@ def write(
         The model that training started from, or ``random weights``.
     data : dict
         What was learnt from: words → numbers or digests, for the card and the configuration.
+    labels : TrainingLabels
+        The labelled receptors among it, and those that the start has been trained on.
     """
-    weights.save(
-        trained.encoder,
-        name,
-        folder,
-        {"start": start, "step": trained.step, "data": data, "preset": preset.as_dict()},
-    )
+    folder.mkdir(parents=True, exist_ok=True)
+    details = {"start": start, "step": trained.step, "data": data, "labels": labels.write(folder)}
+    weights.save(trained.encoder, name, folder, {**details, "preset": preset.as_dict()})
     tables.write(trained.history, folder / "training.parquet")
     figures.training_curves(trained.history, folder / "training")
     tables.write_text(card(trained, preset, name=name, start=start, data=data), folder / "MODEL_CARD.md")

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import schema, tables
+from airrvec import generation, identity, schema, tables
 from airrvec.errors import InputError
 from airrvec.fewshot import generator
-from airrvec.synthesis import SPECIES, synthesise
+from airrvec.synthesis import synthesise
 
 N_BACKGROUND = 1000
 
@@ -46,7 +46,7 @@ def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -
         2 * N_BACKGROUND,
         species=species,
         seed=seed,
-        leave_out=labelled["receptor_id"],
+        leave_out=labelled["clonotype_id"],
         without="linear_svc has no background",
         option="--benchmark_background",
     )
@@ -74,7 +74,8 @@ def unselected(
     option: str = "--background",
 ) -> pa.Table:
     """
-    Distinct receptors of a species that nobody has selected: those of a table, or OLGA's.
+    Distinct receptors of a species that nobody has selected: those of a table, or OLGA's. Of receptors that
+    differ in alleles alone, one.
 
     Parameters
     ----------
@@ -87,33 +88,37 @@ def unselected(
     seed : int
         Of OLGA's receptors.
     leave_out : pyarrow.ChunkedArray
-        ``receptor_id`` of those that are no background.
+        ``clonotype_id`` of those that are no background.
     without, option : str
         What the error says is lacking, and which parameter mends it.
 
     Raises
     ------
     InputError
-        If there is no table, and OLGA's receptors are of another species.
+        If there is no table, and OLGA has no model of the species.
     """
-    if path is None and species != SPECIES:
+    if path is None and species not in generation.SPECIES:
         raise InputError(
-            f"{without}: OLGA's receptors are human, and --species is {species}",
+            f"{without}: OLGA has no receptors of {species}",
             fix=f"Give receptors as {option}",
         )
-    found = synthesise(n, seed=seed) if path is None else _read(path)
+    found = synthesise(n, seed=seed, species=species) if path is None else _read(path)
     usable = pc.and_(
         pc.equal(found["species"], species),
-        pc.invert(pc.is_in(found["receptor_id"], leave_out.combine_chunks())),
+        pc.invert(pc.is_in(found["clonotype_id"], leave_out.combine_chunks())),
     )
-    return tables.distinct(found.filter(usable))
+    distinct = tables.distinct(found.filter(usable))
+    return distinct.take(identity.clonotypes(distinct)[1])
 
 
 def _read(path: Path) -> pa.Table:
     """``receptors`` of another run, a file or a folder of partitions."""
     try:
-        return tables.read(path, schema.RECEPTORS.names)
-    except (pa.ArrowInvalid, FileNotFoundError) as problem:
+        found = tables.read(path)
+        if "clonotype_id" not in found.column_names:  # a table of airrvec 0.1.0
+            found = found.append_column("clonotype_id", identity.clonotype_ids(found))
+        return found.select(schema.RECEPTORS.names)
+    except (pa.ArrowInvalid, FileNotFoundError, KeyError) as problem:
         raise InputError(
             f"this is no table of receptors ({str(problem).splitlines()[0]})",
             file=path,

@@ -1,21 +1,19 @@
 """Chains of an input → standardised receptors, cells, and rejects with reasons, in constant memory."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import schema
+from airrvec import identity, schema, species_names
 from airrvec.calls import NOT_FUNCTIONAL
 from airrvec.errors import InputError
-from airrvec.pairing import EXTRA, SEVERAL, pair, pairing_words
+from airrvec.pairing import EXTRA, REPEATED, SEVERAL, pair, pairing_words
 from airrvec.readers import Batch, Source
-from airrvec.standardise import FAILURES, OTHER_LOCUS, contiguous, standardise
+from airrvec.standardise import FAILURES, OTHER_LOCUS, standardise
 
 WARN_ABOVE = 5  # per cent of an input's rows rejected
 TRAINING_SPECIES = "homosapiens"
@@ -47,18 +45,24 @@ class Counts:
     """
     What came in and what became of it; complete when the last part has been made.
 
-    ``uncertain_calls`` and ``mended_junctions`` count chains that passed, before pairing; ``species``
+    ``rows_of_cells`` sums the ``input_rows`` of cells, which has to be ``rows_out``; ``rows_filled``
+    are those of a text whose last cells are missing and were taken as empty.
+    ``uncertain_calls``, ``mended_junctions`` and ``built_junctions`` (from the field ``cdr3_aa``) count
+    chains that passed, before pairing; ``species``
     and ``pairing`` count cells, ``reject_reasons`` and ``other_loci`` chains.
     """
 
     rows_in: int = 0
     rows_out: int = 0
     rows_rejected: int = 0
+    rows_of_cells: int = 0
+    rows_filled: int = 0
     chains_in: int = 0
     chains_out: int = 0
     cells: int = 0
     uncertain_calls: int = 0
     mended_junctions: int = 0
+    built_junctions: int = 0
     species: Counter = field(default_factory=Counter)
     pairing: Counter = field(default_factory=Counter)
     reject_reasons: Counter = field(default_factory=Counter)
@@ -85,8 +89,8 @@ class Counts:
     def per_cent_functional(self) -> float:
         """Chains with functional genes, of those whose genes IMGT knows and nothing else speaks against."""
         useless = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
-        extra = self.reject_reasons[EXTRA] + self.reject_reasons[SEVERAL]
-        functional = self.chains_out + extra
+        left_out = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
+        functional = self.chains_out + left_out
         return 100 * functional / max(functional + useless, 1)
 
     def as_dict(self) -> dict:
@@ -97,12 +101,14 @@ class Counts:
                 "rows_in",
                 "rows_out",
                 "rows_rejected",
+                "rows_filled",
                 "chains_in",
                 "chains_out",
                 "cells",
                 "receptors",
                 "uncertain_calls",
                 "mended_junctions",
+                "built_junctions",
                 "per_cent_functional",
             )
         }
@@ -153,6 +159,7 @@ class Normaliser:
         self.max_rejected = max_rejected
         self.multichain = multichain
         self.counts = Counts()
+        self._evidence = species_names.Evidence(species)
 
     @property
     def cells_schema(self) -> pa.Schema:
@@ -176,13 +183,15 @@ class Normaliser:
         Raises
         ------
         InputError
-            If the input cannot be read, no chain can be kept, more rows are rejected than allowed, or
-            rows are not conserved (which would be our fault).
+            If the input cannot be read, no chain can be kept, most V genes are of another species, more rows
+            are rejected than allowed, or rows are not conserved (which would be our fault).
         """
         waiting = []
         for batch in source.batches:
             self.counts.rows_in += batch.n_rows
+            self.counts.rows_filled += batch.n_filled
             self.counts.chains_in += len(batch.chains)
+            self._evidence.add(batch.chains)
             chains, failures = standardise(batch.chains, self.species)
             failures = pa.concat_tables([failures, *_rows_without_chain(batch)])
             if waiting or pc.count(chains["cell_key"]).as_py():
@@ -191,7 +200,7 @@ class Normaliser:
                 yield self._part(chains, failures)
         if waiting:
             yield self._part(*(pa.concat_tables(tables) for tables in zip(*waiting, strict=True)))
-        self._check()
+        self._check(source)
 
     def summary(self, source: Source) -> dict:
         """What came in and what became of it, once all parts have been made; for a JSON file."""
@@ -199,8 +208,33 @@ class Normaliser:
             "sample_id": self.sample_id,
             "format": source.format,
             **self.counts.as_dict(),
-            "warnings": [*source.warnings, *self._loss_warning(), *self._species_warning()],
+            "warnings": [
+                *source.warnings,
+                *self._filled_warning(),
+                *self._built_warning(),
+                *self._loss_warning(),
+                *self._species_warning(),
+            ],
         }
+
+    def _filled_warning(self) -> list[str]:
+        if not self.counts.rows_filled:
+            return []
+        return [
+            f"{self.counts.rows_filled:,} of {self.counts.rows_in:,} rows hold fewer cells than the header;"
+            " their missing last cells were taken as empty"
+        ]
+
+    def _built_warning(self) -> list[str]:
+        if not self.counts.built_junctions:
+            return []
+        n = f"{self.counts.built_junctions:,}"
+        return [f"{n} junctions were built from cdr3_aa, as their junction_aa is empty"]
+
+    @property
+    def contradiction(self) -> species_names.Contradiction | None:
+        """What the genes say against the species, if they do."""
+        return self._evidence.contradiction()
 
     def _loss_warning(self) -> list[str]:
         if self.counts.per_cent_rejected <= WARN_ABOVE:
@@ -208,13 +242,22 @@ class Normaliser:
         return [f"{self.counts.per_cent_rejected:.1f} % of the rows rejected ({self.counts.main_reasons})"]
 
     def _species_warning(self) -> list[str]:
-        n_others = self.counts.cells - self.counts.species[TRAINING_SPECIES]
-        if not n_others:
-            return []
-        return [
-            f"{n_others:,} of {self.counts.cells:,} cells are not human, as were all receptors that the"
-            " published models have learned from"
-        ]
+        contradiction = self.contradiction
+        if contradiction:
+            return [f"{contradiction.sentence}. {contradiction.fix}"]
+        cells, species = self.counts.cells, self.counts.species
+        found = []
+        if self.species != TRAINING_SPECIES and species[self.species] < cells:
+            found.append(
+                f"{cells - species[self.species]:,} of {cells:,} cells are of another species than"
+                f" {self.species}, as their rows say"
+            )
+        if species[TRAINING_SPECIES] < cells:
+            found.append(
+                f"{cells - species[TRAINING_SPECIES]:,} of {cells:,} cells are not human, as were all"
+                " receptors that the published models have learned from"
+            )
+        return found
 
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
         self._count_chains(chains)
@@ -222,12 +265,12 @@ class Normaliser:
         failures = pa.concat_tables([failures, extra])
         kept_rows = cells.pop("rows")
         self.counts.species += _value_counts(cells["species"])
-        receptors, of_cells, bits = _receptors(cells)
-        self.counts.receptor_bits.append(bits)
+        receptors, of_cells = _receptors(cells)
+        self.counts.receptor_bits.append(identity.first_bits(receptors["receptor_id"]))
         n_cells = len(of_cells)
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
-            "receptor_id": of_cells,
+            **{name: receptors[name].take(of_cells) for name in ("receptor_id", "clonotype_id")},
             **cells,
             **{
                 name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
@@ -251,10 +294,12 @@ class Normaliser:
         given = pc.utf8_upper(chains[schema.raw("junction_aa")])
         self.counts.uncertain_calls += pc.sum(uncertain).as_py() or 0
         self.counts.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
+        self.counts.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
 
     def _count(self, cells, rejects, n_rows: int, n_chains: int) -> None:
         counts = self.counts
         counts.rows_out += n_rows
+        counts.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
         counts.chains_out += n_chains
         counts.cells += len(cells)
         lost = rejects.filter(pc.invert(rejects["row_kept"]))
@@ -266,16 +311,23 @@ class Normaliser:
         if counts.first_reject is None and len(rejects):
             counts.first_reject = rejects.slice(0, 1).to_pylist()[0]
 
-    def _check(self) -> None:
+    def _check(self, source: Source) -> None:
         counts = self.counts
-        if counts.rows_in != counts.rows_out + counts.rows_rejected:
+        if not counts.rows_in - counts.rows_rejected == counts.rows_out == counts.rows_of_cells:
             raise InputError(
-                f"{self.sample_id}: {counts.rows_in} rows came in, but {counts.rows_out} were kept and"
-                f" {counts.rows_rejected} rejected",
+                f"{self.sample_id}: {counts.rows_in} rows came in, but {counts.rows_out} were kept,"
+                f" {counts.rows_of_cells} are in cells and {counts.rows_rejected} rejected",
                 fix="This is an error of airrvec: please report it with the file",
             )
+        found = self.contradiction
+        if found and found.is_sure:
+            raise InputError(f"{self.sample_id}: {found.sentence}", fix=found.fix)
         if not counts.cells:
-            raise InputError(_nothing_kept(self.sample_id, counts))
+            columns = source.suggest(self.species)
+            raise InputError(
+                _nothing_kept(self.sample_id, counts),
+                fix=columns and f"Other columns of it hold receptors: try the column map {columns}",
+            )
         if counts.per_cent_rejected > self.max_rejected:
             raise InputError(
                 f"{self.sample_id}: {counts.per_cent_rejected:.1f} % of the rows were rejected, more than"
@@ -335,69 +387,15 @@ def _rows_without_chain(batch: Batch) -> list[pa.Table]:
     ]
 
 
-def _receptors(cells: dict) -> tuple[pa.Table, pa.Array, np.ndarray]:
-    """Distinct receptors in order of appearance, the receptor_id of every cell, and 64 bits of each id."""
-    fields = ("species", *schema.RECEPTOR_FIELDS)
-    # "|" is in no symbol of a gene and no sequence.
-    keys = pc.binary_join_element_wise(*(pc.fill_null(cells[name], "") for name in fields), "|")
-    keys = contiguous(keys).dictionary_encode()
+def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
+    """Distinct receptors in order of appearance, and the row of every cell's."""
+    keys = identity.keys(cells).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
     first = np.empty(len(keys.dictionary), np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # of equal numbers the first row is written last
+    fields = ("species", *schema.RECEPTOR_FIELDS)
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
-    ids, bits = receptor_ids(keys.dictionary.to_pylist())
     junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
     has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
     words = pa.array(pairing_words(has_chain.astype(np.int64)), pa.string())
-    receptors = pa.table([ids, *distinct.columns, words], schema=schema.RECEPTORS)
-    return receptors, ids.take(keys.indices), bits
-
-
-def receptor_ids(keys: list[str]) -> tuple[pa.Array, np.ndarray]:
-    """
-    Identities of receptors, equal across runs and machines.
-
-    Parameters
-    ----------
-    keys : list of str
-        Of each receptor its species and the six standardised fields in the order of ``receptors``,
-        joined by ``|``, missing ones empty.
-
-    Returns
-    -------
-    pyarrow.Array of string, length n
-        The first 24 hexadecimal digits of each key's SHA-256.
-    ndarray of uint64, shape (n,)
-        The first 64 bits of it.
-    """
-    digests = b"".join([hashlib.sha256(key.encode()).digest()[:12] for key in keys])
-    offsets = pa.py_buffer(np.arange(0, 24 * len(keys) + 1, 24, dtype=np.int32))
-    ids = pa.StringArray.from_buffers(len(keys), offsets, pa.py_buffer(digests.hex().encode()))
-    bits = np.frombuffer(digests, np.uint8).reshape(-1, 12)[:, :8].copy().view(np.uint64).ravel()
-    return ids, bits
-
-
-def by_partition(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
-    """
-    Receptors by ranges of their receptor_id, so that partitions one after another are in its order.
-
-    Parameters
-    ----------
-    receptors : pyarrow.Table
-        ``receptors``.
-    n_partitions : int
-        At most 65,536, as the first 16 bits of an identity tell its partition.
-
-    Returns
-    -------
-    list of pyarrow.Table, length n_partitions
-        In each partition the rows keep their order.
-    """
-    if n_partitions == 1:
-        return [receptors]
-    leading = pc.utf8_slice_codeunits(receptors["receptor_id"], 0, 4).to_pylist()
-    number = np.array([int(digits, 16) for digits in leading], np.int64) * n_partitions >> 16
-    order = np.argsort(number, kind="stable")
-    ends = np.searchsorted(number[order], np.arange(n_partitions + 1))
-    receptors = receptors.take(pa.array(order))
-    return [receptors.slice(start, end - start) for start, end in pairwise(ends.tolist())]
+    return identity.identified(distinct, words), keys.indices

@@ -8,6 +8,7 @@ from airrvec import schema
 from airrvec.standardise import contiguous, failures
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
+REPEATED = "repeats another row: the same chain of the same cell"
 SEVERAL = "its cell has more than one α or β chain, and such cells are dropped"
 
 # What becomes of cells with more than one α or β chain.
@@ -37,6 +38,10 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     cell = _cell_numbers(chains)
     n_cells = int(cell.max(initial=-1)) + 1
     locus = pc.equal(chains["locus"], schema.LOCI[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
+    again = _repeats(chains, cell * 2 + locus)
+    repeats = failures(chains, again, "junction_aa", chains["junction_aa"], REPEATED)
+    if again.any():
+        chains, cell, locus = chains.filter(pa.array(~again)), cell[~again], locus[~again]
     umis = pc.fill_null(chains["umi_count"], -1).to_numpy()
     reads = pc.fill_null(chains["duplicate_count"], -1).to_numpy()
     row = chains["row"].to_numpy()
@@ -59,11 +64,13 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     first = np.where(known[:, 0], index[:, 0], index[:, 1])  # α, or β where there is no α
     one_row = known.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
     clonotype = one_row & pc.is_null(chains["cell_key"]).to_numpy()[first]
-    new = _first_uses(index, len(chains))
+    new = _first_uses(index)
+    first_row = row.min(initial=np.iinfo(np.int64).max)
+    new_row = _first_uses(np.where(index < 0, -1, row[index] - first_row) if len(row) else index)
 
     columns = {
         "rows": _distinct(row[index[new]]),
-        "input_rows": pa.array(new.sum(axis=1) - (one_row & new.all(axis=1))),
+        "input_rows": pa.array(new_row.sum(axis=1)),
         "chain_pairing": pa.array(pairing_words(n_chains)[of_cell], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
@@ -73,7 +80,10 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
             field = schema.field(locus_name, name)
             columns[field] = both[side][name]
             columns[schema.raw(field)] = both[side][schema.raw(name)]
-    columns["uncertain_calls"] = _uncertain_calls(both)
+    columns["uncertain_calls"] = _fields_where(
+        both, {name: schema.uncertain(name) for name in ("v_call", "j_call")}
+    )
+    columns["built_junctions"] = _fields_where(both, {"junction_aa": "from_cdr3"})
     for name in ("cell_id", *schema.LABELS):
         columns[name] = pc.coalesce(both[0][name], both[1][name])
     for name in ("duplicate_count", "umi_count"):
@@ -86,31 +96,51 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     left_out = np.ones(len(chains), bool)
     left_out[index[new]] = False
     reason = SEVERAL if policy == "drop" else EXTRA
-    return columns, failures(chains, left_out, "junction_aa", chains["junction_aa"], reason)
+    extra = failures(chains, left_out, "junction_aa", chains["junction_aa"], reason)
+    return columns, pa.concat_tables([repeats, extra])
 
 
-def _uncertain_calls(both: list[pa.Table]) -> pa.Array:
-    """Names of the cells' uncertain calls, joined by commas; null where there is none."""
+def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
+    """Names of the cells' fields whose flag is true, joined by commas; null where there is none."""
     names = [
         pc.if_else(
-            pc.fill_null(contiguous(chains[schema.uncertain(name)]), False),
+            pc.fill_null(contiguous(chains[flag]), False),
             schema.field(locus, name),
             pa.scalar(None, pa.string()),
         )
         for locus, chains in zip(schema.LOCI, both, strict=True)
-        for name in ("v_call", "j_call")
+        for name, flag in flags.items()
     ]
     # The empty first string, as pyarrow leaves a row out where all are null.
     joined = pc.utf8_ltrim(pc.binary_join_element_wise("", *names, ",", null_handling="skip"), ",")
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
-def _first_uses(index: np.ndarray, n_chains: int) -> np.ndarray:
-    """Whether a chain is in a receptor for the first time; False where there is no chain."""
-    flat = index.ravel()
-    first = np.full(n_chains + 1, len(flat))  # the last place stands for -1, no chain
-    first[flat[::-1]] = np.arange(len(flat))[::-1]  # of equal chains the first use is written last
-    return ((first[flat] == np.arange(len(flat))) & (flat >= 0)).reshape(index.shape)
+def _repeats(chains: pa.Table, place: np.ndarray) -> np.ndarray:
+    """
+    Whether a chain equals an earlier one of its cell in every field but its row.
+
+    A chain without a cell repeats none: it stands alone. ``place`` numbers cell and locus: most chains
+    are the only one of theirs, and are not looked at.
+    """
+    again = np.zeros(len(chains), bool)
+    if chains["cell_key"].null_count == len(chains):
+        return again
+    several = (np.bincount(place)[place] > 1) & pc.is_valid(chains["cell_key"]).to_numpy()
+    at = np.flatnonzero(several)
+    fields = [name for name in chains.column_names if name != "row"]
+    groups = chains.select(fields).take(pa.array(at)).append_column("at", pa.array(at)).group_by(fields)
+    again[at] = True
+    again[groups.aggregate([("at", "min")])["at_min"].to_numpy()] = False
+    return again
+
+
+def _first_uses(used: np.ndarray) -> np.ndarray:
+    """Where a number occurs for the first time, row by row; -1 stands for none and is False."""
+    flat = used.ravel()
+    first = np.full(flat.max(initial=-1) + 2, len(flat))  # the last place is that of -1
+    first[flat[::-1]] = np.arange(len(flat))[::-1]  # of equal numbers the first is written last
+    return ((first[flat] == np.arange(len(flat))) & (flat >= 0)).reshape(used.shape)
 
 
 def _distinct(rows: np.ndarray) -> np.ndarray:

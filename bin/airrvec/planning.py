@@ -63,7 +63,12 @@ class Expected:
 
 
 def expected(
-    table: Path, format: str | None, columns: dict[str, str] | None, species: str, multichain: str
+    table: Path,
+    format: str | None,
+    columns: dict[str, str] | None,
+    species: str,
+    multichain: str,
+    max_unpacked: int = readers.MAX_UNPACKED,
 ) -> Expected:
     """
     Read the beginning of a table as the run would read the whole.
@@ -71,7 +76,7 @@ def expected(
     Parameters
     ----------
     table : Path
-        As for `airrvec.readers.open_chains`, and so are ``format`` and ``columns``.
+        As for `airrvec.readers.open_chains`, and so are ``format``, ``columns`` and ``max_unpacked``.
     species, multichain : str
         As for `airrvec.normalise.Normaliser`.
 
@@ -81,8 +86,8 @@ def expected(
         If the beginning cannot be read, or the whole was read and holds no receptor.
     """
     with tempfile.TemporaryDirectory() as folder:
-        part, share = readers.beginning(table, Path(folder))
-        source = readers.open_chains(part, format, columns)
+        part, share = readers.beginning(table, Path(folder), max_unpacked=max_unpacked)
+        source = readers.open_chains(part, format, columns, max_unpacked)
         normaliser = Normaliser(sample_id=table.name, species=species, multichain=multichain)
         tokens = 0
         try:
@@ -145,6 +150,7 @@ def plan(
     of_samples = cells * BYTES_PER_CELL + of_receptors
     # Process, tasks, work, its unit, units a second, bytes written.
     steps = [
+        ("CHECK_SAMPLES", 1, None, None, None, None),
         ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, of_samples),
         ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * of_receptors),
         *((name, 1, None, None, None, None) for name in trained),

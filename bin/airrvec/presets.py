@@ -1,15 +1,16 @@
 """How a model is trained: the presets in ``conf/models/``, one JSON file a variant of the paper."""
 
-import json
+import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from types import NoneType, UnionType
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 from airrvec.architecture import ModelConfig
 from airrvec.errors import InputError
+from airrvec.json_files import read_object
 
-DATA = ("receptors", "synthetic", "shuffled")
 # Contrastive terms; all but the first learn from labels.
 CONTRASTIVE = ("auto", "supervised", "neighbour")
 
@@ -45,8 +46,11 @@ class Objective:
     masked_residues: float = 0.15
 
     def __post_init__(self):
-        if self.contrastive not in (*CONTRASTIVE, None):
-            raise ValueError(f"contrastive is '{self.contrastive}', not {', '.join(CONTRASTIVE)} or null")
+        if self.temperature <= 0:
+            raise ValueError(f"temperature is {self.temperature}, not above 0")
+        for name in ("label_smoothing", "censored_residues", "dropped_chains", "masked_residues"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, not from 0 to 1")
         if self.contrastive is None and not self.masked_language:
             raise ValueError("an objective needs a contrastive or a masked-language term")
 
@@ -89,6 +93,16 @@ class Schedule:
     clip: float | None = 1.0
     validate_every: int = 500
     patience: int | None = None
+
+    def __post_init__(self):
+        for name in ("steps", "batch_size", "validate_every", "patience"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise ValueError(f"{name} is {value}, not 1 or more")
+        for name in ("learning_rate", "clip"):
+            if (value := getattr(self, name)) is not None and value <= 0:
+                raise ValueError(f"{name} is {value}, not above 0")
+        if self.warmup_steps < 0:
+            raise ValueError(f"warmup_steps is {self.warmup_steps}, not 0 or more")
 
     def rate(self, step: int) -> float:
         """Learning rate of a step, counted from 1."""
@@ -154,10 +168,7 @@ def load(path: str | Path) -> Preset:
         If the file is no JSON object, or holds a word that a preset does not know.
     """
     path = Path(path)
-    try:
-        content = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"the preset cannot be read ({error})", file=path) from error
+    content = read_object(path, "the preset", "docs/models.md lists what a preset holds")
     try:
         parts = {
             "model": model_config(content.pop("model", {})),
@@ -169,20 +180,58 @@ def load(path: str | Path) -> Preset:
         raise InputError(
             f"the preset does not fit: {error}", file=path, fix="docs/models.md lists what a preset holds"
         ) from error
-    if preset.data not in DATA:
-        raise InputError(f"data is '{preset.data}', not one of {', '.join(DATA)}", file=path)
     return preset
 
 
 def model_config(content: dict) -> ModelConfig:
-    """The shape of a model, from a JSON object."""
-    config = _made(ModelConfig, content)
-    return ModelConfig(**{**asdict(config), "loops": tuple(config.loops)})
+    """
+    The shape of a model, from a JSON object.
+
+    Raises
+    ------
+    ValueError
+        If the object holds a word that `ModelConfig` does not know, or a value of another type.
+    """
+    return _made(ModelConfig, content)
 
 
 def _made(kind: type, content: dict):
-    known = [entry.name for entry in fields(kind)]
-    unknown = [name for name in content if name not in known]
-    if unknown:
-        raise ValueError(f"'{unknown[0]}' is not one of {', '.join(known)}")
-    return kind(**content)
+    """A data class from a JSON object, whose values must be of its fields' types."""
+    if not isinstance(content, dict):
+        raise ValueError(f"{content!r} is no JSON object")
+    types = get_type_hints(kind)
+    for name, value in content.items():
+        if name not in types:
+            raise ValueError(f"'{name}' is not one of {', '.join(types)}")
+        if not _fits(value, types[name]):
+            raise ValueError(f"{name} is {value!r}, not {_in_words(types[name])}")
+    return kind(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
+    )
+
+
+def _fits(value, expected) -> bool:
+    """Whether a JSON value is of a type; truth values, NaN and infinity are no numbers."""
+    parts = get_args(expected)
+    if get_origin(expected) is Literal:
+        return isinstance(value, str) and value in parts
+    if get_origin(expected) in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if get_origin(expected) is tuple:
+        return isinstance(value, list | tuple) and all(_fits(item, parts[0]) for item in value)
+    if expected is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is expected
+
+
+def _in_words(expected) -> str:
+    """A type, for a message."""
+    parts = get_args(expected)
+    if get_origin(expected) is Literal:
+        return f"one of {', '.join(parts)}"
+    if get_origin(expected) in (Union, UnionType):
+        return " or ".join(_in_words(part) for part in parts)
+    if get_origin(expected) is tuple:
+        return "a list of words"
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", NoneType: "null"}
+    return words.get(expected, expected.__name__)

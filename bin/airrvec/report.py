@@ -3,7 +3,9 @@
 from html import escape
 from importlib.metadata import version
 
-from airrvec import __version__, schema
+import pandas as pd
+
+from airrvec import __version__, schema, species_names, tables
 from airrvec.encoders import title
 
 # Receptors of each sort of chains are measured apart.
@@ -17,9 +19,38 @@ _PAIRING_COLOURS = dict(
 )
 
 
+def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
+    """Titles of groups by ``species`` and ``chains``; the species is named where there are several."""
+    several = len({group["species"] for group in groups}) > 1
+    return {
+        (group["species"], group["chains"]): CHAINS[group["chains"]]
+        + (f", {species_names.TITLES[group['species']]}" if several else "")
+        for group in groups
+    }
+
+
+def titled(frame: pd.DataFrame, titles: dict[tuple[str, str], str]) -> pd.DataFrame:
+    """A table with the title of each row's group as ``group``."""
+    pairs = zip(frame["species"], frame["chains"], strict=True)
+    return frame.assign(group=pd.Series([titles[pair] for pair in pairs], frame.index, dtype=object))
+
+
+def without_background(counts: dict) -> str:
+    """A sentence on species that were not compared; nothing where all were."""
+    reasons = counts.get("without_background") or {}
+    return "".join(
+        f" <strong>Not compared, {species_names.TITLES[species]}: {safe(reason)}</strong>"
+        for species, reason in reasons.items()
+    )
+
+
 def of_all_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
-    """The QC of a table from that of its partitions: ``counts`` are summed, all else is the same in each."""
-    return {**partitions[0], **{name: sum(qc[name] for qc in partitions) for name in counts}}
+    """The QC of a table from that of its partitions: ``counts`` are summed, all else is the same in each.
+
+    Devices alone may differ: each that computed a partition is named.
+    """
+    devices = tables.joined([{"device": qc["device"]} for qc in partitions if "device" in qc])
+    return {**partitions[0], **devices, **{name: sum(qc[name] for qc in partitions) for name in counts}}
 
 
 def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
@@ -145,7 +176,7 @@ def embedding_section(embeddings: dict) -> dict:
         "receptors": embeddings["receptors"],
         "without_vector": embeddings["without_vector"],
         "dimensions": embeddings["dimensions"],
-        "device": {"cpu": "CPU", "gpu": "GPU"}[embeddings["device"]],
+        "device": embeddings["device"].upper().replace(",", " and "),
         "precision": embeddings["precision"],
         "weights": embeddings["weights_sha256"][:16],
         "airrvec": embeddings["airrvec_version"],
@@ -176,11 +207,11 @@ def embedding_section(embeddings: dict) -> dict:
 
 
 def _public(receptors: dict) -> list[str]:
-    """How many receptors samples share; nothing where there is one sample alone."""
+    """How many clonotypes samples share; nothing where there is one sample alone."""
     if receptors["samples"] < 2:
         return []
-    n_public = receptors["public_receptors"]
-    return [f"{n_public:,} receptor{' occurs' if n_public == 1 else 's occur'} in two or more samples"]
+    n_public = receptors["public_clonotypes"]
+    return [f"{n_public:,} clonotype{' occurs' if n_public == 1 else 's occur'} in two or more samples"]
 
 
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:

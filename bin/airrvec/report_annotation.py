@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec import tables
-from airrvec.figures import COLOURS
-from airrvec.report import CHAINS, safe, section
+from airrvec.report import group_titles, safe, section, titled
+from airrvec.report_calibration import precision_recall_section, reliability_section
+from airrvec.training_labels import MARK, not_recorded_warning
 
 PARENT = {
     "parent_id": "airrvec_annotation",
@@ -35,17 +36,21 @@ class Annotation:
     reference: dict
     calibration: pd.DataFrame
     precision_recall: pd.DataFrame
+    titles: dict[tuple[str, str], str]
 
 
 def read_annotation(folder: Path | None) -> Annotation | None:
     """The results of annotation; None where the folder holds none."""
     if folder is None or not (folder / "calibration.qc.json").exists():
         return None
+    reference = json.loads((folder / "calibration.qc.json").read_text())
+    titles = group_titles(reference["groups"])
     return Annotation(
         [json.loads(path.read_text()) for path in sorted(folder.glob("*.annotation.qc.json"))],
-        json.loads((folder / "calibration.qc.json").read_text()),
-        tables.read(folder / "calibration.parquet").to_pandas(),
-        tables.read(folder / "precision_recall.parquet").to_pandas(),
+        reference,
+        titled(tables.read(folder / "calibration.parquet").to_pandas(), titles),
+        titled(tables.read(folder / "precision_recall.parquet").to_pandas(), titles),
+        titles,
     )
 
 
@@ -55,7 +60,11 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
     if any(sample["epitopes"] for sample in annotation.samples):
         sections += [_epitopes(annotation), _top(annotation)]
     if len(annotation.calibration):
-        sections += [_reliability(annotation), _precision_recall(annotation)]
+        sections.append(
+            reliability_section(annotation.calibration, annotation.reference["groups"], annotation.titles)
+        )
+    if len(annotation.precision_recall):
+        sections.append(precision_recall_section(annotation.precision_recall))
     return [{**content, **PARENT} for content in sections]
 
 
@@ -87,29 +96,69 @@ def annotation_answer(annotation: Annotation) -> str:
     )
 
 
-def _place(share: float) -> str:
-    """A share as the key of a line's point: MultiQC sorts the keys of JSON as words."""
-    return f"{share:.4f}"
-
-
 def _expected_false(sample: dict) -> float:
-    return sum(of_chains["expected_false"] for of_chains in sample["chains"].values())
+    return sum(group["expected_false"] for group in sample["groups"])
+
+
+def _title(annotation: Annotation, group: dict) -> str:
+    return annotation.titles[group["species"], group["chains"]]
 
 
 def _cautions(annotation: Annotation) -> list[str]:
     """Sentences on what the error rates do not cover."""
-    of_chains = annotation.reference["chains"]
+    groups = annotation.reference["groups"]
     sentences = [
-        f"{CHAINS[chains]}: not calibrated, no calls ({counts['not_calibrated']})"
-        for chains, counts in of_chains.items()
-        if counts["not_calibrated"]
+        f"{_title(annotation, group)}: not calibrated, no calls ({group['not_calibrated']})"
+        for group in groups
+        if group["not_calibrated"]
     ]
-    if any(counts.get("by_study") is False for counts in of_chains.values()):
+    if any(group.get("by_study") is False for group in groups):
         sentences.append(
             "the reference names no two studies, so that its receptors were held out at random; across"
             " studies calls are less often right than these numbers say"
         )
+    return [*sentences, *_of_training(annotation)]
+
+
+def _of_training(annotation: Annotation) -> list[str]:
+    """Sentences on labelled receptors that the model has been trained on."""
+    reference = annotation.reference
+    sentences = [not_recorded_warning(model) for model in reference.get("not_recorded", ())]
+    for group in reference["groups"]:
+        trained_on = group.get("trained_on", {"queries": 0})
+        if trained_on["queries"]:
+            sentences.append(
+                f"{_title(annotation, group)}: the model has been trained on {trained_on['queries']:,} of the"
+                " receptors held out to calibrate"
+                + (
+                    "; they are left out"
+                    if trained_on["left_out"]
+                    else "; too few others are there to leave them out, so that errors are underestimated"
+                )
+            )
     return sentences
+
+
+def _flattered(reference: dict) -> bool:
+    """Whether the calibration rests on receptors that the model has been trained on."""
+    kept = [group.get("trained_on", {}) for group in reference["groups"]]
+    return bool(reference.get("not_recorded") or any(n.get("queries") and not n["left_out"] for n in kept))
+
+
+def _left_out(annotation: Annotation) -> list[str]:
+    """A sentence on what ``--exclude_references`` takes from the reference; none where it takes nothing."""
+    if not annotation.reference.get("excluded_cells"):
+        return []
+    of_chains = ", ".join(
+        f"{_title(annotation, group)} {group['excluded_labels']:,}"
+        for group in annotation.reference["groups"]
+        if group.get("excluded_labels")
+    )
+    return [
+        f"<code>--exclude_references {safe(annotation.reference['exclude_references'])}</code> leaves out"
+        f" {annotation.reference['excluded_cells']:,} labelled cells"
+        + (f"; pairs of receptor and epitope that no other study reports: {of_chains}." if of_chains else ".")
+    ]
 
 
 def _counts(annotation: Annotation) -> dict:
@@ -120,34 +169,45 @@ def _counts(annotation: Annotation) -> dict:
             **{call: sample["calls"].get(call, 0) for call in CALLS},
             "called_cells": sample["called_cells"],
             "expected_false": _expected_false(sample),
+            "exact": sample["exact"],
             **{
-                f"prevalence_{chains}": 100 * of_chains["prevalence"]
-                for chains, of_chains in sample["chains"].items()
+                f"prevalence_{group['species']}_{group['chains']}": 100 * group["prevalence"]
+                for group in sample["groups"]
             },
         }
+    found = {
+        (group["species"], group["chains"]) for sample in annotation.samples for group in sample["groups"]
+    }
     count = {"format": "{:,.0f}", "scale": False}
     headers = {
         "receptors": {"title": "Receptors", **count},
         **{call: {"title": words, **count} for call, words in CALLS.items()},
         "called_cells": {"title": "Cells called", **count},
         "expected_false": {"title": "False calls, expected", "format": "{:,.1f}", "scale": False},
+        "exact": {
+            "title": "In the reference",
+            **count,
+            "description": "Receptors whose V genes, J genes and junctions a reference has, called or not",
+        },
         **{
-            f"prevalence_{chains}": {
+            f"prevalence_{species}_{chains}": {
                 "title": f"Like the reference, {words}",
                 "suffix": " %",
                 "format": "{:,.2f}",
                 "scale": False,
             }
-            for chains, words in CHAINS.items()
-            if any(chains in sample["chains"] for sample in annotation.samples)
+            for (species, chains), words in annotation.titles.items()
+            if (species, chains) in found
         },
     }
+    if _flattered(annotation.reference):
+        headers["expected_false"]["title"] += MARK
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     of_reference = "; ".join(
-        f"{CHAINS[chains]}: {counts['references']:,} receptors, {counts['candidates']:,} of"
-        f" {counts['epitopes']:,} epitopes with enough of them, {counts['studies']:,} studies"
-        for chains, counts in annotation.reference["chains"].items()
-        if counts["references"]
+        f"{_title(annotation, group)}: {group['references']:,} receptors, {group['candidates']:,} of"
+        f" {group['epitopes']:,} epitopes with enough of them, {group['studies']:,} studies"
+        for group in annotation.reference["groups"]
+        if group["references"]
     )
     words = [
         "An epitope is called where the receptor is so near to its references, and so much nearer than to"
@@ -157,8 +217,10 @@ def _counts(annotation: Annotation) -> dict:
         f"The reference: {of_reference}.",
         f"Background: {safe(annotation.reference['background'])}. The expected errors hold where the"
         " receptors that bind no epitope of the reference look like it.",
+        *_left_out(annotation),
         *(f"<strong>{safe(sentence)}.</strong>" for sentence in _cautions(annotation)),
-        "Every cell is in <code>annotation/</code>.",
+        "Every cell is in <code>annotation/</code>, every reference in"
+        " <code>annotation/reference/receptors.tsv</code>.",
     ]
     return section(
         "airrvec_annotation_counts",
@@ -210,7 +272,7 @@ def _top(annotation: Annotation) -> dict:
             "epitope": safe(row["epitope"]),
             "antigen_species": safe(row["antigen_species"] or ""),
             "mhc_a": safe(row["mhc_a"] or ""),
-            "chains": CHAINS[row["chains"]],
+            "chains": _title(annotation, row),
             "cells": row["n_cells"],
             "probability": row["probability"],
             "fdr": row["fdr"],
@@ -238,63 +300,4 @@ def _top(annotation: Annotation) -> dict:
         data,
         headers=headers,
         pconfig={"col1_header": "Sample, receptor", "sort_rows": False},
-    )
-
-
-def _reliability(annotation: Annotation) -> dict:
-    data = {
-        CHAINS[chains]: {_place(row.probability): round(row.observed, 4) for row in group.itertuples()}
-        for chains, group in annotation.calibration.groupby("chains")
-    }
-    lines = {CHAINS[chains]: colour for chains, colour in zip(CHAINS, COLOURS, strict=False)}
-    data["as it should be"] = {_place(0): 0, _place(1): 1}
-    prevalence = annotation.calibration["prevalence"].iloc[0]
-    scores = ", ".join(
-        f"{CHAINS[chains]} {counts['brier']:.4f}"
-        for chains, counts in annotation.reference["chains"].items()
-        if counts.get("brier") is not None
-    )
-    return section(
-        "airrvec_annotation_reliability",
-        "Reliability of the probabilities",
-        "Labelled receptors, each compared with the references of other studies, mixed with background"
-        f" receptors so that {100 * prevalence:g} % are labelled; the calibration has seen neither their"
-        f" study nor these background receptors. Brier score: {scores}.",
-        "linegraph",
-        data,
-        pconfig={
-            "xlab": "Probability that the call is right",
-            "ylab": "Share of right calls",
-            "xmin": 0,
-            "xmax": 1,
-            "ymin": 0,
-            "ymax": 1,
-            "showlegend": True,
-            "colors": {**lines, "as it should be": "#999999"},
-        },
-    )
-
-
-def _precision_recall(annotation: Annotation) -> dict:
-    data, colours = {}, {}
-    for (chains, prevalence), group in annotation.precision_recall.groupby(["chains", "prevalence"]):
-        line = f"{CHAINS[chains]}, {100 * prevalence:g} % labelled"
-        colours[line] = COLOURS[len(colours) % len(COLOURS)]
-        data[line] = {_place(row.recall): round(row.precision, 4) for row in group.itertuples()}
-    return section(
-        "airrvec_annotation_precision_recall",
-        "Precision against recall",
-        "Of labelled receptors whose epitope other studies know, by cross-validation over studies. How many"
-        " receptors of a sample are like the reference decides what precision a recall costs.",
-        "linegraph",
-        data,
-        pconfig={
-            "xlab": "Recall",
-            "ylab": "Precision",
-            "ymin": 0,
-            "ymax": 1,
-            "xmin": 0,
-            "showlegend": True,
-            "colors": colours,
-        },
     )

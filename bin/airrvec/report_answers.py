@@ -1,15 +1,30 @@
 """The first section of the report: what a user asks, the answer in a sentence, and where its rest is."""
 
+from collections.abc import Collection
+
 from airrvec.report import section
 from airrvec.report_annotation import Annotation, annotation_answer
 from airrvec.report_clusters import Clusters, cluster_answer
 from airrvec.report_comparison import Comparison, comparison_answer
 
+PARTS = ("annotation", "clusters", "comparison")  # in the order of the questions
+
 
 def answers_section(
-    annotation: Annotation | None, clusters: Clusters | None, comparison: Comparison | None
+    annotation: Annotation | None,
+    clusters: Clusters | None,
+    comparison: Comparison | None,
+    *,
+    missing: Collection[str] = (),
 ) -> dict | None:
-    """Questions with their answers, or what to ask for; None where nothing was asked."""
+    """
+    Questions with their answers, or what to ask for; None where nothing was asked.
+
+    Parameters
+    ----------
+    missing : collection of str
+        Parts that could not be made, of `airrvec.report_missing.PARTS`.
+    """
     questions = (
         (
             "Which receptors bind known epitopes?",
@@ -27,16 +42,22 @@ def answers_section(
             "--compare",
         ),
     )
-    if all(found is None for _, found, *_ in questions):
+    if all(found is None for _, found, *_ in questions) and not {*PARTS}.intersection(missing):
         return None
     rows = [
         f"<dt>{question}</dt><dd>"
         + (
-            f"Not asked for: <code>{option}</code>."
+            _no_answer(option, part in missing)
             if found is None
             else f'{answer(found)} <a href="#{place}">More</a>'
         )
         + "</dd>"
-        for question, found, answer, place, option in questions
+        for part, (question, found, answer, place, option) in zip(PARTS, questions, strict=True)
     ]
     return section("airrvec_answers", "Answers", "", "html", f"<dl>{''.join(rows)}</dl>")
+
+
+def _no_answer(option: str, is_missing: bool) -> str:
+    if is_missing:
+        return 'This could not be made. <a href="#airrvec_missing">Why</a>'
+    return f"Not asked for: <code>{option}</code>."

@@ -8,10 +8,11 @@ import pandas as pd
 
 from airrvec import tables
 from airrvec.encoders import title
-from airrvec.fewshot import complete_epitopes
+from airrvec.fewshot import TRAINED_ON, complete_epitopes
 from airrvec.figures import COLOURS, RULE_TITLES, default_view, in_order, setting_title
 from airrvec.report import safe, section
 from airrvec.schema import MEAN
+from airrvec.training_labels import MARK
 
 MAX_ROC_TABS = 6
 MAX_COLUMNS = 8  # encoders side by side in a table; more stand below one another
@@ -58,6 +59,24 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
     return [part for part in found if part is not None]
 
 
+def cautions(counts: dict) -> list[str]:
+    """Sentences on receptors that measured models have been trained on."""
+    n = counts["removed"].get(TRAINED_ON, 0)
+    left_out = [
+        f"{n:,} labelled cells are left out of the benchmark of all encoders, as a model of this run has been"
+        " trained on their receptors"
+    ]
+    return [*(left_out if n else []), *counts.get("warnings", {}).values()]
+
+
+def benchmark_lines(benchmark: Benchmark) -> list[str]:
+    """AUROCs for the terminal, and what makes some of them too high."""
+    return [
+        *auroc_lines(benchmark.summary),
+        *(f"WARNING: {sentence}" for sentence in cautions(benchmark.counts)),
+    ]
+
+
 def auroc_lines(summary: pd.DataFrame) -> list[str]:
     """A table of epitopes and encoders for the terminal; of many encoders, each one's mean alone."""
     shown = default_view(summary, one_rule=True)
@@ -91,7 +110,13 @@ def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, co
         f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
         f" (left out: {removed or 'none'}). AUROC of an epitope's receptors against all others,"
         f" ranked by the distance to k of them; mean over the {_n_complete(summary)} epitopes that have"
-        " enough receptors for every k, and over splits that all encoders share.",
+        " enough receptors for every k, and over splits that all encoders share."
+        + "".join(f"<br><strong>{safe(sentence)}.</strong>" for sentence in cautions(counts))
+        + (
+            f"<br>Such an encoder is marked{MARK} in all tables and figures."
+            if counts.get("warnings")
+            else ""
+        ),
         {RULE_TITLES[rule].capitalize(): summary[summary["rule"] == rule] for rule in rules},
         encoders,
         colours,

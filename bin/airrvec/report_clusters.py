@@ -11,7 +11,7 @@ import pyarrow as pa
 from airrvec import motifs, tables
 from airrvec.encoders._chains import CHAINS as LOCI_OF
 from airrvec.figures import plt, save
-from airrvec.report import CHAINS, safe, section
+from airrvec.report import group_titles, safe, section, titled, without_background
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -33,6 +33,7 @@ class Clusters:
     clusters: pd.DataFrame
     conditions: pd.DataFrame
     logos: bytes | None
+    titles: dict[tuple[str, str], str]
 
 
 def read_clusters(folder: Path | None) -> Clusters | None:
@@ -40,11 +41,14 @@ def read_clusters(folder: Path | None) -> Clusters | None:
     if folder is None or not (folder / "clusters.qc.json").exists():
         return None
     logos = folder / "logos.png"
+    counts = json.loads((folder / "clusters.qc.json").read_text())
+    titles = group_titles(counts["groups"])
     return Clusters(
-        json.loads((folder / "clusters.qc.json").read_text()),
-        tables.read(folder / "clusters.parquet").to_pandas(),
+        counts,
+        titled(tables.read(folder / "clusters.parquet").to_pandas(), titles),
         tables.read(folder / "conditions.parquet").to_pandas(),
         logos.read_bytes() if logos.exists() else None,
+        titles,
     )
 
 
@@ -63,9 +67,9 @@ def cluster_sections(found: Clusters) -> list[dict]:
 def cluster_lines(found: Clusters) -> list[str]:
     """Clusters of each class of chains, for the terminal."""
     return [
-        f"{of_chains['clusters']:,} clusters of {CHAINS[chains]} hold {of_chains['clustered']:,} of"
-        f" {of_chains['receptors']:,} receptors"
-        for chains, of_chains in found.counts["chains"].items()
+        f"{group['clusters']:,} clusters of {found.titles[group['species'], group['chains']]} hold"
+        f" {group['clustered']:,} of {group['receptors']:,} receptors"
+        for group in found.counts["groups"]
     ] or ["No clusters: there are no receptors with a vector"]
 
 
@@ -118,14 +122,11 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> N
 def _overview(found: Clusters) -> dict:
     counts = found.counts
     data = {
-        CHAINS[chains]: {
-            **{
-                name: of_chains[name]
-                for name in ("receptors", "clusters", "clustered", "radius", "neighbours")
-            },
-            "share": 100 * of_chains["clustered"] / of_chains["receptors"],
+        found.titles[group["species"], group["chains"]]: {
+            **{name: group[name] for name in ("receptors", "clusters", "clustered", "radius", "neighbours")},
+            "share": 100 * group["clustered"] / group["receptors"],
         }
-        for chains, of_chains in counts["chains"].items()
+        for group in counts["groups"]
     }
     words = (
         f"Receptors are neighbours within a radius at which one would have {counts['chance']:g} neighbours by"
@@ -135,6 +136,7 @@ def _overview(found: Clusters) -> dict:
     )
     if counts["not_compared"]:
         words += f" Not compared, without vector or of another species: {counts['not_compared']:,} receptors."
+    words += without_background(counts)
     headers = {
         "receptors": {"title": "Receptors", **_COUNT},
         "clusters": {"title": "Clusters", **_COUNT},
@@ -169,10 +171,10 @@ def _overview(found: Clusters) -> dict:
 
 def _sizes(clusters: pd.DataFrame) -> dict:
     data = {
-        CHAINS[chains]: {
+        title: {
             words: int(of_chains["n_receptors"].between(*limits).sum()) for words, limits in _SIZES.items()
         }
-        for chains, of_chains in clusters.groupby("chains", sort=False)
+        for title, of_chains in clusters.groupby("group", sort=False)
     }
     return section(
         "airrvec_clusters_sizes",
@@ -197,7 +199,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
             **{name: getattr(row, name) or "" for name in ("tra_v_call", "tra_consensus")},
             **{name: getattr(row, name) or "" for name in ("trb_v_call", "trb_consensus")},
             "expected": row.centre_expected,
-            "chains": row.chains,
+            "chains": row.group,
         }
         for row in shown.itertuples()
     }

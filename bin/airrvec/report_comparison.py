@@ -8,7 +8,7 @@ import pandas as pd
 
 from airrvec import tables
 from airrvec.figures import COLOURS
-from airrvec.report import CHAINS, safe, section
+from airrvec.report import group_titles, safe, section, titled, without_background
 
 PARENT = {
     "parent_id": "airrvec_comparison",
@@ -39,8 +39,10 @@ def read_comparison(folder: Path | None) -> Comparison | None:
     """The results; None where the folder holds none."""
     if folder is None or not (folder / "comparison.qc.json").exists():
         return None
-    frames = (tables.read(folder / f"{name}.parquet").to_pandas() for name in _NAMES)
-    return Comparison(json.loads((folder / "comparison.qc.json").read_text()), *frames)
+    counts = json.loads((folder / "comparison.qc.json").read_text())
+    titles = group_titles(counts["groups"])
+    frames = (titled(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES)
+    return Comparison(counts, *frames)
 
 
 def comparison_sections(found: Comparison) -> list[dict]:
@@ -106,7 +108,7 @@ def _alone(found: Comparison) -> dict:
 
 def _diversity(found: Comparison) -> dict:
     data = {
-        f"{safe(row.sample_id)}, {CHAINS[row.chains]}": {
+        f"{safe(row.sample_id)}, {row.group}": {
             "cells": row.n_cells,
             "receptors": row.n_receptors,
             "depth": row.depth,
@@ -146,8 +148,9 @@ def _diversity(found: Comparison) -> dict:
     words = (
         "How many different receptors, and how evenly cells have them. The numbers at depth are those that"
         " as many cells of each sample would show as the smallest has: compare these. A sample of order 2 far"
-        " below order 0 has a few large clones."
+        " below order 0 has a few large clones. Receptors that differ in alleles alone count as one."
     )
+    words += without_background(found.counts)
     if not data:
         return section(
             "airrvec_comparison_diversity", "Diversity", words, "html", "<p>There are no cells to count.</p>"
@@ -166,7 +169,7 @@ def _diversity(found: Comparison) -> dict:
 def _pairs(found: Comparison) -> dict:
     shown = found.pairs.head(N_PAIRS)
     data = {
-        f"{safe(row.sample_1)} and {safe(row.sample_2)}, {CHAINS[row.chains]}": {
+        f"{safe(row.sample_1)} and {safe(row.sample_2)}, {row.group}": {
             "shared": row.n_shared,
             "morisita_horn": row.morisita_horn,
             "near_1_in_2": _hundredfold(row.near_1_in_2),
@@ -222,8 +225,8 @@ def _components(found: Comparison) -> dict:
     condition = found.counts["of_sample"]
     values = sorted(set(condition.values()))
     tabs, names = [], []
-    for chains, rows in found.samples_pca.groupby("chains", sort=False):
-        names.append({"name": CHAINS[chains]})
+    for title, rows in found.samples_pca.groupby("group", sort=False):
+        names.append({"name": title})
         tabs.append(
             {
                 safe(row.sample_id): {
@@ -242,7 +245,7 @@ def _components(found: Comparison) -> dict:
         "airrvec_comparison_pca",
         "Samples by their mean vectors",
         "Principal components: samples near each other have receptors of the same kinds, on average. Of"
-        f" {CHAINS[first['chains']]} the two show {100 * first['pc_1_explained']:.0f} % and"
+        f" {first['group']} the two show {100 * first['pc_1_explained']:.0f} % and"
         f" {100 * first['pc_2_explained']:.0f} % of the differences. With few samples some"
         " pattern is always seen.",
         "scatter",
@@ -268,7 +271,7 @@ def _conditions(found: Comparison) -> dict:
             f" (there are: {sizes or 'none'}).</p>",
         )
     data = {
-        f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {CHAINS[row.chains]}": {
+        f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {
             "samples": f"{row.n_samples_1} and {row.n_samples_2}",
             "difference": row.difference,
             "p": row.p,

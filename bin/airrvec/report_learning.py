@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from airrvec import tables
+from airrvec import schema, tables
 from airrvec.encoders import title
 from airrvec.figures import COLOURS
 from airrvec.report import safe, section
@@ -20,6 +20,7 @@ TEST_SETS = {
     "below_90": "those less than 90 % like any of training",
     "below_80": "those less than 80 % like any",
 }
+UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without those of training"}
 FLOOR = "v_j_genes"
 # The sum of a model's distances and TCRdist, by the rule that it serves best.
 SUM, SUM_RULE = "+tcrdist", "contrast"
@@ -166,7 +167,8 @@ def verdict(finetuning: Finetuning) -> list[str]:
     for row in unseen_differences(finetuning).itertuples():
         if row.epitope == "mean" and row.last:
             sentences.append(
-                f"{row.n_epitopes} epitopes that were not trained, by {RULES[row.rule].title} of {row.k}:"
+                f"{row.n_epitopes} epitopes that were not trained, by {RULES[row.rule].title} of {row.k},"
+                f" {UNSEEN_SETS[row.test_set]}:"
                 f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
                 f" better in {row.n_better:,} of {row.n_splits:,} splits"
             )
@@ -180,13 +182,13 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a ``rule``, ``k`` and ``epitope``, also ``mean``: ``before``, ``after`` and
+        One row a ``rule``, ``test_set``, ``k`` and ``epitope``, also ``mean``: ``before``, ``after`` and
         ``difference``, means over splits; ``se``, the standard error of the difference, for ``mean``
         √(Σ SE²) / n; ``n_splits``, and how many of them are better after, ``n_better``;
         ``n_epitopes``; ``last``, whether k is the rule's largest.
     """
     before, after = _names(finetuning)
-    keys = ["rule", "k", "epitope"]
+    keys = ["rule", "test_set", "k", "epitope"]
     if finetuning.unseen.empty:
         return pd.DataFrame(columns=[*keys, "last"])
     paired = finetuning.unseen.pivot_table(index=[*keys, "split"], columns="encoder", values="auroc")
@@ -198,7 +200,7 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
     rows["n_splits"] = groups.size()
     rows["n_better"] = (paired["difference"] > 0).groupby(level=keys).sum()
     rows["n_epitopes"] = 1
-    over = rows.groupby(level=["rule", "k"])
+    over = rows.groupby(level=keys[:-1])
     means = over[["before", "after", "difference"]].mean()
     means["se"] = over["se"].agg(lambda errors: np.sqrt((errors**2).sum()) / len(errors))
     for name in ("n_splits", "n_better", "n_epitopes"):
@@ -270,7 +272,7 @@ def _specificity_table(finetuning: Finetuning) -> dict:
 def _unseen_table(finetuning: Finetuning) -> dict:
     differences = unseen_differences(finetuning)
     data = {
-        f"{safe(row.epitope)}, {RULES[row.rule].title}, k = {row.k}": {
+        f"{safe(row.epitope)}, {RULES[row.rule].title}, k = {row.k}, {UNSEEN_SETS[row.test_set]}": {
             name: None if pd.isna(value) else value
             for name, value in (
                 ("before", row.before),
@@ -289,7 +291,9 @@ def _unseen_table(finetuning: Finetuning) -> dict:
         "airrvec_finetuning_unseen",
         "Epitopes that were not trained",
         "Few-shot prediction, before and after on the same splits; epitopes at the largest k, their mean"
-        " at every k. Every split is in <code>models/finetune/unseen.tsv</code>.",
+        " at every k. Among all receptors, as in the paper, are those that trained or validated, which the"
+        " model has seen as receptors of other epitopes; without them it cannot profit from that."
+        " Every split is in <code>models/finetune/unseen.tsv</code>.",
         "table",
         data,
         headers={

@@ -13,7 +13,9 @@ def map_section(path: Path) -> dict:
     qc = json.loads(path.read_text())
     colours = ", ".join(title[:1].lower() + title[1:] for title in qc["colours"])
     points = (
-        "all are points" if qc["shown"] == qc["receptors"] else f"{qc['shown']:,} are points, all a density"
+        "all are points"
+        if qc["shown"] == qc["receptors"]
+        else f"{qc['shown']:,} of them, a random sample, are points, and a density shows all"
     )
     text = (
         f"{qc['receptors']:,} receptors by {_METHODS[qc['method']]}; {points}. Colour by {colours};"

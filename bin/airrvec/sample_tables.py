@@ -20,11 +20,13 @@ _COMPONENTS = (1, 2, 3)
 @dataclass(frozen=True)
 class Samples:
     """
-    The samples of a run, as far as receptors have some chains.
+    The samples of a run, as far as clonotypes are of a species and have some chains.
 
     Attributes
     ----------
     repertoires : Repertoires
+        Those of the species.
+    species : str
     chains : {"paired", "alpha", "beta"}
     radius : float
         Within which receptors are neighbours.
@@ -35,6 +37,7 @@ class Samples:
     """
 
     repertoires: Repertoires
+    species: str
     chains: str
     radius: float
     n_receptors: int = 1000
@@ -42,8 +45,13 @@ class Samples:
     seed: int = 420
     threads: int = 1
 
+    @property
+    def group(self) -> dict[str, str]:
+        """Columns of every table."""
+        return {"species": self.species, "chains": self.chains}
+
     def counts(self) -> dict[str, pd.Series]:
-        """Of each sample that has any, cells of each receptor (a row of the run's), sorted."""
+        """Of each sample that has any, cells of each clonotype (a row of the run's), sorted."""
         counts = self.repertoires.counts
         counts = counts[self.repertoires.chains[counts["receptor"]] == self.chains]
         return {
@@ -52,7 +60,7 @@ class Samples:
         }
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """Of each sample, the vectors of its receptors, each once."""
+        """Of each sample, the vectors of its clonotypes, each once."""
         usable = np.zeros(len(self.repertoires.receptors), bool)
         usable[self.repertoires.rows(self.chains)] = True
         return {
@@ -80,7 +88,7 @@ def diversity_table(samples: Samples) -> pa.Table:
         rows.append(
             {
                 "sample_id": sample,
-                "chains": samples.chains,
+                **samples.group,
                 "n_cells": int(found.sum()),
                 "n_receptors": len(found),
                 "depth": depth,
@@ -104,7 +112,7 @@ def pairs_table(samples: Samples) -> pa.Table:
     for first, second in combinations(counts, 2):
         both = pd.concat([counts[first], counts[second]], axis=1).fillna(0).to_numpy()
         row = {
-            "chains": samples.chains,
+            **samples.group,
             "sample_1": first,
             "sample_2": second,
             "n_shared": int((both > 0).all(axis=1).sum()),
@@ -141,7 +149,7 @@ def pca_table(samples: Samples) -> pa.Table:
     n_receptors = {sample: len(found) for sample, found in samples.vectors().items()}
     rows = []
     for place, sample in enumerate(means):
-        row = {"sample_id": sample, "chains": samples.chains, "n_receptors": n_receptors[sample]}
+        row = {"sample_id": sample, **samples.group, "n_receptors": n_receptors[sample]}
         for number in _COMPONENTS[: len(means) - 1]:
             row[f"pc_{number}"] = (left * sizes * sign)[place, number - 1]
             row[f"pc_{number}_explained"] = explained[number - 1]
@@ -168,7 +176,7 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
             names = [[name for name in group if name in hill.index] for group in names]
-            common = {"condition": column, "value_1": value_1, "value_2": value_2, "chains": samples.chains}
+            common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
             rng = generator(samples.seed, f"{samples.chains} {value_1} {value_2}")
             for order in diversity.ORDERS:
                 logs = np.log(hill[f"hill_{order}_rarefied"])

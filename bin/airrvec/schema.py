@@ -19,6 +19,7 @@ LABELS = (
     "mhc_a",
     "mhc_b",
     "reference_id",
+    "confidence",  # of the label, as the source gives it, e.g. VDJdb's score
     "split",  # train, validation or test, where the user divides labelled receptors
 )
 
@@ -64,11 +65,12 @@ def _strings(*names: str) -> list[tuple[str, pa.DataType]]:
 
 
 # What a reader yields: one row a chain. Chains of one `cell_key` are one cell; without a key, those of
-# one row are one clonotype.
+# one row are one clonotype. Chains of a cell that are equal in all fields, `chain_key` included, are one.
 CHAINS = pa.schema(
     [
         ("row", pa.int64()),
-        *_strings("cell_key", "cell_id", "species", "locus", *CHAIN_FIELDS),
+        *_strings("cell_key", "chain_key", "cell_id", "species", "locus", *CHAIN_FIELDS),
+        ("from_cdr3", pa.bool_()),  # the junction is that of the field cdr3_aa, without its conserved ends
         ("productive", pa.bool_()),
         ("is_cell", pa.bool_()),
         ("high_confidence", pa.bool_()),
@@ -78,20 +80,21 @@ CHAINS = pa.schema(
     ]
 )
 
-RECEPTORS = pa.schema(_strings("receptor_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
+# Receptors of one `clonotype_id` differ in alleles alone.
+RECEPTORS = pa.schema(_strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
 
-# Those of a whole run; `n_samples` does not count the labelled table.
+# Those of a whole run; `n_samples` is that of the clonotype, the labelled table not counted.
 COLLECTED_RECEPTORS = RECEPTORS.append(pa.field("n_samples", pa.int32()))
 
 # Followed by one string column for each metadata column of the samplesheet.
 CELLS = pa.schema(
     [
-        *_strings("sample_id", "cell_id", "receptor_id", "chain_pairing"),
+        *_strings("sample_id", "cell_id", "receptor_id", "clonotype_id", "species", "chain_pairing"),
         ("input_rows", pa.int64()),
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
         *_strings(*LABELS),
-        *_strings("uncertain_calls", *(raw(name) for name in RECEPTOR_FIELDS)),
+        *_strings("uncertain_calls", "built_junctions", *(raw(name) for name in RECEPTOR_FIELDS)),
     ]
 )
 
@@ -127,6 +130,8 @@ METRICS = ("auroc", "auroc_01", "average_precision")
 # How something was measured: `chains` paired, alpha or beta; `test_set` which receptors are tested;
 # `excluded` the text of references left out, or none.
 SETTING = ("encoder", "rule", "chains", "test_set", "excluded")
+# The test set of `unseen` without the receptors that fine-tuning has seen.
+NOT_TRAINED = "not_trained"
 
 AUROC = pa.schema(
     [
@@ -196,12 +201,16 @@ NOT_DONE = pa.schema(_strings("analysis", "encoder", "reason"))
 # Of each receptor and epitope its part: train, validation or test.
 SPLIT = pa.schema(_strings("receptor_id", "epitope", "reference_id", "part"))
 
+# One row a receptor and epitope that a model has been trained on; `part`: train, validation.
+TRAINING_LABELS = pa.schema([*RECEPTORS, *_strings("epitope", "part")])
+
 # One row a cell. `call`: called, no call, no vector, not calibrated; `epitope` and what is known of it only
-# if called. `best_epitope` is the one that `score`, `probability` and `fdr` are of.
+# if called; `exact_epitope`: of references of the same clonotype, called or not. `best_epitope` is the one
+# that `score`, `probability` and `fdr` are of.
 ANNOTATION = pa.schema(
     [
-        *_strings("sample_id", "cell_id", "receptor_id", "chains", "call"),
-        *_strings("epitope", "antigen_species", "mhc_a", "best_epitope"),
+        *_strings("sample_id", "cell_id", "receptor_id", "species", "chains", "call"),
+        *_strings("epitope", "antigen_species", "mhc_a", "exact_epitope", "best_epitope"),
         ("score", pa.float64()),
         ("probability", pa.float64()),
         ("fdr", pa.float64()),
@@ -214,10 +223,21 @@ ANNOTATION = pa.schema(
 )
 ANNOTATION_CALLS = slice(ANNOTATION.get_field_index("call"), None)
 
+# What the reference of annotation is made of, one row a label that a study gives a receptor; the ids of
+# classes of chains are those that `nearest_1_id` and so on name, null where the class does not know it.
+ANNOTATION_REFERENCE = pa.schema(
+    [
+        *_strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS),
+        *_strings(*(name for name in LABELS if name != "split")),
+        ("n_cells", pa.int64()),
+        *_strings("paired_id", "alpha_id", "beta_id"),
+    ]
+)
+
 # Reliability of probabilities: receptors whose probability lies in a bin, each group with its weight.
 CALIBRATION = pa.schema(
     [
-        ("chains", pa.string()),
+        *_strings("species", "chains"),
         *((name, pa.float64()) for name in ("prevalence", "probability", "observed", "share")),
         ("n_labelled", pa.int64()),
         ("n_background", pa.int64()),
@@ -227,7 +247,7 @@ CALIBRATION = pa.schema(
 # Of labelled receptors mixed with background, by threshold of the score.
 PRECISION_RECALL = pa.schema(
     [
-        ("chains", pa.string()),
+        *_strings("species", "chains"),
         *((name, pa.float64()) for name in ("prevalence", "score", "precision", "recall")),
     ]
 )
@@ -235,8 +255,9 @@ PRECISION_RECALL = pa.schema(
 # What cross-validation says of each epitope of the reference; `reason` why it is not called.
 ANNOTATION_EPITOPES = pa.schema(
     [
-        *_strings("chains", "epitope", "antigen_species", "mhc_a"),
+        *_strings("species", "chains", "epitope", "antigen_species", "mhc_a"),
         ("n_references", pa.int64()),
+        ("n_excluded", pa.int64()),
         ("n_studies", pa.int64()),
         ("n_tested", pa.int64()),
         ("recall", pa.float64()),
@@ -249,7 +270,7 @@ ANNOTATION_EPITOPES = pa.schema(
 # no cluster, all but `receptor_id` of one that was not compared.
 CLUSTER_MEMBERS = pa.schema(
     [
-        *_strings("receptor_id", "chains", "cluster_id"),
+        *_strings("receptor_id", "species", "chains", "cluster_id"),
         ("n_neighbours", pa.int32()),
         ("n_expected", pa.float64()),
     ]
@@ -258,7 +279,7 @@ CLUSTER_MEMBERS = pa.schema(
 # Genes are those of most members, alleles taken together; `epitope` that of most labelled members.
 CLUSTERS = pa.schema(
     [
-        *_strings("cluster_id", "chains"),
+        *_strings("cluster_id", "species", "chains"),
         *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
         ("centre_id", pa.string()),
         ("centre_neighbours", pa.int64()),
@@ -289,7 +310,7 @@ CLUSTER_MOTIFS = pa.schema(
 # Samples whose metadata column `condition` says `value_1` or `value_2`; shares are means over samples.
 CLUSTER_CONDITIONS = pa.schema(
     [
-        *_strings("cluster_id", "chains", "condition", "value_1", "value_2"),
+        *_strings("cluster_id", "species", "chains", "condition", "value_1", "value_2"),
         *((f"{name}_{side}", pa.int64()) for name in ("n_samples", "n_carrying") for side in (1, 2)),
         *((name, pa.float64()) for name in ("share_1", "share_2", "odds_ratio")),
         *((f"{test}_{part}", pa.float64()) for test in ("fisher", "rank") for part in ("p", "fdr")),
@@ -302,7 +323,7 @@ MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2"
 # Hill numbers of order 0, 1 and 2 of all cells, and those expected of `depth` cells.
 DIVERSITY = pa.schema(
     [
-        *_strings("sample_id", "chains"),
+        *_strings("sample_id", "species", "chains"),
         *((name, pa.int64()) for name in ("n_cells", "n_receptors", "depth")),
         *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
         *((f"hill_{order}_rarefied", pa.float64()) for order in (0, 1, 2)),
@@ -312,7 +333,7 @@ DIVERSITY = pa.schema(
 
 SAMPLE_PAIRS = pa.schema(
     [
-        *_strings("chains", "sample_1", "sample_2"),
+        *_strings("species", "chains", "sample_1", "sample_2"),
         ("n_shared", pa.int64()),
         *((name, pa.float64()) for name in ("jaccard", "morisita_horn")),
         *((name, pa.float64()) for name in ("radius", "near_1_in_2", "near_2_in_1")),
@@ -323,7 +344,7 @@ SAMPLE_PAIRS = pa.schema(
 
 SAMPLES_PCA = pa.schema(
     [
-        *_strings("sample_id", "chains"),
+        *_strings("sample_id", "species", "chains"),
         ("n_receptors", pa.int64()),
         *((f"pc_{number}{part}", pa.float64()) for part in ("", "_explained") for number in (1, 2, 3)),
     ]
@@ -332,7 +353,7 @@ SAMPLES_PCA = pa.schema(
 # `measure`: mmd, or a rarefied Hill number, whose `difference` is that of the means of its log.
 SAMPLE_CONDITIONS = pa.schema(
     [
-        *_strings("chains", "condition", "value_1", "value_2", "measure"),
+        *_strings("species", "chains", "condition", "value_1", "value_2", "measure"),
         *((name, pa.int64()) for name in ("n_samples_1", "n_samples_2")),
         ("difference", pa.float64()),
         ("n_divisions", pa.int64()),

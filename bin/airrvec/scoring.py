@@ -7,6 +7,7 @@ splits at a time where they would not fit into memory; nothing as large as the d
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,7 @@ def score(
     chains: str = "paired",
     test_sets: tuple[str, ...] = ("all",),
     background: pa.Table | None = None,
+    never_tested: dict[str, np.ndarray] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
     """
@@ -77,6 +79,8 @@ def score(
         Of `TEST_SETS`.
     background : pyarrow.Table, optional
         ``receptors`` that are the negatives of rules of vectors.
+    never_tested : dict of str to ndarray, optional
+        Further test sets by name: all receptors but those of these rows.
     progress : callable, optional
         Called with the number of splits done.
     """
@@ -85,6 +89,8 @@ def score(
         return report.scores()
     receptors = on_chains(labelled.receptors, chains)
     filters = {test_set: _filter(test_set, receptors, labelled, splits) for test_set in test_sets}
+    for test_set, rows in (never_tested or {}).items():
+        filters[test_set] = partial(_always, np.isin(np.arange(len(receptors)), rows))
     largest = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
     try:
         shown = _Shown(encoder, receptors, None if background is None else on_chains(background, chains))
@@ -154,8 +160,12 @@ class _Shown:
         self.n = len(receptors)
         self.has_vectors = hasattr(encoder, "embed")
         if self.has_vectors:
-            self.vectors = _complete(encoder.embed(receptors))
-            self.background = None if background is None else _complete(encoder.embed(background))
+            self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
+            self.background = (
+                None
+                if background is None
+                else _complete_vectors(encoder.embed(background), "background receptors")
+            )
             self.rows_to_all = distance_rows(Embedded(self.vectors), receptors)
         else:
             self.rows_to_all = distance_rows(encoder, receptors)
@@ -174,7 +184,7 @@ class _Shown:
         step = max(BATCH_BYTES // (8 * self.n), 1)
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
-            self._kept[block] = _complete(self.rows_to_all(rows[block]))
+            self._kept[block] = _complete_distances(self.rows_to_all(rows[block]))
         small = self._kept.max(initial=0) < MAX_EXPONENT * KERNEL
         self._terms = np.exp(self._kept / -KERNEL) if small else None
 
@@ -197,7 +207,7 @@ class _Shown:
         rows, places = self._kept_rows, self._kept
         if not np.isin(references, rows).all():
             rows = np.unique(references)
-            places = _complete(self.rows_to_all(rows)).astype(np.float32)
+            places = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
         return places[np.searchsorted(rows, references)].swapaxes(1, 2)
 
 
@@ -211,12 +221,26 @@ class Embedded:
         return self.vectors
 
 
-def _complete(values: np.ndarray) -> np.ndarray:
-    """Vectors or distances, none of which is missing."""
-    missing = np.isnan(values).any(axis=1).sum() if values.dtype.kind == "f" else 0
+def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
+    """Vectors, shape (n, d), none of which is missing."""
+    missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
     if missing:
-        raise NotMeasurable(f"it sees nothing of {missing} of {len(values)} receptors")
-    return values
+        raise NotMeasurable(f"it sees nothing of {missing} of {len(vectors)} {what}")
+    return vectors
+
+
+def _complete_distances(distances: np.ndarray) -> np.ndarray:
+    """Distances of some receptors to all n, shape (s, n), none of which is missing."""
+    missing = np.isnan(distances) if distances.dtype.kind == "f" else np.zeros((1, 1), bool)
+    if not missing.any():
+        return distances
+    of_seen = missing[~missing.all(axis=1)]  # a receptor without any distance says nothing of the others
+    if not len(of_seen):
+        raise NotMeasurable(f"it sees nothing of {len(missing)} receptors or more")
+    unseen = of_seen.all(axis=0).sum()
+    if unseen:
+        raise NotMeasurable(f"it sees nothing of {unseen} of {missing.shape[1]} receptors")
+    raise NotMeasurable(f"it has no distance for {of_seen.sum()} of {of_seen.size} pairs of receptors")
 
 
 def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
@@ -283,6 +307,11 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _
     if takes == "all":
         return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))
     return combine(to_epitope)
+
+
+def _always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """The same receptors left out beside any references, shape (s, n)."""
+    return np.broadcast_to(left_out, (len(references), len(left_out)))
 
 
 def _filter(

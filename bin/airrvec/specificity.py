@@ -95,6 +95,10 @@ def unseen(
     The few-shot benchmark on epitopes that the split does not hold (paper, Fig. "Benchmarking
     fine-tuned SCEPTR on TCR specificity prediction for unseen pMHCs").
 
+    All receptors of the table are ranked, as in the paper: the training and validation receptors, of other
+    epitopes, are among the negatives. A fine-tuned model has seen these, and may hold them apart from all
+    others for it; the test set `airrvec.schema.NOT_TRAINED` is without them.
+
     Parameters
     ----------
     encoder, name, split
@@ -109,7 +113,8 @@ def unseen(
     Returns
     -------
     pyarrow.Table
-        `airrvec.schema.AUROC`; no rows where no epitope has enough receptors.
+        `airrvec.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows where no epitope has enough
+        receptors.
     """
     others = {
         epitope: rows
@@ -120,7 +125,8 @@ def unseen(
     planned, _ = fewshot.plan_splits(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )
-    return scoring.score(encoder, name, labelled, planned).auroc
+    seen = np.union1d(split.rows("train"), split.rows("validation"))
+    return scoring.score(encoder, name, labelled, planned, never_tested={schema.NOT_TRAINED: seen}).auroc
 
 
 def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:

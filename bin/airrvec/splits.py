@@ -6,7 +6,7 @@ tests nothing, and what validates tests nothing, whatever the epitope.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,9 @@ from airrvec import schema
 from airrvec.errors import InputError
 from airrvec.fewshot import LabelledReceptors, generator
 from airrvec.similarity import similar_pairs
+from airrvec.training_labels import TrainingLabels
 
+SEEN_BY_START = "test receptors that the start has been trained on"
 PARTS = ("train", "validation", "test")
 NO_ROWS = np.array([], np.int64)
 
@@ -256,6 +258,34 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
         similar_pairs(split.labelled.receptors, split.rows("train"), tests, similarity).sum(axis=0) > 0
     ]
     return {epitope: np.setdiff1d(rows, seen) for epitope, rows in split.test.items()}
+
+
+def without_seen(split: Split, labels: TrainingLabels) -> Split:
+    """
+    The split without test receptors that models have been trained on.
+
+    Parameters
+    ----------
+    split : Split
+        The division.
+    labels : TrainingLabels
+        What the start of fine-tuning has been trained on.
+
+    Raises
+    ------
+    InputError
+        If an epitope has no test receptor left.
+    """
+    seen = np.flatnonzero(labels.include(split.labelled.receptors))
+    test = {epitope: np.setdiff1d(rows, seen) for epitope, rows in split.test.items()}
+    for epitope, rows in test.items():
+        if not len(rows):
+            raise InputError(
+                f"the start has been trained on all {len(split.test[epitope])} test receptors of {epitope}",
+                fix="Start from another model, or divide the receptors as they were divided for it",
+            )
+    removed = sum(map(len, split.test.values())) - sum(map(len, test.values()))
+    return replace(split, test=test, removed={**split.removed, SEEN_BY_START: removed})
 
 
 def check_labels(labelled: LabelledReceptors) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import junctions, schema
+from airrvec import junctions, schema, species_names
 from airrvec.calls import read_call
 
 NOT_READ = "the species is not one that airrvec reads"
@@ -156,12 +156,7 @@ def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa
 
 
 def _species(raw: str | None, default: str) -> str | None:
-    if raw is None:
-        return default
-    for species, words in schema.SPECIES.items():
-        if raw.lower() in words:
-            return species
-    return None
+    return default if raw is None else species_names.read(raw)
 
 
 def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:

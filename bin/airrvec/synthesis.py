@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from olga.utils import calc_steady_state_dist, nt2aa
 
-from airrvec import generation, junctions, schema
+from airrvec import generation, identity, junctions, schema
 from airrvec.calls import read_call
-from airrvec.normalise import receptor_ids
 from airrvec.standardise import contiguous
 
 SPECIES = "homosapiens"
@@ -28,9 +27,9 @@ _AMINO_ACIDS = np.array([ord(nt2aa("".join(codon))) for codon in product(_NUCLEO
 _CONSERVED_ENDS = np.frombuffer(b"FW", np.uint8)
 
 
-def synthesise(n: int, *, seed: int, first: int = 0) -> pa.Table:
+def synthesise(n: int, *, seed: int, first: int = 0, species: str = SPECIES) -> pa.Table:
     """
-    Human receptors whose α and β chains are drawn independently from OLGA's default models.
+    Receptors whose α and β chains are drawn independently from OLGA's default models.
 
     They are the rows from ``first`` on of an endless table that ``seed`` alone determines: any part of
     it can be made without the others, and the parts do not depend on how it is cut.
@@ -38,7 +37,7 @@ def synthesise(n: int, *, seed: int, first: int = 0) -> pa.Table:
     A chain is redrawn unless it is productive, its genes are functional according to IMGT, and
     `airrvec.junctions` takes its junction as it is, ends in F or W included. A gene of whose allele IMGT
     does not know goes without allele. Genes to whose germline OLGA knows no junction do not occur:
-    TRAJ35, and some rare alleles.
+    the human TRAJ35, and some rare alleles.
 
     Parameters
     ----------
@@ -48,6 +47,8 @@ def synthesise(n: int, *, seed: int, first: int = 0) -> pa.Table:
         Not negative.
     first : int
         Number of the first receptor.
+    species : str
+        A key of `airrvec.generation.SPECIES`.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def synthesise(n: int, *, seed: int, first: int = 0) -> pa.Table:
     parts = [schema.RECEPTORS.empty_table()]
     for number in range(first // _BLOCK, -(-(first + n) // _BLOCK)):
         begin, end = (min(max(row - number * _BLOCK, 0), _BLOCK) for row in (first, first + n))
-        parts.append(_receptors(_block(seed, number).slice(begin, end - begin)))
+        parts.append(_receptors(_block(seed, number, species).slice(begin, end - begin)))
     return pa.concat_tables(parts)
 
 
@@ -111,10 +112,7 @@ _PAIRS = pa.schema([schema.RECEPTORS.field(name) for name in ("species", *schema
 
 
 def _receptors(pairs: pa.Table) -> pa.Table:
-    columns = [contiguous(column) for column in pairs.columns]
-    keys = pc.binary_join_element_wise(*(pc.fill_null(column, "") for column in columns), "|")
-    ids, _bits = receptor_ids(keys.to_pylist())
-    return pa.table([ids, *columns, pa.repeat(schema.SINGLE_PAIR, len(pairs))], schema=schema.RECEPTORS)
+    return identity.identified(pairs, pa.repeat(schema.SINGLE_PAIR, len(pairs)))
 
 
 def _generator(*numbers: int) -> np.random.Generator:
@@ -122,13 +120,13 @@ def _generator(*numbers: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(numbers)))
 
 
-def _block(seed: int, number: int) -> pa.Table:
-    columns = [pa.repeat(SPECIES, _BLOCK)]
+def _block(seed: int, number: int, species: str) -> pa.Table:
+    columns = [pa.repeat(species, _BLOCK)]
     for chain, locus in enumerate(schema.LOCI):
         rng = _generator(seed, number, chain)
         parts, n = [], 0
         while n < _BLOCK:
-            parts.append(_recombination(locus).chains(rng, _DRAWS))
+            parts.append(_recombination(locus, species).chains(rng, _DRAWS))
             n += len(parts[-1])
         columns += pa.concat_tables(parts).slice(0, _BLOCK).columns
     return pa.table(columns, schema=_PAIRS)
@@ -292,9 +290,9 @@ def _translated(nucleotides: np.ndarray, lengths: np.ndarray) -> pa.StringArray:
 
 
 @cache
-def _recombination(locus: str) -> _Recombination:
-    """OLGA's default model of human α or β chains."""
-    genomic, model = generation.load(locus)
+def _recombination(locus: str, species: str) -> _Recombination:
+    """OLGA's default model of a species' α or β chains."""
+    genomic, model = generation.load(locus, species)
     if locus == "TRA":
         p_genes = model.PVJ[:, None, :]
         d_segments, p_deleted_d = [""], np.ones((1, 1))
@@ -307,7 +305,7 @@ def _recombination(locus: str) -> _Recombination:
 
     segments = (genomic.cutV_genomic_CDR3_segs, d_segments, genomic.cutJ_genomic_CDR3_segs)
     (v_calls, v_usable), (j_calls, j_usable) = (
-        _calls(segment, [gene[0] for gene in genes], of_genes)
+        _calls(segment, [gene[0] for gene in genes], of_genes, species)
         for segment, genes, of_genes in (("V", genomic.genV, segments[0]), ("J", genomic.genJ, segments[2]))
     )
     lengths = tuple(np.array([len(sequence) for sequence in of_genes]) for of_genes in segments)
@@ -334,9 +332,9 @@ def _recombination(locus: str) -> _Recombination:
     )
 
 
-def _calls(segment: str, names: list[str], sequences: list[str]) -> tuple[pa.Array, np.ndarray]:
+def _calls(segment: str, names: list[str], sequences: list[str], species: str) -> tuple[pa.Array, np.ndarray]:
     """Standardised names, null where not functional, and whether a gene can be in a junction."""
-    symbols = [read_call(name, segment, SPECIES).symbol for name in names]
+    symbols = [read_call(name, segment, species).symbol for name in names]
     # OLGA knows no conserved residue of the others.
     usable = [bool(symbol and sequence) for symbol, sequence in zip(symbols, sequences, strict=True)]
     return pa.array(symbols, pa.string()), np.array(usable)

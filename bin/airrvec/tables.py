@@ -1,8 +1,12 @@
 """The only reader and writer of tables: Parquet, zstd, under a temporary name until complete."""
 
+import json
+import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +22,21 @@ from airrvec.errors import InputError
 
 @contextmanager
 def written(path: str | Path) -> Iterator[Path]:
-    """A temporary name beside ``path``, renamed to it when the block ends without an error."""
+    """
+    A temporary name beside ``path``, renamed to it when the block ends without an error.
+
+    The file has the permissions of any new file there, whichever library writes it: some make files
+    that their owner alone can read.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        temporary.touch()
+        permissions = stat.S_IMODE(temporary.stat().st_mode)
+        temporary.unlink()
         yield temporary
+        temporary.chmod(permissions)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -81,6 +94,33 @@ def write_text(text: str, path: str | Path) -> None:
     """Write a text file."""
     with written(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def json_text(value, **options) -> str:
+    """
+    JSON that every reader takes: null where a number is missing or infinite, for which JSON has no word.
+
+    Parameters
+    ----------
+    value
+        Dictionaries, lists, text, numbers.
+    **options
+        Of ``json.dumps``.
+    """
+    return json.dumps(_without_nan(value), allow_nan=False, **options)
+
+
+def write_json(value, path: str | Path, *, indent: int = 2) -> None:
+    """Write a JSON file by `json_text`."""
+    write_text(json_text(value, indent=indent) + "\n", path)
+
+
+def _without_nan(value):
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def files(path: str | Path) -> list[str]:
@@ -143,9 +183,19 @@ def distinct(receptors: pa.Table) -> pa.Table:
 
 
 def metadata(path: str | Path) -> dict[str, str]:
-    """Key-value metadata of a Parquet file, or of the first partition."""
-    pairs = pq.read_schema(files(path)[0]).metadata or {}
-    return {key.decode(): value.decode() for key, value in pairs.items()}
+    """Key-value metadata of a Parquet file, or `joined` of its partitions."""
+    found = [pq.read_schema(name).metadata or {} for name in files(path)]
+    return joined([{key.decode(): value.decode() for key, value in pairs.items()} for pairs in found])
+
+
+def joined(metadata: list[dict[str, str]]) -> dict[str, str]:
+    """One metadata of several; values that differ become a list of all, joined by commas."""
+    merged = {}
+    for name in dict.fromkeys(name for one in metadata for name in one):
+        values = {one[name] for one in metadata if name in one}
+        lists = (value.split(",") for value in values)
+        merged[name] = values.pop() if len(values) == 1 else ",".join(sorted({*chain(*lists)}))
+    return merged
 
 
 def arrow_schema(path: str | Path) -> pa.Schema:

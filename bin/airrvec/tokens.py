@@ -61,6 +61,13 @@ class Tokens:
         """Number of tokens of each receptor, ``<cls>`` included; shape (n_receptors,)."""
         return np.diff(self.offsets)
 
+    @property
+    def contents(self) -> np.ndarray:
+        """One number for all receptors with equal tokens, from 0; shape (n_receptors,)."""
+        buffers = [None, pa.py_buffer(self.offsets * 4), pa.py_buffer(np.ascontiguousarray(self.values))]
+        texts = pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
+        return texts.dictionary_encode().indices.to_numpy()
+
 
 def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
     """

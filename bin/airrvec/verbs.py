@@ -1,6 +1,7 @@
 """What a notebook needs, as ``airrvec.read``, ``airrvec.embed`` and ``airrvec.nearest``."""
 
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from airrvec.encoders.sceptr import Sceptr
 from airrvec.errors import InputError
 from airrvec.normalise import Normalised, normalise
 from airrvec.readers import sceptr
+from airrvec.readers._container import NULLS
 
 # Our columns → those of the plain table that the format `sceptr` reads.
 _PLAIN = {
@@ -87,13 +89,15 @@ def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: 
     Returns
     -------
     DataFrame
-        ``dim_01``, ``dim_02``, … float32, l2-normalised, with the index of ``receptors``; NaN for a row that
-        was rejected, or of which the model sees no loop.
+        With the index of ``receptors``: ``dim_01``, ``dim_02``, … float32, l2-normalised, NaN for a row that
+        was rejected or of which the model sees no loop; and ``chains``, what the vector has seen: paired,
+        alpha or beta, None without a vector. Its ``attrs["counts"]`` hold ``rows``, ``without_vector`` and
+        ``chain_lost``, rows with a vector of one chain whose other chain was rejected.
 
     Warns
     -----
     UserWarning
-        If rows have no vector.
+        If rows have no vector, or one that has seen one of two given chains alone.
 
     Raises
     ------
@@ -102,17 +106,32 @@ def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: 
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
     result = _standardised(frame)
-    of_receptors = Sceptr(model, device=device).embed(result.receptors)
+    encoder = Sceptr(model, device=device)
+    of_receptors = encoder.embed(result.receptors)
     vectors = np.full((len(frame), of_receptors.shape[1]), np.nan, np.float32)
-    vectors[result.cells["cell_id"].cast(pa.int64()).to_numpy()] = of_receptors[_rows(result).to_numpy()]
-    missing = int(np.isnan(vectors[:, 0]).sum())
-    if missing:
-        reasons = "; ".join(f"{n} × {word}" for word, n in result.counts["reject_reasons"].items())
-        warnings.warn(
-            f"{missing} of {len(frame)} rows have no vector" + (f" ({reasons})" if reasons else ""),
-            stacklevel=2,
-        )
-    return pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
+    kept = result.cells["cell_id"].cast(pa.int64()).to_numpy()
+    rows = _rows(result).to_numpy()
+    vectors[kept] = of_receptors[rows]
+    has_vector = ~np.isnan(vectors[:, 0])
+    present = np.zeros((len(frame), 2), bool)  # α, β
+    present[kept] = _present(result.receptors)[rows]
+    lost = has_vector & (_given(frame) & ~present).any(axis=1)
+    for n, what, among in (
+        (int((~has_vector).sum()), "no vector", ~has_vector),
+        (int(lost.sum()), "a vector of one chain alone, as the other was rejected", lost),
+    ):
+        if n:
+            reasons = _reasons(result.rejects, among)
+            warnings.warn(f"{n} of {len(frame)} rows have {what}{reasons}", stacklevel=2)
+    read = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
+    found = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
+    found["chains"] = _words(present & has_vector[:, None] & read)
+    found.attrs["counts"] = {
+        "rows": len(frame),
+        "without_vector": int((~has_vector).sum()),
+        "chain_lost": int(lost.sum()),
+    }
+    return found
 
 
 def nearest(
@@ -136,9 +155,7 @@ def nearest(
         ``query`` and ``reference`` (labels of the indices), ``rank`` from 1, ``distance`` (Euclidean, 0 to
         2); rows without a vector are left out.
     """
-    distances, rows = neighbours.nearest(
-        queries.to_numpy(np.float32), references.to_numpy(np.float32), k, threads=threads
-    )
+    distances, rows = neighbours.nearest(_numbers(queries), _numbers(references), k, threads=threads)
     found = rows.ravel() >= 0
     return pd.DataFrame(
         {
@@ -148,6 +165,40 @@ def nearest(
             "distance": distances.ravel()[found],
         }
     )
+
+
+def _numbers(vectors: pd.DataFrame) -> np.ndarray:
+    """The dimensions of vectors, without what else `embed` says of them."""
+    return vectors.drop(columns="chains", errors="ignore").to_numpy(np.float32)
+
+
+def _present(receptors: pa.Table) -> np.ndarray:
+    """Whether receptors have an α and a β chain, shape (n, 2)."""
+    junctions = [receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
+    return np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
+
+
+def _given(frame: pd.DataFrame) -> np.ndarray:
+    """Whether rows say anything of an α and of a β chain, shape (n, 2)."""
+    said = []
+    for locus in schema.LOCI:
+        names = [name for name in _PLAIN if name.startswith(locus.lower()) and name in frame]
+        words = frame[names].astype(object)
+        said.append((words.notna() & ~words.isin(NULLS)).any(axis=1).to_numpy())
+    return np.stack(said, axis=1)
+
+
+def _words(seen: np.ndarray) -> np.ndarray:
+    """The chains that vectors have seen, in words; None of those that saw none."""
+    alpha, beta = seen.T
+    return np.select([alpha & beta, alpha, beta], ["paired", "alpha", "beta"], None)
+
+
+def _reasons(rejects: pa.Table, among: np.ndarray) -> str:
+    """Why chains of some rows were rejected, from the most frequent reason down, in brackets."""
+    of_rows = rejects.filter(pa.array(among[rejects["row"].to_numpy() - 1]))
+    counts = Counter(of_rows["reason"].to_pylist()).most_common()
+    return f" ({'; '.join(f'{n} × {reason}' for reason, n in counts)})" if counts else ""
 
 
 def _standardised(frame: pd.DataFrame) -> Normalised:

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from airrvec import __version__, tables
 from airrvec.architecture import ModelConfig
 from airrvec.errors import InputError
+from airrvec.json_files import read_object
 from airrvec.presets import model_config
 from airrvec.tokens import ALL_LOOPS
 from airrvec.variants import VARIANTS
@@ -101,6 +102,9 @@ class LoadedModel:
         _write(folder, self.name, self.config, self.state, {"weights_sha256": self.checksum})
 
 
+# Far above any that training leaves; sums of their products stay finite in float32.
+LARGEST_WEIGHT = 1e6
+
 # The files of a model's folder.
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
@@ -159,15 +163,20 @@ def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.nda
         arrays = {key: np.ascontiguousarray(array) for key, array in state.items()}
         safetensors.numpy.save_file(arrays, temporary)
     described = {"name": name, "airrvec_version": __version__, "model": asdict(config), **details}
-    tables.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
+    tables.write_text(tables.json_text(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
+
+
+def configuration(folder: Path) -> dict:
+    """Return the ``config.json`` of a model's folder; `InputError` if it cannot be read."""
+    return read_object(folder / CONFIG, "the configuration of the model", "Copy the folder once more")
 
 
 def _own(folder: Path) -> LoadedModel:
     for name in (WEIGHTS, CONFIG):
         if not (folder / name).is_file():
             raise InputError(f"the model lacks its {name}", file=folder, fix="Give the whole folder")
+    described = configuration(folder)
     try:
-        described = json.loads((folder / CONFIG).read_text())
         config = model_config(described["model"])
         content = (folder / WEIGHTS).read_bytes()
         state = safetensors.numpy.load(content)
@@ -187,6 +196,12 @@ def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:
         if expected.get(name) != found.get(name):
             there, wanted = (shapes.get(name, "not there") for shapes in (found, expected))
             raise ValueError(f"{name} is {there}; by the configuration it is {wanted}")
+        if state[name].dtype != np.float32:
+            raise ValueError(f"{name} holds {state[name].dtype}, not float32")
+        if not np.all(abs(state[name]) < LARGEST_WEIGHT):  # NaN is not below it either
+            raise ValueError(
+                f"{name} holds a number that is no weight of a model: NaN, infinite or too large"
+            )
 
 
 def _published(name: str) -> LoadedModel:

@@ -65,6 +65,13 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     assert called["score"].min() > pbmc["score"].to_pandas().max()
     assert (pbmc["call"].to_pandas() == "called").mean() < 0.05
     qc = json.loads((run.results / "annotation/reference/calibration.qc.json").read_text())
-    assert qc["chains"]["paired"]["by_study"] is False
+    paired = next(group for group in qc["groups"] if group["chains"] == "paired")
+    assert (paired["species"], paired["by_study"]) == ("homosapiens", False)
+    reference = tables.read(run.results / "annotation/reference/receptors.parquet")
+    assert reference.schema.equals(schema.ANNOTATION_REFERENCE)
+    for table in (hidden.to_pandas(), pbmc.to_pandas()):
+        for chains, rows in table.groupby("chains"):
+            known = set(reference[f"{chains}_id"].to_pylist())
+            assert known >= {*rows["nearest_1_id"], *rows["nearest_3_id"]} - {None}
     report = (run.results / "multiqc/multiqc_report.html").read_text()
     assert "airrvec_annotation_counts" in report

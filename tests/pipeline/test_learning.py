@@ -35,6 +35,7 @@ def write_presets(folder):
     for name, content in PRESETS.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     (folder / "broken.json").write_text("{")
+    (folder / "nested.json").write_text("[" * 200_000 + "]" * 200_000)
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,7 @@ def test_stub_run_and_resume_with_other_checkpoints(tmp_path, env):
             "--pretrain: 'bass' is neither a file nor one of alpha, average_pooling, base,",
         ),
         (["--pretrain", "broken.json"], "broken.json' is no JSON object"),
+        (["--pretrain", "nested.json"], "nested.json' is no JSON object"),
         (["--pretrain", "bad name.json"], "--pretrain: 'bad name.json' names the model: letters, digits"),
         (
             ["--pretrain", "base"],

@@ -71,6 +71,7 @@ def refusal(run) -> str:
             ["--labelled", DASH, "--labelled_columns", DASH, "--labelled_format", "tcrdist"],
             "--labelled_columns: a table with a column map has no format; leave out --labelled_format",
         ),
+        (["--labelled", DASH, "--failed_samples", "no"], "--failed_samples: 'no' is not one of stop, skip"),
         ([], "there is nothing to do: give a samplesheet with --input"),
     ],
 )
@@ -81,48 +82,36 @@ def test_parameter_is_refused(tmp_path, args, sentence):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "sentences"),
     [
-        ("", "samples.csv: the samplesheet is empty"),
-        ("sample,path\n", "samples.csv: the samplesheet has a header and no rows"),
-        ("name,path\na,b\n", "samples.csv: the column 'sample' is missing"),
+        ("", ["samples.csv: the samplesheet is empty"]),
+        ("name,path\na,b\n", ["samples.csv: the column 'sample' is missing"]),
         (
-            f"sample,path\na,{PBMC}\nb,nowhere.csv\n",
-            "samples.csv, row 2, column 'path': there is no file 'nowhere.csv'",
+            f"sample,path,epitope,x,X\na,{PBMC},x,,\n",
+            ["the column 'epitope' is one of airrvec's own", "the column 'X' is there twice, once as 'x'"],
         ),
         (
-            f"sample,path\na,{PBMC}\na,{PBMC}\n",
-            "samples.csv, row 2, column 'sample': 'a' is the name of row 1 as well",
+            f"sample,path,format,columns\na,{PBMC},,nowhere.json\nA,{PBMC},10x,{PBMC}\n_b,nowhere.csv,11x,\n",
+            [
+                "samples.csv, row 1, column 'columns': there is no file 'nowhere.json'",
+                "samples.csv, row 2, column 'sample': 'A' is the name of row 1 as well, 'a', where case is",
+                "samples.csv, row 2, column 'columns': a table with a column map has no format",
+                "samples.csv, row 3, column 'sample': '_b' may hold letters, digits",
+                "samples.csv, row 3, column 'format': '11x' is not one of airr, 10x",
+            ],
         ),
-        (f"sample,path\na b,{PBMC}\n", "samples.csv, row 1, column 'sample': 'a b' may hold letters, digits"),
-        (f"sample,path\n,{PBMC}\n", "samples.csv, row 1, column 'sample': the sample has no name"),
-        ("sample,path\na,\n", "samples.csv, row 1, column 'path': the sample has no file"),
-        (
-            f"sample,path\nlabelled,{PBMC}\n",
-            "row 1, column 'sample': the name 'labelled' is kept for --labelled",
-        ),
-        (
-            f"sample,path\nall_samples,{PBMC}\n",
-            "row 1, column 'sample': the name 'all_samples' is kept for --export_sce",
-        ),
-        (
-            f"sample,path,format\na,{PBMC},11x\n",
-            "samples.csv, row 1, column 'format': '11x' is not one of airr, 10x",
-        ),
-        (
-            f"sample,path,columns\na,{PBMC},nowhere.json\n",
-            "samples.csv, row 1, column 'columns': there is no file 'nowhere.json'",
-        ),
-        (
-            f"sample,path,format,columns\na,{PBMC},10x,{PBMC}\n",
-            "samples.csv, row 1, column 'columns': a table with a column map has no format",
-        ),
-        (f"sample,path\na,{PBMC},10x\n", "samples.csv, row 1: holds 3 cells, the header 2"),
-        (f"sample,path,epitope\na,{PBMC},x\n", "samples.csv: the column 'epitope' is one of airrvec's own"),
     ],
 )
-def test_samplesheet_is_refused(tmp_path, text, sentence):
-    assert sentence in refusal(run_pipeline(tmp_path, "--input", sheet(tmp_path, text)))
+def test_samplesheet_is_refused(tmp_path, text, sentences):
+    """By the rules of tests/unit/test_samplesheet.py, all broken ones in one message, before another task."""
+    run = run_pipeline(tmp_path, "--input", sheet(tmp_path, text))
+    assert run.status == 1
+    assert run.output.count("Submitted process") == 1
+    assert "Submitted process > CHECK:CHECK_SAMPLES" in run.output
+    if len(sentences) > 1:
+        assert f"{len(sentences)} problems in the input:" in run.output
+    assert all(sentence in run.output for sentence in sentences), run.output
+    assert "Command error" not in run.output
 
 
 def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
@@ -132,7 +121,9 @@ def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
     path.write_bytes('\ufeffsample,path,note\r\na,"with blank.csv","x, y"\r\n\r\n'.encode())
     run = run_pipeline(tmp_path, "--input", str(path), "-stub")
     assert run.status == 0, run.output
-    assert [t["name"] for t in run.tasks if "NORMALISE" in t["name"]] == ["AIRRVEC:NORMALISE_RECEPTORS (a)"]
+    assert [t["name"] for t in run.tasks if "NORMALISE" in t["name"]] == [
+        "AIRRVEC:NORMALISE:NORMALISE_RECEPTORS (a)"
+    ]
 
 
 def test_help_names_every_parameter_by_group(tmp_path):

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_pipeline
-from test_parameters import PBMC, refusal
 
 ARGS = ("-profile", "test", "--partitions", "3", "--shard_tokens", "7000", "--encoders", "cdr3_levenshtein")
 
@@ -54,7 +53,7 @@ def test_the_plan_names_the_tasks_of_the_run(divided, tmp_path):
     )
     run = run_pipeline(tmp_path, *ARGS, "--plan", "-c", "more.config")
     assert run.status == 0, run.output
-    assert run.processes == {"PLAN"}
+    assert run.processes == {"CHECK_SAMPLES", "PLAN"}
     plan = pd.read_csv(run.results / "pipeline_info/plan.tsv", sep="\t").set_index("process")
     ran = Counter(task["process"].split(":")[-1] for task in divided.tasks)
     # A receptor of two samples is counted twice, which may make shards of its own.
@@ -67,13 +66,3 @@ def test_the_plan_names_the_tasks_of_the_run(divided, tmp_path):
     assert "3 tables, 815 rows" in run.output
     for name, row in plan.iterrows():
         assert f"{name:<22}{row['tasks']:>7}" in run.output
-
-
-def test_partitions_of_two_runs_do_not_mix(tmp_path):
-    folder = tmp_path / "results/receptors"
-    folder.mkdir(parents=True)
-    (folder / "receptors_0007.parquet").touch()
-    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
-    sentence = refusal(run_pipeline(tmp_path, "--input", "samples.csv", "--partitions", "7"))
-    assert "--partitions: " in sentence
-    assert "receptors_0007.parquet, of a run with another number of them" in sentence

@@ -37,8 +37,8 @@ def test_adding_a_sample_reruns_no_other(tmp_path):
     both = run(first, second)
     normalised = {t["name"]: t["status"] for t in both.tasks if "NORMALISE" in t["name"]}
     assert normalised == {
-        "AIRRVEC:NORMALISE_RECEPTORS (a)": "CACHED",
-        "AIRRVEC:NORMALISE_RECEPTORS (b)": "COMPLETED",
+        "AIRRVEC:NORMALISE:NORMALISE_RECEPTORS (a)": "CACHED",
+        "AIRRVEC:NORMALISE:NORMALISE_RECEPTORS (b)": "COMPLETED",
     }
 
 

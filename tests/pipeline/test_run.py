@@ -19,6 +19,7 @@ from airrvec import schema, tables
 from airrvec.tokens import token_counts
 
 PROCESSES = {
+    "CHECK_SAMPLES",
     "NORMALISE_RECEPTORS",
     "COLLECT_RECEPTORS",
     "PREPARE_MODEL",
@@ -58,6 +59,23 @@ def test_cells_carry_the_metadata_of_their_sample(real_run):
     assert set(table(real_run, "cells/b.parquet")["condition"]) == {"after"}
 
 
+def test_tables_of_cells_are_one_table(real_run):
+    """The labelled one too, which has no metadata: a folder read as one table loses nothing."""
+    schemas = [tables.arrow_schema(real_run.results / f"cells/{sample}.parquet") for sample in SAMPLES]
+    assert all(found == schemas[0] for found in schemas)
+    cells = pd.read_parquet(real_run.results / "cells")
+    of_samples = cells.groupby("sample_id")["condition"].unique().map(list).to_dict()
+    assert of_samples == {"a": ["before"], "b": ["after"], "labelled": [None]}
+
+
+def test_tables_are_looked_at_before_the_first_task(real_run):
+    seen = pd.read_csv(real_run.results / "pipeline_info/samples.tsv", sep="\t").set_index("sample_id")
+    assert seen["rows"].to_dict() == SAMPLES
+    assert seen["format"].to_dict() == {"a": "10x", "b": "10x", "labelled": "tcrdist"}
+    started = {task["process"].split(":")[-1]: task["submit"] for task in reversed(real_run.tasks)}
+    assert min(started, key=lambda process: int(started[process])) == "CHECK_SAMPLES"
+
+
 def test_cells_are_the_barcodes_with_a_productive_chain(real_run):
     with gzip.open(ROOT / "assets/test/pbmc_a.csv.gz", "rt") as handle:
         contigs = pd.read_csv(io.StringIO(handle.read()))
@@ -78,19 +96,21 @@ def test_cells_are_the_barcodes_with_a_productive_chain(real_run):
 def test_receptors_are_those_of_all_cells_once(real_run):
     receptors = table(real_run, "receptors/receptors.parquet")
     of_cells = set().union(*(table(real_run, f"cells/{sample}.parquet")["receptor_id"] for sample in SAMPLES))
-    assert list(receptors["receptor_id"]) == sorted(of_cells)
+    assert sorted(receptors["receptor_id"]) == sorted(of_cells)
+    order = ["clonotype_id", "receptor_id"]
+    assert receptors[order].equals(receptors[order].sort_values(order, ignore_index=True))
     assert list(receptors.columns) == schema.COLLECTED_RECEPTORS.names
     # The two excerpts share 50 rows: their receptors are public, and collected once. The labelled table
     # is no sample.
     in_samples = Counter(
-        receptor
+        clonotype
         for sample in ("a", "b")
-        for receptor in set(table(real_run, f"cells/{sample}.parquet")["receptor_id"])
+        for clonotype in set(table(real_run, f"cells/{sample}.parquet")["clonotype_id"])
     )
-    assert list(receptors["n_samples"]) == [in_samples[receptor] for receptor in receptors["receptor_id"]]
-    n_public = (receptors["n_samples"] == 2).sum()
+    assert list(receptors["n_samples"]) == [in_samples[clonotype] for clonotype in receptors["clonotype_id"]]
+    n_public = receptors.loc[receptors["n_samples"] == 2, "clonotype_id"].nunique()
     assert n_public >= 15
-    assert f"{n_public} receptors occur in two or more samples" in real_run.output
+    assert f"{n_public} clonotypes occur in two or more samples" in real_run.output
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -116,7 +136,7 @@ def test_anndata_of_a_sample_is_its_tables(real_run, sample):
     assert list(data.obs_names) == list(cells["cell_id"])
     for name in cells:
         assert data.obs[name].astype(object).fillna("").tolist() == cells[name].fillna("").tolist()
-    for name in receptors.columns.drop("chain_pairing"):
+    for name in receptors.columns.difference(cells.columns):
         expected = receptors.loc[cells["receptor_id"], name].fillna("").tolist()
         assert data.obs[name].astype(object).fillna("").tolist() == expected
     vectors = embeddings.loc[cells["receptor_id"]].to_numpy()
@@ -148,7 +168,7 @@ def test_auroc_at_k_1_is_scikit_learns(real_run):
     auroc = table(real_run, "benchmark/auroc.parquet")
     cells = table(real_run, "cells/labelled.parquet")
     receptors = table(real_run, "receptors/receptors.parquet").dropna(subset=list(schema.RECEPTOR_FIELDS))
-    complete = receptors[receptors["receptor_id"].isin(cells["receptor_id"])]["receptor_id"]
+    complete = receptors[receptors["receptor_id"].isin(cells["receptor_id"])]["receptor_id"].sort_values()
     vectors = table(real_run, "embeddings/sceptr.parquet").set_index("receptor_id").loc[complete].to_numpy()
     binds = complete.isin(cells.loc[cells["epitope"] == "pp65", "receptor_id"]).to_numpy()
     expected = []

@@ -204,7 +204,7 @@ def test_combined_object_of_samples_that_differ(rscript, tmp_path):
             {"cell_id": "細胞-1", "receptor_id": PAIR},
             {"cell_id": None, "receptor_id": PAIR},
         ],
-        {"species": ["mine"] * 4, "batch": ["NA", "1", "", "\t\"q\" 'x'"], "name": ["n"] * 4},
+        {"n_samples": ["mine"] * 4, "batch": ["NA", "1", "", "\t\"q\" 'x'"], "name": ["n"] * 4},
     )
     second = cells_table([{"cell_id": "b_c", "receptor_id": PAIR, "duplicate_count": 3}], {"dose/day": ["ü"]})
     third = cells_table([{"cell_id": "c", "receptor_id": PAIR}])
@@ -222,8 +222,8 @@ def test_combined_object_of_samples_that_differ(rscript, tmp_path):
     assert list(frame["colname"]) == ["s_zellé", "s_細胞-1", "s_細胞-1_2", "s_4", "a_b_c", "a_b_c_2"]
     assert list(frame["cell_id"]) == ["zellé", "細胞-1", "細胞-1", None, "b_c", "c"]
     assert list(frame["duplicate_count"]) == ["5000000000000", None, None, None, "3", None]
-    assert list(frame["species"]) == ["homosapiens"] * 6
-    assert list(frame["species_sample"]) == ["mine"] * 4 + [None] * 2
+    assert list(frame["n_samples"]) == ["2"] * 6
+    assert list(frame["n_samples_sample"]) == ["mine"] * 4 + [None] * 2
     assert list(frame["batch"])[:4] == ["NA", "1", "", "\t\"q\" 'x'"]
     assert list(frame["name"]) == ["n"] * 4 + [None] * 2
     assert list(frame["dose/day"]) == [None] * 4 + ["ü", None]
@@ -274,7 +274,9 @@ def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):
     (tmp_path / "without_arrow.R").write_text(WITHOUT_ARROW)
     done = rscript(tmp_path, "without_arrow.R", SCRIPT)
     assert done.returncode == 1
-    assert re.fullmatch(r"ERROR: R lacks the package\(s\) arrow, dplyr\. Install them, or .*\n", done.stderr)
+    assert re.fullmatch(
+        r"ERROR: R lacks the package\(s\) arrow, dplyr\. Install them, with .*\n", done.stderr
+    )
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is not None, reason="R is here")

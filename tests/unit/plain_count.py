@@ -18,6 +18,7 @@ from pathlib import Path
 import tidytcells
 
 MISSING = {"", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"}
+AIRR_NEEDED = ("v_call", "j_call", "junction_aa")
 FLAGS = {"is_cell": "the barcode was not called a cell"}
 FLAGS |= {"high_confidence": "the contig is of low confidence", "productive": "the chain is not productive"}
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -100,6 +101,9 @@ def rows_of(path: Path) -> list[dict | str]:
     header, *table = csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ",")
     rows = []
     for cells in table:
+        # The last cells may be missing where no needed column is among them.
+        if "junction_aa" in header and max(map(header.index, AIRR_NEEDED)) < len(cells) < len(header):
+            cells += [""] * (len(header) - len(cells))
         values = [None if cell.strip() in MISSING else cell.strip() for cell in cells]
         row = dict(reversed(list(zip(header, values, strict=False))))  # of two columns of a name the first
         malformed = f"holds {len(cells)} fields, the header {len(header)}"
@@ -231,11 +235,18 @@ def junction(chain: dict, species: str) -> tuple[str | None, str | None]:
         )
         best = prolonged if prolonged[0] + (started is None) > kept[0] else kept
         if best[1]:
-            return best[1], None
+            return long_enough(best[1], best is prolonged or not started)
     if started:
         return None, "junction_aa starts with C but does not end as a junction does"
     residues = {residue for _, residue, _ in germline(j, f"{locus}J", species)}
-    return from_start + (residues.pop() if j and len(residues) == 1 else "F"), None
+    return long_enough(from_start + (residues.pop() if j and len(residues) == 1 else "F"), True)
+
+
+def long_enough(whole: str, completed: bool) -> tuple[str | None, str | None]:
+    """A junction, unless an end was added to too few residues."""
+    if completed and len(whole) < 7:
+        return None, "junction_aa lacks a conserved end and is too short to be a CDR3"
+    return whole, None
 
 
 def standard(raw: dict, species: str) -> tuple[dict, str | None]:

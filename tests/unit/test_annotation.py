@@ -11,15 +11,29 @@ from sklearn.metrics import brier_score_loss
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec import annotation, annotation_measures, calibration, schema, tables
+from airrvec import (
+    annotation,
+    annotation_measures,
+    calibration,
+    generation,
+    identity,
+    report,
+    report_annotation,
+    schema,
+    tables,
+)
 from airrvec.annotator import Annotator
 from airrvec.synthesis import synthesise
+
+GROUP = {"species": "homosapiens", "chains": "paired"}
 
 
 def labelled_cells(receptors, epitopes, studies):
     n = len(receptors)
     columns = {
+        **{field.name: pa.nulls(n, field.type) for field in schema.CELLS},
         "receptor_id": receptors["receptor_id"],
+        "clonotype_id": receptors["clonotype_id"],
         "epitope": epitopes,
         "reference_id": studies,
         "antigen_species": ["virus"] * n,
@@ -161,6 +175,30 @@ def test_brier_score_is_scikit_learns():
     )
 
 
+@pytest.mark.parametrize("folds", [[0, 1, 4], [2, 4], [0, 1, 2, 3, 4]])
+def test_reliability_is_whole_where_folds_have_no_queries(folds):
+    rng = np.random.default_rng(8)
+    (scores, right, background), _, _ = two_groups(rng, 300, 2000, 0.1)
+    fold = rng.choice(folds, len(scores))
+    of_labelled, of_background = calibration.cross_fitted(scores, right, fold, background, 0.1)
+    assert np.isfinite(of_labelled).all()
+    assert np.isfinite(of_background).all()
+    queries = pd.DataFrame({"score": scores, "right": right, "fold": fold})
+    table, score = annotation_measures.reliability(queries, background, GROUP)
+    truth = np.concatenate([right, np.zeros(len(background), bool)])
+    weight = np.where(np.arange(len(truth)) < len(right), 0.1 / len(right), 0.9 / len(background))
+    both = np.concatenate([of_labelled, of_background])
+    assert score == pytest.approx(brier_score_loss(truth, both, sample_weight=weight))
+    assert sum(table["n_background"].to_pylist()) == len(background)
+    assert sum(table["share"].to_pylist()) == pytest.approx(1)
+
+
+def test_queries_of_one_fold_have_no_reliability():
+    queries = pd.DataFrame({"score": [0.1, 0.2], "right": [True, False], "fold": [3, 3]})
+    table, score = annotation_measures.reliability(queries, np.zeros(10), GROUP)
+    assert (len(table), score) == (0, None)
+
+
 @pytest.fixture(scope="module")
 def spiked(tmp_path_factory):
     """
@@ -180,6 +218,7 @@ def spiked(tmp_path_factory):
         row["receptor_id"] = f"variant{number:04d}"
         rows.append(row)
     variants = pa.Table.from_pylist(rows, schema.RECEPTORS)
+    variants = variants.set_column(1, "clonotype_id", identity.clonotype_ids(variants))
     known, held_out = variants.slice(0, 120), variants.slice(120)
     cells = labelled_cells(known, ["one", "two"] * 60, [f"study {number // 2 % 6}" for number in range(120)])
     for name, table in (
@@ -235,8 +274,8 @@ def test_counts_of_a_sample_add_up(spiked):
     qc = json.loads((spiked / "x.annotation.qc.json").read_text())
     assert sum(qc["calls"].values()) == qc["receptors"] == 1540
     assert sum(row["receptors"] for row in qc["epitopes"]) == qc["calls"]["called"]
-    assert qc["chains"]["paired"]["called"] == qc["calls"]["called"]
-    assert qc["chains"]["paired"]["prevalence"] == pytest.approx(40 / 1540, rel=0.3)
+    assert qc["groups"][0]["called"] == qc["calls"]["called"]
+    assert qc["groups"][0]["prevalence"] == pytest.approx(40 / 1540, rel=0.3)
 
 
 def test_tables_of_the_reference_have_their_schemas(spiked):
@@ -244,6 +283,7 @@ def test_tables_of_the_reference_have_their_schemas(spiked):
         ("calibration", schema.CALIBRATION),
         ("precision_recall", schema.PRECISION_RECALL),
         ("epitopes", schema.ANNOTATION_EPITOPES),
+        ("receptors", schema.ANNOTATION_REFERENCE),
     ):
         assert tables.read(spiked / f"{name}.parquet").schema.equals(of_name)
     epitopes = tables.read(spiked / "epitopes.parquet").to_pandas()
@@ -256,9 +296,9 @@ def test_tables_of_the_reference_have_their_schemas(spiked):
 
 
 def test_a_saved_annotator_says_the_same(spiked, tmp_path):
-    first = Annotator.load(spiked / "reference" / "paired.npz")
-    first.save(tmp_path / "paired.npz")
-    again = Annotator.load(tmp_path / "paired.npz")
+    first = Annotator.load(spiked / "reference" / "homosapiens_paired.npz")
+    first.save(tmp_path / "homosapiens_paired.npz")
+    again = Annotator.load(tmp_path / "homosapiens_paired.npz")
     queries = first.vectors[:5].copy()
     queries[3] = np.nan
     (one, share), (other, other_share) = (
@@ -280,18 +320,49 @@ def test_a_class_that_cannot_be_calibrated_has_its_reason(tmp_path):
         [*given, "--background-receptors", "1000", "--min-references", "31", "--outdir", str(tmp_path)]
     )
     qc = json.loads((tmp_path / "calibration.qc.json").read_text())
-    assert qc["chains"]["paired"]["not_calibrated"] == "no epitope has 31 references"
+    assert qc["groups"][0]["not_calibrated"] == "no epitope has 31 references"
     assert not list(tmp_path.glob("reference/*"))
 
 
-def test_a_species_that_olga_does_not_know_needs_a_background(tmp_path, capsys):
+def test_a_species_that_olga_does_not_know_needs_a_background(tmp_path, capsys, monkeypatch):
     receptors = synthesise(3, seed=1)
     tables.write(receptors, tmp_path / "receptors.parquet")
     tables.write(labelled_cells(receptors, ["a"] * 3, ["s"] * 3), tmp_path / "cells.parquet")
     given = ["--cells", str(tmp_path / "cells.parquet"), "--receptors", str(tmp_path / "receptors.parquet")]
+    monkeypatch.delitem(generation.SPECIES, "musmusculus")  # OLGA has both that airrvec reads
     with pytest.raises(SystemExit):
         calibrate_annotation.main([*given, "--species", "musmusculus", "--outdir", str(tmp_path)])
     assert "Give receptors as --background" in capsys.readouterr().err
+
+
+def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp_path):
+    """Studies 0 to 2 of 6 are left out, and an epitope that they alone report."""
+    cells = tables.read(spiked / "known.cells.parquet").to_pandas()
+    cells.loc[:2, "epitope"] = "lost"
+    cells.loc[:2, "reference_id"] = "Study 0"
+    lost = cells["reference_id"].str.lower().isin(["study 0", "study 1", "study 2"])
+    cells.loc[lost, "reference_id"] = "lab X, " + cells["reference_id"][lost]
+    tables.write(pa.Table.from_pandas(cells, preserve_index=False), tmp_path / "cells.parquet")
+    receptors = f"--receptors={spiked}/known.receptors.parquet"
+    options = ["--outdir", str(tmp_path), "--background-receptors", "3000", "--exclude-references", "LAB x"]
+    calibrate_annotation.main([f"--cells={tmp_path}/cells.parquet", receptors, *options])
+    qc = json.loads((tmp_path / "calibration.qc.json").read_text())
+    assert (qc["exclude_references"], qc["excluded_cells"]) == ("LAB x", lost.sum())
+    assert qc["groups"][0]["excluded_labels"] == lost.sum()
+    rows = tables.read(tmp_path / "epitopes.parquet").to_pylist()
+    found = {row["epitope"]: row for row in rows if row["chains"] == "paired"}
+    for epitope in ("one", "two"):
+        own = cells["epitope"] == epitope
+        assert found[epitope]["n_excluded"] == (own & lost).sum() > 10
+        assert found[epitope]["n_references"] == (own & ~lost).sum()
+    assert (found["lost"]["n_excluded"], found["lost"]["n_references"]) == (3, 0)
+    assert found["lost"]["reason"] == "all of its references are left out by --exclude_references"
+    words = report_annotation.annotation_sections(
+        report_annotation.Annotation(
+            [], qc, pd.DataFrame(), pd.DataFrame(), report.group_titles(qc["groups"])
+        )
+    )[0]["description"]
+    assert f"leaves out {lost.sum()} labelled cells" in words
 
 
 def test_words_of_rows_are_joined():

@@ -25,6 +25,7 @@ from inputs import (
 
 from airrvec import readers
 from airrvec.errors import InputError
+from airrvec.readers._lines import LINE_LIMIT
 
 SCEPTR = text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA, "GILGFVFTL")] * 3)
 TENX_COLUMNS = ("barcode", "chain", "v_gene", "j_gene", "cdr3", "umis")
@@ -71,11 +72,30 @@ REFUSED = {
         "x.tsv: this is no text table but a binary file."
         " Give the table itself, as tab- or comma-separated text, gzip allowed.",
     ),
-    "binary behind the first 64 kB": (
-        text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA)] * 2_000) + "TRAV\0\tC\0F\n",
+    "NUL byte": (
+        text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA)] * 2_000) + "\n\nTRAV1\tC\0F\n",
         None,
-        "x.tsv: this is no text table but a binary file."
-        " Give the table itself, as tab- or comma-separated text, gzip allowed.",
+        "x.tsv, row 2001, column 'CDR3A': holds a NUL byte, which no text does."
+        " Remove it, e.g. with `tr -d '\\000'`.",
+    ),
+    "line that is too long": (
+        SCEPTR + "TRAV1\t" + "A" * LINE_LIMIT + "\n" + SCEPTR,
+        None,
+        "x.tsv, row 4: the line is longer than 4 MB."
+        " See that the file has line ends, and is a table of chains, receptors or cells.",
+    ),
+    "line that is too long, without an end": (
+        SCEPTR.encode() + b"A" * 3 * LINE_LIMIT,
+        None,
+        "x.tsv, row 4: the line is longer than 4 MB."
+        " See that the file has line ends, and is a table of chains, receptors or cells.",
+    ),
+    "semicolons": (
+        text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA)], ";"),
+        None,
+        "x.tsv: the columns are separated by semicolons, and airrvec reads tabs and commas. Save the table as"
+        " tab- or comma-separated text; from Python,"
+        " `pandas.read_csv(…, sep=';').to_csv(…, index=False)`.",
     ),
     "B cells alone": (
         B_CELLS,
@@ -156,7 +176,8 @@ def script(table, folder, *options) -> subprocess.CompletedProcess:
 
 SCRIPT_CASES = (
     "missing column", "empty file", "header alone", "truncated gzip", "binary file", "B cells alone",
-    "not UTF-8", "CSV as AIRR", "no known format", "quotation mark that is not closed",
+    "not UTF-8", "NUL byte", "line that is too long", "semicolons",
+    "CSV as AIRR", "no known format", "quotation mark that is not closed",
 )  # fmt: skip
 
 

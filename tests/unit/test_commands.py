@@ -1,6 +1,10 @@
 """The command ``airrvec`` and the verbs of a notebook, beside the pipeline's own functions."""
 
+import argparse
+import gzip
+import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,7 +17,7 @@ import pytest
 from inputs import ROOT
 
 import airrvec
-from airrvec import commands, readers, schema, tables
+from airrvec import command_samples, commands, readers, schema, tables
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.errors import InputError
 from airrvec.normalise import normalise
@@ -47,7 +51,8 @@ def test_read_and_embed_are_the_pipelines(expected):
     assert frame["cell_id"].tolist() == result.cells["cell_id"].to_pylist()
     assert frame.attrs["counts"]["rows_in"] == 415
     found = airrvec.embed(frame.set_index("cell_id"))
-    assert list(found.columns) == schema.dimensions(64)
+    assert list(found.columns) == [*schema.dimensions(64), "chains"]
+    assert set(found.pop("chains")) == {"paired"}
     assert list(found.index) == result.cells["cell_id"].to_pylist()
     row = {receptor: i for i, receptor in enumerate(result.receptors["receptor_id"].to_pylist())}
     rows = [row[receptor] for receptor in result.cells["receptor_id"].to_pylist()]
@@ -64,8 +69,36 @@ def test_embed_standardises_and_says_what_it_cannot_read():
     )
     with pytest.warns(UserWarning, match="1 of 3 rows have no vector"):
         found = airrvec.embed(pa.Table.from_pandas(frame))
+    assert found.pop("chains").tolist() == ["beta", "beta", None]
     np.testing.assert_allclose(found.loc["x"], found.loc["y"], atol=1e-3)
     assert found.loc["z"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("model", "chains"),
+    [
+        ("sceptr", ["paired", "beta", "alpha", "alpha", None]),
+        ("sceptr_beta_only", ["beta", "beta", *[None] * 3]),
+    ],
+)
+def test_embed_says_which_chains_a_vector_has_seen(model, chains):
+    """One bad chain is told; one that was never given is none."""
+    alpha, beta = ("TRAV27", "CAGAGSQGNLIF"), ("TRBV19", "CASSIRSSYEQYF")
+    rows = [(*alpha, *beta), (alpha[0], "C*F", *beta), (*alpha, "TRBV999", beta[1]), (*alpha, None, None)]
+    names = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
+    frame = pd.DataFrame([*rows, (None, "?", "", "?")], columns=names)
+    with pytest.warns(UserWarning, match="rows have") as told:
+        found = airrvec.embed(frame, model=model)
+    assert found["chains"].tolist() == chains
+    assert found["dim_01"].notna().tolist() == [word is not None for word in chains]
+    lost = sum(word is not None for word in chains[1:3])
+    counts = {"rows": 5, "without_vector": chains.count(None), "chain_lost": lost}
+    assert found.attrs["counts"] == counts
+    sentences = [str(warning.message) for warning in told]
+    assert f"{chains.count(None)} of 5 rows have no vector" in sentences[0]
+    assert f"{lost} of 5 rows have a vector of one chain alone, as the other was rejected (" in sentences[1]
+    assert "1 × junction_aa" in sentences[1]
+    assert len(airrvec.nearest(found, found, k=1)) == 5 - chains.count(None)
 
 
 def test_embed_needs_a_junction():
@@ -136,18 +169,97 @@ def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
     assert means.index.tolist() == ["neighbour", "sceptr"]
 
 
+def parsed(*words) -> argparse.Namespace:
+    return commands.parser().parse_args([str(word) for word in words])
+
+
 def test_samples_of_a_samplesheet(tmp_path):
+    (tmp_path / "a").mkdir()
+    for name in ("a/b.csv", "c.csv", "d.csv"):
+        shutil.copy(LABELLED, tmp_path / name)
+    (tmp_path / "map.json").write_text(json.dumps({"trb_junction_aa": "cdr3_b_aa"}))
     sheet = tmp_path / "sheet.csv"
-    sheet.write_text("sample,path,format,tissue\np1,a/b.csv,10x,blood\np2,c.tsv,,tumour\n")
-    first, second = commands.samples([sheet], "airr")
-    assert first == commands.Sample("p1", tmp_path / "a/b.csv", "10x", {"tissue": "blood"})
-    assert second == commands.Sample("p2", tmp_path / "c.tsv", "airr", {"tissue": "tumour"})
+    sheet.write_text(
+        "sample,path,format,columns,species,tissue\n"
+        "p1,a/b.csv,tcrdist,,human,blood\np2,c.csv,,,,tumour\np3,d.csv,,map.json,,\n"
+    )
+    first, second, third = command_samples.samples(parsed("normalise", sheet, "--format", "tcrdist"))
+    read_as = ("tcrdist", None, "homosapiens")
+    assert first == command_samples.Sample("p1", tmp_path / "a/b.csv", *read_as, {"tissue": "blood"})
+    assert second == command_samples.Sample("p2", tmp_path / "c.csv", *read_as, {"tissue": "tumour"})
+    assert (third.format, third.columns, third.metadata) == (None, tmp_path / "map.json", {"tissue": None})
+
+
+def test_a_samplesheet_cannot_write_elsewhere(tmp_path, capsys):
+    """It is held to the pipeline's rules, and all that is broken is told at once."""
+    shutil.copy(LABELLED, tmp_path / "t.csv")
+    (tmp_path / "s.csv").write_text("sample,path,tissue\n../../escaped,t.csv,x\nb,t.csv\nc,nowhere.csv,\n")
+    with pytest.raises(SystemExit):
+        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "a/b/out")])
+    error = capsys.readouterr().err
+    assert "ERROR: 3 problems in the input:" in error
+    assert "- s.csv, row 1, column 'sample': '../../escaped' may hold letters" in error
+    assert "- s.csv, row 2: holds 2 cells, the header 3" in error
+    assert "- s.csv, row 3, column 'path': there is no file 'nowhere.csv'" in error
+    assert "Traceback" not in error
+    assert {path.name for path in tmp_path.rglob("*")} == {"t.csv", "s.csv"}
+
+
+def test_a_reserved_column_is_refused(tmp_path, capsys):
+    shutil.copy(LABELLED, tmp_path / "t.csv")
+    (tmp_path / "s.csv").write_text("sample,path,epitope\na,t.csv,x\n")
+    with pytest.raises(SystemExit):
+        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "out")])
+    assert "s.csv: the column 'epitope' is one of airrvec's own" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_failed_samples_are_left_out_where_that_is_asked_for(tmp_path, capsys):
+    """One at the look at its beginning, one by its rows; the columns of the others stay the same."""
+    shutil.copy(LABELLED, tmp_path / "t.csv")
+    (tmp_path / "junk.csv").write_text("a,b\n1,2\n")
+    header, *rows = LABELLED.read_text().splitlines()
+    late = tmp_path / "late.csv.gz"
+    packed = gzip.compress("\n".join([header, *rows * 60]).encode())
+    late.write_bytes(packed[:-20])
+    (tmp_path / "s.csv").write_text("sample,path,x\na,t.csv,1\nj,junk.csv,\nl,late.csv.gz,\nb,t.csv,\n")
+    out = tmp_path / "out"
+    commands.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip", "--outdir", str(out)])
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("MISSING: ")]
+    assert len(told) == 2
+    assert "s.csv, row 2: junk.csv: its columns (a, b) are those of no known format" in told[0]
+    assert "late.csv.gz: the compressed file is truncated or damaged" in told[1]
+    cells = [tables.read(out / f"{name}.cells.parquet") for name in ("a", "b")]
+    assert cells[0].schema == cells[1].schema
+    assert not list(out.glob("[jl].*"))
+    with pytest.raises(SystemExit):
+        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "other")])
+    assert not (tmp_path / "other").exists()
+
+
+def test_nothing_left_is_an_error(tmp_path, capsys):
+    (tmp_path / "s.csv").write_text("sample,path\na,nowhere.csv\nb,nowhere.csv\n")
+    with pytest.raises(SystemExit):
+        commands.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip"])
+    assert "ERROR: 2 problems in the input:" in capsys.readouterr().err
 
 
 def test_two_tables_of_one_name(tmp_path, capsys):
+    for folder, name in (("a", "x.csv"), ("b", "X.csv")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(LABELLED, tmp_path / folder / name)
+    tables = [str(tmp_path / "a/x.csv"), str(tmp_path / "b/X.csv")]
     with pytest.raises(SystemExit):
-        commands.main(["cluster", "a/x.tsv", "b/x.csv", "--outdir", str(tmp_path)])
-    assert "two tables are called 'x'" in capsys.readouterr().err
+        commands.main(["cluster", *tables, "--outdir", str(tmp_path / "out")])
+    assert "two tables are called 'X'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_condition_that_no_sample_has_ends_the_command_at_once(tmp_path, capsys):
+    (tmp_path / "s.csv").write_text(f"sample,path,tissue\na,{LABELLED},x\n")
+    with pytest.raises(SystemExit):
+        commands.main(["compare", str(tmp_path / "s.csv"), "--condition", "stain"])
+    assert "the samplesheet has no metadata column 'stain'; it has: tissue" in capsys.readouterr().err
 
 
 def test_an_option_that_no_script_knows(capsys):
@@ -176,7 +288,7 @@ def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monke
 
     monkeypatch.setattr(commands, "run", run)
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
-    commands.main([verb, "x.tsv", *more, "--outdir", str(tmp_path), "--seed", "7"])
+    commands.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path), "--seed", "7"])
     assert [name for name, _ in called] == scripts
     assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(commands.VERBS[verb][2])
 

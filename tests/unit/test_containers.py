@@ -36,7 +36,7 @@ from inputs import (
 from airrvec import readers
 from airrvec.errors import InputError
 from airrvec.normalise import normalise
-from airrvec.readers import _json, _parquet
+from airrvec.readers import _json, _json_text, _parquet, _table
 
 PAIR = (*ALPHA, *BETA)
 BMMNC = "formats/10x_bmmnc_all_contig_annotations_small"
@@ -173,7 +173,7 @@ def test_airr_data_file_with_clones_alone():
 
 @pytest.mark.parametrize("chunk", [1, 7, 100, 5_000])
 def test_json_is_read_piece_by_piece(chunk, monkeypatch, tmp_path):
-    monkeypatch.setattr(_json, "CHUNK", chunk)
+    monkeypatch.setattr(_json_text, "CHUNK", chunk)
     monkeypatch.setattr(_json, "_RECORDS", 2)
     same(normalised(DATA / "10x_contigs.json"), normalised(DATA / "10x.csv"))
     records = [{"a": number, "b": None if number % 3 else 1.5e3, "c": [1, {"d": 2}]} for number in range(50)]
@@ -204,9 +204,16 @@ NO_JSON = r"the file is no valid JSON \(.*\)\. It may be truncated: copy or down
         ('[{"barcode": "x"},]', NO_JSON),
         ("{barcode: 1}", NO_JSON),
         ('{"Rearrangement": [', NO_JSON),
-        ("[" * 100_000, NO_JSON),
-        ('[{"v_call": "\\ud800"}]', NO_JSON),
-        (b'[{"v_call": "\xe9"}]', NO_JSON),
+        (
+            "[" * 100_000,
+            r"^x: its lists or objects lie in each other, more deeply than airrvec reads\. Give a",
+        ),
+        (
+            '[{"v_call": "TRBV19"}, {"v_call": "\\ud800"}]',
+            r"^x, row 2, column 'v_call': holds half of a surrogate pair \(such as \\ud800\), which is no",
+        ),
+        ('[{"\\udfff": "TRBV19"}]', r"^x, row 1, column '\?': holds half of a surrogate pair"),
+        (b'[{"v_call": "\xe9"}]', "^x: holds bytes that are not UTF-8 text. Convert the file"),
         ("[]", "the file holds no records"),
         ("[1, 2]", "^x, row 1: the record is no JSON object"),
         ('{"Info": {}, "Clone": []}', "the JSON object has no records in 'Rearrangement' or 'Clone'"),
@@ -271,7 +278,7 @@ def test_what_scirpy_reads_and_writes_is_what_we_read(kind, pack, tmp_path):
         with path.open("rb") as plain, gzip.open(tmp_path / "packed", "wb") as packed:
             shutil.copyfileobj(plain, packed)
         path = tmp_path / "packed"
-    of_cells = ["row", "cell_key"]
+    of_cells = ["row", "cell_key", "from_cdr3"]
     from_scirpy, from_csv = chains_in(path), chains_in(SHARED / f"{BMMNC}.csv")
     assert from_scirpy["row"].to_pylist() == [1, 2, 3, 3, 4]
     assert from_scirpy.drop_columns(of_cells).equals(from_csv.drop_columns(of_cells))
@@ -361,7 +368,7 @@ def test_column_map_of_pairs_gives_what_the_format_gives(name):
 def test_column_map_of_chains_gives_what_the_format_gives(name):
     mapped, of_format = chains_in(DATA / name, columns=CHAIN_MAP), chains_in(DATA / name)
     assert mapped["cell_key"].equals(mapped["cell_id"])
-    left_out = ["cell_key", "high_confidence"]
+    left_out = ["cell_key", "chain_key", "high_confidence"]
     assert mapped.drop_columns(left_out).equals(of_format.drop_columns(left_out))
 
 
@@ -380,7 +387,7 @@ def test_column_map_of_flat_json_records(tmp_path):
     ("content", "message"),
     [
         ("{", r"^map.json: the column map is no valid JSON"),
-        ("[1]", r"^map.json: the column map is no JSON object of words\."),
+        ("[1]", r"^map.json: the column map is no JSON object\."),
         ('{"junction_aa": 3}', r"^map.json: the column map is no JSON object of words\."),
         (
             '{"junction_aa": "cdr3", "v_cal": "v"}',
@@ -452,3 +459,52 @@ def test_iedb_tables_with_one_header_row(name):
     known = ["HomoSapiens", "MusMusculus"]
     assert sum(species in known for species in one["species"].to_pylist()) == 5
     assert one.drop_columns("species").equals(two.drop_columns("species"))
+
+
+# --- Rows that a column map chooses, and columns without a name
+
+
+IMMREP_MAP = {"junction_aa": "CDR3b_extended", "v_call": "Vb", "epitope": "Peptide"}
+
+
+@pytest.mark.parametrize("value", [1, "1", 1.0, [1, "yes"]])
+def test_a_column_map_chooses_rows_by_a_value(value, tmp_path):
+    (tmp_path / "map.json").write_text(json.dumps({**IMMREP_MAP, "only": {"Label": value}}))
+    columns = readers.read_column_map(tmp_path / "map.json")
+    source = readers.open_chains(DATA / "immrep.csv", columns=columns)
+    result = normalise(source, sample_id="s", species="homosapiens")
+    assert chains_of(result) == [(*NO_CHAIN, BETA[0], None, BETA[2])]
+    assert result.cells["epitope"].to_pylist() == ["GILGFVFTL"]
+    assert rejected(result) == [(row, None, None, "the column map leaves it out") for row in (2, 3)]
+    assert_conserved(result, 3)
+
+
+def test_a_column_map_chooses_rows_by_several_columns_and_by_nothing(monkeypatch):
+    monkeypatch.setattr(_table, "BLOCK_SIZE", 100)  # a block may lose all of its rows
+    columns = {**IMMREP_MAP, "only": {"Label": ["", 0], "Vb": BETA[0]}}
+    result = normalise(
+        readers.open_chains(DATA / "immrep.csv", columns=columns), sample_id="s", species="homosapiens"
+    )
+    assert result.cells["epitope"].to_pylist() == ["NLVPMVATV"]
+    assert [row for row, *_ in rejected(result)] == [1, 2]
+
+
+def test_a_column_map_names_the_column_without_a_name():
+    columns = {"cell_id": "", "trb_v_call": "IR_VDJ_1_v_call", "trb_junction_aa": "IR_VDJ_1_junction_aa"}
+    assert chains_in(DATA / "scirpy_obs.csv", columns=columns)["cell_id"].to_pylist() == ["AAAC-1", "AAAG-1"]
+
+
+@pytest.mark.parametrize(
+    ("only", "message"),
+    [
+        ("Label", r"^'only' of the column map is no JSON object of columns and values\. It gives values of"),
+        ({}, "^'only' of the column map is no JSON object"),
+        ({"Label": None}, "^'only' of the column map is no JSON object"),
+        ({"Label": [[1]]}, "^'only' of the column map is no JSON object"),
+        ({"row": 1}, "^the column map chooses rows by the column 'row', a name that airrvec uses"),
+        ({"Lable": 1}, r"^immrep.csv, column 'Lable': missing, though the column map gives it as only\."),
+    ],
+)
+def test_a_choice_of_rows_that_is_none_is_refused(only, message):
+    with pytest.raises(InputError, match=message):
+        readers.open_chains(DATA / "immrep.csv", columns={**IMMREP_MAP, "only": only})

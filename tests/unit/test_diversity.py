@@ -1,5 +1,6 @@
 """Diversity and overlap against hand values, enumeration and double loops."""
 
+import tracemalloc
 from collections import Counter
 from itertools import combinations
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from airrvec import diversity
 
@@ -47,6 +49,42 @@ def test_rarefaction_is_the_mean_over_all_draws(counts, data):
         1 / sum(number * (n / depth) ** 2 for n, number in of_size.items()),
     ]
     assert diversity.rarefied(counts, depth) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("depth_share", [0.001, 0.5, 1])
+def test_rarefaction_of_large_clones_is_exact_and_takes_little_memory(depth_share):
+    """Clones of up to a million cells of 1,500 sizes, of which a table of all numbers would take 12 GB."""
+    rng = np.random.default_rng(3)
+    large = rng.choice(np.arange(2, 10**6), 1500, replace=False)
+    counts = np.concatenate([large, np.ones(100_000, np.int64), [10**6]])
+    n_cells = int(counts.sum())
+    depth = round(depth_share * n_cells)
+    tracemalloc.start()
+    hill = diversity.rarefied(counts, depth)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300e6
+    mean = counts * (depth / n_cells)
+    square = mean * (1 + (depth - 1) * (counts - 1) / (n_cells - 1))
+    cells = np.arange(10**6)
+    with np.errstate(divide="ignore", invalid="ignore"):  # all are drawn where the depth is all
+        none = np.exp(np.cumsum(np.log((n_cells - depth - cells) / (n_cells - cells))))  # of 1, 2, … cells
+    assert hill[0] == pytest.approx((1 - np.nan_to_num(none))[counts - 1].sum(), rel=1e-9)
+    assert hill[2] == pytest.approx(depth**2 / square.sum(), rel=1e-9)
+    if depth_share == 1:
+        assert hill == pytest.approx(diversity.hill_numbers(counts))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=20).map(np.array), st.floats(0.001, 1))
+def test_rarefaction_is_that_of_scipys_hypergeometric(counts, share):
+    n_cells = int(counts.sum())
+    depth = max(1, round(share * n_cells))
+    drawn = np.arange(1, depth + 1)
+    numbers = stats.hypergeom.pmf(drawn, n_cells, counts[:, None], depth).sum(axis=0)
+    p = drawn / depth
+    expected = [numbers.sum(), np.exp(-(numbers * p * np.log(p)).sum()), 1 / (numbers * p**2).sum()]
+    assert diversity.rarefied(counts, depth) == pytest.approx(expected, rel=1e-6)
 
 
 @settings(deadline=None)

@@ -9,6 +9,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from airrvec import encoders, normalise, readers, schema
+from airrvec.encoders.sum import Sum
 from airrvec.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -279,6 +280,27 @@ def test_a_sum_is_the_mean_of_distances_in_units_of_their_spread(dash):
     expected = sum(each / spread for each, spread in zip(distances, spreads, strict=True)) * spreads[0] / 3
     np.testing.assert_allclose(summed, expected[rows], rtol=1e-5)
     assert encoders.title("sceptr+tcrdist") == "SCEPTR + TCRdist"
+
+
+class Constant:
+    def __init__(self, value):
+        self.value = value
+
+    def distances(self, queries, references):
+        return np.full((len(queries), len(references)), self.value, np.float32)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_encoder_without_a_spread_adds_nothing_to_a_sum(dash):
+    tcrdist = encoders.load("tcrdist")
+    alone, rows = encoders.distance_rows(tcrdist, dash), np.arange(5)
+    for parts in ([tcrdist, Constant(0.1)], [Constant(0), tcrdist], [Constant(3), tcrdist, Constant(0.3)]):
+        summed = encoders.distance_rows(Sum(parts), dash)(rows)
+        np.testing.assert_allclose(summed, alone(rows) / len(parts), rtol=1e-6)
+    none = encoders.distance_rows(Sum([Constant(1), Constant(3)]), dash)(rows)
+    assert (none == 2).all()
+    one = dash.slice(0, 1)  # no pair to have a spread
+    assert np.isfinite(encoders.distance_rows(Sum([tcrdist, Constant(1)]), one)(np.array([0]))).all()
 
 
 def test_an_unknown_part_of_a_sum_is_refused():

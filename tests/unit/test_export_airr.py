@@ -100,7 +100,7 @@ def cells_table(rows) -> pa.Table:
         for cell_id, receptor, reads, umis in rows
     ]
     table = pa.Table.from_pylist(cells, schema.CELLS)
-    for name in ("species", "locus", "tra_v_call", "cell", "repeat"):
+    for name in ("n_samples", "locus", "tra_v_call", "cell", "repeat"):
         table = table.append_column(name, pa.array(["metadata"] * len(cells)))
     return table
 
@@ -113,7 +113,7 @@ def receptors_table() -> pa.Table:
     return pa.Table.from_pylist(rows, schema.RECEPTORS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.none() | st.sampled_from(NAMES), st.sampled_from(sorted(RECEPTORS)), COUNTS, COUNTS),
@@ -152,6 +152,10 @@ def test_cell_ids_are_unique(ids, expected, tmp_path):
     ]
 
 
+def clonotype_of(*fields) -> str:
+    return receptor_id("homosapiens", *((field or "").split("*")[0] for field in fields))
+
+
 def test_every_column(tmp_path):
     rows = [sceptr_row(ALPHA, BETA, "E1"), sceptr_row(alpha=ALPHA_2, epitope='say "E2"')]
     result = normalised_text(tmp_path / "in.tsv", text(SCEPTR_COLUMNS, rows))
@@ -162,11 +166,13 @@ def test_every_column(tmp_path):
     path = exported(tmp_path, cells, result.receptors)
     chains = rows_of(path)
     required = airr.schema.RearrangementSchema.required
-    own = ["locus", "cell_id", "duplicate_count", "umi_count", "species", "receptor_id", *schema.LABELS]
+    ids = ["species", "receptor_id", "clonotype_id"]
+    own = ["locus", "cell_id", "duplicate_count", "umi_count", *ids, *schema.LABELS]
     assert list(chains[0]) == [*required, *own]
     filled = [{name: value for name, value in chain.items() if value} for chain in chains]
     shared = {"productive": "T", "species": "homosapiens"}
-    first = {**shared, "cell_id": "c1", "receptor_id": PAIR, "epitope": "E1"}
+    of_pair = {"receptor_id": PAIR, "clonotype_id": clonotype_of(*ALPHA, *BETA)}
+    first = {**shared, "cell_id": "c1", **of_pair, "epitope": "E1"}
     assert filled == [
         {
             **first,
@@ -188,6 +194,7 @@ def test_every_column(tmp_path):
             "duplicate_count": "3",
             "umi_count": "2",
             "receptor_id": ALPHA_ALONE,
+            "clonotype_id": clonotype_of(*ALPHA_2, *NO_CHAIN),
             "epitope": 'say "E2"',
             **dict(zip(schema.CHAIN_FIELDS, ALPHA_2, strict=True)),
         },

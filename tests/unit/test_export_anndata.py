@@ -125,14 +125,17 @@ def test_names_are_unique_and_the_barcodes_untouched(ids, expected, tmp_path):
 
 
 def test_metadata_never_hides_a_column(tmp_path):
-    metadata = {name: ["x", None] for name in ("species", "species_sample", "dose/day", "", "_index", "Ärm")}
+    names = ("n_samples", "n_samples_sample", "dose/day", "", "_index", "Ärm")
+    metadata = {name: ["x", None] for name in names}
     rows = [{"cell_id": "a", "receptor_id": PAIR}, {"cell_id": "b", "receptor_id": PAIR}]
     data = exported(tmp_path, cells_table(rows, metadata))
-    assert obs_values(data, "species") == ["homosapiens"] * 2
-    renamed = ("species_sample_sample", "species_sample", "dose_day", "_sample", "_index_sample", "Ärm")
+    assert obs_values(data, "n_samples") == [2, 2]
+    renamed = ("n_samples_sample_sample", "n_samples_sample", "dose_day", "_sample", "_index_sample", "Ärm")
     for name in renamed:
         assert obs_values(data, name) == ["x", None]
-    assert len(data.obs.columns) == len(schema.CELLS) + len(schema.COLLECTED_RECEPTORS) - 2 + len(renamed)
+    assert len(data.obs.columns) == len({*schema.CELLS.names, *schema.COLLECTED_RECEPTORS.names}) + len(
+        renamed
+    )
 
 
 def test_sample_without_cells(tmp_path):

@@ -265,12 +265,35 @@ class Blind:
         return np.where(np.arange(len(receptors)) < 2, np.nan, 1.0)[:, None]
 
 
+class BlindDistances:
+    """No distance to or from three receptors, of which one is the first reference."""
+
+    def distance_rows(self, receptors):
+        full = np.arange(len(receptors) ** 2, dtype=float).reshape(len(receptors), -1)
+        for row in (0, 7, 40):
+            full[row] = full[:, row] = np.nan
+        return lambda rows: full[rows]
+
+
+class SomePairs:
+    """No distance between the receptors 1 and 2, where one of them is the query."""
+
+    def distances(self, queries, references):
+        found = np.ones((len(queries), len(references)))
+        one, two = references["receptor_id"].to_pylist()[1:3]
+        found[[name == one for name in queries["receptor_id"].to_pylist()], 2] = np.nan
+        found[[name == two for name in queries["receptor_id"].to_pylist()], 1] = np.nan
+        return found
+
+
 @pytest.mark.parametrize(
     ("encoder", "reason"),
     [
         (Refuses(), "it needs both chains"),
         (NeedsBeta(), "it needs trb_j_call, which 60 receptors lack"),
         (Blind(), "it sees nothing of 2 of 60 receptors"),
+        (BlindDistances(), "it sees nothing of 3 of 60 receptors"),
+        (SomePairs(), "it has no distance for 2 of 3600 pairs of receptors"),
     ],
 )
 def test_what_an_encoder_cannot_do_is_stated(encoder, reason):

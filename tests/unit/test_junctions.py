@@ -6,16 +6,20 @@ import re
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import tidytcells
-from inputs import SHARED, needs_shared
+from inputs import SHARED, needs_shared, needs_vdjdb
 
+from airrvec import readers
 from airrvec.calls import Call, read_call
 from airrvec.germline import Anchor, j_anchors, v_anchors
-from airrvec.junctions import is_plain, junction
+from airrvec.junctions import MIN_COMPLETED, is_plain, junction
+from airrvec.standardise import standardise
 
 HUMAN = "homosapiens"
 REPLACED = "junction_aa has another residue in place of its C"
+TOO_SHORT = "junction_aa lacks a conserved end and is too short to be a CDR3"
 CUT_SHORT = "junction_aa starts with C but does not end as a junction does"
 
 
@@ -102,6 +106,50 @@ def test_junction_by_content(sequence, v_call, j_call, expected):
     assert junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
 
 
+@pytest.mark.parametrize(
+    ("sequence", "expected"),
+    [
+        # Six residues with the ends that it lacks, and seven.
+        ("KYF", None),
+        ("ASSL", None),
+        ("SLGY", None),
+        ("CYEQY", None),
+        ("YEQYF", None),
+        ("SSLGT", "CSSLGTF"),
+        ("CSYEQY", "CSYEQYF"),
+        ("SYEQYF", "CSYEQYF"),
+        ("SYEQYFGPG", "CSYEQYF"),
+        # Nothing is added: it is as short as it is.
+        ("CAF", "CAF"),
+        ("CYEQYF", "CYEQYF"),
+        ("CYEQYFG", "CYEQYF"),
+        ("YLCYEQYFGPG", "CYEQYF"),
+    ],
+)
+@pytest.mark.parametrize(("v_call", "j_call"), [("TRBV19", "TRBJ2-7"), (None, None)])
+def test_an_end_is_added_only_to_what_is_long_enough_to_be_a_cdr3(sequence, expected, v_call, j_call):
+    problem = None if expected else TOO_SHORT
+    assert junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
+
+
+@needs_shared
+@needs_vdjdb
+def test_the_shortest_junction_that_is_completed_is_that_of_real_ones():
+    lengths = Counter()
+    # The same five contigs are there as CSV and as JSON.
+    twice = "10x_bmmnc_all_contig_annotations_small.json"
+    for path in (SHARED / "vdjdb/vdjdb_full_2023-06-01.txt.gz", *(SHARED / "formats").iterdir()):
+        if path.name == twice:
+            continue
+        for batch in readers.open_chains(path).batches:
+            good, _ = standardise(batch.chains, HUMAN)
+            whole = good.filter(pc.equal(good["junction_aa"], pc.utf8_upper(good["junction_aa_raw"])))
+            lengths.update(pc.utf8_length(whole["junction_aa"]).to_pylist())
+    assert lengths.total() == 113_794
+    assert sum(n for length, n in lengths.items() if length < MIN_COMPLETED) == 12
+    assert sum(n for length, n in lengths.items() if length <= MIN_COMPLETED) == 44
+
+
 def test_conserved_ends_of_alpha_chains_that_are_not_f():
     assert junction("CAVYFGNVLHC", "TRAV8-3", "TRAJ35*01", "TRA", HUMAN) == ("CAVYFGNVLHC", None)
     assert junction("AVMDSNYQLI", "TRAV8-3", "TRAJ33*01", "TRA", HUMAN) == ("CAVMDSNYQLIW", None)
@@ -112,9 +160,9 @@ def test_conserved_ends_of_alpha_chains_that_are_not_f():
 @pytest.mark.parametrize(
     ("damage", "with_j", "expected"),
     [
-        (lambda whole: whole[1:-1], True, {"right": 60_110, "wrong": 21, "left out": 4}),
-        (lambda whole: whole[1:-1], False, {"right": 60_108, "wrong": 22, "left out": 5}),
-        (lambda whole: whole[:-1], True, {"right": 58_119, "wrong": 1405, "left out": 611}),
+        (lambda whole: whole[1:-1], True, {"right": 60_105, "wrong": 21, "left out": 9}),
+        (lambda whole: whole[1:-1], False, {"right": 60_103, "wrong": 22, "left out": 10}),
+        (lambda whole: whole[:-1], True, {"right": 58_117, "wrong": 1405, "left out": 613}),
         (lambda whole: whole + "G", True, {"right": 59_537, "left out": 598}),
     ],
 )

@@ -12,7 +12,7 @@ from sklearn.manifold import trustworthiness
 
 import browser
 import map_receptors
-from airrvec import layout, map_page, schema, tables
+from airrvec import layout, map_page, map_tables, schema, tables
 from airrvec.neighbours import nearest
 
 PAGE = Path(__file__).parents[2] / "assets/report"
@@ -36,9 +36,8 @@ def test_pca_is_that_of_scikit_learn():
 
 def test_umap_keeps_neighbours_and_repeats_itself():
     of_groups = vectors(400)
-    places, mapped, method = layout.plane(of_groups, seed=420)
+    places, method = layout.plane(of_groups, seed=420)
     assert method == "umap"
-    assert mapped.tolist() == list(range(400))
     assert trustworthiness(of_groups, places, n_neighbors=15) > 0.93
     # Of almost every receptor the nearest on the map is of its own group.
     _, rows = nearest(places, places, 2)
@@ -59,19 +58,29 @@ def test_memberships_sum_to_log2_of_the_neighbours():
     np.testing.assert_allclose(graph, one_way + one_way.T - one_way * one_way.T, atol=1e-6)
 
 
-def test_those_beyond_the_sample_lie_among_their_nearest(monkeypatch):
-    monkeypatch.setattr(layout, "MOST_MAPPED", 200)
+def test_those_beyond_the_sample_lie_among_their_nearest():
     of_groups = vectors(400)
-    places, mapped, _ = layout.plane(of_groups, seed=420)
-    assert len(mapped) == 200
-    others = np.setdiff1d(np.arange(400), mapped)
-    _, rows = nearest(places[others], places[mapped], 1)
-    assert np.mean(mapped[rows[:, 0]] % 4 == others % 4) > 0.98
+    places, _ = layout.plane(of_groups[:200], seed=420)
+    others = layout.among(of_groups[200:], of_groups[:200], places)
+    _, rows = nearest(others, places, 1)
+    assert np.mean(rows[:, 0] % 4 == np.arange(200) % 4) > 0.98
+    assert (others.min(axis=0) >= places.min(axis=0) - 1e-5).all()
+    assert (others.max(axis=0) <= places.max(axis=0) + 1e-5).all()
+
+
+@pytest.mark.parametrize(("n", "most"), [(0, 5), (4, 5), (5, 5), (6, 5), (119, 60), (10**7, 50_000)])
+def test_the_sample_is_spread_evenly_over_the_order_of_receptors(n, most):
+    rows = map_tables.spread(n, most)
+    assert len(rows) == min(n, most)
+    assert (np.diff(rows) >= 1).all()
+    assert ((rows >= 0) & (rows < n)).all()
+    if n > most:
+        assert np.diff(rows).max() <= np.ceil(n / most)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 49])
 def test_few_receptors_are_laid_out_by_pca(n):
-    places, _, method = layout.plane(vectors(n).reshape(n, 16), seed=420)
+    places, method = layout.plane(vectors(n).reshape(n, 16), seed=420)
     assert method == "pca"
     assert places.shape == (n, 2)
     assert np.isfinite(places).all()
@@ -84,6 +93,7 @@ def made(tmp_path_factory) -> Path:
     receptors = {name: pa.array(["x"] * 120) for name in schema.RECEPTORS.names}
     receptors |= {
         "receptor_id": pa.array(IDS),
+        "clonotype_id": pa.array(IDS),
         "trb_v_call": pa.array(["TRBV19*01", "TRBV7-9*01", None] * 40),
         "trb_junction_aa": pa.array(
             [f"CASS{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10 % 10]}YEQYF" for i in range(120)]
@@ -102,7 +112,7 @@ def made(tmp_path_factory) -> Path:
         cells = pa.table(
             {
                 "sample_id": [sample] * len(rows),
-                "receptor_id": [IDS[row] for row in rows],
+                **{name: [IDS[row] for row in rows] for name in ("receptor_id", "clonotype_id")},
                 "epitope": [
                     HOSTILE if row % 10 == 0 else "GILGFVFTL" if row % 10 == 1 else None for row in rows
                 ],
@@ -170,9 +180,57 @@ def test_what_the_page_holds(made):
     np.testing.assert_allclose([np.ptp(data["x"]), np.ptp(data["y"])], spans, atol=1.1)
 
 
+@pytest.mark.parametrize("batch", [16, 1000])
+def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, batch, tmp_path, monkeypatch):
+    """119 receptors with a vector in two partitions, of which 60 are points and all have a place."""
+    monkeypatch.setattr(layout, "MOST_MAPPED", 60)
+    monkeypatch.setattr(map_tables, "BATCH", batch)
+    for name in ("receptors", "embeddings"):
+        table = tables.read(made / f"{name}.parquet")
+        for part, rows in enumerate((table.slice(0, 50), table.slice(50))):
+            tables.write(rows, tmp_path / name / f"{part}.parquet", {"model": "sceptr"})
+    read = {}
+    content = map_page.content
+
+    def watched(points, receptors, cells, **options):
+        read.update(receptors=receptors, cells=cells, **options)
+        return content(points, receptors, cells, **options)
+
+    monkeypatch.setattr(map_page, "content", watched)
+    paths = [*("--receptors", tmp_path / "receptors"), *("--embeddings", tmp_path / "embeddings")]
+    paths += ["--cells", made / "1.parquet", made / f"{len(HOSTILE)}.parquet", "--page", PAGE]
+    paths += ["--annotation", made / "calls.parquet", "--members", made / "members.parquet"]
+    map_receptors.main([str(word) for word in (*paths, "--outdir", tmp_path)])
+    points = [IDS[1 + row] for row in np.arange(60) * 119 // 60]
+    data = held((tmp_path / "map.html").read_text())
+    assert data["ids"] == points
+    assert data["n"] == 119
+    assert data["density"]["size"] == map_page.CELLS_OF_DENSITY
+    assert set(read["receptors"]["receptor_id"]) == set(points)
+    assert set(read["cells"]["receptor_id"]) == set(points)
+    assert set(read["members"]["receptor_id"]) == set(points)
+    assert set(read["calls"]["receptor_id"]) == set(IDS[::2])  # the table has all calls
+    assert np.sum(read["density"].counts) == 119
+    places = tables.read(tmp_path / "map.parquet")
+    assert places["receptor_id"].to_pylist() == IDS[1:]
+    _, of_vectors = map_tables.chosen(tmp_path / "embeddings", np.arange(119))
+    rows = np.arange(60) * 119 // 60
+    expected, _ = layout.plane(of_vectors[rows], seed=420)
+    found = np.stack([places["map_1"].to_numpy(), places["map_2"].to_numpy()], axis=1)
+    np.testing.assert_array_equal(found[rows], expected)
+    others = np.setdiff1d(np.arange(119), rows)
+    of_others = layout.among(of_vectors[others], of_vectors[rows], expected)
+    np.testing.assert_allclose(found[others], of_others, atol=1e-5)
+    qc = json.loads((tmp_path / "map.qc.json").read_text())
+    assert (qc["receptors"], qc["without_vector"], qc["shown"]) == (119, 1, 60)
+
+
 def test_density_counts_all(made):
     places = np.array([[0.0, 0], [0, 0], [0, 0], [0, 0], [1, 1]])
-    density = map_page._Scale(places).density(places)
+    counted = map_page.Density(map_page.Scale(places))
+    counted.add(places[:3])
+    counted.add(places[3:])
+    density = counted.shades()
     values = np.reshape(density["values"], (density["size"], -1))
     assert values[0, 0] == 255
     assert values[-1, -1] == 128  # the root of a quarter

@@ -36,28 +36,36 @@ def dot(a: list[float], b: list[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def contrastive_by_loops(views: torch.Tensor, labels: list[int], temperature: float) -> float:
-    """eq:supervised_contrastive_loss term by term; with a label for each, eq:autocontrastive_loss."""
+def contrastive_by_loops(views, labels: list[int], temperature: float, receptors=None, known=None) -> float:
+    """
+    eq:supervised_contrastive_loss term by term; with a label for each, eq:autocontrastive_loss.
+
+    Views of the own receptor are left out but for the other one of the same row.
+    """
     r = views.double().flatten(0, 1).tolist()
-    label = [labels[k // 2] for k in range(len(r))]
+    receptors = receptors or list(range(len(views)))
+    known = known or [{label} for label in labels]
     total = 0.0
     for k in range(len(r)):
-        others = [n for n in range(len(r)) if n != k]
+        own = receptors[k // 2]
+        others = [n for n in range(len(r)) if receptors[n // 2] != own] + [k ^ 1]
         denominator = sum(exp(dot(r[k], r[n]) / temperature) for n in others)
-        positives = [p for p in others if label[p] == label[k]]
+        positives = [p for p in others if labels[k // 2] in known[p // 2] or p == k ^ 1]
         terms = [-log(exp(dot(r[k], r[p]) / temperature) / denominator) for p in positives]
         total += sum(terms) / len(positives)
     return total / len(r)
 
 
-def neighbours_by_loops(views: torch.Tensor, labels: list[int], temperature: float) -> float:
+def neighbours_by_loops(views, labels: list[int], temperature: float, receptors=None, known=None) -> float:
     """The share of the own label in the density about each view, without views of its own receptor."""
     r = views.double().flatten(0, 1).tolist()
+    receptors = receptors or list(range(len(views)))
+    known = known or [{label} for label in labels]
     total = 0.0
     for k in range(len(r)):
-        others = [n for n in range(len(r)) if n // 2 != k // 2]
+        others = [n for n in range(len(r)) if receptors[n // 2] != receptors[k // 2]]
         densities = {n: exp(-dist(r[k], r[n]) / temperature) for n in others}
-        near = sum(densities[n] for n in others if labels[n // 2] == labels[k // 2])
+        near = sum(densities[n] for n in others if labels[k // 2] in known[n // 2])
         total -= log(near / sum(densities.values())) if near else 0.0
     return total / len(r)
 
@@ -98,6 +106,100 @@ def test_neighbour_is_the_equation(dtype, rtol, n, n_labels, temperature, seed):
     assert loss.dtype == dtype
     expected = neighbours_by_loops(views, labels.tolist(), temperature)
     assert loss.item() == pytest.approx(expected, rel=rtol, abs=rtol)
+
+
+# --- Copies of a receptor in a batch
+
+LABELLED = [(supervised_contrastive_loss, contrastive_by_loops), (neighbour_loss, neighbours_by_loops)]
+
+
+def copies_of(n: int, seed: int, n_labels: int = 3):
+    """Rows of fewer receptors than rows, the labels of the rows, and all labels of each row's receptor."""
+    generator = torch.Generator().manual_seed(seed)
+    receptors = torch.randint(max(n // 2, 1), (n,), generator=generator)
+    labels = torch.randint(n_labels, (n,), generator=generator)
+    known = torch.zeros(n, n_labels, dtype=torch.bool)
+    for row in range(n):
+        known[row, labels[receptors == receptors[row]]] = True
+    return receptors, labels, known
+
+
+@SEARCH
+@given(n=sizes, temperature=temperatures, seed=seeds)
+def test_a_receptor_is_not_compared_with_copies_of_itself(n, temperature, seed):
+    views, (receptors, labels, known) = views_of(n, seed=seed), copies_of(n, seed)
+    loss = autocontrastive_loss(views, temperature, receptors=receptors)
+    expected = contrastive_by_loops(views, list(range(n)), temperature, receptors.tolist())
+    assert loss.item() == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    sets = [set(row.nonzero().flatten().tolist()) for row in known]
+    for function, by_loops in LABELLED:
+        for matrix, of_rows in ((None, None), (known, sets)):
+            loss = function(views, labels, temperature, receptors=receptors, known_labels=matrix)
+            expected = by_loops(views, labels.tolist(), temperature, receptors.tolist(), of_rows)
+            assert loss.item() == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@SEARCH
+@given(n=st.integers(2, 6), n_copies=st.integers(1, 9), seed=seeds)
+def test_copies_of_a_receptor_leave_its_own_term_as_it_is(n, n_copies, seed):
+    """Whatever the views of the copies are; without numbers of receptors the term changes."""
+    views, labels = views_of(n, seed=seed), labels_of(n, 2, seed)
+    more = torch.cat([views, views_of(n_copies, seed=seed + 1)])
+    receptors = torch.cat([torch.arange(n), torch.zeros(n_copies, dtype=torch.int64)])
+    of_more = torch.cat([labels, labels[:1].expand(n_copies)])
+    first, weight = slice(0, 1), len(more) / n  # the sum is divided by the number of rows
+    for function, arguments, with_copies in (
+        (autocontrastive_loss, (views,), (more,)),
+        (supervised_contrastive_loss, (views, labels), (more, of_more)),
+        (neighbour_loss, (views, labels), (more, of_more)),
+    ):
+        alone = function(*arguments, 0.5, first)
+        masked = function(*with_copies, 0.5, first, receptors) * weight
+        torch.testing.assert_close(masked, alone, rtol=1e-10, atol=1e-12)
+        if function is not neighbour_loss or alone:
+            assert not torch.isclose(function(*with_copies, 0.5, first) * weight, alone, rtol=1e-6)
+
+
+@SEARCH
+@given(n=st.integers(2, 6), times=st.integers(2, 4), seed=seeds)
+def test_a_batch_that_holds_every_receptor_as_often_has_the_same_neighbour_loss(n, times, seed):
+    views, labels = views_of(n, seed=seed), labels_of(n, 2, seed)
+    repeated = neighbour_loss(
+        views.repeat(times, 1, 1), labels.repeat(times), receptors=torch.arange(n).repeat(times)
+    )
+    torch.testing.assert_close(repeated, neighbour_loss(views, labels), rtol=1e-9, atol=1e-9)
+
+
+def test_a_receptor_alone_with_its_copies_costs_nothing():
+    """There is nothing to tell it from, however unlike its views are."""
+    views, receptors, labels = views_of(5), torch.zeros(5, dtype=torch.int64), torch.tensor([0, 0, 0, 1, 1])
+    assert autocontrastive_loss(views, receptors=receptors) == 0
+    assert supervised_contrastive_loss(views, labels, receptors=receptors) == 0
+    assert neighbour_loss(views, labels, receptors=receptors) == 0
+
+
+def test_a_receptor_of_two_labels_is_a_negative_of_neither():
+    """It stands beside the receptors of both; only with all of its labels known is nothing left to learn."""
+    places = torch.tensor([[1.0, 0], [1, 0], [0, 1], [0, 1]]).double()[:, None].expand(4, 2, 2)
+    labels, receptors = torch.tensor([0, 0, 1, 1]), torch.arange(4)
+    shared = torch.cat([places, places[:1]]), torch.cat([labels, torch.tensor([1])])
+    copies = torch.tensor([0, 1, 2, 3, 0])
+    known = F.one_hot(shared[1], 2).bool()
+    known[[0, 4]] = True
+    first = slice(0, 2)
+    assert neighbour_loss(places, labels, anchors=first, receptors=receptors) < 1e-9
+    assert neighbour_loss(*shared, anchors=slice(1, 2), receptors=copies) > 0.1
+    assert neighbour_loss(*shared, anchors=first, receptors=copies, known_labels=known) < 1e-9
+
+
+def test_copies_are_no_pairs_of_uniformity():
+    views = views_of(4)[:, 0]
+    receptors = torch.tensor([0, 1, 2, 3, 1])
+    moved = torch.cat([views, views[1:2]])
+    others = [exp(-2 * dist(moved[i].tolist(), moved[j].tolist()) ** 2) for i in range(5) for j in range(i)
+              if receptors[i] != receptors[j]]  # fmt: skip
+    assert uniformity(moved, receptors=receptors).item() == pytest.approx(log(sum(others) / 9), rel=1e-10)
+    torch.testing.assert_close(uniformity(views, receptors=receptors[:4]), uniformity(views))
 
 
 def test_one_near_receptor_of_the_label_is_enough_for_the_neighbour_loss():
@@ -229,12 +331,12 @@ def test_neither_order_nor_the_names_of_labels_matter(seed):
 @given(cuts=st.lists(st.integers(0, 10), max_size=3).map(sorted), seed=seeds)
 def test_losses_of_slices_add_up(of_labels, cuts, seed):
     """As do their gradients: what several devices compute is what one would."""
-    views, labels = views_of(10, seed=seed).requires_grad_(), labels_of(10, 3, seed)
+    views, (receptors, labels, known) = views_of(10, seed=seed).requires_grad_(), copies_of(10, seed)
 
     def loss(anchors=None):
         if of_labels:
-            return of_labels(views, labels, anchors=anchors)
-        return autocontrastive_loss(views, anchors=anchors)
+            return of_labels(views, labels, anchors=anchors, receptors=receptors, known_labels=known)
+        return autocontrastive_loss(views, anchors=anchors, receptors=receptors)
 
     bounds = [0, *cuts, 10]
     parts = [loss(slice(start, stop)) for start, stop in pairwise(bounds)]
@@ -249,6 +351,9 @@ def test_gradients_of_contrastive_losses(anchors):
     views, labels = views_of(4, d=3).requires_grad_(), torch.tensor([0, 1, 0, 2])
     assert torch.autograd.gradcheck(lambda v: autocontrastive_loss(v, 0.5, anchors), views)
     assert torch.autograd.gradcheck(lambda v: supervised_contrastive_loss(v, labels, 0.5, anchors), views)
+    copies = torch.tensor([0, 1, 0, 2])
+    for loss in (supervised_contrastive_loss, neighbour_loss):
+        assert torch.autograd.gradcheck(lambda v, loss=loss: loss(v, labels, 0.5, anchors, copies), views)
 
 
 def test_other_gradients():

@@ -1,4 +1,4 @@
-"""However many ranges of receptor_id share the work, the tables are the same."""
+"""However many ranges of clonotype_id share the work, the tables are the same."""
 
 import importlib
 import json
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inputs import ALPHA, BETA, ROOT, receptor_id
 
 from airrvec import report, schema, tables
-from airrvec.normalise import by_partition
+from airrvec.identity import by_partition
 from airrvec.tokens import shards, token_counts, tokenise
 
 SAMPLES = {"a": "assets/test/pbmc_a.csv.gz", "b": "assets/test/pbmc_b.csv"}
@@ -90,11 +90,11 @@ def test_counts_of_partitions_add_up(partitions, results):
         return report.of_all_partitions(found, counts)
 
     for pattern, counts in (
-        ("receptors_*", ("receptors", "public_receptors")),
+        ("receptors_*", ("receptors", "clonotypes", "public_clonotypes")),
         ("vectors", ("receptors", "without_vector")),
     ):
         assert counted(partitions, pattern, counts) == counted(1, pattern, counts)
-    assert counted(1, "receptors_*", ())["public_receptors"] > 10
+    assert counted(1, "receptors_*", ())["public_clonotypes"] > 10
 
 
 def test_folders_of_partitions_open_in_one_line(results):
@@ -109,8 +109,8 @@ def test_folders_of_partitions_open_in_one_line(results):
 @given(ids=st.lists(st.integers(0, 2**96 - 1), max_size=30, unique=True), n=st.integers(1, 512))
 def test_partitions_are_ranges_of_the_identity(ids, n):
     digits = [f"{number:024x}" for number in ids]
-    receptors = pa.table({"receptor_id": pa.array(digits, pa.string())})
-    parts = [part["receptor_id"].to_pylist() for part in by_partition(receptors, n)]
+    receptors = pa.table({"clonotype_id": pa.array(digits, pa.string())})
+    parts = [part["clonotype_id"].to_pylist() for part in by_partition(receptors, n)]
     assert len(parts) == n
     assert [receptor for part in parts for receptor in sorted(part)] == sorted(digits)
     for part in parts:
@@ -133,7 +133,13 @@ def receptors_of(has_alpha: list[bool]) -> pa.Table:
         fields = {k: v if alpha or k.startswith("trb") else None for k, v in PAIR.items()}
         identity = receptor_id("homosapiens", *(fields[name] for name in schema.RECEPTOR_FIELDS))
         rows.append(
-            {"receptor_id": identity, "species": "homosapiens", **fields, "chain_pairing": "single pair"}
+            {
+                "receptor_id": identity,
+                "clonotype_id": identity,
+                "species": "homosapiens",
+                **fields,
+                "chain_pairing": "single pair",
+            }
         )
     return pa.Table.from_pylist(rows, schema=schema.RECEPTORS)
 

@@ -23,7 +23,7 @@ FILES = sorted({*TEXTS, *(path.name for path in DATA.iterdir())} - {"README.md",
 # Columns without which other chains are paired, or chains are kept that their flags reject.
 DECIDING = re.compile(
     "sample|productive|is_cell|high_confidence|frame_type|sequencestatus|putative|cell_id|tagvaluecell|species"
-    "|organism|reads|umis|count|templates|ties|allele|resolved|gene|family|chains|locus|secondary|row",
+    "|organism|reads|umis|count|templates|ties|allele|resolved|gene|family|chains?$|locus|secondary|row",
     re.IGNORECASE,
 )
 few = settings(
@@ -50,6 +50,8 @@ class Table:
     def written(self, columns: list[int], rows: list[int], extra: str | None = None) -> str:
         """The table with some columns and rows in some order, and a further column before the others."""
         lines = [*self.header, *(self.rows[row] for row in rows)]
+        if getattr(self.reader, "CLOSED", False):  # another column would make it another table
+            extra = None
         picked = [[*([] if extra is None else [extra]), *(line[i] for i in columns)] for line in lines]
         return text(picked[0], picked[1:], self.delimiter)
 

@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -31,6 +33,7 @@ from inputs import (
 from airrvec import readers, schema
 from airrvec.errors import InputError
 from airrvec.readers import _table
+from airrvec.readers._lines import LINE_LIMIT
 
 HUMAN = "homosapiens"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -145,7 +148,7 @@ def test_vdjdb_full_table_has_both_chains_in_a_row():
         (ALPHA_2[0], None, ALPHA_2[2], *NO_CHAIN),
     ]
     assert result.receptors["species"].to_pylist() == [HUMAN, HUMAN, "musmusculus", HUMAN]
-    assert cells("vdjdb_full.tsv", "cell_id", "input_rows", *schema.LABELS[:-1])[:3] == [
+    assert cells("vdjdb_full.tsv", "cell_id", "input_rows", *schema.LABELS[:-2])[:3] == [
         ("clone one", 1, "GILGFVFTL", "M", "InfluenzaA", "MHCI", "HLA-A*02:01", "B2M", "PMID:1"),
         (None, 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-A*02:01", "B2M", "PMID:2"),
         (None, 1, "SIINFEKL", "OVA", "GallusGallus", "MHCI", "H-2Kb", "B2M", "PMID:3"),
@@ -162,9 +165,9 @@ def test_vdjdb_export_pairs_by_complex_id():
     assert result.counts["format"] == "vdjdb"
     assert chains_of(result) == [PAIR, (*NO_CHAIN, *BETA_2), (*ALPHA_2, *NO_CHAIN)]
     assert cells("vdjdb_export.tsv", "cell_id", "chain_pairing", "input_rows", *schema.LABELS[:-1]) == [
-        ("2", "single pair", 2, "GILGFVFTL", "M", "InfluenzaA", "MHCI", "HLA-A*02:01", "B2M", "PMID:1"),
-        (None, "orphan VDJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2"),
-        (None, "orphan VJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2"),
+        ("2", "single pair", 2, "GILGFVFTL", "M", "InfluenzaA", "MHCI", "HLA-A*02:01", "B2M", "PMID:1", "1"),
+        (None, "orphan VDJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2", "0"),
+        (None, "orphan VJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2", "0"),
     ]
     assert result.receptors["receptor_id"][0].as_py() == PAIR_ID
     assert_conserved(result, 4)
@@ -257,6 +260,13 @@ def test_words_for_nothing_are_null(null, tmp_path):
         ("vdjdb_export.tsv", "vdjdb"),
         ("sceptr.tsv", "sceptr"),
         ("tcrdist.csv", "tcrdist"),
+        ("tcrdist_beta.csv", "tcrdist"),
+        ("vdjdb_release.tsv", "vdjdb"),
+        ("scirpy_obs.csv", "scirpy"),
+        ("conga.tsv", "conga"),
+        ("immunarch.tsv", "immunarch"),
+        ("immrep.csv", "immrep"),
+        ("clustcr.csv", "clustcr"),
     ],
 )
 def test_format_is_found_from_the_header_and_by_name(name, format):
@@ -344,21 +354,6 @@ def test_airr_fixtures_of_scirpy_whose_genes_are_no_genes(name):
         normalised(SHARED / "formats" / name)
 
 
-@needs_shared
-def test_airr_lines_that_lost_their_empty_last_fields_are_malformed():
-    path = SHARED / "formats/airr_ambiguous_genes.tsv"
-    header, *lines = path.read_text().splitlines()
-    n_fields = [len(line.split("\t")) for line in lines]
-    batches = list(readers.open_chains(path).batches)
-    assert [(bad.row, bad.reason) for batch in batches for bad in batch.malformed] == [
-        (row, f"holds {n} fields, the header {len(header.split(chr(9)))}")
-        for row, n in enumerate(n_fields, start=1)
-        if n != len(header.split("\t"))
-    ]
-    assert sum(len(batch.malformed) + len(batch.chains) for batch in batches) == 5
-    assert sum(batch.n_rows for batch in batches) == 5
-
-
 def test_small_blocks_give_what_one_block_gives(monkeypatch, tmp_path):
     """Rows are numbered, and cells paired, across blocks; malformed rows lie at their borders too."""
     header, *lines = (ROOT / "assets/test/pbmc_b.csv").read_text().splitlines()
@@ -385,3 +380,34 @@ def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeyp
     assert in_blocks.counts == whole.counts
     for name in ("cells", "receptors", "rejects"):
         assert getattr(in_blocks, name).equals(getattr(whole, name))
+
+
+LEFT_OVER = """
+import atexit, itertools, threading
+from airrvec.readers._prefetch import prefetched
+
+def print_reading():
+    print([thread.name for thread in threading.enumerate() if thread is not threading.main_thread()])
+
+atexit.register(print_reading)
+items = prefetched(itertools.count())
+print(next(items))
+raise SystemExit(3)
+"""
+
+
+def test_no_thread_reads_on_when_python_ends():
+    """A reader thread that outlives Python aborts it, exit status 134."""
+    run = subprocess.run(
+        [sys.executable, "-c", LEFT_OVER],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT / "bin")},
+    )
+    assert (run.stdout.split("\n"), run.returncode) == (["0", "[]", ""], 3), run.stderr
+
+
+def test_a_line_of_almost_the_limit_is_read(tmp_path):
+    row = [*sceptr_row(ALPHA, BETA), "x" * (LINE_LIMIT - 200)]
+    table = text((*SCEPTR_COLUMNS, "note"), [row] * 3)
+    assert chains_of(normalised_text(tmp_path / "x.tsv", table)) == [(*ALPHA, *BETA)] * 3

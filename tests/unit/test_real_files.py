@@ -18,12 +18,14 @@ from airrvec.errors import InputError
 FORMATS = SHARED / "formats"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 J_NOT_FUNCTIONAL = "j_call is not functional according to IMGT"
+MISSING = "junction_aa is missing"
 LOW_CONFIDENCE = "the contig is of low confidence"
 NOT_A_CELL = "the barcode was not called a cell"
 NOT_AB = "not an α or β chain of a T-cell receptor"
 NOT_PRODUCTIVE = "the chain is not productive"
 REPLACED = "junction_aa has another residue in place of its C"
 NO_END = "junction_aa starts with C but does not end as a junction does"
+TOO_SHORT = "junction_aa lacks a conserved end and is too short to be a CDR3"
 OUT_OF_FRAME = "junction_aa is out of frame (_)"
 STOP = "junction_aa holds a stop codon (*)"
 V_NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
@@ -134,15 +136,17 @@ EXPECTED = {
         },
         reasons={NOT_PRODUCTIVE: 869, EXTRA: 245, J_NOT_FUNCTIONAL: 21, NOT_AB: 12, NO_END: 3},
     ),
-    # awk -F'\t' '{print NF}': 96 96 94 94 94 94. The one whole row has TRBV12-2, functional in mouse alone.
+    # awk -F'\t' '{print NF}': 96 96 94 94 94 94: four rows lack their last two cells. cut -f1,4,24,83: all
+    # are of one cell; two have no junction, one is not productive, a TRA and a TRB are left. The TRB, the
+    # one whole row, has TRBV12-2, functional in mouse alone.
     "airr_ambiguous_genes.tsv": Expected(
         rows=5,
-        kept=1,
-        rejected=4,
+        kept=2,
+        rejected=3,
         cells=1,
         receptors=1,
-        pairing={"orphan VDJ": 1},
-        reasons={"holds 94 fields, the header 96": 4},
+        pairing={"single pair": 1},
+        reasons={MISSING: 2, NOT_PRODUCTIVE: 1},
         species="musmusculus",
     ),
     # cut -f9: IGHV in all 11 rows. That its columns are bad (wrong_name, no sequence_id) does not matter.
@@ -212,19 +216,21 @@ EXPECTED = {
     # are 2800: 2380 of TRBJ2-7 in YV, as TRBJ2-7*02 ends (kept, but for 73 with a pseudogene), 23 in Y, which
     # the J gene's F follows, and 397. Of TRBJ2-7 a quarter ends in V, of others hardly any: it is an allele.
     # $5 ~ /V(1|3-2|5-[237]|6-7|7-[15]|12-1|21-1|23-1)$/ are 684, 13 of them among the 397.
+    # One is FGYTF, too short to be completed.
     "vdjtools_M_15_CD8_TRB.txt.gz": Expected(
         rows=67_238,
-        kept=62_020,
-        rejected=5218,
-        cells=62_020,
-        receptors=61_023,
-        pairing={"orphan VDJ": 62_020},
+        kept=62_019,
+        rejected=5219,
+        cells=62_019,
+        receptors=61_022,
+        pairing={"orphan VDJ": 62_019},
         reasons={
             OUT_OF_FRAME: 2509,
             STOP: 1069,
             V_NOT_FUNCTIONAL: 662,
             REPLACED: 562,
             NO_END: 416,
+            TOO_SHORT: 1,
         },
     ),
 }

@@ -30,7 +30,7 @@ SAMPLE = {
     "reject_reasons": {"the chain is not productive": 2},
     "warnings": ["not <i>strictly</i> AIRR"],
 }
-RECEPTORS = {"samples": 1, "receptors": 1234, "public_receptors": 0}
+RECEPTORS = {"samples": 1, "receptors": 1234, "clonotypes": 1234, "public_clonotypes": 0}
 EMBEDDINGS = {
     "model": "sceptr_beta_only",
     "weights_sha256": "0123456789abcdef" * 4,
@@ -117,12 +117,21 @@ def test_samples_are_counted_and_escaped():
 
 
 def test_public_receptors_are_told_of_two_samples_or_more():
-    shared = {"samples": 2, "receptors": 2000, "public_receptors": 1234}
-    sentence = "1,234 receptors occur in two or more samples"
+    shared = {"samples": 2, "receptors": 2000, "clonotypes": 2000, "public_clonotypes": 1234}
+    sentence = "1,234 clonotypes occur in two or more samples"
     assert f" {sentence}.<br>" in report.sample_sections([SAMPLE], shared)[0]["description"]
     assert f"\n{sentence}\n" in report.summary_text([SAMPLE], shared, EMBEDDINGS)
     assert "two or more" not in report.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
     assert "two or more" not in report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS)
+
+
+def test_every_device_that_embedded_is_named():
+    parts = [{**EMBEDDINGS, "device": device} for device in ("gpu", "cpu", "cpu,gpu")]
+    for n, words in ((1, "GPU"), (2, "CPU and GPU"), (3, "CPU and GPU")):
+        merged = report.of_all_partitions(parts[:n], ("receptors",))
+        (row,) = report.embedding_section(merged)["data"].values()
+        assert row["device"] == words
+        assert row["receptors"] == n * EMBEDDINGS["receptors"]
 
 
 def test_no_rejects_make_no_section():

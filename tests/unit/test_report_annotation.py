@@ -9,6 +9,8 @@ import pytest
 
 from airrvec import report_annotation, schema, tables
 
+PAIRED = {"species": "homosapiens", "chains": "paired"}
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -19,12 +21,13 @@ def folder(tmp_path):
         "cells": 20,
         "called_cells": 5,
         "calls": {"called": 2, "no call": 8},
-        "chains": {"paired": {"receptors": 10, "called": 2, "expected_false": 0.15, "prevalence": 0.2}},
+        "exact": 3,
+        "groups": [{**PAIRED, "receptors": 10, "called": 2, "expected_false": 0.15, "prevalence": 0.2}],
         "epitopes": [{"epitope": "<b>", "antigen_species": None, "receptors": 2, "cells": 5}],
         "top": [
             {
                 "receptor_id": "r1",
-                "chains": "paired",
+                **PAIRED,
                 "epitope": "<b>",
                 "antigen_species": None,
                 "mhc_a": "HLA-A*02",
@@ -40,15 +43,19 @@ def folder(tmp_path):
     counts = {"references": 50, "epitopes": 3, "candidates": 2, "studies": 4}
     reference = {
         "background": "OLGA",
-        "chains": {
-            "paired": {**counts, "not_calibrated": None, "by_study": False, "brier": 0.0123},
-            "alpha": {**counts, "references": 0, "not_calibrated": "no epitope has 10 references"},
-        },
+        "groups": [
+            {**PAIRED, **counts, "not_calibrated": None, "by_study": False, "brier": 0.0123},
+            {
+                **{**PAIRED, "chains": "alpha"},
+                **{**counts, "references": 0, "not_calibrated": "no epitope has 10 references"},
+            },
+        ],
     }
     (tmp_path / "x.annotation.qc.json").write_text(json.dumps(sample))
     (tmp_path / "calibration.qc.json").write_text(json.dumps(reference))
-    bins = [("paired", 0.1, 0.05, 0.04, 0.9, 5, 100), ("paired", 0.1, 0.9, 0.95, 0.1, 40, 0)]
-    curve = [("paired", 0.1, -1.0, 0.9, 0.3), ("paired", 0.1, -2.0, 0.5, 0.6)]
+    group = tuple(PAIRED.values())
+    bins = [(*group, 0.1, 0.05, 0.04, 0.9, 5, 100), (*group, 0.1, 0.9, 0.95, 0.1, 40, 0)]
+    curve = [(*group, 0.1, -1.0, 0.9, 0.3), (*group, 0.1, -2.0, 0.5, 0.6)]
     for name, of_name, rows in (
         ("calibration", schema.CALIBRATION, bins),
         ("precision_recall", schema.PRECISION_RECALL, curve),
@@ -62,6 +69,7 @@ def test_sections_show_the_numbers_and_escape_words(folder):
     annotation = report_annotation.read_annotation(folder)
     counts, epitopes, top, reliability, curve = report_annotation.annotation_sections(annotation)
     assert counts["data"]["x"]["called"] == 2
+    assert counts["data"]["x"]["exact"] == 3
     assert counts["data"]["x"]["expected_false"] == 0.15
     assert "α chains alone: not calibrated" in counts["description"]
     assert "held out at random" in counts["description"]
@@ -83,6 +91,18 @@ def test_points_of_lines_stand_in_the_order_of_numbers(folder):
     keys = list(reliability["data"]["α and β chains"])
     assert keys == sorted(keys)
     assert [float(key) for key in keys] == pytest.approx(shares, abs=5e-5)
+
+
+def test_species_are_named_where_there_are_several(folder):
+    qc = json.loads((folder / "calibration.qc.json").read_text())
+    mouse = [{**group, "species": "musmusculus"} for group in qc["groups"]]
+    (folder / "calibration.qc.json").write_text(json.dumps({**qc, "groups": qc["groups"] + mouse}))
+    counts, _, top, reliability, _ = report_annotation.annotation_sections(
+        report_annotation.read_annotation(folder)
+    )
+    assert "α chains alone, mouse: not calibrated" in counts["description"]
+    assert top["data"]["x, r1"]["chains"] == "α and β chains, human"
+    assert "α and β chains, human" in reliability["data"]
 
 
 def test_the_answer_counts_calls_and_escapes_words(folder):

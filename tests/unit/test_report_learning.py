@@ -54,10 +54,11 @@ def unseen() -> pd.DataFrame:
             for k in (1, 5):
                 for split in range(4):
                     before = rng.uniform(0.6, 0.7)
-                    rows.append(("sceptr", rule, epitope, k, split, before))
                     change = -0.025 if epitope == "C" else 0.01 * (split - 1)
-                    rows.append(("own", rule, epitope, k, split, before + change))
-    return pd.DataFrame(rows, columns=["encoder", "rule", "epitope", "k", "split", "auroc"])
+                    for test_set, more in (("all", 0), ("not_trained", -0.1)):
+                        rows.append(("sceptr", rule, test_set, epitope, k, split, before))
+                        rows.append(("own", rule, test_set, epitope, k, split, before + change + more))
+    return pd.DataFrame(rows, columns=["encoder", "rule", "test_set", "epitope", "k", "split", "auroc"])
 
 
 def finetuning(before=0.8, after=0.9, floor=0.85) -> report_learning.Finetuning:
@@ -101,16 +102,19 @@ def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentenc
 
 
 def test_unseen_epitopes_are_compared_split_by_split():
-    rows = report_learning.unseen_differences(finetuning()).set_index(["rule", "k", "epitope"])
-    c, d, mean = (rows.loc[("nearest_neighbour", 5, epitope)] for epitope in ("C", "D", "mean"))
+    rows = report_learning.unseen_differences(finetuning()).set_index(["rule", "test_set", "k", "epitope"])
+    c, d, mean = (rows.loc[("nearest_neighbour", "all", 5, epitope)] for epitope in ("C", "D", "mean"))
+    without = rows.loc[("nearest_neighbour", "not_trained", 5, "mean")]
+    assert without["difference"] == pytest.approx(mean["difference"] - 0.1)
     assert c["difference"] == pytest.approx(-0.025)
     assert c["se"] == pytest.approx(0, abs=1e-12)
     assert (c["n_better"], d["n_better"], mean["n_better"], mean["n_splits"]) == (0, 2, 2, 8)
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence = report_learning.verdict(finetuning())[-1]
-    assert sentence.startswith("2 epitopes that were not trained, by nearest neighbour of 5: ")
+    sentence, flattered = report_learning.verdict(finetuning())[-2:]
+    assert sentence.startswith("2 epitopes that were not trained, by nearest neighbour of 5, all receptors: ")
+    assert "nearest neighbour of 5, without those of training: " in flattered
     assert sentence.endswith("-0.010 ± 0.003 (standard error), better in 2 of 8 splits")
 
 
@@ -133,7 +137,7 @@ def test_the_terminal_shows_means_and_the_verdict():
     lines = report_learning.finetuning_lines(finetuning())
     assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
     assert lines[2].split()[-2:] == ["0.800", "0.900"]
-    assert lines[-5].startswith("Note: the best rule after")
+    assert lines[-7].startswith("Note: the best rule after")
     assert [line.split()[-2:] for line in lines if line.startswith("those less than 80 %")] == [
         ["-", "-"]
     ] * 4

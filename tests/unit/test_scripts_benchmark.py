@@ -101,15 +101,30 @@ def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
     for path in (tmp_path / "receptors.parquet", tmp_path):
         drawn = negatives.background(path, labelled, "homosapiens", 420)
         assert set(drawn["receptor_id"].to_pylist()) <= set(own["receptor_id"].to_pylist())
+    tables.write(own.drop_columns("clonotype_id"), tmp_path / "earlier.parquet")  # of airrvec 0.1.0
+    assert negatives.background(tmp_path / "earlier.parquet", labelled, "homosapiens", 420).equals(drawn)
     tables.write(own.slice(0, 900), tmp_path / "few.parquet")
     with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 receptors .* there are"):
         negatives.background(tmp_path / "few.parquet", labelled, "homosapiens", 420)
     tables.write(own.select(["receptor_id"]), tmp_path / "other.parquet")
     with pytest.raises(InputError, match=r"other\.parquet: this is no table of receptors"):
         negatives.background(tmp_path / "other.parquet", labelled, "homosapiens", 420)
-    with pytest.raises(InputError, match="OLGA's receptors are human"):
-        negatives.background(None, labelled, "musmusculus", 420)
+    mice = negatives.background(None, labelled, "musmusculus", 420)
+    assert len(mice) == 1000
+    assert set(mice["species"].to_pylist()) == {"musmusculus"}
+    with pytest.raises(InputError, match="OLGA has no receptors of macacamulatta"):
+        negatives.background(None, labelled, "macacamulatta", 420)
 
 
 def test_a_hash_of_words_depends_on_their_order():
     assert fewshot.short_hash(["a", "b"]) != fewshot.short_hash(["b", "a"])
+
+
+@pytest.mark.parametrize("ks", ["1,5,200", "200,5,1"])
+def test_a_table_too_small_is_said_to_need_what_the_smallest_k_needs(ks, script, labelled, capsys):
+    options = ("--encoder", "length", "--name", "x", "--k", ks, "--min-positives", 9_999)
+    with pytest.raises(SystemExit):
+        script("benchmark_fewshot", *labelled, *options)
+    error = capsys.readouterr().err
+    assert error.startswith("ERROR: no epitope has enough receptors; the most has M1: 232 receptors of 10000")
+    assert " needed: 1 references and 9999 to test. " in error

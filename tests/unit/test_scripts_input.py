@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from inputs import ALPHA, BETA, DATA, ROOT, normalised, receptor_id
+from inputs import ALPHA, BETA, DATA, ROOT, SCEPTR_COLUMNS, normalised, receptor_id, sceptr_row, text
 
 from airrvec import schema, tables
 
@@ -62,12 +62,14 @@ def test_normalise_writes_three_tables_and_their_counts(script, tmp_path):
         "rows_in": 9,
         "rows_out": 4,
         "rows_rejected": 5,
+        "rows_filled": 0,
         "chains_in": 9,
         "chains_out": 4,
         "cells": 3,
         "receptors": 3,
         "uncertain_calls": 0,
         "mended_junctions": 0,
+        "built_junctions": 0,
         "per_cent_functional": 100.0,
         "species": {"homosapiens": 3},
         "other_loci": {"TRD": 1},
@@ -107,14 +109,15 @@ def test_normalise_takes_the_species_of_the_command(script, tmp_path):
 
 @pytest.fixture
 def samples(tmp_path):
-    """Receptors of four samples, which share some; files and the distinct identities."""
-    paths, ids = [], set()
+    """Receptors of four samples, which share some; files and the identities, by clonotype."""
+    paths, found = [], set()
     for name in ("airr_single_cell.tsv", "vdjdb_full.tsv", "sceptr.tsv", "airr_bulk.tsv"):
         receptors = normalised(DATA / name).receptors
         paths.append(tmp_path / f"{name}.parquet")
         tables.write(receptors, paths[-1])
-        ids |= set(receptors["receptor_id"].to_pylist())
-    return paths, sorted(ids)
+        pairs = zip(receptors["clonotype_id"].to_pylist(), receptors["receptor_id"].to_pylist(), strict=True)
+        found |= set(pairs)
+    return paths, [receptor for _, receptor in sorted(found)]
 
 
 def test_collected_receptors_are_distinct_sorted_and_unchanged(script, samples, tmp_path):
@@ -140,7 +143,7 @@ N_TOKENS = 1 + len("SNHLY") + len("FYNNEI") + len(JUNCTION)  # <cls>, CDR1 and C
 def write_receptors(path, numbers):
     """Receptors with a β chain each, all the same but for their identity."""
     columns = {name: pa.nulls(len(numbers), pa.string()) for name in schema.RECEPTORS.names}
-    columns["receptor_id"] = [f"{number:024x}" for number in numbers]
+    columns["receptor_id"] = columns["clonotype_id"] = [f"{number:024x}" for number in numbers]
     for name, value in {
         "species": "homosapiens",
         "trb_v_call": "TRBV2*01",
@@ -172,8 +175,30 @@ def test_samples_of_a_receptor_are_counted(samples, labelled, n_samples, n_publi
     assert json.loads((tmp_path / "out/receptors.qc.json").read_text()) == {
         "samples": len(samples),
         "receptors": len(n_samples),
-        "public_receptors": n_public,
+        "clonotypes": len(n_samples),
+        "public_clonotypes": n_public,
     }
+
+
+def test_alleles_and_genes_of_a_clonotype_share_their_samples(script, tmp_path):
+    """One sample names the allele, another the gene, a third another allele: one clonotype, in three."""
+    genes = [(ALPHA[0][:-3], ALPHA[1][:-3], ALPHA[2], BETA[0][:-3], BETA[1][:-3], BETA[2])]
+    genes.append((ALPHA[0], ALPHA[1], ALPHA[2], BETA[0][:-3], BETA[1], BETA[2]))
+    paths = []
+    for number, fields in enumerate([(*ALPHA, *BETA), *genes]):
+        paths.append(tmp_path / f"{number}.tsv")
+        paths[-1].write_text(text(SCEPTR_COLUMNS, [sceptr_row(fields[:3], fields[3:])]))
+        tables.write(normalised(paths[-1]).receptors, tmp_path / f"{number}.parquet")
+    script("collect_receptors", *(tmp_path / f"{n}.parquet" for n in range(3)), "--outdir", tmp_path / "out")
+    collected = tables.read(tmp_path / "out/receptors.parquet").to_pylist()
+    expected = receptor_id("homosapiens", *genes[0])
+    assert {row["clonotype_id"] for row in collected} == {expected}
+    assert [row["receptor_id"] for row in collected] == sorted(
+        receptor_id("homosapiens", *fields) for fields in [(*ALPHA, *BETA), *genes]
+    )
+    assert [row["n_samples"] for row in collected] == [3, 3, 3]
+    qc = json.loads((tmp_path / "out/receptors.qc.json").read_text())
+    assert qc == {"samples": 3, "receptors": 3, "clonotypes": 1, "public_clonotypes": 1}
 
 
 @pytest.mark.parametrize(("tokens", "n_shards"), [(1, 8), (60, None), (10_000, 1)])
@@ -207,7 +232,7 @@ def test_shards_of_many_receptors_have_the_tokens_that_were_asked_for(script, tm
     assert [receptor for shard in shards for receptor in shard] == [
         f"{number:024x}" for number in range(9_000)
     ]
-    assert json.loads((tmp_path / "out/receptors.qc.json").read_text())["public_receptors"] == 3_000
+    assert json.loads((tmp_path / "out/receptors.qc.json").read_text())["public_clonotypes"] == 3_000
 
 
 def test_order_of_the_files_does_not_change_a_byte(script, samples, tmp_path):
@@ -225,7 +250,7 @@ def test_collected_receptors_can_be_queried_by_others(script, samples, tmp_path)
     script("collect_receptors", *paths, "--outdir", tmp_path)
     query = f"select receptor_id from '{tmp_path}/receptors.parquet' where chain_pairing = 'single pair'"  # noqa: S608
     assert len(duckdb.sql(query).fetchall()) == 1
-    assert sorted(pd.read_parquet(tmp_path / "receptors.parquet")["receptor_id"]) == ids
+    assert sorted(pd.read_parquet(tmp_path / "receptors.parquet")["receptor_id"]) == sorted(ids)
 
 
 # --- merge_embeddings.py
@@ -325,5 +350,19 @@ def test_a_shard_of_another_run_is_an_error(script, shards, capsys, tmp_path):
 def test_shards_of_different_models_or_versions_are_an_error(field, script, shards, capsys, tmp_path):
     write_shard(shards[2], [8, 9], {**METADATA, field: "another"})
     message = error_of(script, capsys, "merge_embeddings", *merge_arguments(tmp_path, shards))
-    assert message == "shards were embedded by different models or versions."
+    assert message == f"shards were embedded by different models or versions ({field})."
     assert not (tmp_path / "out").exists()
+
+
+def test_shards_of_a_cpu_and_a_gpu_are_merged_and_both_are_named(script, shards, tmp_path):
+    # A mixed cluster, where some nodes have a GPU.
+    for number, (path, device) in enumerate(zip(shards, ("gpu", "cpu", "gpu"), strict=True)):
+        numbers = range(4 * number, min(4 * number + SHARD_SIZE, N_RECEPTORS))
+        write_shard(path, numbers, {**METADATA, "precision": "fp32", "device": device})
+    script("merge_embeddings", *merge_arguments(tmp_path, shards))
+    expected = {**METADATA, "precision": "fp32", "device": "cpu,gpu"}
+    assert tables.metadata(tmp_path / "out/e.parquet") == expected
+    found = json.loads((tmp_path / "out/qc.json").read_text())
+    assert {name: found[name] for name in expected} == expected
+    merged = tables.read(tmp_path / "out/e.parquet")
+    np.testing.assert_array_equal(merged["dim_01"].to_numpy(), vectors(range(N_RECEPTORS))[:, 0])

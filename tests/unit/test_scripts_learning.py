@@ -168,11 +168,16 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     path = preset(tmp_path / "own.json", **SUPERVISED)
     options = ("--split", "random", "--min-receptors", 50, "--name", "own")
     script("finetune", *labelled, "--preset", path, "--model", "sceptr_tiny", *options)
-    assert sorted(file.name for file in (tmp_path / "own").iterdir()) == FILES
+    assert sorted(file.name for file in (tmp_path / "own").iterdir()) == [*FILES, "training_labels.parquet"]
     split = tables.read("split.parquet")
     assert split.schema.equals(schema.SPLIT)
     parts = split.to_pandas().groupby("part")["receptor_id"].agg(set)
     assert not parts["train"] & parts["test"]
+    learnt = tables.read("own/training_labels.parquet")
+    assert learnt.schema.equals(schema.TRAINING_LABELS)
+    assert {*learnt["receptor_id"].to_pylist()} == parts["train"] | parts["validation"]
+    labels = json.loads((tmp_path / "own/config.json").read_text())["labels"]
+    assert labels == {"receptors": len(parts["train"] | parts["validation"]), "not_recorded": []}
     specificity = tables.read("specificity.parquet").to_pandas()
     assert list(specificity.columns) == schema.SPECIFICITY.names
     assert list(specificity["encoder"].unique()) == [

@@ -23,12 +23,15 @@ SAMPLES = {"s1": "x", "s2": "x", "s3": "y", "s4": "y"}
 CHANCE = 0.02
 
 
-def cells_table(sample: str, condition: str | None, ids: list[str], epitope=None) -> pa.Table:
+def cells_table(
+    sample: str, condition: str | None, ids: list[str], clonotypes: dict, epitope=None
+) -> pa.Table:
     columns = {
         name: pa.nulls(len(ids), kind)
         for name, kind in zip(schema.CELLS.names, schema.CELLS.types, strict=True)
     }
     columns |= {"sample_id": [sample] * len(ids), "receptor_id": ids}
+    columns["clonotype_id"] = [clonotypes[receptor] for receptor in ids]
     columns["duplicate_count"] = pa.array([2] * len(ids), pa.int64())
     if epitope:
         columns["epitope"] = epitope
@@ -63,6 +66,9 @@ def folder(tmp_path_factory):
     receptors = tables.distinct(pa.concat_tables([known, random]))
     tables.write(receptors, folder / "run" / "receptors.parquet")
     vectors = load("sceptr").embed(receptors)
+    clonotypes = dict(
+        zip(*(receptors[name].to_pylist() for name in ("receptor_id", "clonotype_id")), strict=True)
+    )
     tables.write(
         tables.embeddings_table(receptors["receptor_id"], vectors), folder / "run" / "vectors.parquet"
     )
@@ -70,10 +76,12 @@ def folder(tmp_path_factory):
         ids = random["receptor_id"].to_pylist()[60 * number : 60 * number + 60]
         planted = 2 * wanted[20 * number : 20 * number + 20] if condition == "x" else []
         tables.write(
-            cells_table(sample, condition, ids + planted), folder / "cells" / f"{sample}.cells.parquet"
+            cells_table(sample, condition, ids + planted, clonotypes),
+            folder / "cells" / f"{sample}.cells.parquet",
         )
     left = wanted[40:]
-    tables.write(cells_table("labelled", None, left, ["M1"] * len(left)), folder / "labelled.cells.parquet")
+    labelled = cells_table("labelled", None, left, clonotypes, ["M1"] * len(left))
+    tables.write(labelled, folder / "labelled.cells.parquet")
     tables.write(synthesise(1200, seed=9), folder / "background.parquet")
     return folder
 
@@ -107,7 +115,7 @@ def clustered(folder):
 
 
 def test_members_are_neighbours_as_counted_here(folder, clustered):
-    qc = json.loads((folder / "clusters" / "clusters.qc.json").read_text())["chains"]["paired"]
+    qc = json.loads((folder / "clusters" / "clusters.qc.json").read_text())["groups"][0]
     vectors = tables.read(folder / "run" / "vectors.parquet").to_pandas()
     members = clustered["members"]
     assert (members["receptor_id"] == vectors["receptor_id"]).all()

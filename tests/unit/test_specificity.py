@@ -168,10 +168,43 @@ def test_unseen_epitopes_are_those_outside_of_the_split():
     measured = specificity.unseen(Line(), "line", split, min_binders=20, **options)
     planned, _ = fewshot.plan_splits(whole, ks=[1, 4], n_splits=3, min_positives=16, seed=7)
     every = scoring.score(Line(), "line", whole, planned).auroc.to_pylist()
-    assert measured.to_pylist() == [row for row in every if row["epitope"] == "C"]
+    found = measured.to_pylist()
+    assert [row for row in found if row["test_set"] == "all"] == [
+        row for row in every if row["epitope"] == "C"
+    ]
+    without = [row for row in found if row["test_set"] == "not_trained"]
+    assert len(without) == len(found) / 2 > 0
+    seen = np.union1d(split.rows("train"), split.rows("validation"))
+    n_seen = len(seen)
+    for row in without:  # some receptors of C bind A too, and train
+        n_tested = len(whole.receptors) - n_seen
+        assert n_tested - row["k"] <= row["n_positive"] + row["n_negative"] <= n_tested
+        assert row["n_negative"] == len(np.setdiff1d(np.arange(90), np.union1d(seen, whole.epitopes["C"])))
     n = len(whole.epitopes["C"])
     assert specificity.unseen(Line(), "line", split, min_binders=n - 1, **options).num_rows
     assert not specificity.unseen(Line(), "line", split, min_binders=n, **options).num_rows
+
+
+def test_training_receptors_are_no_negatives_of_unseen_epitopes():
+    """An encoder that sets its training receptors apart gains by them in the paper's pool alone."""
+    whole = table()
+    parts = {
+        part: {epitope: getattr(SPLIT, part)[epitope] for epitope in "AB"}
+        for part in ("train", "validation", "test")
+    }
+    split = replace(SPLIT, **parts)
+    seen = np.union1d(split.rows("train"), split.rows("validation"))
+    trained = set(whole.receptors.take(pa.array(seen))["receptor_id"].to_pylist())
+
+    class SetsApart:
+        def embed(self, receptors):
+            ids = receptors["receptor_id"].to_pylist()
+            return np.array([[1000.0 if name in trained else 0.0] for name in ids], np.float32)
+
+    measured = specificity.unseen(SetsApart(), "it", split, ks=(4,), n_splits=3, min_binders=20)
+    means = measured.to_pandas().query("rule == 'nearest_neighbour'").groupby("test_set")["auroc"].mean()
+    assert means["not_trained"] == 0.5  # all receptors in one place
+    assert means["all"] > 0.7
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,7 @@ def test_alias_tables_hold_the_weights():
 
 def test_only_functional_genes_that_olga_can_place_are_drawn(locus):
     """Others are so rare in what is productive that no sample would show them."""
-    model = synthesis._recombination(locus)
+    model = synthesis._recombination(locus, "homosapiens")
     shares = shares_of(model.genes).reshape(model.n_genes)
     for calls, lengths, share in (
         (model.calls[0], model.lengths[0], shares.sum(axis=(1, 2))),
@@ -294,7 +294,7 @@ def test_shuffling_keeps_the_chains_and_changes_the_pairs(receptors):
 def table_of(*rows) -> pa.Table:
     """Receptors as of a run, from species, α and β chain."""
     columns = [
-        [f"{number:024}" for number in range(len(rows))],
+        *[[f"{number:024}" for number in range(len(rows))]] * 2,
         *zip(*((s, *a, *b) for s, a, b in rows), strict=True),
     ]
     given = [*columns, ["any"] * len(rows), [1] * len(rows)]

@@ -1,17 +1,23 @@
 """Parquet tables: whole or not at all, with the types that the schema says."""
 
 import csv
+import json
+import os
+import stat
 import subprocess
 import sys
 
+import anndata
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import safetensors.numpy
 from inputs import DATA, ROOT, normalised
 
-from airrvec import schema, tables
+from airrvec import figures, schema, tables
 
 
 class Interrupted(Exception):
@@ -39,6 +45,51 @@ def test_written_appears_under_its_name_when_the_block_ends(tmp_path):
         assert not path.exists()
     assert path.read_text() == "complete"
     assert [file.name for file in path.parent.iterdir()] == ["x.txt"]
+
+
+def write_for_the_owner_alone(path):
+    """As safetensors and fsspec do, which rename a temporary file of their own."""
+    with tables.written(path) as temporary:
+        os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def write_weights(path):
+    with tables.written(path) as temporary:
+        safetensors.numpy.save_file({"a": np.zeros(3, np.float32)}, temporary)
+
+
+def write_an_experiment(path):
+    with tables.written(path) as temporary:
+        anndata.AnnData(np.zeros((2, 2))).write_h5ad(temporary)
+
+
+def write_a_figure(path):
+    figures.save(plt.figure(), path.with_suffix(""))
+
+
+@pytest.mark.parametrize(("umask", "permissions"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("x.parquet", lambda path: tables.write(some_rows(), path)),
+        ("x.tsv", lambda path: tables.write_tsv(some_rows(), path)),
+        ("x.json", lambda path: tables.write_text("{}", path)),
+        ("x.safetensors", write_weights),
+        ("x.bin", write_for_the_owner_alone),
+        ("x.h5ad", write_an_experiment),
+        ("x.png", write_a_figure),
+    ],
+)
+def test_who_may_read_a_file_is_what_the_umask_says(name, write, umask, permissions, tmp_path):
+    """Whatever permissions the library that writes it gives, and those of the file before."""
+    path = tmp_path / name
+    path.touch(0o640)
+    before = os.umask(umask)
+    try:
+        write(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == permissions
 
 
 def write_half_a_table(path):
@@ -93,6 +144,17 @@ def test_a_table_in_parts_is_one_table(tmp_path):
         parquet.write_table(some_rows(6).slice(2))
     assert tables.read(tmp_path / "x.parquet").replace_schema_metadata(None).equals(some_rows(6))
     assert tables.metadata(tmp_path / "x.parquet") == {"model": "m"}
+
+
+def test_json_has_null_where_a_number_is_missing(tmp_path):
+    value = {"a": [1.5, float("nan"), {"b": np.float64("inf")}], "c": (2, None, "NaN", "\ud800")}
+    tables.write_json(value, tmp_path / "x.json")
+
+    def refused(word):
+        raise AssertionError(word)
+
+    found = json.loads((tmp_path / "x.json").read_text(), parse_constant=refused)
+    assert found == {"a": [1.5, None, {"b": None}], "c": [2, None, "NaN", "\ud800"]}
 
 
 def test_compression_is_zstd(tmp_path):

@@ -3,25 +3,30 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
 import time
 from dataclasses import replace
+from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+import torch.nn.functional as F
 from inputs import ROOT
 
-from airrvec import model, presets, synthesis, training, weights
+from airrvec import model, presets, synthesis, training_loop, weights
 from airrvec.dropout import Dropout
 from airrvec.errors import InputError
 from airrvec.metrics import auroc
 from airrvec.model import ModelConfig, ReceptorEncoder
+from airrvec.objectives import autocontrastive_loss, neighbour_loss
 from airrvec.presets import Objective, Schedule
-from airrvec.tokens import tokenise
+from airrvec.tokens import Tokens, tokenise
 from airrvec.training import Receptors, train
 
 TINY = ModelConfig(n_layers=2, d_model=16, n_heads=2, d_feedforward=32)
@@ -104,6 +109,77 @@ def test_batches_are_balanced_over_labels(tokens):
     assert sorted(own[:10]) == list(range(190, 200)) == sorted(own[10:20])
 
 
+def alike(n_rows: int, n_receptors: int) -> Tokens:
+    """Rows of few receptors, one after the other, over and over."""
+    few = synthesis.synthesise(n_receptors, seed=3)
+    return tokenise(few.take(pa.array(np.arange(n_rows) % n_receptors)))
+
+
+def test_receptors_with_equal_tokens_have_one_number(tokens, receptors):
+    assert alike(11, 4).contents.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2]
+    assert tokens.contents.tolist() == list(range(200))
+    of_v = tokenise(receptors, ("cdr1b",))
+    parts = [of_v.values[i:j].tobytes() for i, j in pairwise(of_v.offsets)]
+    contents = of_v.contents
+    for i, j in combinations(range(200), 2):
+        assert (contents[i] == contents[j]) == (parts[i] == parts[j])
+
+
+def test_a_batch_for_validation_holds_no_row_twice(tokens):
+    labels = np.array([0] * 150 + [1] * 40 + [5] * 10)
+    for data, sizes in ((Receptors(tokens), [64]), (Receptors(tokens, labels), [21, 21, 0, 0, 0, 10])):
+        batches = [data.rows(step, 64, seed=0, distinct=True) for step in range(8)]
+        for rows in batches:
+            assert len(np.unique(rows)) == len(rows)
+            counts = np.bincount(labels[rows]).tolist() if data.labels is not None else [len(rows)]
+            assert counts == sizes
+    # Of one label, every receptor comes in the first batches.
+    assert (
+        len(
+            np.unique(
+                np.concatenate([Receptors(tokens).rows(step, 64, 0, distinct=True) for step in range(3)])
+            )
+        )
+        == 192
+    )
+    assert len(Receptors(alike(10, 4)).rows(0, 64, seed=0)) == 10
+
+
+def test_a_receptor_of_two_labels_is_known_by_both():
+    data = Receptors(alike(6, 3), np.array([0, 0, 1, 2, 0, 1]))
+    assert data.known_labels.tolist() == [[True, False, True], [True, False, False], [False, True, False]] * 2
+
+
+@pytest.mark.parametrize(
+    ("n_receptors", "labels", "comparable"),
+    [
+        (1, [0, 1, 0, 1], {"auto": False, "supervised": False, "neighbour": False, None: True}),
+        (4, [0, 0, 0, 0], {"auto": True, "supervised": True, "neighbour": False, None: True}),
+        (4, [0, 1, 2, 3], {"auto": True, "supervised": True, "neighbour": False, None: True}),
+        (3, [0, 1, 2, 0], {"auto": True, "supervised": True, "neighbour": False, None: True}),
+        (4, [0, 0, 1, 2], {"auto": True, "supervised": True, "neighbour": True, None: True}),
+    ],
+)
+def test_a_loss_that_no_model_changes_is_found(n_receptors, labels, comparable):
+    data = Receptors(alike(4, n_receptors), np.array(labels))
+    assert {kind: data.comparable(np.arange(4), kind) for kind in comparable} == comparable
+    views = [
+        F.normalize(torch.randn(4, 2, 8, generator=torch.Generator().manual_seed(s)), dim=-1) for s in (0, 1)
+    ]
+    copies, of_rows = torch.from_numpy(data.contents.copy()), torch.tensor(labels)
+    known = torch.from_numpy(data.known_labels)
+    losses = {
+        "auto": [autocontrastive_loss(v, receptors=copies).item() for v in views],
+        **{
+            kind: [loss(v, of_rows, receptors=copies, known_labels=known).item() for v in views]
+            for kind, loss in training_loop.LABELLED.items()
+        },
+    }
+    assert {kind: len(set(found)) > 1 for kind, found in losses.items()} == {
+        kind: found for kind, found in comparable.items() if kind
+    }
+
+
 def test_learning_rates_are_those_of_the_reference():
     d_model, warmup = 64, 10_000
     base = presets.load(ROOT / "conf/models/base.json").schedule
@@ -146,17 +222,28 @@ def test_presets_have_the_shapes_of_the_published_models():
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("{", "the preset cannot be read"),
+        ("{", "the preset is no valid JSON"),
         ('{"steps": 3}', "'steps' is not one of name, title, data, layers, model, objective, schedule"),
         ('{"schedule": {"step": 3}}', "'step' is not one of steps, batch_size"),
         (
             '{"objective": {"contrastive": "both"}}',
-            "contrastive is 'both', not auto, supervised, neighbour or null",
+            "contrastive is 'both', not one of auto, supervised, neighbour or null",
         ),
         (
             '{"objective": {"contrastive": null, "masked_language": false}}',
             "an objective needs a contrastive or a masked-language term",
         ),
+        ('{"schedule": {"steps": "3"}}', "steps is '3', not a whole number"),
+        ('{"schedule": {"steps": 0}}', "steps is 0, not 1 or more"),
+        ('{"schedule": {"learning_rate": "1"}}', "learning_rate is '1', not a number"),
+        ('{"schedule": {"patience": true}}', "patience is True, not a whole number or null"),
+        ('{"objective": {"temperature": 0}}', "temperature is 0, not above 0"),
+        ('{"objective": {"dropped_chains": 2}}', "dropped_chains is 2, not from 0 to 1"),
+        ('{"model": {"loops": "cdr3a"}}', "loops is 'cdr3a', not a list of words"),
+        ('{"model": {"loops": ["cdr3a", "cdr3a"]}}', "not some of cdr1a, .*, each once"),
+        ('{"model": {"n_layers": 1000000000}}', "n_layers is 1000000000, not from 1 to 1,000"),
+        ('{"model": {"n_heads": 7}}', "d_model, 64, is no multiple of n_heads, 7"),
+        ('{"model": {"d_model": 9, "n_heads": 3, "embedding": "left_aligned"}}', "needs an even number"),
         ('{"data": "olga"}', "data is 'olga', not one of receptors, synthetic, shuffled"),
     ],
 )
@@ -275,6 +362,59 @@ def test_the_best_weights_by_validation_are_kept_and_patience_ends(tokens, tmp_p
         ]
 
 
+def test_few_validation_receptors_are_not_compared_with_themselves(tokens, tmp_path):
+    """Five of them fill five places: the loss is that of the five, each once, and not of copies."""
+    few, labels = np.arange(5), np.array([0, 0, 0, 1, 1])
+    validation = Receptors(tokenise(synthesis.synthesise(5, seed=9)), labels)
+    data = Receptors(tokens, np.arange(200) % 2)
+    config = replace(TINY, dropout=0.0)
+    objective = Objective(
+        contrastive="neighbour", masked_language=False, censored_residues=0.0, dropped_chains=0.0
+    )
+    encoder = tiny_encoder(config=config)
+    vectors = torch.from_numpy(model.embed(encoder.eval(), validation.tokens))[few]
+    expected = neighbour_loss(vectors[:, None].expand(5, 2, -1), torch.from_numpy(labels)).item()
+    trained = run(encoder.train(), data, tmp_path, validation=validation, objective=objective,
+                  schedule=replace(SHORT, steps=1, batch_size=64))  # fmt: skip
+    assert losses(trained, "validation")[0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_validation_receptors_without_a_neighbour_choose_no_weights(tokens, tmp_path):
+    """One of each label: the loss is 0 from the start, which would keep the weights of step 0."""
+    validation = Receptors(tokenise(synthesis.synthesise(2, seed=9)), np.array([0, 1]))
+    trained = run(
+        tiny_encoder(), Receptors(tokens, np.arange(200) % 2), tmp_path, validation=validation,
+        objective=Objective(contrastive="neighbour"), schedule=replace(SHORT, validate_every=2, patience=1),
+    )  # fmt: skip
+    assert trained.step == 12
+    assert trained.notes == [
+        "the validation receptors are too few or too alike to choose by: the last weights are kept"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "contrastive", "problem"),
+    [
+        (Receptors(alike(30, 1)), "auto", "two receptors that differ in what the model reads, and the 30"),
+        (Receptors(alike(30, 2), np.arange(30) % 2), "neighbour", "two receptors of one label beside one"),
+        (Receptors(alike(66, 66), np.arange(66) % 33), "neighbour", "of 32 has one place for each of 33"),
+    ],
+)  # fmt: skip
+def test_receptors_that_leave_nothing_to_learn_are_refused(data, contrastive, problem, tmp_path):
+    with pytest.raises(InputError, match=problem):
+        run(tiny_encoder(), data, tmp_path, objective=Objective(contrastive=contrastive))
+
+
+def test_pretraining_on_fewer_receptors_than_a_batch_has_each_once(tmp_path):
+    """A batch of 256 places on 20 receptors is the batch of the 20."""
+    data = Receptors(tokenise(synthesis.synthesise(20, seed=2)))
+    found = [
+        run(tiny_encoder(), data, tmp_path / str(size), schedule=replace(SHORT, steps=3, batch_size=size))
+        for size in (20, 256)
+    ]
+    assert losses(found[0]) == losses(found[1])
+
+
 def test_a_loss_that_is_no_number_ends_with_the_step(tokens, tmp_path):
     encoder = tiny_encoder()
     schedule = replace(SHORT, learning_rate=float("inf"), clip=None)
@@ -284,7 +424,7 @@ def test_a_loss_that_is_no_number_ends_with_the_step(tokens, tmp_path):
 
 def test_where_memory_runs_out_portions_shrink_and_the_losses_stay(tokens, tmp_path, monkeypatch):
     expected = run(tiny_encoder(), Receptors(tokens), tmp_path / "a")
-    monkeypatch.setitem(training.MICRO_BATCH, "cpu", 64)
+    monkeypatch.setitem(training_loop.MICRO_BATCH, "cpu", 64)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     forward = ReceptorEncoder.forward
 
@@ -316,15 +456,37 @@ def test_the_same_seed_gives_the_same_weights(tokens, tmp_path):
 
 
 SCRIPT = """
-    import json, sys
+    import json, os, sys
     import torch
-    from airrvec import synthesis, training
+    from airrvec import objectives, synthesis, training
     from airrvec.model import ModelConfig, ReceptorEncoder
     from airrvec.presets import Objective, Schedule
     from airrvec.tokens import tokenise
     from pathlib import Path
 
     folder, out, options = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+    fails = options.pop("fails", None)
+
+    def failing(function, ends):
+        # The third call in training runs out of memory, now or in the backward pass.
+        calls = []
+        def called(*arguments):
+            calls.extend([1] if torch.is_grad_enabled() else [])
+            if len(calls) == 3 and not ends:
+                raise torch.OutOfMemoryError("no memory left")
+            result = function(*arguments)
+            if len(calls) == 3 and result.requires_grad:
+                result.register_hook(no_memory)
+            return result
+        return called
+
+    def no_memory(gradient):
+        raise torch.OutOfMemoryError("no memory left")
+
+    if fails and int(os.environ.get("LOCAL_RANK", 0)) == 1:
+        owner = objectives if fails["name"].endswith("loss") else ReceptorEncoder
+        setattr(owner, fails["name"], failing(getattr(owner, fails["name"]), fails["backward"]))
+
     torch.set_num_threads(1)
     torch.manual_seed(0)
     shape = dict(n_layers=2, d_model=16, n_heads=2, d_feedforward=32, dropout=options.pop("dropout"))
@@ -340,6 +502,7 @@ SCRIPT = """
     )
     torch.save(trained.encoder.state_dict(), out / "state.pt")
     (out / "history.json").write_text(json.dumps(trained.history.to_pylist()))
+    (out / "notes.json").write_text(json.dumps(trained.notes))
 """
 
 
@@ -382,10 +545,58 @@ def test_a_killed_run_resumes_and_ends_with_the_same_weights(tmp_path):
     assert histories[0] == histories[1]
 
 
-def test_two_processes_share_a_batch_exactly(tmp_path):
-    options = {"dropout": 0.0, "steps": 5, "batch_size": 64}
-    finished(started(tmp_path, "one", **options))
-    finished(started(tmp_path, "two", devices=2, **options))
-    one, two = (json.loads((tmp_path / name / "history.json").read_text()) for name in ("one", "two"))
+def of_processes(tmp_path, name: str, **options) -> tuple[list[dict], list[str]]:
+    """History and notes of a short training."""
+    finished(started(tmp_path, name, dropout=0.0, steps=5, batch_size=64, **options))
+    history, notes = (
+        json.loads(Path(tmp_path, name, f"{kind}.json").read_text()) for kind in ("history", "notes")
+    )
+    return history, notes
+
+
+@pytest.fixture(scope="module")
+def one_process(tmp_path_factory):
+    return of_processes(tmp_path_factory.mktemp("one"), "one")
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        None,
+        {"name": "forward", "backward": False},
+        {"name": "forward", "backward": True},
+        {"name": "guess_residues", "backward": False},
+        {"name": "autocontrastive_loss", "backward": False},
+        {"name": "autocontrastive_loss", "backward": True},
+    ],
+)
+def test_two_processes_share_a_batch_exactly(fails, one_process, tmp_path):
+    """Also where the memory of the second one runs out, wherever in a step: both repeat it together."""
+    one, two = one_process, of_processes(tmp_path, "two", devices=2, fails=fails)
     for name in ("loss", "contrastive_loss", "mlm_loss", "alignment", "uniformity"):
-        assert np.allclose([row[name] for row in one], [row[name] for row in two], atol=1e-5), name
+        expected, found = ([row[name] for row in history] for history in (one[0], two[0]))
+        assert np.allclose(expected, found, atol=1e-5), name
+    repeated = [note.split(":")[0] for note in two[1]]
+    assert repeated == ([] if fails is None else ["memory ran out at step 3"])
+
+
+def test_a_checkpoint_of_another_precision_is_left_alone(tokens, tmp_path, caplog):
+    for precision, steps in (("float32", 4), ("bf16", 4), ("bf16", 6)):
+        caplog.clear()
+        trained = run(
+            tiny_encoder(), Receptors(tokens), tmp_path, schedule=replace(SHORT, steps=steps),
+            precision=precision, checkpoint_every=2, fingerprint="x",
+        )  # fmt: skip
+        assert len(losses(trained)) == steps
+        anew = "of other data or settings: training starts anew" in caplog.text
+        assert anew == ((precision, steps) == ("bf16", 4))
+
+
+def test_a_checkpoint_is_as_readable_as_any_file(tokens, tmp_path):
+    before = os.umask(0o022)
+    try:
+        run(tiny_encoder(), Receptors(tokens), tmp_path, schedule=replace(SHORT, steps=2), checkpoint_every=2)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "last.ckpt").stat().st_mode) == 0o644
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last.ckpt", "log.tsv"]

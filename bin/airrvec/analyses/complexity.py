@@ -5,6 +5,8 @@ The paper's figure "Model complexity does not correlate with downstream performa
 against the number of parameters, and of the dimensions of a vector.
 """
 
+from collections.abc import Iterable
+
 import pandas as pd
 import pyarrow as pa
 import torch
@@ -42,19 +44,32 @@ def measure(material: Material) -> pa.Table:
 
 
 def n_parameters(encoder) -> int:
-    """Parameters of an encoder's torch modules, which it or a part of it holds as attributes."""
+    """
+    Parameters that were learnt: ``n_parameters`` of an encoder that has it, else those of its torch modules,
+    which it or a part of it holds as attributes, or in lists and dictionaries.
+    """
+    if hasattr(encoder, "n_parameters"):
+        return int(encoder.n_parameters)
     seen, waiting, modules = {id(encoder)}, [(encoder, 0)], []
     while waiting:
         thing, depth = waiting.pop()
         if isinstance(thing, torch.nn.Module):
             modules.append(thing)
         elif depth < 3:
-            for part in vars(thing).values() if hasattr(thing, "__dict__") else ():
+            for part in _parts(thing):
                 if id(part) not in seen:
                     seen.add(id(part))
                     waiting.append((part, depth + 1))
     distinct = {id(parameter): parameter.numel() for module in modules for parameter in module.parameters()}
     return sum(distinct.values())
+
+
+def _parts(thing) -> Iterable:
+    if isinstance(thing, dict):
+        return thing.values()
+    if isinstance(thing, list | tuple):
+        return thing
+    return vars(thing).values() if hasattr(thing, "__dict__") else ()
 
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:

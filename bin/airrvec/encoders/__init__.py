@@ -49,7 +49,7 @@ TITLES = {name: title for name, (_, _, title) in ENCODERS.items()}
 
 def title(name: str) -> str:
     """What people call an encoder; its name where nobody has told another."""
-    return " + ".join(TITLES.get(part, part) for part in name.split("+"))
+    return TITLES.get(name) or " + ".join(TITLES.get(part, part) for part in name.split("+"))
 
 
 def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):

@@ -28,6 +28,11 @@ class Sceptr:
         self.on_gpu = device != "cpu" and devices.has_gpu()
         self.precision = precision
 
+    @property
+    def n_parameters(self) -> int:
+        """As `airrvec.architecture.ModelConfig.n_parameters`."""
+        return self.loaded.config.n_parameters
+
     @cached_property
     def network(self) -> inference.Network:
         """The model on a CPU."""

@@ -1,5 +1,5 @@
 """
-Input formats: one file each, one registry.
+Input formats: one file each, one registry (`airrvec.readers._formats`).
 
 A *container* is a kind of file: text, Parquet, JSON, AnnData (``_table``, ``_parquet``, ``_json``,
 ``_anndata``). It is known by its first bytes, and gives named columns of strings. A *format* is a reader
@@ -8,6 +8,8 @@ of such columns, whatever file they are from: a module with
 - ``NAME``, ``TITLE``, and ``DELIMITER`` of its text (None: tab or comma),
 - ``LAYOUTS``: tuples of the columns that it needs; a file has to have those of one of them,
 - ``OPTIONAL``: columns that it uses where they are there,
+- optionally ``CLOSED``: whether a table with any other column is not recognised as its,
+- optionally ``NEEDED``: of each layout the columns that every row of a text must reach, if not all of it,
 - optionally ``HEADER_ROWS``: how many lines a text's header may have; the names of two are joined,
 - ``chains(table)``: a block of the file's rows, as strings, to chain records (`airrvec.schema.CHAINS`),
 - optionally ``warnings(columns)``: what the user should know of a file with these columns.
@@ -15,63 +17,43 @@ of such columns, whatever file they are from: a module with
 
 import codecs
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from airrvec.errors import InputError
-from airrvec.readers import (
-    airr_rearrangement,
-    bd_rhapsody,
-    iedb,
-    immunoseq,
-    mcpas,
-    mixcr,
-    parse,
-    sceptr,
-    scirpy,
-    tcrdist,
-    tenx,
-    tenx_clonotypes,
-    trust4,
-    vdjdb,
-    vdjtools,
-)
 from airrvec.readers._anndata import MAGIC as ANNDATA_MAGIC
 from airrvec.readers._anndata import AnnDataTable
 from airrvec.readers._columns import MappedColumns, read_column_map
-from airrvec.readers._container import Container, MalformedRow, damaged, open_bytes, read_beginning
+from airrvec.readers._container import (
+    MAX_UNPACKED,
+    Container,
+    MalformedRow,
+    damaged,
+    open_bytes,
+    read_beginning,
+)
+from airrvec.readers._formats import FORMATS, check_columns, check_map, fitting, named, sniffed
 from airrvec.readers._json import read_json
 from airrvec.readers._parquet import MAGIC as PARQUET_MAGIC
 from airrvec.readers._parquet import ParquetTable
 from airrvec.readers._prefetch import prefetched
+from airrvec.readers._suggestion import suggested_map
 from airrvec.readers._table import read_header
 
-__all__ = ["FORMATS", "Batch", "MalformedRow", "Source", "beginning", "open_chains", "read_column_map"]
-
-FORMATS: dict[str, ModuleType] = {
-    reader.NAME: reader
-    for reader in (
-        airr_rearrangement,
-        tenx,
-        tenx_clonotypes,
-        vdjdb,
-        sceptr,
-        tcrdist,
-        vdjtools,
-        immunoseq,
-        mixcr,
-        bd_rhapsody,
-        mcpas,
-        iedb,
-        trust4,
-        parse,
-        scirpy,
-    )
-}
+__all__ = [
+    "FORMATS",
+    "MAX_UNPACKED",
+    "Batch",
+    "MalformedRow",
+    "Source",
+    "beginning",
+    "open_chains",
+    "read_column_map",
+]
 
 
 @dataclass(frozen=True)
@@ -86,13 +68,16 @@ class Batch:
     first_row, n_rows : int
         The rows of the file that the batch stands for.
     malformed : list of MalformedRow
-        Rows that do not fit the header.
+        Rows that do not fit the header, or that a column map leaves out.
+    n_filled : int
+        Rows whose last cells are missing in the file, and were taken as empty.
     """
 
     chains: pa.Table
     first_row: int
     n_rows: int
     malformed: list[MalformedRow]
+    n_filled: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,14 +93,23 @@ class Source:
         What the user should know of the file.
     batches : iterator of Batch
         The chains, in the file's order; can be read once.
+    suggest : callable
+        A species → a column map, as JSON, with which the first rows can be read otherwise; None if
+        there is none.
     """
 
     format: str
     warnings: list[str]
     batches: Iterator[Batch]
+    suggest: Callable[[str], str | None] = lambda species: None
 
 
-def open_chains(path: str | Path, format: str | None = None, columns: dict[str, str] | None = None) -> Source:
+def open_chains(
+    path: str | Path,
+    format: str | None = None,
+    columns: dict[str, str] | None = None,
+    max_unpacked: int = MAX_UNPACKED,
+) -> Source:
     """
     Open a file of receptor chains.
 
@@ -127,6 +121,9 @@ def open_chains(path: str | Path, format: str | None = None, columns: dict[str, 
         A name in `FORMATS`; found from the columns if not given.
     columns : dict, optional
         A column map, as from `read_column_map`, in place of a format.
+    max_unpacked : int
+        Bytes that what is held in memory at once may take unpacked: a packed Parquet or AnnData file, an
+        element of AnnData, the records of JSON.
 
     Raises
     ------
@@ -134,19 +131,22 @@ def open_chains(path: str | Path, format: str | None = None, columns: dict[str, 
         If the file cannot be read, is in no known format, or lacks a column of its format; reading
         the batches may raise it too.
     """
-    container = _container(path)
+    container = _container(path, max_unpacked)
     if columns is not None:
         reader = MappedColumns(columns)
-        _check_map(path, columns, container)
+        check_map(path, columns, container)
     else:
-        reader = _named(path, format) if format else _sniffed(path, container)
-        _check_columns(path, reader, container)
-    header_rows = _fitting(reader, container) or 1
+        reader = named(path, format) if format else sniffed(path, container)
+        check_columns(path, reader, container)
+    header_rows = fitting(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
-    return Source(reader.NAME, warnings, prefetched(_batches(reader, container, header_rows)))
+    batches = prefetched(_batches(reader, container, header_rows))
+    return Source(reader.NAME, warnings, batches, partial(suggested_map, container, header_rows))
 
 
-def beginning(path: str | Path, folder: Path, n_bytes: int = 1 << 20) -> tuple[Path, float]:
+def beginning(
+    path: str | Path, folder: Path, n_bytes: int = 1 << 20, max_unpacked: int = MAX_UNPACKED
+) -> tuple[Path, float]:
     """
     A file with the first rows of a table, for a look at a table that may be large.
 
@@ -158,6 +158,8 @@ def beginning(path: str | Path, folder: Path, n_bytes: int = 1 << 20) -> tuple[P
         Where the file is written.
     n_bytes : int
         How much of a text is read, unpacked.
+    max_unpacked : int
+        As for `open_chains`.
 
     Returns
     -------
@@ -171,7 +173,7 @@ def beginning(path: str | Path, folder: Path, n_bytes: int = 1 << 20) -> tuple[P
     InputError
         If the file cannot be read.
     """
-    path, part = Path(path), folder / "beginning"
+    path, part = Path(path), folder / Path(path).name
     try:
         content, share = read_beginning(path, n_bytes)
     except (EOFError, OSError, zlib.error) as error:
@@ -180,13 +182,13 @@ def beginning(path: str | Path, folder: Path, n_bytes: int = 1 << 20) -> tuple[P
     if share == 1 or start.startswith((*ANNDATA_MAGIC, b"[", b"{")):
         return path, 1.0
     if start.startswith(PARQUET_MAGIC):
-        return part, ParquetTable(path).write_beginning(part)
+        return part, ParquetTable(path, max_unpacked).write_beginning(part)
     complete = content[: content.rfind(b"\n") + 1]
     part.write_bytes(complete)
     return part, share * len(complete) / len(content)
 
 
-def _container(path: str | Path) -> Container:
+def _container(path: str | Path, max_unpacked: int) -> Container:
     """Open a file by what it is, which its first bytes say."""
     with open_bytes(path) as handle:
         try:
@@ -194,87 +196,30 @@ def _container(path: str | Path) -> Container:
         except (EOFError, OSError, zlib.error) as error:
             raise damaged(path) from error
     if start.startswith(PARQUET_MAGIC):
-        return ParquetTable(path)
+        return ParquetTable(path, max_unpacked)
     if start.startswith(ANNDATA_MAGIC):
-        return AnnDataTable(path)
+        return AnnDataTable(path, max_unpacked)
     if start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{"):
-        return read_json(path)
+        return read_json(path, max_unpacked)
     return read_header(path)
 
 
-def _fitting(reader, container: Container) -> int | None:
-    """How many rows the header has, if the reader's columns are there."""
-    for header_rows in getattr(reader, "HEADER_ROWS", (1,)):
-        names = set(container.names(header_rows))
-        if any(names.issuperset(layout) for layout in reader.LAYOUTS):
-            return header_rows
-    return None
-
-
 def _batches(reader, container: Container, header_rows: int) -> Iterator[Batch]:
-    needed = [name for layout in reader.LAYOUTS for name in layout]
-    columns = list(dict.fromkeys([*needed, *reader.OPTIONAL]))
+    columns = list(dict.fromkeys([*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL]))
+    names = set(container.names(header_rows))
+    needed = next(layout for layout in getattr(reader, "NEEDED", reader.LAYOUTS) if names.issuperset(layout))
     first_row = 1
-    for text in container.batches(columns, header_rows):
-        yield Batch(reader.chains(text.table), first_row, text.n_rows, text.malformed)
+    for text in container.batches(columns, header_rows, needed):
+        table, left_out = _chosen(reader, text.table)
+        malformed = [*text.malformed, *left_out]
+        yield Batch(reader.chains(table), first_row, text.n_rows, malformed, text.n_filled)
         first_row += text.n_rows
 
 
-def _named(path, format: str) -> ModuleType:
-    if format not in FORMATS:
-        raise InputError(
-            f"there is no format '{format}'", file=path, fix=f"Known formats: {', '.join(FORMATS)}"
-        )
-    return FORMATS[format]
-
-
-def _sniffed(path, container: Container) -> ModuleType:
-    for reader in FORMATS.values():
-        if _fitting(reader, container):
-            return reader
-    raise InputError(
-        f"its columns ({_shown(container.names(), 8)}) are those of no known format",
-        file=path,
-        fix=f"Known formats and their columns are in docs/input.md: {', '.join(FORMATS)};"
-        " any other table can be read with a column map, --columns",
-    )
-
-
-def _check_columns(path, reader: ModuleType, container: Container) -> None:
-    if _fitting(reader, container):
-        return
-    names = container.names(max(getattr(reader, "HEADER_ROWS", (1,))))
-    closest = min(reader.LAYOUTS, key=lambda layout: len(set(layout) - set(names)))
-    missing = [name for name in closest if name not in names]
-    wrong_text = container.delimiter and reader.DELIMITER not in (None, container.delimiter)
-    if wrong_text and len(missing) == len(closest):
-        words = {"\t": "tab", ",": "comma"}
-        raise InputError(
-            f"format '{reader.NAME}' is {words[reader.DELIMITER]}-separated, and this file is"
-            f" {words[container.delimiter]}-separated",
-            file=path,
-            fix=f"Correct the column 'format' of the samplesheet; known formats: {', '.join(FORMATS)}",
-        )
-    raise InputError(
-        f"missing, though format '{reader.NAME}' needs it"
-        + (f"; so are {', '.join(missing[1:])}" if missing[1:] else ""),
-        file=path,
-        column=missing[0],
-        fix=f"The file has: {_shown(names, 12)}",
-    )
-
-
-def _check_map(path, columns: dict[str, str], container: Container) -> None:
-    names = container.names()
-    for field, name in columns.items():
-        if name not in names:
-            raise InputError(
-                f"missing, though the column map gives it as {field}",
-                file=path,
-                column=name,
-                fix=f"Correct the column map; the file has: {_shown(names, 12)}",
-            )
-
-
-def _shown(names: list[str], n: int) -> str:
-    return ", ".join(names[:n]) + (", …" if len(names) > n else "")
+def _chosen(reader, table: pa.Table) -> tuple[pa.Table, list[MalformedRow]]:
+    """The rows that the reader takes, and the others."""
+    if not hasattr(reader, "is_read"):
+        return table, []
+    chosen = reader.is_read(table)
+    rows = table["row"].filter(pc.invert(chosen)).unique().to_pylist()
+    return table.filter(chosen), [MalformedRow(row, "the column map leaves it out") for row in rows]

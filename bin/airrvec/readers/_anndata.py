@@ -1,25 +1,29 @@
 """
 AnnData (``.h5ad``) and MuData (``.h5mu``): chains in ``obsm/airr`` or columns of ``obs``, to Arrow.
 
-Columns are named by their place: ``obs_names``, ``obs/epitope``, ``obsm/airr/junction_aa``.
+Columns are named by their place: ``obs_names``, ``obs/epitope``, ``obsm/airr/junction_aa``. The file is
+read by another process (`airrvec.readers._hdf5`), as HDF5 may crash on a damaged one.
 """
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec.errors import InputError
-from airrvec.readers._container import TextBatch, open_seekable, strings, unreadable
+from airrvec.readers._container import MAX_UNPACKED, TextBatch, unreadable
+from airrvec.readers._hdf5 import OBS_NAMES
+
+__all__ = ["MAGIC", "OBS_NAMES", "AnnDataTable"]
 
 # HDF5 begins with its signature, MuData with its name in a block before that.
 MAGIC = (b"\x89HDF\r\n\x1a\n", b"MuData")
-
-OBS_NAMES = "obs_names"
-_OBS, _AIRR = "obs/", "obsm/airr/"
 
 
 class AnnDataTable:
@@ -30,91 +34,84 @@ class AnnDataTable:
     ----------
     path : str or Path
         The file.
+    limit : int
+        Bytes that it, or one of its elements, may take unpacked.
 
     Raises
     ------
     InputError
-        If the file is damaged, or holds no observations; `batches` may raise it too.
+        If the file is damaged, too large, or holds no observations; `batches` may raise it too.
     """
 
     delimiter = None
 
-    def __init__(self, path: str | Path):
-        self._path = path
-        with self._opened() as root:
-            self._chains = _read_elem(root["obsm/airr"]) if "obsm/airr" in root else None
-            self._obs = [name for name in root["obs"] if name != root["obs"].attrs["_index"]]
-            self._cells = pa.array(_read_elem(root["obs"][root["obs"].attrs["_index"]]).astype(str))
-            self._chain_fields = _fields(self._chains)
-        if not len(self._cells):
+    def __init__(self, path: str | Path, limit: int = MAX_UNPACKED):
+        self._request = {"path": str(path), "limit": limit}
+        answer, _ = _process.ask(**self._request, columns=None)
+        self._names, self._n_observations = answer["names"], answer["n_observations"]
+        if not self._n_observations:
             raise InputError("the file has no observations", file=path)
 
     def names(self, header_rows: int = 1) -> list[str]:
         """Places of the columns."""
-        return [
-            OBS_NAMES,
-            *(_AIRR + name for name in self._chain_fields),
-            *(_OBS + name for name in self._obs),
-        ]
+        return self._names
 
-    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
+    def batches(
+        self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
+    ) -> Iterator[TextBatch]:
         """All observations at once; each as often as it has chains, if fields of chains are asked for."""
-        wanted = [name for name in columns if name in self.names()]
-        with self._opened() as root:
-            columns = {name: self._column(root, name) for name in wanted if not name.startswith(_AIRR)}
-            numbers = pa.array(np.arange(len(self._cells)))
-            if len(columns) < len(wanted):
-                import awkward
-
-                lists = awkward.to_arrow(self._chains, extensionarray=False)
-                chains, numbers = pc.list_flatten(lists), pc.list_parent_indices(lists)
-                columns = {name: values.take(numbers) for name, values in columns.items()}
-                for name in wanted:
-                    if name.startswith(_AIRR):
-                        columns[name] = strings(pc.struct_field(chains, name.removeprefix(_AIRR)))
-            table = pa.table({**columns, "row": pc.add(numbers, 1).cast(pa.int64())})
-        yield TextBatch(table, len(self._cells), [])
-
-    def _column(self, root, name: str) -> pa.Array:
-        if name == OBS_NAMES:
-            return self._cells
-        import pandas as pd
-
-        values = pa.array(pd.Series(_read_elem(root["obs"][name.removeprefix(_OBS)])), from_pandas=True)
-        return strings(values)
-
-    @contextmanager
-    def _opened(self):
-        import h5py
-
-        try:
-            with open_seekable(self._path) as handle, h5py.File(handle, "r") as file:
-                yield _root(file)
-        except InputError:
-            raise
-        except Exception as error:  # HDF5, anndata and awkward raise what they like
-            raise unreadable(self._path, "AnnData", error) from error
+        wanted = [name for name in columns if name in self._names]
+        _, content = _process.ask(**self._request, columns=wanted)
+        yield TextBatch(pa.ipc.open_stream(content).read_all(), self._n_observations, [])
 
 
-def _root(file):
-    """The part of the file that has the chains: of MuData a modality, ``airr`` before others."""
-    if "mod" not in file:
-        return file
-    modalities = sorted(file["mod"], key=lambda name: (f"mod/{name}/obsm/airr" not in file, name != "airr"))
-    return file["mod"][modalities[0]]
+class _Process:
+    """The process that reads; started when it is needed, and anew when a file has ended it."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._running: subprocess.Popen | None = None
+
+    def ask(self, path: str, **request) -> tuple[dict, bytes]:
+        """An answer of `airrvec.readers._hdf5`, and the bytes behind it."""
+        with self._lock:
+            if self._running is None:
+                self._running = _start()
+            process = self._running
+            try:
+                process.stdin.write(json.dumps({"path": path, **request}, allow_nan=False).encode() + b"\n")
+                process.stdin.flush()
+                answer = json.loads(process.stdout.readline())
+                content = process.stdout.read(answer["n_bytes"])
+            except (OSError, ValueError):  # it has ended, before its answer or within
+                self._running = None
+                raise _ended(path, process.wait()) from None
+        if "error" in answer:
+            raise InputError(**answer["error"])
+        return answer, content
 
 
-def _read_elem(element):
-    from anndata.io import read_elem  # takes seconds, which other inputs need not wait
-
-    return read_elem(element)
+_process = _Process()
 
 
-def _fields(chains) -> list[str]:
-    if chains is None:
-        return []
-    import awkward
+def _start() -> subprocess.Popen:
+    library = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(
+        # -P: a file of the working folder, which may be the user's table, is never taken for a module.
+        [sys.executable, "-P", "-c", "from airrvec.readers._hdf5 import serve; serve()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+    )
 
-    if not awkward.is_valid(chains):
-        raise ValueError(awkward.validity_error(chains))
-    return awkward.fields(chains)
+
+def _ended(path: str, status: int) -> Exception:
+    """What to say of a process that ended over a file."""
+    if status == -signal.SIGKILL:
+        return MemoryError(f"{Path(path).name}: there was too little memory to read it")
+    if status == -signal.SIGXCPU:
+        return unreadable(path, "AnnData", RuntimeError("HDF5 does not come to an end of it"))
+    name = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return unreadable(path, "AnnData", RuntimeError(f"HDF5 crashed on it, {name}"))

@@ -8,6 +8,9 @@ import pyarrow.compute as pc
 from airrvec import schema
 from airrvec.readers._container import NULLS
 
+# Columns that tell apart the samples of a joined table, in which two cells may have one barcode.
+SAMPLES = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
+
 _NULLS = pa.array(NULLS)
 _TRUE = ("true", "t", "1", "yes")
 _FALSE = ("false", "f", "0", "no")
@@ -40,6 +43,21 @@ def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
 def any_known(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
     """Where at least one of the columns holds a value."""
     return reduce(pc.or_, (pc.is_valid(values) for values in columns))
+
+
+def cell_keys(table: pa.Table, cell: pa.ChunkedArray, samples: tuple[str, ...] = SAMPLES) -> pa.ChunkedArray:
+    """What chains of one cell share: its name, and the sample where the table has a column of it."""
+    parts = [pc.fill_null(column(table, name), "") for name in samples if name in table.column_names]
+    return pc.binary_join_element_wise(*parts, cell, "\0", null_handling="emit_null") if parts else cell
+
+
+def junctions(table: pa.Table, junction: str, cdr3: str) -> dict[str, pa.ChunkedArray]:
+    """The junction, or the CDR3 without its conserved ends where it is empty, and which of them it is."""
+    whole, inner = column(table, junction), column(table, cdr3)
+    return {
+        "junction_aa": pc.coalesce(whole, inner),
+        "from_cdr3": pc.and_(pc.is_null(whole), pc.is_valid(inner)),
+    }
 
 
 def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array, pa.Table]:

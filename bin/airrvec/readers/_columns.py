@@ -1,15 +1,18 @@
 """A table of any layout, whose columns the user names."""
 
 import difflib
-import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airrvec import schema
 from airrvec.errors import InputError
-from airrvec.readers._chains import booleans, chain_table, chains_of_pairs, column, counts
+from airrvec.json_files import read_object
+from airrvec.readers._chains import booleans, cell_keys, chain_table, chains_of_pairs, column, counts
+from airrvec.readers._container import NULLS
 
+_EXAMPLE = 'It gives our fields the names of columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}'
 _OF_ROW = ("cell_id", "species", "duplicate_count", *schema.LABELS)
 CHAIN_FIELDS = (
     *schema.CHAIN_FIELDS,
@@ -17,32 +20,31 @@ CHAIN_FIELDS = (
     "productive",
     "is_cell",
     "umi_count",
+    "repertoire_id",
     *_OF_ROW,
 )
 PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_OF_ROW)
 
 
-def read_column_map(path: str | Path) -> dict[str, str]:
+# In a column map: column → the value, or list of values, that a row must have.
+ONLY = "only"
+
+
+def read_column_map(path: str | Path) -> dict:
     """
-    Read a column map: a JSON object, our field → the table's column.
+    Read a column map: a JSON object, our field → the table's column; and `ONLY`, if rows are chosen.
 
     Raises
     ------
     InputError
         If the file is no such object, or as `check_column_map`.
     """
-    path = Path(path)
-    try:
-        columns = json.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError("there is no such file", file=path) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the column map is no valid JSON ({error})", file=path) from error
+    columns = read_object(path, "the column map", _EXAMPLE)
     check_column_map(columns, path)
     return columns
 
 
-def check_column_map(columns: dict[str, str], file: str | Path | None = None) -> None:
+def check_column_map(columns: dict, file: str | Path | None = None) -> None:
     """
     Check that a column map describes chains, or pairs of them.
 
@@ -50,7 +52,7 @@ def check_column_map(columns: dict[str, str], file: str | Path | None = None) ->
     ----------
     columns : dict
         Our field → the table's column. The fields are those of `CHAIN_FIELDS`, where a row is one chain,
-        or of `PAIR_FIELDS`, where it holds both.
+        or of `PAIR_FIELDS`, where it holds both. A table's column without a name is "". `ONLY` may be there.
     file : str or Path, optional
         Where the map is from.
 
@@ -59,11 +61,14 @@ def check_column_map(columns: dict[str, str], file: str | Path | None = None) ->
     InputError
         If a field is unknown, fields of both kinds are mixed, or no junction is among them.
     """
-    if not isinstance(columns, dict) or not all(isinstance(name, str) and name for name in columns.values()):
+    if isinstance(columns, dict) and ONLY in columns:
+        _check_only(columns[ONLY], file)
+        columns = {field: name for field, name in columns.items() if field != ONLY}
+    if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns.values()):
         raise InputError(
             "the column map is no JSON object of words",
             file=file,
-            fix='It gives our fields the names of columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}',
+            fix=_EXAMPLE,
         )
     known = tuple(dict.fromkeys((*CHAIN_FIELDS, *PAIR_FIELDS)))
     for field, name in columns.items():
@@ -98,6 +103,23 @@ def check_column_map(columns: dict[str, str], file: str | Path | None = None) ->
         )
 
 
+def _check_only(only, file) -> None:
+    values = only.values() if isinstance(only, dict) else [None]
+    of_rows = [value for given in values for value in (given if isinstance(given, list) else [given])]
+    if not of_rows or not all(isinstance(value, str | int | float) for value in of_rows):
+        raise InputError(
+            f"'{ONLY}' of the column map is no JSON object of columns and values",
+            file=file,
+            fix=f'It gives values of rows to read, e.g. "{ONLY}": {{"Label": 1, "Chain": ["TRA", "TRB"]}}',
+        )
+    if "row" in only:
+        raise InputError(
+            "the column map chooses rows by the column 'row', a name that airrvec uses itself",
+            file=file,
+            fix="Give the table's column another name",
+        )
+
+
 class MappedColumns:
     """
     The reader that a column map describes.
@@ -115,11 +137,22 @@ class MappedColumns:
 
     def __init__(self, columns: dict[str, str]):
         check_column_map(columns)
-        self._columns = columns
-        self.LAYOUTS = (tuple(dict.fromkeys(columns.values())),)
+        self._only = columns.get(ONLY, {})
+        self._columns = columns = {field: name for field, name in columns.items() if field != ONLY}
+        self.LAYOUTS = (tuple(dict.fromkeys([*columns.values(), *self._only])),)
+        self.NEEDED = (tuple(name for field, name in columns.items() if field.endswith(schema.CHAIN_FIELDS)),)
+
+    def is_read(self, table: pa.Table) -> pa.ChunkedArray:
+        """Whether the map chooses a row, by the values of its columns."""
+        chosen = pa.chunked_array([pa.repeat(True, len(table))])
+        for name, given in self._only.items():
+            values = given if isinstance(given, list) else [given]
+            words = pa.array([word for value in values for word in _spellings(value)])
+            chosen = pc.and_(chosen, pc.is_in(_whole(pc.fill_null(column(table, name), "")), words))
+        return chosen
 
     def chains(self, table: pa.Table) -> pa.Table:
-        """One chain a row, or both; chains of one ``cell_id`` are one cell where a row is a chain."""
+        """One chain a row, or both; chains of one ``cell_id`` and ``repertoire_id`` are one cell."""
         labels = {label: self._columns[label] for label in schema.LABELS if label in self._columns}
         if "junction_aa" not in self._columns:
             return self._pairs(table, labels)
@@ -129,7 +162,7 @@ class MappedColumns:
 
         return chain_table(
             row=table["row"],
-            cell_key=of("cell_id"),
+            cell_key=cell_keys(table, of("cell_id"), (self._columns.get("repertoire_id"),)),
             **{name: of(name) for name in ("cell_id", "species", "locus", *schema.CHAIN_FIELDS)},
             **{name: booleans(of(name)) for name in ("productive", "is_cell")},
             **{name: counts(of(name)) for name in ("duplicate_count", "umi_count")},
@@ -149,3 +182,16 @@ class MappedColumns:
             duplicate_count=self._columns.get("duplicate_count"),
             labels=labels,
         )
+
+
+def _spellings(value) -> list[str]:
+    """How a table may spell a value of a column map: 1 as 1.0, true as True, missing as nothing."""
+    if isinstance(value, bool):
+        word = str(value)
+        return [word, word.lower(), word.upper()]
+    return _whole(pa.array(["" if value in NULLS else str(value)])).to_pylist()
+
+
+def _whole(words):
+    """Words, whole numbers among them without a fraction."""
+    return pc.replace_substring_regex(words, r"^(-?[0-9]+)\.0+$", r"\1")

@@ -18,6 +18,9 @@ from airrvec.errors import InputError
 NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 _NULLS = pa.array(NULLS)
 
+# Bytes that a file which is not read from front to back may take in memory, unless the user allows more.
+MAX_UNPACKED = 2 << 30
+
 # The first bytes of a compressed file → how to open it.
 _COMPRESSIONS = {
     b"\x1f\x8b": gzip.open,
@@ -48,11 +51,14 @@ class TextBatch:
         Rows of the file that the batch stands for, malformed ones included.
     malformed : list of MalformedRow
         Those left out of ``table``.
+    n_filled : int
+        Rows whose last cells are missing in the file, and were taken as empty.
     """
 
     table: pa.Table
     n_rows: int
     malformed: list[MalformedRow]
+    n_filled: int = 0
 
 
 class Container(Protocol):
@@ -70,8 +76,10 @@ class Container(Protocol):
     def names(self, header_rows: int = 1) -> list[str]:
         """Names of the columns, where the header has so many rows."""
 
-    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
-        """Those of the columns that are there, as strings, in the file's order."""
+    def batches(
+        self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
+    ) -> Iterator[TextBatch]:
+        """Those of the columns that are there, as strings, in the file's order; rows must reach some."""
 
 
 def open_bytes(path: str | Path) -> io.BufferedIOBase:
@@ -106,10 +114,26 @@ def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
 
 
 @contextmanager
-def open_seekable(path: str | Path) -> Iterator[io.IOBase]:
-    """As `open_bytes`, for formats that are not read from front to back; unpacked in memory."""
+def open_seekable(path: str | Path, limit: int) -> Iterator[io.IOBase]:
+    """
+    As `open_bytes`, for formats that are not read from front to back; unpacked in memory.
+
+    Raises
+    ------
+    InputError
+        If a packed file holds more than ``limit`` bytes.
+    """
     with open_bytes(path) as handle:
-        yield handle if isinstance(handle, io.BufferedReader) else io.BytesIO(handle.read())
+        if isinstance(handle, io.BufferedReader):
+            yield handle
+            return
+        content = io.BytesIO()
+        while chunk := handle.read(1 << 20):
+            if content.tell() + len(chunk) > limit:
+                raise too_large(path, limit)
+            content.write(chunk)
+    content.seek(0)
+    yield content
 
 
 def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -134,6 +158,16 @@ def damaged(path) -> InputError:
         "the compressed file is truncated or damaged",
         file=path,
         fix="Copy or download it again and compare its size or checksum with the original",
+    )
+
+
+def too_large(path, limit: int, column: str | None = None) -> InputError:
+    """What to say of a file that takes more memory, unpacked, than is allowed."""
+    return InputError(
+        f"takes more than {limit / (1 << 30):g} GB unpacked, the limit of --max_unpacked",
+        file=path,
+        column=column,
+        fix="If this is right, raise --max_unpacked, or give the table as text or unpacked Parquet",
     )
 
 

@@ -6,8 +6,6 @@ are the fields of the records that are words or numbers.
 """
 
 import io
-import json
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,17 +16,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.errors import InputError
-from airrvec.readers._container import TextBatch, damaged, first_line, open_bytes, strings
+from airrvec.readers._chains import SAMPLES
+from airrvec.readers._container import (
+    MAX_UNPACKED,
+    TextBatch,
+    damaged,
+    first_line,
+    open_bytes,
+    strings,
+    too_large,
+)
+from airrvec.readers._json_text import JsonText
 
-CHUNK = 1 << 20  # characters
 _RECORDS = 10_000  # held as Python objects at a time
 
 # The fields of 10x's contigs that its CSV has too; the sequences are of no use here.
-_CONTIG = ("barcode", "is_cell", "contig_name", "high_confidence", "full_length", "productive", "cdr3")
+_CONTIG = ("barcode", "is_cell", "high_confidence", "full_length", "productive", "cdr3")
 
-_BLANK = re.compile(r"[ \t\r\n]*")
-_AFTER_A_VALUE = tuple(" \t\r\n,:]}")
-_decode = json.JSONDecoder().raw_decode
+_OF_CELL = ("cell_id", *SAMPLES)  # what an AIRR cell may say of its rearrangements
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,15 @@ class Records:
         """Names of the fields that occur in any record."""
         return [name for name in self.table.column_names if name != "row"]
 
-    def batches(self, columns: list[str], header_rows: int = 1) -> Iterator[TextBatch]:
+    def batches(
+        self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
+    ) -> Iterator[TextBatch]:
         """All records at once."""
         wanted = [name for name in columns if name in self.names()]
         yield TextBatch(self.table.select([*wanted, "row"]), len(self.table), [])
 
 
-def read_json(path: str | Path) -> Records:
+def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
     """
     Read the records of a JSON file.
 
@@ -63,20 +70,41 @@ def read_json(path: str | Path) -> Records:
     object is an AIRR data file: its ``Rearrangement`` is read, or its ``Clone`` if it has none. Where a
     rearrangement names no cell, the ``Cell`` that lists it in ``rearrangements`` does (AIRR 1.4).
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    limit : int
+        Bytes that the fields of all records may take.
+
     Raises
     ------
     InputError
-        If the file is damaged, is no valid JSON, or holds no such records.
+        If the file is damaged, is no valid JSON, holds no such records or too many.
     """
     try:
         with open_bytes(path) as handle:
-            text = _Json(io.TextIOWrapper(handle, "utf-8-sig"))
-            table = _table(text.items(), path) if text.peek() == "[" else _airr(text, path)
+            text = JsonText(io.TextIOWrapper(handle, "utf-8-sig"), path)
+            table = _table(text.items(), path, limit) if text.peek() == "[" else _airr(text, path, limit)
             if text.peek():
                 raise ValueError("more text behind its end")
     except (EOFError, OSError, zlib.error) as error:
         raise damaged(path) from error
-    except (ValueError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "holds bytes that are not UTF-8 text",
+            file=path,
+            fix="Convert the file, e.g. `iconv -f latin1 -t utf-8`",
+        ) from error
+    except UnicodeEncodeError as error:
+        raise _no_character(path) from error
+    except RecursionError as error:
+        raise InputError(
+            "its lists or objects lie in each other, more deeply than airrvec reads",
+            file=path,
+            fix="Give a list of flat records, an AIRR data file, or 10x's all_contig_annotations.json",
+        ) from error
+    except ValueError as error:
         raise InputError(
             f"the file is no valid JSON ({first_line(error)})",
             file=path,
@@ -87,20 +115,20 @@ def read_json(path: str | Path) -> Records:
     return Records(table)
 
 
-def _airr(text: "_Json", path) -> pa.Table:
+def _airr(text: JsonText, path, limit: int) -> pa.Table:
     """The rearrangements of an AIRR data file, or else its clones."""
-    rearrangements, clones, cell_of = _table(iter(()), path), _table(iter(()), path), {}
+    rearrangements, clones, cells = _table(iter(()), path, limit), _table(iter(()), path, limit), {}
     for name in text.members():
         if name == "Rearrangement" and text.peek() == "[":
-            rearrangements = _table(text.items(), path)
+            rearrangements = _table(text.items(), path, limit)
         elif name == "Clone" and text.peek() == "[":
-            clones = _table(text.items(), path)
+            clones = _table(text.items(), path, limit)
         elif name == "Cell" and text.peek() == "[":
-            cell_of = _cells(text.items())
+            cells = _cells(text.items())
         else:
-            text.value()
+            text.skip()
     if len(rearrangements):
-        return _with_cells(rearrangements, cell_of)
+        return _with_cells(rearrangements, cells)
     if not len(clones):
         raise InputError(
             "the JSON object has no records in 'Rearrangement' or 'Clone'",
@@ -112,38 +140,81 @@ def _airr(text: "_Json", path) -> pa.Table:
     return clones
 
 
-def _cells(items: Iterator) -> dict[str, str]:
-    """The cell of each sequence_id that a cell lists."""
-    return {
-        str(sequence): str(cell["cell_id"])
-        for cell in items
-        if isinstance(cell, dict) and cell.get("cell_id")
-        for sequence in _listed(cell.get("rearrangements"))
-    }
+def _cells(items: Iterator) -> dict[str, list[dict]]:
+    """The cells that list each sequence_id: their ``cell_id``, and the sample that they are of."""
+    cells: dict[str, list[dict]] = {}
+    for item in items:
+        if not isinstance(item, dict) or not item.get("cell_id"):
+            continue
+        cell = {name: word for name in _OF_CELL if (word := _word(item.get(name)))}
+        for sequence in _listed(item.get("rearrangements")):
+            cells.setdefault(str(sequence), []).append(cell)
+    return cells
 
 
-def _with_cells(rearrangements: pa.Table, cell_of: dict[str, str]) -> pa.Table:
-    if not cell_of or "sequence_id" not in rearrangements.column_names:
+def _with_cells(rearrangements: pa.Table, cells: dict[str, list[dict]]) -> pa.Table:
+    """Rearrangements with the ``cell_id`` and sample of the cell that lists them, where theirs are empty."""
+    if not cells or "sequence_id" not in rearrangements.column_names:
         return rearrangements
-    number = pc.index_in(rearrangements["sequence_id"], pa.array(list(cell_of)))
-    cells = pc.take(pa.array(list(cell_of.values())), number)
-    if "cell_id" not in rearrangements.column_names:
-        return rearrangements.append_column("cell_id", cells)
-    cells = pc.coalesce(rearrangements["cell_id"], cells)
-    return rearrangements.set_column(rearrangements.column_names.index("cell_id"), "cell_id", cells)
+    known = ["sequence_id", *(name for name in _OF_CELL if name in rearrangements.column_names)]
+    found = [_cell(row, cells) for row in rearrangements.select(known).to_pylist()]
+    for name in _OF_CELL:
+        values = pa.array([cell.get(name) for cell in found], pa.string())
+        if name in known:
+            values = pc.coalesce(rearrangements[name], values)
+            rearrangements = rearrangements.drop_columns(name)
+        rearrangements = rearrangements.append_column(name, values)
+    return rearrangements
 
 
-def _table(items: Iterator, path) -> pa.Table:
+def _cell(rearrangement: dict, cells: dict[str, list[dict]]) -> dict:
+    """The one cell that lists a rearrangement and contradicts it in nothing; empty if none or several do."""
+    fitting = [
+        cell
+        for cell in cells.get(rearrangement["sequence_id"], ())
+        if all(rearrangement.get(name) in (None, value) for name, value in cell.items())
+    ]
+    return fitting[0] if fitting and all(cell == fitting[0] for cell in fitting) else {}
+
+
+def _table(items: Iterator, path, limit: int) -> pa.Table:
     """Records to a table of strings; a field called ``row`` is left out."""
     parts = [pa.table({"row": pa.array([], pa.int64())})]
     records = _flat(items, path)
     while chunk := list(islice(records, _RECORDS)):
-        n_before = sum(map(len, parts))
-        columns = {"row": pa.array(range(n_before + 1, n_before + len(chunk) + 1), pa.int64())}
-        for name in dict.fromkeys(name for record in chunk for name in record if name != "row"):
-            columns[name] = strings(pa.array([_word(record.get(name)) for record in chunk], pa.string()))
-        parts.append(pa.table(columns))
+        parts.append(_part(chunk, sum(map(len, parts)) + 1, path))
+        if sum(part.nbytes for part in parts) > limit:
+            raise too_large(path, limit)
     return pa.concat_tables(parts, promote_options="default")
+
+
+def _part(records: list[dict], first_row: int, path) -> pa.Table:
+    """Some records, numbered from ``first_row``."""
+    columns = {"row": pa.array(range(first_row, first_row + len(records)), pa.int64())}
+    for name in dict.fromkeys(name for record in records for name in record if name != "row"):
+        values = [_word(record.get(name)) for record in records]
+        try:
+            name.encode()
+            columns[name] = strings(pa.array(values, pa.string()))
+        except UnicodeEncodeError as error:
+            row = first_row + next((at for at, value in enumerate(values) if _is_broken(value)), 0)
+            raise _no_character(path, row, name.encode(errors="replace").decode()) from error
+    return pa.table(columns)
+
+
+def _is_broken(word: str | None) -> bool:
+    """Whether a text holds half of a surrogate pair."""
+    return bool(word) and any("\ud800" <= character <= "\udfff" for character in word)
+
+
+def _no_character(path, row: int | None = None, column: str | None = None) -> InputError:
+    return InputError(
+        "holds half of a surrogate pair (such as \\ud800), which is no character",
+        file=path,
+        row=row,
+        column=column,
+        fix="Remove it, or write the file anew as UTF-8",
+    )
 
 
 def _flat(items: Iterator, path) -> Iterator[dict]:
@@ -173,6 +244,7 @@ def _contig(contig: dict) -> dict:
 
     return {
         **{name: contig.get(name) for name in _CONTIG},
+        "contig_id": contig.get("contig_name"),
         "chain": chains[0] if len(chains) == 1 else "Multi" if chains else None,
         "v_gene": gene("V-REGION"),
         "j_gene": gene("J-REGION"),
@@ -187,72 +259,3 @@ def _listed(value) -> list:
 
 def _word(value) -> str | None:
     return None if value is None or isinstance(value, list | dict) else str(value)
-
-
-class _Json:
-    """The parts of a JSON text, one after the other."""
-
-    def __init__(self, handle: io.TextIOBase):
-        self._handle, self._text, self._at = handle, "", 0
-
-    def peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
-        while True:
-            self._at = _BLANK.match(self._text, self._at).end()
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
-
-    def take(self, characters: str) -> str:
-        """Go past the next character, which must be one of these."""
-        found = self.peek()
-        if not found or found not in characters:
-            raise ValueError(f"{' or '.join(characters)} expected, found {found or 'the end'}")
-        self._at += 1
-        return found
-
-    def value(self):
-        """The next value, whole."""
-        self.peek()
-        while True:
-            try:
-                value, end = _decode(self._text, self._at)
-                length = end - self._at
-                # A number may go on where the text at hand ends.
-                if self._text[end : end + 1] in _AFTER_A_VALUE or not self._more():
-                    self._at += length
-                    return value
-            except json.JSONDecodeError:
-                if not self._more():
-                    raise
-
-    def items(self) -> Iterator:
-        """The values of a list."""
-        self.take("[")
-        more = self.peek() != "]"
-        while more:
-            yield self.value()
-            more = self.peek() != "]"
-            if more:
-                self.take(",")
-        self.take("]")
-
-    def members(self) -> Iterator[str]:
-        """The names in an object; the caller has to take the value of each."""
-        self.take("{")
-        more = self.peek() != "}"
-        while more:
-            name = self.value()
-            self.take(":")
-            yield name
-            more = self.peek() != "}"
-            if more:
-                self.take(",")
-        self.take("}")
-
-    def _more(self) -> bool:
-        # As much again as there is, so that a long value is not decoded too often.
-        chunk = self._handle.read(max(CHUNK, len(self._text) - self._at))
-        self._text, self._at = self._text[self._at :] + chunk, 0
-        return bool(chunk)

@@ -14,6 +14,8 @@ def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
     """
     The same items, made by a thread while the consumer works on those before.
 
+    The thread ends before Python does, even if the consumer never takes the last item.
+
     Parameters
     ----------
     items : iterator
@@ -24,8 +26,11 @@ def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
     waiting: queue.Queue = queue.Queue(maxsize=ahead)
     stopped = threading.Event()
 
+    def wanted() -> bool:
+        return not stopped.is_set() and threading.main_thread().is_alive()
+
     def put(thing) -> None:
-        while not stopped.is_set():
+        while wanted():
             try:
                 waiting.put(thing, timeout=0.1)
                 return
@@ -36,13 +41,14 @@ def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
         try:
             for item in items:
                 put(item)
-                if stopped.is_set():
+                if not wanted():
                     return
             put(_END)
         except BaseException as error:  # is raised again where it is seen
             put(error)
 
-    thread = threading.Thread(target=make, daemon=True)
+    # Python waits for it: a daemon would still read a file while Python takes itself down, and abort it.
+    thread = threading.Thread(target=make, daemon=False)
     thread.start()
     try:
         while (thing := waiting.get()) is not _END:

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import schema
-from airrvec.readers._chains import booleans, chain_table, column, counts
+from airrvec.readers._chains import SAMPLES, booleans, cell_keys, chain_table, column, counts, junctions
 
 NAME = "airr"
 TITLE = "AIRR rearrangement TSV"
 DELIMITER = "\t"
-LAYOUTS = (("v_call", "j_call", "junction_aa"),)
+LAYOUTS = (("v_call", "j_call", "junction_aa"), ("v_call", "j_call", "cdr3_aa"))
 OPTIONAL = (
     "sequence_id",
     "cell_id",
@@ -22,6 +22,7 @@ OPTIONAL = (
     "consensus_count",
     "umi_count",
     "is_cell",
+    *SAMPLES,
     *schema.LABELS,
 )
 
@@ -37,18 +38,19 @@ def warnings(columns: list[str]) -> list[str]:
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a row; chains of one ``cell_id`` are one cell, rows without it stand alone."""
+    """One chain a row; those of one ``cell_id`` in one sample are one cell, rows without it stand alone."""
     cell = column(table, "cell_id")
     sequence = column(table, "sequence_id")
     return chain_table(
         row=table["row"],
-        cell_key=cell,
+        cell_key=cell_keys(table, cell),
+        chain_key=sequence,
         cell_id=pc.coalesce(cell, column(table, "clone_id"), sequence),
         species=column(table, "species"),
         locus=column(table, "locus"),
         v_call=column(table, "v_call"),
         j_call=column(table, "j_call"),
-        junction_aa=column(table, "junction_aa"),
+        **junctions(table, "junction_aa", "cdr3_aa"),
         productive=booleans(column(table, "productive")),
         is_cell=booleans(column(table, "is_cell")),
         duplicate_count=counts(

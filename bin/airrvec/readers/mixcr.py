@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column, counts
+from airrvec.readers._chains import SAMPLES, cell_keys, chain_table, column, counts
 
 NAME = "mixcr"
 TITLE = "MiXCR exportClones"
@@ -28,7 +28,7 @@ LAYOUTS = (
     *((_JUNCTION, *hits) for hits in _HITS),
     *((junction, *hits) for junction in _OLD_JUNCTIONS for hits in _OLD_HITS),
 )
-OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS)
+OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLES)
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -37,7 +37,8 @@ def chains(table: pa.Table) -> pa.Table:
     v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
     return chain_table(
         row=table["row"],
-        cell_key=cell,
+        cell_key=cell_keys(table, cell),
+        chain_key=_first(table, _CLONE),
         cell_id=pc.coalesce(cell, _first(table, _CLONE)),
         locus=_first(table, _CHAINS),
         v_call=_first(table, v_hits),

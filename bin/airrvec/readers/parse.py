@@ -6,7 +6,7 @@ Its ``…_annotation_airr.tsv`` is read as `airr`.
 
 import pyarrow as pa
 
-from airrvec.readers._chains import any_known, chain_table, column, counts
+from airrvec.readers._chains import SAMPLES, any_known, cell_keys, chain_table, column, counts
 
 NAME = "parse"
 TITLE = "Parse Biosciences barcode report"
@@ -18,7 +18,10 @@ _FIELDS = {"v_call": "V", "j_call": "J", "junction_aa": "cdr3_aa"}
 _COUNTS = {"duplicate_count": "read_count", "umi_count": "transcript_count"}
 
 LAYOUTS = (("Barcode", *(f"{locus}_{name}" for locus in _LOCI for name in _FIELDS.values())),)
-OPTIONAL = tuple(f"{chain}_{name}" for _, chain in _CHAINS for name in (*_FIELDS.values(), *_COUNTS.values()))
+OPTIONAL = (
+    *(f"{chain}_{name}" for _, chain in _CHAINS for name in (*_FIELDS.values(), *_COUNTS.values())),
+    *SAMPLES,
+)
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -30,7 +33,8 @@ def chains(table: pa.Table) -> pa.Table:
         numbers = {ours: counts(column(table, f"{chain}_{name}")) for ours, name in _COUNTS.items()}
         part = chain_table(
             row=table["row"],
-            cell_key=barcode,
+            cell_key=cell_keys(table, barcode),
+            chain_key=pa.chunked_array([pa.repeat(chain, len(table))]),
             cell_id=barcode,
             locus=pa.chunked_array([pa.repeat(locus, len(table))]),
             **fields,

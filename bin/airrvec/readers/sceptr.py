@@ -16,6 +16,7 @@ _LABELS = {
     "mhc_a": "MHCA",
     "mhc_b": "MHCB",
     "reference_id": "reference_id",
+    "confidence": "confidence",
     "split": "split",
 }
 

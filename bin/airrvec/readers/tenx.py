@@ -1,27 +1,23 @@
 """10x Genomics V(D)J: ``filtered_contig_annotations.csv`` and ``all_contig_annotations.csv``."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from airrvec.readers._chains import booleans, chain_table, column, counts
+from airrvec.readers._chains import SAMPLES, booleans, cell_keys, chain_table, column, counts
 
 NAME = "10x"
 TITLE = "10x filtered_contig_annotations.csv"
 DELIMITER = ","
 LAYOUTS = (("barcode", "chain", "v_gene", "j_gene", "cdr3"),)
-OPTIONAL = ("sample", "productive", "is_cell", "high_confidence", "reads", "umis")
+OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "umis", *SAMPLES)
 
 
 def chains(table: pa.Table) -> pa.Table:
     """One chain a contig; contigs of one barcode are one cell."""
     barcode = column(table, "barcode")
-    # Some tables join several samples, in which the same barcode is another cell.
-    key = pc.binary_join_element_wise(
-        pc.fill_null(column(table, "sample"), ""), barcode, "\0", null_handling="emit_null"
-    )
     return chain_table(
         row=table["row"],
-        cell_key=key,
+        cell_key=cell_keys(table, barcode),
+        chain_key=column(table, "contig_id"),
         cell_id=barcode,
         locus=column(table, "chain"),
         v_call=column(table, "v_gene"),

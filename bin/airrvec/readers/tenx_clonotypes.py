@@ -18,7 +18,7 @@ def chains(table: pa.Table) -> pa.Table:
     texts = pc.utf8_trim_whitespace(texts)
     # Without a locus, it is all junction.
     parts = pc.extract_regex(texts, r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
-    fields = {name: pa.chunked_array([pc.struct_field(parts, name)]) for name in ("locus", "junction")}
+    fields = {name: _given(pc.struct_field(parts, name)) for name in ("locus", "junction")}
     found = chain_table(
         row=clonotypes["row"],
         cell_id=column(clonotypes, "clonotype_id"),
@@ -27,3 +27,9 @@ def chains(table: pa.Table) -> pa.Table:
         duplicate_count=counts(column(clonotypes, "frequency")),
     )
     return found.filter(pa.chunked_array([pc.not_equal(texts, "")]))
+
+
+def _given(values: pa.Array) -> pa.ChunkedArray:
+    """The values, null where they are empty, as in ``TRB:``."""
+    empty = pc.equal(values, "")
+    return pa.chunked_array([pc.if_else(empty, pa.scalar(None, pa.string()), values)])

@@ -7,7 +7,7 @@ TRUST4's ``…_airr.tsv`` and ``…_barcode_airr.tsv`` are read as `airr`.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.readers._chains import chain_table, column, counts, split_cells
+from airrvec.readers._chains import SAMPLES, cell_keys, chain_table, column, counts, split_cells
 
 NAME = "trust4"
 TITLE = "TRUST4 barcode report"
@@ -15,10 +15,13 @@ DELIMITER = "\t"
 _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
-OPTIONAL = _COLUMNS[2:]
+OPTIONAL = (*_COLUMNS[2:], *SAMPLES)
 
-# V, D, J, C, nucleotides of the CDR3, its amino acids, reads; further ones are not used.
-_CHAIN = r"^(?P<v>[^,]*),[^,]*,(?P<j>[^,]*),(?P<c>[^,]*),[^,]*,(?P<aa>[^,]*),(?P<reads>[^,]*)"
+# V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further ones are not used.
+_CHAIN = (
+    r"^(?P<v>[^,]*),[^,]*,(?P<j>[^,]*),(?P<c>[^,]*),[^,]*,(?P<aa>[^,]*),(?P<reads>[^,]*)"
+    r"(?:,(?P<contig>[^,]*))?"
+)
 _NOTHING = pa.array(["", "*", "partial"])
 
 
@@ -29,7 +32,8 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _chains_of(table: pa.Table, name: str) -> pa.Table:
-    texts, rows = split_cells(table, name, ["row", "barcode"])
+    samples = [name for name in SAMPLES if name in table.column_names]
+    texts, rows = split_cells(table, name, ["row", "barcode", *samples])
     fields = pc.extract_regex(texts, _CHAIN)
     known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))
 
@@ -42,7 +46,8 @@ def _chains_of(table: pa.Table, name: str) -> pa.Table:
     barcode = column(rows, "barcode")
     parts = chain_table(
         row=rows["row"],
-        cell_key=barcode,
+        cell_key=cell_keys(rows, barcode),
+        chain_key=field("contig"),
         cell_id=barcode,
         locus=pc.coalesce(*(pc.utf8_slice_codeunits(field(gene), 0, 3) for gene in ("v", "j", "c"))),
         v_call=field("v"),

@@ -1,8 +1,7 @@
 """
 VDJtools clonotype table, one chain a row; with the manual's names (``CDR3aa``) or the program's (``cdr3aa``).
 
-TRUST4's ``…_report.tsv`` has the manual's header too. A header behind ``#`` is a comment to airrvec:
-the ``#`` has to go.
+TRUST4's ``…_report.tsv`` has the manual's header too.
 """
 
 import pyarrow as pa

@@ -1,5 +1,6 @@
 process ANALYSE_GENERATION {
     label 'process_medium'
+    label 'process_optional'
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
@@ -7,14 +8,17 @@ process ANALYSE_GENERATION {
     val library
 
     output:
-    path 'generation_probability.parquet', emit: probabilities
-    path 'versions.yml', emit: versions
+    path 'generation_probability.parquet', emit: probabilities, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('analysis'), val('generation.probabilities'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     analyse_generation.py --cells ${cells} --receptors receptors --species ${settings.species} \\
         --exclude-references '${settings.exclude_references}' --analysis-receptors ${settings.analysis_receptors} \\
         --min-receptors ${settings.benchmark_min_positives} --seed ${settings.seed} \\
+        --missing missing/generation.probabilities.missing.json \\
         --process ${task.process} --versions versions.yml
     """
 

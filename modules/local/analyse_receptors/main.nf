@@ -1,15 +1,18 @@
 process ANALYSE_RECEPTORS {
     tag "${analysis} ${encoder}"
     label 'process_medium'
+    label 'process_optional'
 
     input:
-    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(analysis), path(generation), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights')
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(analysis), path(generation), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights'), val(digest)
     val settings // map: species, exclude_references, analysis_receptors, benchmark_min_positives, seed, finetune_*
     val library
 
     output:
-    tuple val(analysis), path("${analysis}.*.measured.parquet"), emit: measured
-    path 'versions.yml', emit: versions
+    tuple val(analysis), path("${analysis}.*.measured.parquet"), emit: measured, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('analysis'), val("${analysis}.${encoder ?: 'none'}"), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
@@ -21,7 +24,8 @@ process ANALYSE_RECEPTORS {
         --analysis-receptors ${settings.analysis_receptors} --min-receptors ${settings.benchmark_min_positives} \\
         --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
         --min-trained ${settings.finetune_min_receptors} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --cpus ${task.cpus} --missing missing/${analysis}.${encoder ?: 'none'}.missing.json \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -1,6 +1,7 @@
 process ANALYSE_RESULTS {
     tag "${analysis}"
     label 'process_low'
+    label 'process_optional'
 
     input:
     tuple val(analysis), path(measured), val(encoders) // names, joined by commas
@@ -9,13 +10,16 @@ process ANALYSE_RESULTS {
     val library
 
     output:
-    path '*.{parquet,tsv,svg,png}', emit: results
-    path 'versions.yml', emit: versions
+    path '*.{parquet,tsv,svg,png}', emit: results, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('analysis'), val("${analysis}"), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     analyse_results.py ${measured} --analysis ${analysis} --encoders ${encoders} \\
         ${auroc ? "--auroc ${auroc}" : ''} --exclude-references '${excluded}' \\
+        --missing missing/${analysis}.missing.json \\
         --process ${task.process} --versions versions.yml
     """
 

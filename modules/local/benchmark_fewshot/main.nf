@@ -1,16 +1,20 @@
 process BENCHMARK_FEWSHOT {
     tag "${encoder}"
     label 'process_medium'
+    label 'process_optional'
 
     input:
-    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights')
+    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights'), val(digest)
     path background, stageAs: 'background' // receptors for linear_svc, or []
+    path trained_on, stageAs: 'trained_on/*' // training_labels.parquet of the run's model, or []
     val settings // map: device, species, exclude_references, benchmark_*, seed
     val library
 
     output:
-    path "${encoder}.*", emit: results
-    path 'versions.yml', emit: versions
+    path "${encoder}.*", emit: results, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('benchmark'), val("${encoder}"), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
@@ -21,7 +25,9 @@ process BENCHMARK_FEWSHOT {
         --min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
         --rules ${settings.benchmark_rules} --chains ${settings.benchmark_chains} --test-sets ${settings.benchmark_test_sets} \\
         ${settings.benchmark_with_excluded.toString().toBoolean() ? '--with-excluded' : ''} ${background ? '--background background' : ''} \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        ${trained_on ? "--trained-on ${trained_on}" : ''} \\
+        --cpus ${task.cpus} --missing missing/${encoder}.missing.json \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -1,32 +1,38 @@
 process CALIBRATE_ANNOTATION {
     label 'process_medium'
+    label 'process_optional'
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: species, exclude_references, background_receptors, annotation_fdr, annotation_references, seed
+    val species // list of those of the samples
+    val settings // map: exclude_references, background_receptors, annotation_fdr, annotation_references, seed, background_digest, model_digest
     val library
 
     output:
-    path 'reference', emit: reference // a file a class of chains that could be calibrated; may be empty
-    path '{calibration,precision_recall,epitopes}.{parquet,tsv}', emit: tables
-    path 'calibration.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    path 'reference', emit: reference, optional: true // a file a class of chains that could be calibrated; may be empty
+    path '{calibration,precision_recall,epitopes,receptors}.{parquet,tsv}', emit: tables, optional: true
+    path 'calibration.qc.json', emit: qc, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('annotation'), val('reference'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     mkdir reference
     calibrate_annotation.py --cells ${cells} --receptors receptors --model ${weights ?: model} \\
-        --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
+        --species ${species.join(' ')} --exclude-references '${settings.exclude_references}' \\
         ${background ? "--background ${background}" : ''} --background-receptors ${settings.background_receptors} \\
         --min-references ${settings.annotation_references} --fdr ${settings.annotation_fdr} \\
-        --seed ${settings.seed} --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --seed ${settings.seed} --cpus ${task.cpus} --missing missing/reference.missing.json \\
+        --process ${task.process} --versions versions.yml
+    [[ ! -e missing/reference.missing.json ]] || rm -r reference
     """
 
     stub:
     """
     mkdir reference
-    touch {calibration,precision_recall,epitopes}.{parquet,tsv} calibration.qc.json versions.yml
+    touch {calibration,precision_recall,epitopes,receptors}.{parquet,tsv} calibration.qc.json versions.yml
     """
 }

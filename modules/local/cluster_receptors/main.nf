@@ -1,5 +1,6 @@
 process CLUSTER_RECEPTORS {
     label 'process_medium'
+    label 'process_optional'
 
     input:
     path cells, stageAs: 'cells/*'
@@ -8,22 +9,25 @@ process CLUSTER_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*'
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: species, cluster_method, cluster_chance, condition, abundance, seed
+    val settings // map: cluster_method, cluster_chance, condition, abundance, seed, background_digest, model_digest
     val library
 
     output:
-    path '*.{parquet,tsv}', emit: tables
+    path '*.{parquet,tsv}', emit: tables, optional: true
     path 'logos.{svg,png}', emit: logos, optional: true
-    path 'clusters.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    path 'clusters.qc.json', emit: qc, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('clusters'), val('all_samples'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
-        --model ${weights ?: model} ${background ? "--background ${background}" : ''} --species ${settings.species} \\
+        --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
         --method ${settings.cluster_method} --chance ${settings.cluster_chance} \\
         ${settings.condition ? "--condition '${settings.condition}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

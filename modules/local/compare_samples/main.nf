@@ -1,5 +1,6 @@
 process COMPARE_SAMPLES {
     label 'process_medium'
+    label 'process_optional'
 
     input:
     path cells, stageAs: 'cells/*'
@@ -7,21 +8,24 @@ process COMPARE_SAMPLES {
     path embeddings, stageAs: 'embeddings/*'
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: species, cluster_chance, condition, abundance, compare_receptors, compare_permutations, seed
+    val settings // map: cluster_chance, condition, abundance, compare_receptors, compare_permutations, seed, background_digest, model_digest
     val library
 
     output:
-    path '*.{parquet,tsv}', emit: tables
-    path 'comparison.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    path '*.{parquet,tsv}', emit: tables, optional: true
+    path 'comparison.qc.json', emit: qc, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('comparison'), val('all_samples'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
-        --model ${weights ?: model} ${background ? "--background ${background}" : ''} --species ${settings.species} \\
+        --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
         --chance ${settings.cluster_chance} --compared ${settings.compare_receptors} --permutations ${settings.compare_permutations} \\
         ${settings.condition ? "--condition '${settings.condition}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -6,7 +6,7 @@ process EMBED_RECEPTORS {
     input:
     tuple val(part), path(shard)
     path model, stageAs: 'model' // folder
-    val settings // map: device, precision
+    val settings // map: device, precision, model_digest
     val library
 
     output:

@@ -1,19 +1,23 @@
 process EXPORT_AIRR {
     tag "${meta.id}"
     label 'process_low'
+    label 'process_optional'
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     val library
 
     output:
-    tuple val(meta), path("${meta.id}.tsv"), emit: rearrangements
-    path 'versions.yml', emit: versions
+    tuple val(meta), path("${meta.id}.tsv"), emit: rearrangements, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('export'), val("${meta.id}.tsv"), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     export_airr.py --cells ${cells} --receptors receptors --out ${meta.id}.tsv \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+        --missing missing/${meta.id}.tsv.missing.json \\
         --process ${task.process} --versions versions.yml
     """
 

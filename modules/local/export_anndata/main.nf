@@ -1,6 +1,7 @@
 process EXPORT_ANNDATA {
     tag "${meta.id}"
     label 'process_low'
+    label 'process_optional'
 
     input:
     tuple val(meta), path(cells)
@@ -9,13 +10,16 @@ process EXPORT_ANNDATA {
     val library
 
     output:
-    tuple val(meta), path("${meta.id}.h5ad"), emit: anndata
-    path 'versions.yml', emit: versions
+    tuple val(meta), path("${meta.id}.h5ad"), emit: anndata, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('export'), val("${meta.id}.h5ad"), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     export_anndata.py --cells ${cells} --receptors receptors --embeddings embeddings --out ${meta.id}.h5ad \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+        --missing missing/${meta.id}.h5ad.missing.json \\
         --process ${task.process} --versions versions.yml
     """
 

@@ -1,6 +1,7 @@
 process EXPORT_SCE {
     tag "${name}"
     label 'process_medium'
+    label 'process_optional'
 
     input:
     tuple val(name), path(cells) // of one sample or of several
@@ -9,14 +10,11 @@ process EXPORT_SCE {
 
     output:
     tuple val(name), path("${name}.rds"), emit: experiment
+    tuple val('export'), val("${name}.rds"), emit: ended
     path 'versions.yml', emit: versions
 
     script:
     """
-    command -v Rscript > /dev/null || {
-        echo 'ERROR: there is no Rscript. Install R with arrow, dplyr, optparse and SingleCellExperiment, or run this process in the image of containers/r, e.g. with -profile docker.' >&2
-        exit 1
-    }
     export_sce.R ${cells} --receptors receptors --embeddings embeddings --out ${name}.rds \\
         --process ${task.process} --versions versions.yml
     """

@@ -7,7 +7,7 @@ process FINETUNE {
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
     path preset
     tuple val(start), path(weights, stageAs: 'start') // [] if the start is a published variant
-    val settings // map: species, exclude_references, finetune_*, train_steps, train_batch_size, train_devices, train_precision, device, seed
+    val settings // map: model_digest, species, exclude_references, finetune_*, train_steps, train_batch_size, train_devices, train_precision, device, seed
     val library
 
     output:

@@ -1,5 +1,6 @@
 process MAP_RECEPTORS {
     label 'process_low'
+    label 'process_optional'
 
     input:
     path cells, stageAs: 'cells/*'
@@ -7,20 +8,23 @@ process MAP_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*'
     path annotation, stageAs: 'annotation/*' // [] without --annotate
     path members, stageAs: 'clusters/*' // [] without --cluster
-    path page // folder of map.html, map.css and map.js
+    path page, stageAs: 'page/*' // map.html, map.css and map.js
     val seed
     val library
 
     output:
-    path 'map.{parquet,html}', emit: results
-    path 'map.qc.json', emit: qc
-    path 'versions.yml', emit: versions
+    path 'map.{parquet,html}', emit: results, optional: true
+    path 'map.qc.json', emit: qc, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('map'), val('all_samples'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     map_receptors.py --cells ${cells} --receptors receptors --embeddings embeddings \\
-        ${annotation ? "--annotation ${annotation}" : ''} ${members ? "--members ${members}" : ''} --page ${page} \\
-        --seed ${seed} --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        ${annotation ? "--annotation ${annotation}" : ''} ${members ? "--members ${members}" : ''} --page page \\
+        --seed ${seed} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -4,14 +4,15 @@ process NORMALISE_RECEPTORS {
 
     input:
     tuple val(meta), path(table), path(columns, stageAs: 'column_map/*')
-    val settings // map: species, multichain, max_rejected, partitions
+    val settings // map: multichain, max_rejected, max_unpacked, partitions
     val library // so that an edit of the library reruns the task
 
     output:
-    tuple val(meta), path("${meta.id}.cells.parquet"), emit: cells
-    tuple val(meta), path("${meta.id}.receptors_*.parquet", arity: '1..*'), emit: receptors // one a partition
-    tuple val(meta), path("${meta.id}.rejects.parquet"), emit: rejects
-    tuple val(meta), path("${meta.id}.qc.json"), emit: qc
+    tuple val(meta), path("${meta.id}.cells.parquet"), optional: true, emit: cells
+    tuple val(meta), path("${meta.id}.receptors_*.parquet"), optional: true, emit: receptors // one a partition
+    tuple val(meta), path("${meta.id}.rejects.parquet"), optional: true, emit: rejects
+    tuple val(meta), path("${meta.id}.qc.json"), optional: true, emit: qc
+    path "${meta.id}.missing.json", optional: true, emit: missing // why there is none of these
     path 'versions.yml', emit: versions
 
     script:
@@ -23,8 +24,9 @@ process NORMALISE_RECEPTORS {
     END_OF_METADATA
 
     normalise_receptors.py ${table} --sample ${meta.id} ${layout} \\
-        --species ${settings.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
-        --partitions ${settings.partitions} --metadata metadata.json --process ${task.process} --versions versions.yml
+        --species ${meta.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
+        --max-unpacked ${settings.max_unpacked} --partitions ${settings.partitions} --metadata metadata.json \\
+        --missing ${meta.id}.missing.json --process ${task.process} --versions versions.yml
     """
 
     stub:

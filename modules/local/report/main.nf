@@ -13,6 +13,7 @@ process REPORT {
     path trained, stageAs: 'trained/*'
     path measured, stageAs: 'measured/*'
     path map // [] without a map
+    path missing, stageAs: 'missing/?/*' // *.missing.json: parts that could not be made, and why
     path versions, stageAs: 'versions/?/*'
     path config
     val title
@@ -28,7 +29,7 @@ process REPORT {
     """
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
         --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
-        ${trained ? '--trained trained/*' : ''} --measured measured ${map ? "--map ${map}" : ''} \\
+        ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
     multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content

@@ -1,5 +1,6 @@
 process SUMMARISE_FEWSHOT {
     label 'process_low'
+    label 'process_optional'
 
     input:
     path results
@@ -7,12 +8,15 @@ process SUMMARISE_FEWSHOT {
     val library
 
     output:
-    path '*.{parquet,tsv,svg,png,json,md}', emit: results
-    path 'versions.yml', emit: versions
+    path '*.{parquet,tsv,svg,png,json,md}', emit: results, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('benchmark'), val('summary'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
 
     script:
     """
     summarise_fewshot.py ${results} --encoders ${encoders} \\
+        --missing missing/summary.missing.json \\
         --process ${task.process} --versions versions.yml
     """
 

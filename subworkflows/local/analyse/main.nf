@@ -7,7 +7,7 @@ include { ANALYSE_RESULTS    } from '../../../modules/local/analyse_results/main
 workflow ANALYSE {
     take:
     labelled // channel: [ meta, cells, [ receptors, a file a partition ] ], at most one
-    encoders // channel: [ name, own folder or file or [], folder of weights or [] ]
+    encoders // channel: [ name, own folder or file or [], folder of weights or [], digest of these ]
     order    // value: their names, joined by commas
     tuned    // value: the models before and after fine-tuning, each as an encoder
     auroc    // value: [ the benchmark's summary ] or []
@@ -17,7 +17,8 @@ workflow ANALYSE {
 
     main:
     options = settings.subMap(['species', 'exclude_references', 'analysis_receptors', 'benchmark_min_positives', 'seed'])
-    ANALYSE_GENERATION(labelled.filter { _row -> analyses.any { name, _scope -> name == 'generation' } }, options, library)
+    generated = labelled.filter { _row -> analyses.any { name, _scope -> name == 'generation' } }
+    ANALYSE_GENERATION(generated, options, library)
 
     tasks = channel.fromList(analyses)
         .branch { _name, scope ->
@@ -26,16 +27,17 @@ workflow ANALYSE {
             once: true
         } // [ analysis, scope ]
     pairs = tasks.each_encoder.combine(encoders)
-        .mix(tasks.before_and_after.combine(tuned.flatMap { models -> models }), tasks.once.map { name, scope -> [name, scope, '', [], []] })
-        .branch { name, _scope, _encoder, _own, _weights ->
+        .mix(tasks.before_and_after.combine(tuned.flatMap { models -> models }), tasks.once.map { name, scope -> [name, scope, '', [], [], ''] })
+        .branch { name, _scope, _encoder, _own, _weights, _digest ->
             generation: name == 'generation'
             others: true
-        } // [ analysis, scope, encoder or '', own, weights ]
+        } // [ analysis, scope, encoder or '', own, weights, digest ]
     ready = pairs.others
-        .map { name, _scope, encoder, own, weights -> [name, [], encoder, own, weights] }
-        .mix(pairs.generation.combine(ANALYSE_GENERATION.out.probabilities).map { name, _scope, encoder, own, weights, table -> [name, table, encoder, own, weights] })
+        .map { name, _scope, encoder, own, weights, digest -> [name, [], encoder, own, weights, digest] }
+        .mix(pairs.generation.combine(ANALYSE_GENERATION.out.probabilities).map { name, _scope, encoder, own, weights, digest, table -> [name, table, encoder, own, weights, digest] })
+    analysed = labelled.combine(ready) // [ meta, cells, [ receptors ], analysis, generation or [], encoder or '', own, weights, digest ]
     ANALYSE_RECEPTORS( // one task an analysis and encoder
-        labelled.combine(ready), // [ meta, cells, [ receptors ], analysis, generation or [], encoder or '', own, weights ]
+        analysed,
         options + settings.subMap(['finetune_split', 'finetune_per_epitope', 'finetune_min_receptors']),
         library,
     )
@@ -47,8 +49,9 @@ workflow ANALYSE {
         .map { name, files -> [name, files.flatten().sort { file -> file.name }] }
     names = order.combine(tuned.map { models -> [models.collect { model -> model[0] }.join(',')] })
     scopes = analyses.collectEntries()
+    concluded = measured.combine(names).map { name, files, all, two -> [name, files, scopes[name] == 'before_and_after' ? two : all] }
     ANALYSE_RESULTS( // one task an analysis
-        measured.combine(names).map { name, files, all, two -> [name, files, scopes[name] == 'before_and_after' ? two : all] },
+        concluded,
         auroc,
         settings.exclude_references,
         library,
@@ -57,7 +60,15 @@ workflow ANALYSE {
     results = ANALYSE_RESULTS.out.results.flatten()
     versions = ANALYSE_GENERATION.out.versions.mix(ANALYSE_RECEPTORS.out.versions, ANALYSE_RESULTS.out.versions)
 
+    asked = generated.map { _meta, _cells, _receptors -> ['analysis', 'generation.probabilities'] }
+        .mix(analysed.map { row -> ['analysis', "${row[3]}.${row[5] ?: 'none'}"] }, concluded.map { name, _files, _names -> ['analysis', name] })
+    ended = ANALYSE_GENERATION.out.ended.mix(ANALYSE_RECEPTORS.out.ended, ANALYSE_RESULTS.out.ended)
+    missing = ANALYSE_GENERATION.out.missing.mix(ANALYSE_RECEPTORS.out.missing, ANALYSE_RESULTS.out.missing)
+
     emit:
+    asked // channel: [ part, name ]
+    ended // channel: [ part, name ]
+    missing // channel: file
     results // channel: file
     versions
 }

@@ -1,4 +1,104 @@
-// What the terminal says at the end of a failed run: what to do, where the cause is known.
+// The end of a run: files of earlier runs are put aside; the terminal says what came out or, after a failure, what to do.
+
+// Folders of --outdir that hold results. `checkpoints` is of all runs, `pipeline_info` Nextflow's.
+def resultFolders() {
+    return [
+        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'clusters', 'comparison', 'embeddings', 'map',
+        'models', 'multiqc', 'r', 'receptors', 'rejects',
+    ]
+}
+
+// A file that is as old as this run: its time is that of the disk, which may differ from this machine's.
+def markStart(outdir) {
+    def marker = file("${outdir}/pipeline_info/started.txt", glob: false)
+    marker.parent.mkdirs()
+    marker.text = "${workflow.start} ${workflow.runName}\n"
+    return marker
+}
+
+// Files and folders of --outdir's disk that a run reads: its samples' tables, and every parameter that is a path.
+def inputPaths(given, tables) {
+    def root = file(given.outdir, glob: false)
+    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir'].contains(name) }
+        .collectMany { _name, value -> value.toString().tokenize(',') }
+        .findAll { word -> word.contains('/') && (!word.contains('://') || word.startsWith(given.outdir.toString())) }
+    def paths = words.collect { word -> file(word, glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
+    return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
+        .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
+}
+
+// Puts files of earlier runs aside after a run that made its report; returns what the terminal says of the results.
+def conclude(outdir, marker, tasks, inputs, success) {
+    def root = file(outdir, glob: false)
+    def summary = root.resolve('summary.txt')
+    def folders = tasks.collect { folder -> located(folder) }
+    def earlier = resultFolders()
+        .collectMany { name -> filesBelow(root.resolve(name)).collect { path -> [path, name] } }
+        .findAll { path, _name -> !isPublished(path, marker, folders) && !inputs.any { input -> path.startsWith(input) } }
+    if (!summary.exists() || !isPublished(summary, marker, folders)) {
+        return earlier && !success ? "${outdir} also holds ${earlier.size()} files of earlier runs\n" : '' // '': a preview
+    }
+    def aside = root.resolve("previous/${java.time.format.DateTimeFormatter.ofPattern('yyyy-MM-dd_HH-mm-ss').format(workflow.start)}")
+    earlier.each { path, name -> moveFile(path, aside.resolve(name).resolve(located(root.resolve(name)).relativize(path).toString())) }
+    resultFolders().each { name -> removeEmpty(root.resolve(name)) }
+    def moved = earlier ? "${earlier.size()} files of earlier runs, which this run did not make, are now in ${aside.toUriString()}\n" : ''
+    return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${moved}"
+}
+
+// Whether this run has published a file. A hard link has the time of its content, and a symbolic link that leads to
+// the right place already is left as it is: hence the time of the last change, and the folders of this run's tasks.
+def isPublished(path, marker, folders) {
+    def since = changed(path) >= changed(marker)
+    return since || (java.nio.file.Files.isSymbolicLink(path) && path.exists() && folders.any { folder -> located(path).startsWith(folder) })
+}
+
+def changed(path) {
+    return path.fileSystem.supportedFileAttributeViews().contains('unix')
+        ? java.nio.file.Files.getAttribute(path, 'unix:ctime', java.nio.file.LinkOption.NOFOLLOW_LINKS)
+        : java.nio.file.Files.getLastModifiedTime(path)
+}
+
+// Buckets have no links.
+def located(path) {
+    return path.fileSystem == java.nio.file.FileSystems.default ? path.toRealPath() : path
+}
+
+def isFolder(path) {
+    return java.nio.file.Files.isDirectory(path, java.nio.file.LinkOption.NOFOLLOW_LINKS)
+}
+
+def allBelow(folder) {
+    return folder.exists() ? java.nio.file.Files.walk(located(folder)).toList() : []
+}
+
+def filesBelow(folder) {
+    return allBelow(folder).findAll { path -> !isFolder(path) }
+}
+
+def moveFile(path, target) {
+    java.nio.file.Files.createDirectories(target.parent)
+    def link = java.nio.file.Files.isSymbolicLink(path) ? java.nio.file.Files.readSymbolicLink(path) : null
+    if (link && !link.isAbsolute()) {
+        java.nio.file.Files.createSymbolicLink(target, target.parent.relativize(path.parent.resolve(link).normalize()))
+        java.nio.file.Files.delete(path)
+    }
+    else {
+        java.nio.file.Files.move(path, target)
+    }
+}
+
+def removeEmpty(folder) {
+    allBelow(folder).reverse().findAll { path -> isFolder(path) }.each { path ->
+        if (!path.list()) {
+            java.nio.file.Files.delete(path)
+        }
+    }
+}
+
+// One message of all failures.
+def failure(reasons, what) {
+    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
+}
 
 // One sentence on a failure, by its report, or null.
 def advice(report) {

@@ -1,24 +1,10 @@
 // Everything that is checked or read before the first task starts: parameters, samplesheet, help.
 
+include { contentDigest ; listingDigest } from '../digest/main'
+
 // All properties of the schema, name → definition, in the order of its groups.
 def schemaProperties(schemaPath) {
-    return new groovy.json.JsonSlurper().parseText(file(schemaPath).text)['$defs'].collectEntries { _name, group -> group.properties }
-}
-
-// Samples are compared by a metadata column.
-def checkCondition(given, samples) {
-    def columns = samples ? samples[0][0].metadata.keySet() : []
-    if (given.condition && !columns.contains(given.condition.toString())) {
-        error("--condition: the samplesheet has no metadata column '${given.condition}'; it has: ${columns.join(', ') ?: 'none'}")
-    }
-    if (given.condition && !['cluster', 'compare'].any { name -> given[name].toString().toBoolean() }) {
-        error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
-    }
-}
-
-// The names of the input formats.
-def formats(schemaPath) {
-    return schemaProperties(schemaPath).labelled_format['enum']
+    return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
 }
 
 def checkParameters(given, schemaPath) {
@@ -39,9 +25,11 @@ def checkParameters(given, schemaPath) {
     if (!given.input && !given.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
+    if (given.condition && !['cluster', 'compare'].any { name -> given[name].toString().toBoolean() }) {
+        error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
+    }
     checkAnnotation(given)
     checkCloud(given, workflow.profile.tokenize(','))
-    checkPartitions(given.outdir, given.partitions as Integer)
 }
 
 // What the annotation of receptors needs, and what it alone reads.
@@ -63,15 +51,6 @@ def checkAnnotation(given) {
     }
 }
 
-// A folder with the partitions of two runs would be read as one table.
-def checkPartitions(outdir, number) {
-    def own = number == 1 ? ['receptors.parquet'] : (0..<number).collect { index -> "receptors_${index.toString().padLeft(4, '0')}.parquet".toString() }
-    def others = files("${outdir}/receptors/*.parquet").collect { path -> path.name } - own
-    if (others) {
-        error("--partitions: ${outdir}/receptors holds ${others.sort()[0]}, of a run with another number of them; give another --outdir, or remove its folders receptors and embeddings")
-    }
-}
-
 // Region, queue and bucket are asked for by Nextflow itself, each in one sentence.
 def checkCloud(given, profiles) {
     def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
@@ -79,6 +58,15 @@ def checkCloud(given, profiles) {
     if (cloud && local) {
         error("--${local}: '${given[local]}' is in no registry that ${cloud.value} could fetch it from; push the image to one, and give its full name")
     }
+}
+
+// Digests of the folders that a run reads. Nextflow looks at single files by itself.
+def folderDigests(given, start) {
+    def folders = ['background', 'benchmark_background'].collectEntries { name ->
+        def found = given[name] ? file(given[name].toString(), glob: false) : null
+        ["${name}_digest".toString(), found && found.isDirectory() ? listingDigest(found) : '']
+    }
+    return folders + [model_digest: contentDigest(start[1])]
 }
 
 // What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
@@ -106,7 +94,7 @@ def planLearning(given, schemaPath) {
     if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
         makeFolder('checkpoint_dir', given.checkpoint_dir)
     }
-    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath)]
+    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath), digests: folderDigests(given, start)]
 }
 
 // The analyses that are asked for, in the order of the schema: list of [ name, scope ].
@@ -120,7 +108,7 @@ def planAnalyses(given, schemaPath) {
     return scopes.findAll { name, _scope -> asked == ['all'] || asked.contains(name) }.collect { name, scope -> [name, scope] }
 }
 
-// What is measured: list of [ name, own file or [], folder of weights or [] ], checked.
+// What is measured: list of [ name, own file or [], folder of weights or [], digest of these ], checked.
 def planEncoders(given, models, schemaPath) {
     def known = schemaProperties(schemaPath).encoders
     def own = (given.encoder ?: '').toString().tokenize(',').collect { path -> file(path, glob: false) }
@@ -128,6 +116,7 @@ def planEncoders(given, models, schemaPath) {
     if (missing) {
         error("--encoder: there is no file '${missing}'")
     }
+    checkNames('encoder', own)
     def unfit = own.find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
     if (unfit) {
         error("--encoder: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
@@ -141,13 +130,15 @@ def planEncoders(given, models, schemaPath) {
     if (weights && !weights.isDirectory()) {
         error("--hub_cache: there is no folder '${given.hub_cache}'")
     }
+    checkNames('hub_cache', weights ? [weights] : [])
     def shipped = given.encoders.tokenize(',')
     def reading = shipped.findAll { name -> name.tokenize('+').intersect(known.language_models) }
     def without = weights ? null : reading[0]
     if (without) {
         error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/models.md tells how to get them)")
     }
-    return shipped.collect { name -> [name, [], reading.contains(name) ? weights : []] } + own.collect { path -> [path.baseName, path, []] }
+    def digest = reading ? listingDigest(weights) : ''
+    return shipped.collect { name -> reading.contains(name) ? [name, [], weights, digest] : [name, [], [], ''] } + own.collect { path -> [path.baseName, path, [], contentDigest(path)] }
 }
 
 def checkPretraining(given, preset, defaultModel) {
@@ -184,7 +175,7 @@ def makeFolder(parameter, path) {
 
 // A preset of conf/models by its name, or a file of the user's.
 def presetFile(parameter, preset) {
-    def shipped = files("${projectDir}/conf/models/*.json")
+    def shipped = file("${projectDir}/conf/models", glob: false).listFiles().findAll { candidate -> candidate.extension == 'json' }
     def found = shipped.find { candidate -> candidate.baseName == preset.toString() } ?: file(preset.toString(), glob: false)
     if (!found.isFile()) {
         error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
@@ -192,6 +183,7 @@ def presetFile(parameter, preset) {
     if (!(found.name ==~ /[A-Za-z0-9_.-]+\.json/)) {
         error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, then .json")
     }
+    checkNames(parameter, [found])
     jsonObject(parameter, found)
     return found
 }
@@ -207,6 +199,7 @@ def startModel(model, variants) {
         def problem = folder.isDirectory() ? "the folder '${model}' lacks ${lacks}" : "'${model}' is neither the folder of a model nor one of ${variants.join(', ')}"
         error("--model: ${problem}")
     }
+    checkNames('model', [folder])
     def name = jsonObject('model', folder.resolve('config.json')).name ?: folder.name
     if (!(name ==~ /[A-Za-z0-9_.-]+/)) {
         error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone")
@@ -218,7 +211,7 @@ def jsonObject(parameter, path) {
     try {
         return new groovy.json.JsonSlurper().parseText(path.text) as Map
     }
-    catch (Exception _problem) {
+    catch (Throwable _problem) { // a StackOverflowError, where objects are nested too deeply
         error("--${parameter}: '${path}' is no JSON object")
     }
 }
@@ -265,17 +258,30 @@ def problemOf(value, definition) {
 
 // A bucket may say that a file is there, and yet not give it.
 def problemOfFile(path) {
-    def found = file(path)
+    def found = file(path, glob: false)
     try {
         if (!found.exists()) {
             return "there is no file '${path}'"
         }
         found.withInputStream { stream -> stream.read() }
-        return null
+        return problemOfName(found)
     }
     catch (Exception _problem) {
         return "'${path}' could not be read; may you read it and, if it is in a bucket, are your credentials set?"
     }
+}
+
+def checkNames(parameter, paths) {
+    def problem = paths.findResult { path -> problemOfName(path) }
+    if (problem) {
+        error("--${parameter}: ${problem}")
+    }
+}
+
+// Nextflow links a task's files by the shell, and leaves these signs to it: x[1].tsv would be x1.tsv if there is one.
+def problemOfName(path) {
+    def sign = (inBucket(path) ? path.name : path.toString()).find(/[*?\[\]{}$]/)
+    return sign ? "the name of '${path}' holds '${sign}', which the shell of a task would read as a pattern or a variable; rename the file or its folder" : null
 }
 
 // The known name that shares most pairs of letters with a mistyped one.
@@ -292,7 +298,7 @@ def letterPairs(word) {
 }
 
 def helpText(schemaPath, manifest) {
-    def schema = new groovy.json.JsonSlurper().parseText(file(schemaPath).text)
+    def schema = new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)
     def width = schemaProperties(schemaPath).keySet().collect { name -> name.size() }.max()
     def groups = schema['$defs'].collect { _name, group ->
         def lines = group.properties.collect { name, definition ->
@@ -311,103 +317,81 @@ ${groups.join('\n\n')}
 """
 }
 
-// The samples of a samplesheet: list of [ meta, table, column map or [] ]; meta: id, format, labelled, metadata.
-def readSamplesheet(path, formats, columnMap) {
-    def sheet = file(path)
-    if (!sheet.text.trim()) {
-        error("${sheet.name}: the samplesheet is empty; it needs the columns sample, path and, optionally, format or columns")
+// The tables of a run, as CHECK takes them: part, key, line and path of a sample, format and species of another;
+// table and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
+def tablesOfRun(given) {
+    def others = ['labelled', 'reference'].findAll { part -> given[part] }.collect { part ->
+        def map = given["${part}_columns"] ? file(given["${part}_columns"].toString(), glob: false) : []
+        [part: part, key: part, format: given["${part}_format"] ?: null, species: given.species, table: file(given[part].toString(), glob: false), map: map, problem: null]
     }
-    def lines = sheet.readLines('UTF-8').findAll { line -> line.trim() }.collect { line -> csvCells(line.replace('\uFEFF', '')) }
-    def columns = lines[0]
-    def rows = lines.tail().withIndex().collect { line, index ->
-        if (line.size() != columns.size()) {
-            error("${sheet.name}, row ${index + 1}: holds ${line.size()} cells, the header ${columns.size()}")
-        }
-        [columns, line].transpose().collectEntries()
-    }
-    ['sample', 'path'].each { column ->
-        if (!columns.contains(column)) {
-            error("${sheet.name}: the column '${column}' is missing; the samplesheet has: ${columns.join(', ')}")
-        }
-    }
-    def clash = columns.find { column -> reservedColumns().contains(column) }
-    if (clash) {
-        error("${sheet.name}: the column '${clash}' is one of airrvec's own; give it another name")
-    }
-    if (!rows) {
-        error("${sheet.name}: the samplesheet has a header and no rows")
-    }
-    def seen = [:]
-    return rows.withIndex().collect { row, index ->
-        def where = "${sheet.name}, row ${index + 1}, column"
-        if (!row.sample) {
-            error("${where} 'sample': the sample has no name")
-        }
-        if (!(row.sample ==~ /[A-Za-z0-9_.-]+/)) {
-            error("${where} 'sample': '${row.sample}' may hold letters, digits, '.', '_' and '-' alone")
-        }
-        if (row.sample == 'labelled') {
-            error("${where} 'sample': the name 'labelled' is kept for --labelled")
-        }
-        if (row.sample == 'all_samples') {
-            error("${where} 'sample': the name 'all_samples' is kept for --export_sce")
-        }
-        if (seen.containsKey(row.sample)) {
-            error("${where} 'sample': '${row.sample}' is the name of row ${seen[row.sample]} as well")
-        }
-        seen[row.sample] = index + 1
-        if (row.format && !formats.contains(row.format)) {
-            error("${where} 'format': '${row.format}' is not one of ${formats.join(', ')}; left empty, it is found from the header")
-        }
-        if (row.format && row.columns) {
-            error("${where} 'columns': a table with a column map has no format; leave one of the two cells empty")
-        }
-        if (!row.path) {
-            error("${where} 'path': the sample has no file")
-        }
-        def ownMap = row.columns ? besideSheet(row.columns, sheet, "${where} 'columns'") : []
-        def commonMap = columnMap && !row.format ? file(columnMap) : []
-        def metadata = row.subMap(columns - ['sample', 'path', 'format', 'columns']).collectEntries { name, value -> [name, value ?: null] }
-        [
-            [id: row.sample, format: row.format ?: '', labelled: false, metadata: metadata],
-            besideSheet(row.path, sheet, "${where} 'path'"),
-            ownMap ?: commonMap,
-        ]
+    def tables = (given.input ? tablesOfSheet(given) : []) + others
+    def allowed = withinLimit(tables)
+    return tables.collect { entry -> entry + [looked: allowed.contains(entry.key)] }
+}
+
+// Tables in a bucket are copied to be looked at: the first of them, up to 2 GB together.
+def withinLimit(tables) {
+    def total = 0L
+    return tables.findAll { entry ->
+        def remote = entry.table && inBucket(entry.table)
+        total += remote ? entry.table.size() : 0
+        entry.table && (!remote || total <= 2L << 30)
+    }.collect { entry -> entry.key }
+}
+
+def tablesOfSheet(given) {
+    def sheet = file(given.input.toString(), glob: false)
+    def lines = sheetText(sheet).split('\r\n|\n|\r', -1).toList().withIndex(1).findAll { line, _number -> line.replaceAll('[\\x00-\\x20,]', '') }
+    def header = lines ? csvCells(lines[0][0]) : []
+    return lines.drop(1).collect { line, number ->
+        def row = [header, csvCells(line)].transpose().collectEntries()
+        tableOfRow(row, number, sheet, given.columns ? file(given.columns.toString(), glob: false) : [])
     }
 }
 
-// The cells of one line; splitCsv of Nextflow 24.10 does not know quotes inside of quotes.
+def tableOfRow(row, line, sheet, commonMap) {
+    def table = fileOfSheet(row.path, 'path', sheet)
+    def map = fileOfSheet(row.columns, 'columns', sheet)
+    def problem = table.problem ?: map.problem
+    def chosen = map.file ?: (commonMap && !row.format ? commonMap : [])
+    return [part: 'sample', key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]
+}
+
+// A file that the samplesheet names: a relative path beside it, else in the folder of the launch. Map: file or [], problem.
+def fileOfSheet(path, column, sheet) {
+    if (!path) {
+        return [file: [], problem: null]
+    }
+    try {
+        def beside = path.contains('://') || path.startsWith('/') ? file(path, glob: false) : sheet.parent.resolve(path)
+        def found = beside.exists() ? beside : file(path, glob: false)
+        def problem = !found.exists() ? "there is no file '${path}'" : found.isDirectory() ? "'${path}' is a folder" : problemOfName(found)
+        return [file: problem ? [] : found, problem: problem ? "column '${column}': ${problem}".toString() : null]
+    }
+    catch (Exception problem) {
+        return [file: [], problem: "column '${column}': '${path}' could not be read (${problem.message})".toString()]
+    }
+}
+
+// The samplesheet, which may be packed by gzip; nothing where it is no text, as the check tells.
+def sheetText(sheet) {
+    if (sheet.size() > 64L << 20) {
+        return ''
+    }
+    try {
+        def bytes = sheet.bytes
+        def packed = bytes.size() > 1 && (bytes[0] & 0xff) == 0x1f && (bytes[1] & 0xff) == 0x8b
+        return new String(packed ? new java.util.zip.GZIPInputStream(new ByteArrayInputStream(bytes)).bytes : bytes, 'UTF-8') - '\uFEFF'
+    }
+    catch (IOException _problem) {
+        return ''
+    }
+}
+
+// The cells of one line, by the same expression as in bin/airrvec/sheet_text.py.
 def csvCells(line) {
-    return line.findAll(/(?:^|(?<=,))(?:\s*"(?:[^"]|"")*"\s*|[^,"]*)(?=,|$)/).collect { cell ->
-        cell.trim().replaceAll(/^"|"$/, '').replace('""', '"')
+    return line.findAll(/(?:^|(?<=,))(?:\s*"[^"]*(?:""[^"]*)*"\s*|[^,]*)(?=,|$)/).collect { cell ->
+        def text = cell.trim()
+        (text ==~ /"[^"]*(?:""[^"]*)*"/ ? text[1..<-1].replace('""', '"') : text).trim()
     }
-}
-
-def labelledSample(path, format, columnMap) {
-    return [[id: 'labelled', format: format ?: '', labelled: true, metadata: [:]], file(path), columnMap ? file(columnMap) : []]
-}
-
-// A relative path is looked up beside the samplesheet, then in the folder of the launch.
-def besideSheet(path, sheet, where) {
-    def beside = path.contains('://') || path.startsWith('/') ? file(path) : sheet.parent.resolve(path)
-    def found = beside.exists() ? beside : file(path)
-    if (!found.exists()) {
-        error("${where}: there is no file '${path}'")
-    }
-    return found
-}
-
-// Columns of the table `cells`, which a samplesheet's metadata would hide.
-def reservedColumns() {
-    return [
-        'sample_id', 'cell_id', 'receptor_id', 'chain_pairing', 'input_rows', 'duplicate_count', 'umi_count', 'epitope',
-        'antigen_gene', 'antigen_species', 'mhc_class', 'mhc_a', 'mhc_b', 'reference_id', 'split', 'uncertain_calls',
-        'tra_v_call_raw', 'tra_j_call_raw', 'tra_junction_aa_raw', 'trb_v_call_raw', 'trb_j_call_raw', 'trb_junction_aa_raw',
-    ]
-}
-
-// One value that changes with any file that tasks import, as Nextflow looks at the named script alone.
-def libraryDigest(projectDir) {
-    def sources = files("${projectDir}/bin/airrvec/**.{py,tsv}").sort { source -> source.toString() } + [file("${projectDir}/uv.lock")]
-    return sources.collect { source -> source.text }.join('\n').md5()
 }

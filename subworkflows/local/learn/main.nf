@@ -32,7 +32,7 @@ workflow LEARN {
         labelled.filter { _row -> plan.finetune },
         plan.finetune ?: [],
         untuned,
-        training + settings.subMap(['species', 'exclude_references', 'finetune_split', 'finetune_per_epitope', 'finetune_min_receptors']),
+        training + settings.subMap(['model_digest', 'species', 'exclude_references', 'finetune_split', 'finetune_per_epitope', 'finetune_min_receptors']),
         library,
     )
 

@@ -4,33 +4,34 @@ include { PLAN } from '../../../modules/local/plan/main'
 
 workflow ESTIMATE {
     take:
-    samples  // list of [ meta, table, column map or [] ]
+    tables   // channel: [ meta, table, column map or [] ], checked
     settings // map: params
     plan     // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
     library
 
     main:
+    checked = tables.filter { meta, _table, _columns -> meta.id != 'reference' }.toList()
     asked = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name].toString().toBoolean() }
     exports = asked.collect { name -> name.toUpperCase() }
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
     others = [map: 'MAP_RECEPTORS', cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES'].findAll { name, _process -> settings[name].toString().toBoolean() }.values().toList()
-    labelled = samples.any { meta, _table, _columns -> meta.labelled }
-    processes = ['NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained + others
+    labelled = settings.labelled
+    processes = ['CHECK_SAMPLES', 'NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained + others
+    common = [
+        multichain: settings.multichain,
+        max_unpacked: settings.max_unpacked as Double,
+        partitions: settings.partitions as Integer,
+        shard_tokens: settings.shard_tokens as Long,
+        model: modelOf(plan),
+        exports: exports,
+        encoders: labelled ? plan.encoders.size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
+        trained: trained,
+        others: others,
+        resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
+    ]
     PLAN(
-        samples.collect { _meta, table, _columns -> table },
-        [
-            layouts: samples.collect { meta, _table, columns -> [format: meta.format, columns: columns ? readJson(columns) : null] },
-            species: settings.species,
-            multichain: settings.multichain,
-            partitions: settings.partitions as Integer,
-            shard_tokens: settings.shard_tokens as Long,
-            model: modelOf(plan),
-            exports: exports,
-            encoders: labelled ? plan.encoders.size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
-            trained: trained,
-            others: others,
-            resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
-        ],
+        checked.map { found -> found.collect { _meta, table, _columns -> table } },
+        checked.map { found -> [layouts: found.collect { meta, _table, columns -> [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null] }] + common },
         library,
     )
     PLAN.out.text.view()
@@ -48,7 +49,7 @@ def modelOf(plan) {
 
 // What the configuration gives a process at its first attempt: cpus, memory in bytes.
 def requested(name, config) {
-    def labels = file("${projectDir}/modules/local/${name.toLowerCase()}/main.nf").text.findAll(/label '(\w+)'/) { _line, label -> label }
+    def labels = file("${projectDir}/modules/local/${name.toLowerCase()}/main.nf", glob: false).text.findAll(/label '(\w+)'/) { _line, label -> label }
     def chosen = config.findAll { _key, value -> !(value instanceof Map) }
     chosen = chosen + selected(config, 'withLabel:', labels) + selected(config, 'withName:', [name])
     def limits = config.resourceLimits ?: [:]

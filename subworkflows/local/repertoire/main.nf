@@ -20,13 +20,12 @@ workflow REPERTOIRE {
             return cells
     }
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
-    options = settings.subMap(['species', 'cluster_method', 'cluster_chance', 'condition', 'abundance', 'compare_receptors', 'compare_permutations', 'seed'])
-    asked = settings.cluster.toString().toBoolean()
-    compares = settings.compare.toString().toBoolean()
-
+    options = settings.subMap(['cluster_method', 'cluster_chance', 'condition', 'abundance', 'compare_receptors', 'compare_permutations', 'seed', 'background_digest', 'model_digest'])
     cells = parts.samples.toSortedList { a, b -> a.name <=> b.name }
+    clustered = cells.filter { _files -> settings.cluster.toString().toBoolean() }
+    compared = cells.filter { _files -> settings.compare.toString().toBoolean() }
     CLUSTER_RECEPTORS(
-        cells.filter { _files -> asked },
+        clustered,
         parts.labelled.toList(),
         receptors,
         embeddings,
@@ -36,7 +35,7 @@ workflow REPERTOIRE {
         library,
     )
     COMPARE_SAMPLES(
-        cells.filter { _files -> compares },
+        compared,
         receptors,
         embeddings,
         model,
@@ -49,7 +48,14 @@ workflow REPERTOIRE {
     comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
     versions = CLUSTER_RECEPTORS.out.versions.mix(COMPARE_SAMPLES.out.versions)
 
+    asked = clustered.map { _files -> ['clusters', 'all_samples'] }.mix(compared.map { _files -> ['comparison', 'all_samples'] })
+    ended = CLUSTER_RECEPTORS.out.ended.mix(COMPARE_SAMPLES.out.ended)
+    missing = CLUSTER_RECEPTORS.out.missing.mix(COMPARE_SAMPLES.out.missing)
+
     emit:
+    asked // channel: [ part, name ]
+    ended // channel: [ part, name ]
+    missing // channel: file
     clusters // channel: file
     comparison // channel: file
     versions

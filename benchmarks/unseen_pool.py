@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""
+AUROC on epitopes that were not trained, with and without the receptors of training among the negatives.
+
+Mean over epitopes of the mean over splits; the division into training and test receptors is the one of
+`finetune.py` for the seed. An encoder is a name of `airrvec.encoders` or the folder of a model.
+
+    python benchmarks/unseen_pool.py vdjdb_full_2023-06-01.txt.gz sceptr sceptr_finetuned tcrdist
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
+
+from airrvec import cli
+
+cli.limit_threads(1)
+
+import pandas as pd
+
+from airrvec import encoders, fewshot, readers, specificity, splits
+from airrvec.normalise import normalise
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("labelled", type=Path, help="labelled table, in any input format")
+    parser.add_argument("encoders", nargs="+")
+    parser.add_argument("--seed", type=int, default=420)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    table = normalise(readers.open_chains(args.labelled), sample_id="labelled", species="homosapiens")
+    labelled = fewshot.select_labelled(
+        table.cells, table.receptors, species="homosapiens", exclude_references="10xgenomics"
+    )
+    split = splits.study_split(labelled, seed=args.seed)
+    found = pd.concat(
+        specificity.unseen(encoders.load(name), name, split, seed=args.seed).to_pandas()
+        for name in args.encoders
+    )
+    keys = ["rule", "encoder", "test_set", "k"]
+    means = found.groupby([*keys, "epitope"])["auroc"].mean().groupby(keys).mean().reset_index()
+    means = means.pivot_table(index=keys[:-1], columns="k", values="auroc")
+    print(f"{found['epitope'].nunique()} epitopes: {', '.join(sorted(found['epitope'].unique()))}")
+    print(means.round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Check the samplesheet and the beginning of every table, before the first task that takes long."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from airrvec import checks, cli, samplesheet, tables
+from airrvec.errors import InputError, exit_on_input_error
+from airrvec.report_missing import write_missing
+
+
+def parse_args(argv=None):
+    parser = cli.parser(__doc__)
+    parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
+    parser.add_argument(
+        "--request", type=Path, required=True,
+        help="JSON: species, condition, max_unpacked (GB), and the tables: part, table and columns (their"
+        " folders),"
+        " problem; of a sample line and path; of another format and species",
+    )  # fmt: skip
+    parser.add_argument("--tables", type=Path, default=Path("tables"), help="a folder a table: 1, 2, …")
+    parser.add_argument("--maps", type=Path, default=Path("maps"), help="a folder a column map: 1, 2, …")
+    parser.add_argument("--out", type=Path, default=Path("checked.json"))
+    parser.add_argument("--seen", type=Path, default=Path("samples.tsv"), help="what the tables begin with")
+    parser.add_argument("--missing", type=Path, default=Path("check.missing.json"), help="samples left out")
+    return parser.parse_args(argv)
+
+
+@exit_on_input_error
+def main(argv=None):
+    args = parse_args(argv)
+    request = json.loads(args.request.read_text())
+    sheet = samplesheet.read(args.sheet, request["species"]) if args.sheet else None
+    problems = [
+        *(sheet.problems if sheet else []),
+        *samplesheet.condition_problems(request["condition"], sheet),
+    ]
+    found = tables_of_run(request["tables"], sheet, args)
+    limit = int(request["max_unpacked"] * cli.GB)
+    seen, of_tables = checks.check([replace(table, max_unpacked=limit) for _, table in found])
+    problems = sorted([*problems, *of_tables], key=lambda problem: problem.row)
+    failed = {problem.sample for problem in problems}
+    metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
+    none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
+    result = {
+        "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
+        "tables": [
+            {
+                "number": number,
+                "id": table.name,
+                "format": table.format or "",
+                "species": table.species,
+                "metadata": metadata.get(table.name, none) if table.part == "sample" else none,
+            }
+            for number, table in found
+            if table.name not in failed
+        ],
+    }
+    tables.write_json(result, args.out)
+    tables.write_tsv(seen, args.seen)
+    missing = [
+        {"part": "sample", "name": problem["sample"], "reason": problem["reason"]}
+        for problem in result["problems"]
+        if problem["sample"]
+    ]
+    write_missing(missing, args.missing)
+    cli.write_versions(args, "pyarrow", "tidytcells")
+
+
+def tables_of_run(
+    entries: list[dict], sheet: samplesheet.Sheet | None, args
+) -> list[tuple[int, checks.Table]]:
+    """The tables of the run with their places in the request: those of the samplesheet, then the others."""
+    at_line = {entry.get("line"): number for number, entry in enumerate(entries)}
+    found = []
+    for sample in sheet.samples if sheet else []:
+        number = at_line[sample.line]
+        entry = entries[number]
+        if entry["path"] != sample.path:
+            raise InputError(
+                f"the path '{sample.path}' was taken for '{entry['path']}'",
+                file=sheet.path,
+                row=sample.row,
+                fix="This is an error of airrvec: please report it with the samplesheet",
+            )
+        where = f"{sheet.path.name}, row {sample.row}"
+        found.append(
+            (number, _table(entry, sample.name, where, sample.row, sample.format, sample.species, args))
+        )
+    others = [(number, entry) for number, entry in enumerate(entries) if entry["part"] != "sample"]
+    for number, entry in others:
+        where = f"--{entry['part']}"
+        found.append(
+            (number, _table(entry, entry["part"], where, 0, entry["format"], entry["species"], args))
+        )
+    return found
+
+
+def _table(
+    entry: dict, name: str, where: str, row: int, format: str | None, species: str, args
+) -> checks.Table:
+    path, columns = _staged(args.tables, entry["table"]), _staged(args.maps, entry["columns"])
+    return checks.Table(entry["part"], name, where, row, path, entry["problem"], format, columns, species)
+
+
+def _staged(folder: Path, number: int | None) -> Path | None:
+    """The one file of a numbered folder."""
+    return next((folder / str(number)).iterdir()) if number else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+process CHECK_R {
+    label 'process_single'
+
+    input:
+    val library
+
+    output:
+    val true, emit: checked
+
+    script:
+    """
+    command -v Rscript > /dev/null || {
+        echo 'ERROR: there is no Rscript. Install R with arrow, dplyr, optparse and SingleCellExperiment, or run this process in the image of containers/r, e.g. with -profile docker.' >&2
+        exit 1
+    }
+    export_sce.R --check
+    """
+
+    stub:
+    """
+    """
+}

@@ -1,0 +1,118 @@
+"""A folder of results holds one run's results: what others left there is replaced or put aside, not lost."""
+
+import shutil
+
+import pandas as pd
+import pytest
+from conftest import ROOT, run_pipeline
+
+PBMC = ROOT / "assets/test/pbmc_b.csv"
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    path = tmp_path / "samples.csv"
+    path.write_text(f"sample,path\nb,{PBMC}\n")
+    return path
+
+
+def published(results) -> set[str]:
+    """What the pipeline publishes, with the content of links."""
+    paths = {path.relative_to(results) for path in results.rglob("*") if not path.is_dir()}
+    assert all((results / path).exists() for path in paths), "a link leads nowhere"
+    return {str(path) for path in paths if path.parts[0] not in ("pipeline_info", "previous")}
+
+
+def put_aside(results) -> set[str]:
+    (folder,) = (results / "previous").iterdir()
+    paths = {path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir()}
+    assert all((folder / path).exists() for path in paths), "a link leads nowhere"
+    return {str(path) for path in paths}
+
+
+def test_results_are_those_of_the_last_run(tmp_path, sheet):
+    def run(multichain):
+        done = run_pipeline(
+            tmp_path, "--input", sheet, "--map", "false", "--multichain", multichain, "-resume"
+        )
+        assert done.status == 0, done.output
+        return done.results
+
+    def files(results):
+        names = ("cells/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet")
+        names += ("embeddings/sceptr.parquet", "summary.txt", "multiqc/multiqc_report.html")
+        return {name: (results / name).read_bytes() for name in names}
+
+    of_top = files(run("top"))
+    of_drop = files(run("drop"))
+    assert all(of_top[name] != of_drop[name] for name in of_top)
+    for path in ("cells/b.parquet", "receptors/receptors.parquet", "multiqc/multiqc_report.html"):
+        with (tmp_path / "results" / path).open("r+b") as damaged:
+            damaged.truncate(100)
+    results = run("top")
+    assert files(results) == of_top
+    assert len(pd.read_parquet(results / "cells/b.parquet")) == 79
+    assert not (results / "previous").exists()
+
+
+@pytest.mark.parametrize("mode", ["copy", "copyNoFollow", "link", "symlink", "rellink"])
+def test_files_of_options_no_longer_asked_for_are_put_aside(tmp_path, sheet, mode):
+    args = ("--input", sheet, "--publish_dir_mode", mode, "-stub", "-resume")
+    more = ("--export_airr", "--export_anndata", "--cluster", "--partitions", "2")
+    first = run_pipeline(tmp_path, *args, *more)
+    assert first.status == 0, first.output
+    of_more = published(first.results)
+    checkpoint = first.results / "checkpoints/sceptr/last.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+
+    second = run_pipeline(tmp_path, *args)
+    assert second.status == 0, second.output
+    assert {task["status"] for task in second.tasks if "EXPORT" in task["name"]} == set()
+    of_one = {
+        *("cells/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet"),
+        *("embeddings/sceptr.parquet", "map/map.parquet", "map/map.html"),
+        *("multiqc/multiqc_report.html", "summary.txt"),
+    }
+    assert published(second.results) == {*of_one, "checkpoints/sceptr/last.ckpt"}
+    assert not (second.results / "airr").exists()
+    aside = of_more - of_one
+    assert put_aside(second.results) == aside
+    assert {"airr/b.tsv", "anndata/b.h5ad", "receptors/receptors_0001.parquet"} < aside
+    (folder,) = (second.results / "previous").iterdir()
+    assert f"{len(aside)} files of earlier runs, which this run did not make, are now in {folder}" in (
+        second.output
+    )
+
+    # All from the cache: nothing is taken for another run's.
+    third = run_pipeline(tmp_path, *args)
+    assert {task["status"] for task in third.tasks} == {"CACHED"}
+    assert published(third.results) == {*of_one, "checkpoints/sceptr/last.ckpt"}
+    assert put_aside(third.results) == aside
+    assert "earlier runs" not in third.output
+
+
+def test_runs_that_make_no_results_move_nothing(tmp_path, sheet):
+    args = ("--input", sheet, "-stub", "-resume")
+    first = run_pipeline(tmp_path, *args, "--export_airr")
+    of_first = published(first.results)
+    (tmp_path / "fails.config").write_text("process { withName: REPORT { beforeScript = 'exit 1' } }\n")
+
+    for more, status in ((("--plan",), 0), (("-preview",), 0), (("-c", "fails.config"), 1)):
+        run = run_pipeline(tmp_path, *args, "--report_title", "other", *more)
+        assert run.status == status, run.output
+        assert published(run.results) == of_first
+        assert not (run.results / "previous").exists()
+    assert f"{run.results} also holds " in run.output
+
+
+def test_what_a_run_reads_stays_where_it_is(tmp_path, sheet):
+    folder = tmp_path / "results/models/own"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_text("{}")
+    shutil.copytree(folder, folder.parent / "other")
+    run = run_pipeline(tmp_path, "--input", sheet, "--model", "results/models/own", "-stub")
+    assert run.status == 0, run.output
+    assert {path.name for path in folder.iterdir()} == {"config.json", "model.safetensors"}
+    assert put_aside(run.results) == {"models/other/config.json", "models/other/model.safetensors"}

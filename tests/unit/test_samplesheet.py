@@ -1,0 +1,192 @@
+"""The rules of a samplesheet: one row breaks each of them, and all that is broken is told at once."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from inputs import ROOT
+
+from airrvec import samplesheet, schema, sheet_text
+from airrvec.sheet_names import LONGEST_NAME, RESERVED_COLUMNS, name_of
+
+
+def read(folder: Path, content: str | bytes, species: str = "homosapiens") -> samplesheet.Sheet:
+    path = folder / "s.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return samplesheet.read(path, species)
+
+
+def told(folder: Path, content: str | bytes) -> list[str]:
+    return [str(problem.error) for problem in read(folder, content).problems]
+
+
+def test_a_sheet_becomes_its_samples(tmp_path):
+    content = (
+        "\ufeffsample,path,format,species,tissue,note\r\n"
+        'p1, "a, b.csv" ,10x,Mouse,blood,"x ""y"""\r\n'
+        "\r\n,,,,,\r\n"
+        'p-2.x,c.tsv,,,,5" tube\r\n'
+    )
+    sheet = read(tmp_path, content)
+    assert sheet.problems == []
+    assert sheet.metadata == ["tissue", "note"]
+    assert sheet.samples == [
+        samplesheet.Sample(
+            "p1", "a, b.csv", "10x", None, "musmusculus", {"tissue": "blood", "note": 'x "y"'}, 1, 2
+        ),
+        samplesheet.Sample(
+            "p-2.x", "c.tsv", None, None, "homosapiens", {"tissue": None, "note": '5" tube'}, 2, 5
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "s.csv: the samplesheet is empty"),
+        ("\n,,\n", "s.csv: the samplesheet is empty"),
+        ("sample,path\n", "s.csv: the samplesheet has a header and no rows"),
+        ("name,path\na,b\n", "s.csv: the column 'sample' is missing; the samplesheet has: name, path"),
+        ("sample;path\na;b\n", "s.csv: its columns are separated by semicolons, not by commas"),
+        ("sample\tpath\na\tb\n", "s.csv: its columns are separated by tabs, not by commas"),
+        ("sample,path,x,X\na,b,1,2\n", "s.csv: the column 'X' is there twice, once as 'x'"),
+        ("sample,path,x,x\na,b,1,2\n", "s.csv: the column 'x' is there twice."),
+        ("sample,path,\na,b,1\n", "s.csv: column 3 has no name"),
+        ("sample,path,a\tb\na,b,1\n", "s.csv: the name of column 3, 'a\ufffdb', holds a control character"),
+        (
+            "sample,path,Species\na,b,mouse\n",
+            "the column 'Species' is one of airrvec's own. Write it 'species'",
+        ),
+        ("sample,path,dim_01\na,b,1\n", "the column 'dim_01' is one of airrvec's own"),
+        ("sample,path\na,b,c\n", "s.csv, row 1: holds 3 cells, the header 2"),
+        ("sample,path\na\n", "s.csv, row 1: holds 1 cells, the header 2"),
+        ('sample,path,note\na,b,"x\n', "s.csv, row 1: a quotation mark is not closed on its line"),
+        ("sample,path\n,b\n", "s.csv, row 1, column 'sample': the sample has no name"),
+        ("sample,path\na,\n", "s.csv, row 1, column 'path': the sample has no file"),
+        ("sample,path\na,b\na,c\n", "s.csv, row 2, column 'sample': 'a' is the name of row 1 as well."),
+        (
+            "sample,path\nA,b\na,c\n",
+            "row 2, column 'sample': 'a' is the name of row 1 as well, 'A', where case",
+        ),
+        ("sample,path,format\na,b,11x\n", "row 1, column 'format': '11x' is not one of airr, 10x, "),
+        (
+            "sample,path,format,columns\na,b,10x,m.json\n",
+            "row 1, column 'columns': a table with a column map",
+        ),
+        ("sample,path,species\na,b,rat\n", "column 'species': 'rat' is not one of homosapiens, musmusculus"),
+        ("sample,path\nlabelled,b\n", "the name 'labelled' is kept for --labelled"),
+        ("sample,path\nReference,b\n", "the name 'reference' is kept for --reference"),
+        ("sample,path\nall_samples,b\n", "the name 'all_samples' is kept for --export_sce"),
+        (f"sample,path\n{'a' * 101},b\n", "has 101 characters, more than 100"),
+        ("sample,path\na,b\n".encode("utf-16"), "s.csv: this is no text"),
+        (b"PK\x03\x04 a spreadsheet", "s.csv: this is no text"),
+        (b"sample,path\na,caf\xe9.csv\n", "s.csv: line 2 holds bytes that are not UTF-8 text"),
+        (gzip.compress(b"sample,path\na,b\n" * 9)[:30], "s.csv: the compressed file is truncated"),
+    ],
+)
+def test_a_broken_rule_is_told(tmp_path, content, sentence):
+    (found,) = told(tmp_path, content)
+    assert sentence in found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_a",
+        ".a",
+        "-a",
+        "a b",
+        "../../escaped",
+        "a/b",
+        "a\\b",
+        "a\x01b",
+        "é",
+        "a,b",
+        "$(x)",
+        "a*",
+        "CON:",
+        "..",
+        "-",
+    ],
+)
+def test_a_name_that_is_no_name_of_a_file_is_refused(tmp_path, name):
+    (found,) = told(tmp_path, f'sample,path\n"{name}",b\n')
+    assert "may hold letters, digits, '.', '_' and '-' alone, and begins with a letter or a digit" in found
+    assert "\x01" not in found
+
+
+def test_all_broken_rules_are_told_at_once(tmp_path):
+    content = "sample,path,format,species\n_x,,,\nb,,11x,rat\nc,d,,\nc,d\n"
+    sheet = read(tmp_path, content)
+    assert [(problem.row, problem.sample) for problem in sheet.problems] == [
+        *((1, None), (1, "_x"), (2, "b"), (2, "b"), (2, "b")),
+        (4, None),
+    ]
+    assert [sample.name for sample in sheet.samples] == ["c"]
+
+
+def test_no_column_of_a_table_that_cells_are_joined_with_is_metadata(tmp_path):
+    own = {
+        *schema.CELLS.names,
+        *schema.RECEPTORS.names,
+        *schema.ANNOTATION.names,
+        "clonotype_id",
+        "n_samples",
+    }
+    assert own <= RESERVED_COLUMNS
+    for name in sorted(own - {"species"}):
+        for spelled in (name, name.upper()):
+            (found,) = told(tmp_path, f"sample,path,{spelled}\na,b,x\n")
+            assert f"the column '{spelled}' is one of airrvec's own; give it another name" in found
+
+
+def test_a_packed_sheet_is_read(tmp_path):
+    assert read(tmp_path, gzip.compress(b"sample,path\na,b\n")).samples[0].path == "b"
+
+
+def test_empty_columns_of_a_spreadsheet_are_no_metadata(tmp_path):
+    sheet = read(tmp_path, "sample,path,x,,\na,b,1,,\n")
+    assert (sheet.problems, sheet.metadata) == ([], ["x"])
+
+
+def test_a_table_is_no_samplesheet(tmp_path):
+    assert samplesheet.is_samplesheet(ROOT / "assets/test/samplesheet.csv")
+    assert not samplesheet.is_samplesheet(ROOT / "assets/test/pbmc_b.csv")
+    assert not samplesheet.is_samplesheet(tmp_path / "nowhere.csv")
+    path = tmp_path / "large.csv"
+    path.write_bytes(b"sample,path\n" + b"a,b\n" * 100)
+    with pytest.raises(Exception, match="the samplesheet is larger than 0 MB"):
+        sheet_text.lines(path, 200)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("my table.v2.tsv.gz", "my_table"), ("_x.csv", "x"), ("--.csv", ""), ("a" * 200, "a" * LONGEST_NAME)],
+)
+def test_a_file_gives_its_sample_a_name(file, name):
+    assert name_of(Path(file)) == name
+
+
+def test_a_condition_is_a_metadata_column(tmp_path):
+    sheet = read(tmp_path, "sample,path,tissue\na,b,x\n")
+    assert samplesheet.condition_problems("tissue", sheet) == []
+    (found,) = samplesheet.condition_problems("stain", sheet)
+    assert "--condition: the samplesheet has no metadata column 'stain'; it has: tissue" in str(found.error)
+    (found,) = samplesheet.condition_problems("stain", None)
+    assert "it has: none" in str(found.error)
+
+
+def test_groovy_and_python_split_lines_alike():
+    """The launcher finds the tables by the expression that the check reads them by."""
+    text = (ROOT / "subworkflows/local/initialise/main.nf").read_text()
+    assert sheet_text._CELL.pattern in text
+    assert sheet_text._QUOTED.pattern in text
+
+
+def test_the_schema_says_the_same():
+    schema_text = (ROOT / "assets/schema_input.json").read_text()
+    pattern = re.search(r'"pattern": "\^(.*)\$"', schema_text).group(1)
+    assert pattern == "(?!(labelled|reference|all_samples)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+    for word in samplesheet.OWN_COLUMNS:
+        assert f'"{word}": {{' in schema_text

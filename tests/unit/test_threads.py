@@ -1,0 +1,65 @@
+"""A task uses the threads that it was given, whatever was imported before it could say so."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from inputs import ROOT
+
+from airrvec import tables
+from airrvec.synthesis import synthesise
+
+PROGRAM = """
+import json, runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+import numba, pyarrow
+from threadpoolctl import threadpool_info
+pools = [[pool["user_api"], pool["filepath"], pool["num_threads"]] for pool in threadpool_info()]
+print(json.dumps({"pools": pools, "numba": numba.get_num_threads(), "pyarrow": pyarrow.cpu_count()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("threads")
+    receptors = tables.distinct(synthesise(80, seed=3))
+    tables.write(receptors, path / "receptors.parquet")
+    vectors = np.random.default_rng(1).normal(size=(len(receptors), 8)).astype(np.float32)
+    table = tables.embeddings_table(receptors["receptor_id"], vectors)
+    tables.write(table, path / "embeddings.parquet", {"model": "sceptr"})
+    n = len(receptors)
+    cells = {
+        "sample_id": ["a"] * n,
+        **{name: receptors[name] for name in ("receptor_id", "clonotype_id", "species")},
+        "epitope": pa.nulls(n, pa.string()),
+    }
+    tables.write(pa.table(cells), path / "cells.parquet")
+    return path
+
+
+@pytest.mark.parametrize("script", ["embed_receptors", "map_receptors"])
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_every_pool_has_as_many_threads_as_the_task(folder, script, cpus):
+    options = {
+        "embed_receptors": ["receptors.parquet", "--out", "vectors.parquet"],
+        "map_receptors": [
+            *("--receptors", "receptors.parquet", "--embeddings", "embeddings.parquet"),
+            *("--cells", "cells.parquet", "--page", ROOT / "assets/report"),
+        ],
+    }[script]
+    command = [sys.executable, "-c", PROGRAM, ROOT / f"bin/{script}.py", *options, "--cpus", str(cpus)]
+    # Threads that numpy starts with when it is imported, before the script can say how many.
+    others = {"OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "3", "PYTHONPATH": str(ROOT / "bin")}
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **others}, capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    pools = found.pop("pools")
+    assert any(api == "blas" and "numpy" in path for api, path, _ in pools)
+    assert {path: n for _, path, n in pools if n != cpus} == {}
+    assert found == {"numba": min(cpus, os.cpu_count()), "pyarrow": cpus}

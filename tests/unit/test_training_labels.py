@@ -1,0 +1,321 @@
+"""What a model was trained on is recorded, told at the level of the gene, and left out of measurements."""
+
+import importlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from inputs import ROOT, normalised
+
+from airrvec import (
+    encoders,
+    fewshot,
+    report_annotation,
+    report_benchmark,
+    schema,
+    splits,
+    synthesis,
+    tables,
+    training_labels,
+    weights,
+)
+from airrvec.encoders import on_chains
+from airrvec.errors import InputError
+from airrvec.training_labels import FILE, MARK, NONE, TrainingLabels
+
+SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
+
+
+@pytest.fixture(autouse=True)
+def titles(monkeypatch):
+    monkeypatch.setattr(encoders, "TITLES", dict(encoders.TITLES))
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """Run a script of bin/ by its name, in this process, in a folder of its own."""
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    monkeypatch.chdir(tmp_path)
+    return lambda name, *args: importlib.import_module(name).main([*map(str, args)])
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return normalised(ROOT / "assets/demo/dash_human.csv", sample_id="labelled")
+
+
+@pytest.fixture
+def labelled(tmp_path, demo):
+    tables.write(demo.cells, tmp_path / "cells.parquet")
+    tables.write(demo.receptors, tmp_path / "receptors.parquet")
+    return ("--cells", tmp_path / "cells.parquet", "--receptors", tmp_path / "receptors.parquet")
+
+
+def labels_of(receptors: pa.Table, not_recorded: tuple[str, ...] = ()) -> TrainingLabels:
+    table = receptors.select(schema.RECEPTORS.names)
+    for name, word in (("epitope", "E"), ("part", "train")):
+        table = table.append_column(name, pa.array([word] * len(table)))
+    return TrainingLabels(table, not_recorded)
+
+
+def model(folder: Path, trained_on: TrainingLabels | None = None, **config) -> Path:
+    """The smallest published model as an own one."""
+    weights.load("sceptr_tiny").save(folder)
+    described = json.loads((folder / "config.json").read_text()) | {"name": folder.name, **config}
+    if trained_on is not None:
+        described["labels"] = trained_on.write(folder)
+    (folder / "config.json").write_text(json.dumps(described))
+    return folder
+
+
+def of_epitope(demo, epitope: str) -> pa.Table:
+    ids = demo.cells.filter(pc.equal(demo.cells["epitope"], epitope))["receptor_id"]
+    return demo.receptors.filter(pc.is_in(demo.receptors["receptor_id"], ids.combine_chunks()))
+
+
+# --- What is recorded
+
+
+def test_what_a_folder_records(tmp_path, demo):
+    some = labels_of(demo.receptors.slice(0, 7))
+    assert not training_labels.of_encoder("sceptr")
+    assert not training_labels.of_encoder("my.py")
+    assert not training_labels.of_encoder(str(model(tmp_path / "pretrained", NONE)))
+    assert not (tmp_path / "pretrained" / FILE).exists()
+    found = training_labels.of_encoder(str(model(tmp_path / "tuned", some)))
+    assert found.receptors.equals(some.receptors)
+    assert found.not_recorded == ()
+    again = labels_of(demo.receptors.slice(7, 3), ("sceptr_finetuned",))
+    found = training_labels.of_encoder(str(model(tmp_path / "again", again)))
+    assert (len(found.receptors), found.not_recorded) == (3, ("sceptr_finetuned",))
+
+
+@pytest.mark.parametrize(
+    ("config", "not_recorded"),
+    [
+        ({"preset": {"objective": {"contrastive": "neighbour"}}}, ("old",)),
+        ({"preset": {"objective": {"contrastive": "supervised"}}}, ("old",)),
+        ({"preset": {"objective": {"contrastive": "auto"}}}, ()),
+        ({"preset": {"objective": {"contrastive": "auto"}}, "start": "sceptr_finetuned"}, ("old",)),
+        ({"labels": {"receptors": 3, "not_recorded": []}}, ("old",)),  # its list is lost
+        ({"labels": {"receptors": 0, "not_recorded": ["x"]}}, ("x",)),
+        ({}, ()),
+    ],
+)
+def test_a_model_without_a_list_is_known_to_have_learnt_from_labels(config, not_recorded, tmp_path):
+    found = training_labels.of_encoder(str(model(tmp_path / "old", **config)))
+    assert (len(found.receptors), found.not_recorded) == (0, not_recorded)
+
+
+def test_a_configuration_that_is_nested_too_deeply_is_told_in_one_sentence(tmp_path):
+    folder = model(tmp_path / "deep")
+    (folder / "config.json").write_text('{"name": ' * 100_000)
+    with pytest.raises(InputError, match=r"config\.json: the configuration of the model is no valid JSON"):
+        training_labels.of_encoder(str(folder))
+
+
+def test_a_published_model_trained_on_labels_is_known_also_in_a_sum_and_as_a_folder(tmp_path):
+    assert training_labels.of_encoder("sceptr_finetuned").not_recorded == ("sceptr_finetuned",)
+    assert training_labels.of_encoder("tcrdist+sceptr_finetuned").not_recorded == ("sceptr_finetuned",)
+    folder = model(tmp_path / "prepared", name="sceptr_finetuned")
+    assert training_labels.of_encoder(str(folder)).not_recorded == ("sceptr_finetuned",)
+
+
+def test_a_split_and_what_the_start_was_trained_on_are_recorded(demo):
+    table = fewshot.select_labelled(demo.cells, demo.receptors, species="homosapiens")
+    split = splits.random_split(table, min_receptors=30, seed=1)
+    earlier = labels_of(synthesis.synthesise(4, seed=5))
+    found = training_labels.of_split(split, earlier).receptors.to_pandas()
+    expected = {part: {*table.receptors["receptor_id"].take(pa.array(split.rows(part))).to_pylist()}
+                for part in ("train", "validation")}  # fmt: skip
+    expected["train"] |= {*earlier.receptors["receptor_id"].to_pylist()}
+    assert {part: {*rows["receptor_id"]} for part, rows in found.groupby("part")} == expected
+    assert {*found["epitope"]} == {*split.epitopes, "E"}
+
+
+def test_receptors_are_told_at_the_level_of_the_gene_and_by_the_chains_shown(demo):
+    receptors = demo.receptors.slice(0, 30)
+    genes = pc.replace_substring_regex(receptors["trb_v_call"], r"\*.*", "")
+    at = receptors.column_names.index("trb_v_call")
+    without, other = (
+        receptors.set_column(at, "trb_v_call", column)
+        for column in (genes, pc.binary_join_element_wise(genes, pa.scalar("07"), "*"))
+    )
+    for form in (receptors, without, other):
+        assert labels_of(form).include(receptors).all()
+    assert labels_of(receptors.slice(0, 10)).include(receptors).tolist() == [True] * 10 + [False] * 20
+    # Another α chain: another pair, the same β chain.
+    swapped = receptors.slice(0, 10)
+    for name in ("tra_v_call", "tra_j_call", "tra_junction_aa"):
+        swapped = swapped.set_column(swapped.column_names.index(name), name, receptors[name].slice(15, 10))
+    labels = labels_of(swapped)
+    assert not labels.include(receptors.slice(0, 10)).any()
+    assert labels.include(on_chains(receptors.slice(0, 10), "beta"), "beta").all()
+    assert not labels.include(on_chains(receptors.slice(0, 10), "alpha"), "alpha").any()
+
+
+# --- Fine-tuning from a tuned model
+
+
+def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
+    table = fewshot.select_labelled(demo.cells, demo.receptors, species="homosapiens")
+    split = splits.random_split(table, min_receptors=30, seed=1)
+    first = split.epitopes[0]
+    seen = split.test[first][:3]
+    labels = labels_of(table.receptors.take(pa.array(seen)))
+    left = splits.without_seen(split, labels)
+    assert set(split.test[first]) - set(left.test[first]) == set(seen)
+    assert left.removed[splits.SEEN_BY_START] == 3
+    assert splits.without_seen(split, NONE).removed[splits.SEEN_BY_START] == 0
+    everything = labels_of(table.receptors.take(pa.array(split.test[first])))
+    with pytest.raises(InputError, match=f"all {len(split.test[first])} test receptors of {first}"):
+        splits.without_seen(split, everything)
+
+
+# --- The benchmark
+
+
+def measured(script, labelled, *arguments) -> tuple[dict, dict]:
+    script("benchmark_fewshot", *labelled, *SMALL, "--versions", "v.yml", *arguments)
+    name = arguments[arguments.index("--name") + 1]
+    return json.loads(Path(f"{name}.qc.json").read_text()), tables.metadata(f"{name}.auroc.parquet")
+
+
+def test_the_benchmark_leaves_out_what_a_model_was_trained_on_for_all_encoders(
+    script, labelled, demo, tmp_path, caplog
+):
+    epitopes = demo.cells["epitope"].value_counts().to_pylist()
+    largest = max(epitopes, key=lambda item: item["counts"])["values"]
+    seen = of_epitope(demo, largest).slice(0, 20)
+    tuned = model(tmp_path / "tuned", labels_of(seen))
+    list_of = ("--trained-on", tuned / FILE)
+    qc, metadata = measured(script, labelled, "--encoder", tuned, "--name", "tuned")
+    other_qc, other_metadata = measured(script, labelled, "--encoder", "random", "--name", "random", *list_of)
+    plain, _ = measured(script, labelled, "--encoder", "random", "--name", "plain")
+    assert qc == other_qc
+    assert plain["receptors"] - qc["receptors"] == 20
+    assert qc["removed"][fewshot.TRAINED_ON] >= 20
+    assert "tuned" in metadata["title"]
+    assert MARK not in metadata["title"] + other_metadata["title"]
+    assert metadata["warning"] == ""
+    assert not caplog.text
+    files = [path for name in ("tuned", "random") for path in sorted(Path().glob(f"{name}.*"))]
+    script("summarise_fewshot", *files, "--encoders", "tuned,random", "--versions", "v.yml")
+    (sentence,) = report_benchmark.cautions(json.loads(Path("benchmark.json").read_text()))
+    assert f"{qc['removed'][fewshot.TRAINED_ON]} labelled cells are left out" in sentence
+
+
+def test_where_too_few_others_are_left_the_encoder_is_marked(script, labelled, demo, tmp_path, caplog):
+    tuned = model(tmp_path / "tuned", labels_of(demo.receptors))
+    qc, metadata = measured(script, labelled, "--encoder", tuned, "--name", "tuned")
+    _, other = measured(
+        script, labelled, "--encoder", "random", "--name", "random", "--trained-on", tuned / FILE
+    )
+    assert fewshot.TRAINED_ON not in qc["removed"]
+    assert metadata["title"].endswith(MARK)
+    expected = f"tuned has been trained on {qc['receptors']:,} of the {qc['receptors']:,} receptors"
+    assert metadata["warning"].startswith(expected)
+    assert expected in caplog.text
+    assert (other["title"], other["warning"]) == ("Random vectors", "")
+
+
+def test_a_model_without_a_list_is_marked_everywhere(script, labelled, tmp_path, caplog):
+    name = "sceptr_finetuned"
+    for encoder in (name, "random"):
+        measured(script, labelled, "--encoder", encoder, "--name", encoder)
+    assert "sceptr_finetuned has been trained on labelled receptors that are not recorded" in caplog.text
+    files = [path for encoder in (name, "random") for path in sorted(Path().glob(f"{encoder}.*"))]
+    script("summarise_fewshot", *files, "--encoders", f"{name},random", "--versions", "v.yml")
+    counts = json.loads(Path("benchmark.json").read_text())
+    assert counts["titles"] == {name: f"SCEPTR (fine-tuned){MARK}", "random": "Random vectors"}
+    assert [*counts["warnings"]] == [name]
+    page = Path("benchmark.md").read_text()
+    assert f"| SCEPTR (fine-tuned){MARK} |" in page
+    assert "not recorded" in page
+    encoders.TITLES.update(counts["titles"])
+    sections = report_benchmark.benchmark_sections(report_benchmark.read_benchmark(tmp_path))
+    assert "not recorded" in sections[0]["description"]
+    for section in sections:
+        text = json.dumps(section, ensure_ascii=False)
+        if "SCEPTR (fine-tuned)" in text:
+            assert text.count("SCEPTR (fine-tuned)") == text.count(f"SCEPTR (fine-tuned){MARK}")
+    lines = "\n".join(
+        report_benchmark.auroc_lines(pd.DataFrame(tables.read("auroc_summary.parquet").to_pandas()))
+    )
+    assert f"SCEPTR (fine-tuned){MARK}" in lines
+
+
+# --- Annotation
+
+
+def test_the_calibration_leaves_out_queries_of_training(script, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    calibrate = importlib.import_module("calibrate_annotation")
+    queries = pd.DataFrame({"row": np.repeat(np.arange(30), 2), "findable": True})
+    for n_seen, left_out, n_left in ((0, False, 60), (15, True, 30), (29, False, 60)):
+        seen = np.arange(30) < n_seen
+        left, counts = calibrate._unseen(queries, seen)
+        assert counts == {"queries": 2 * n_seen, "left_out": left_out}
+        assert len(left) == n_left
+        if left_out:
+            assert not seen[left["row"]].any()
+
+
+def reference_of(**counts) -> SimpleNamespace:
+    of_chains = {"not_calibrated": None, "excluded_labels": 0, "references": 9, "candidates": 1,
+                 "epitopes": 2, "studies": 3}  # fmt: skip
+    group = {"species": "homosapiens", "chains": "paired", **of_chains}
+    reference = {"background": "OLGA", "not_recorded": counts.pop("not_recorded", [])}
+    return SimpleNamespace(
+        samples=[],
+        reference={**reference, "groups": [{**group, **counts}]},
+        titles={("homosapiens", "paired"): "Paired chains"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "words", "marked"),
+    [
+        ({}, None, False),
+        ({"trained_on": {"queries": 0, "left_out": False}}, None, False),
+        ({"trained_on": {"queries": 1200, "left_out": True}}, "1,200 of the receptors held out", False),
+        ({"trained_on": {"queries": 9, "left_out": False}}, "errors are underestimated", True),
+        ({"not_recorded": ["sceptr_finetuned"]}, "sceptr_finetuned has been trained on labelled", True),
+    ],
+)
+def test_the_report_tells_what_the_calibration_rests_on(counts, words, marked):
+    found = reference_of(**counts)
+    section = report_annotation._counts(found)
+    text = "\n".join([section["description"], *report_annotation.annotation_lines(found)])
+    assert text.count(words) == 2 if words else "trained" not in text
+    assert section["headers"]["expected_false"]["title"].endswith(MARK) == marked
+
+
+def test_a_calibration_with_a_tuned_model(script, tmp_path, demo):
+    """Of the labelled receptors those of training are no queries, and remain references."""
+    at = demo.cells.schema.get_field_index("reference_id")
+    studies = pa.array([f"study {row % 4}" for row in range(len(demo.cells))])
+    tables.write(demo.cells.set_column(at, "reference_id", studies), tmp_path / "cells.parquet")
+    tables.write(demo.receptors, tmp_path / "receptors.parquet")
+    tables.write(synthesis.synthesise(900, seed=3), tmp_path / "background.parquet")
+    tuned = model(tmp_path / "tuned", labels_of(demo.receptors.slice(0, 100)))
+    found = {}
+    for name in ("sceptr_tiny", tuned):
+        script(
+            "calibrate_annotation", "--cells", "cells.parquet", "--receptors", "receptors.parquet",
+            "--background", "background.parquet", "--model", name, "--outdir", Path(name).name,
+            "--versions", "v.yml",
+        )  # fmt: skip
+        found[Path(name).name] = json.loads(Path(Path(name).name, "calibration.qc.json").read_text())
+    before, after = (found[name]["groups"][0] for name in ("sceptr_tiny", "tuned"))
+    assert before["references"] == after["references"]
+    assert before["trained_on"] == {"queries": 0, "left_out": False}
+    assert after["trained_on"]["left_out"]
+    assert 0 < after["trained_on"]["queries"] <= 100
+    assert before["tested"] > after["tested"] > 0
+    assert found["tuned"]["not_recorded"] == []

@@ -1,0 +1,224 @@
+"""Files that would crash, fill or hold up what reads them: each ends in one sentence."""
+
+import bz2
+import gzip
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from inputs import ALPHA, BETA, DATA, chains_of, normalised, normalised_text
+
+import memory
+from airrvec import presets, readers, weights
+from airrvec.errors import InputError, exit_on_input_error
+from airrvec.json_files import read_object
+from airrvec.readers import _anndata, _hdf5, _json_text
+
+# --- HDF5
+
+
+def test_a_crash_of_hdf5_is_an_error_of_the_file_and_the_next_file_is_read(monkeypatch):
+    crash = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGSEGV)})"
+    start = _anndata._start
+    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
+    monkeypatch.setattr(_anndata, "_start", lambda: started(crash))
+    with pytest.raises(InputError) as error:
+        normalised(DATA / "scirpy.h5ad")
+    assert str(error.value) == (
+        "scirpy.h5ad: the AnnData file is damaged, or is none (HDF5 crashed on it, SIGSEGV)."
+        " Copy or download it again and compare its size or checksum with the original."
+    )
+    monkeypatch.setattr(_anndata, "_start", start)
+    assert normalised(DATA / "scirpy.h5ad").counts["cells"] > 0
+
+
+def test_a_file_that_hdf5_never_ends_is_an_error_of_the_file(monkeypatch):
+    endless = (
+        "import sys; from airrvec.readers import _hdf5; _hdf5.SECONDS = 0; sys.stdin.readline();"
+        " _hdf5._limit_time(0)\nwhile True: pass"
+    )
+    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
+    monkeypatch.setattr(_anndata, "_start", lambda: started(endless))
+    with pytest.raises(InputError, match=r"damaged, or is none .HDF5 does not come to an end of it.*Copy"):
+        normalised(DATA / "scirpy.h5ad")
+
+
+def test_too_little_memory_for_hdf5_is_no_error_of_the_file(monkeypatch):
+    killed = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
+    monkeypatch.setattr(_anndata, "_start", lambda: started(killed))
+    with pytest.raises(MemoryError, match=r"^scirpy.h5ad: there was too little memory to read it$"):
+        normalised(DATA / "scirpy.h5ad")
+
+
+def started(program: str):
+    """A process that runs a program in place of the reader."""
+    pipe = _anndata.subprocess.PIPE
+    path = str(Path(readers.__file__).parents[2])
+    return _anndata.subprocess.Popen(
+        [sys.executable, "-P", "-c", program], stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+def test_a_file_of_the_working_folder_is_no_module_of_the_reader(tmp_path, monkeypatch):
+    """The table itself may be called ``anndata.py``."""
+    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
+    monkeypatch.chdir(tmp_path)
+    table = tmp_path / "anndata.py"
+    table.write_bytes((DATA / "scirpy.h5ad").read_bytes())
+    assert normalised("anndata.py").cells.equals(normalised(DATA / "scirpy.h5ad").cells)
+
+
+def test_an_element_of_anndata_has_a_limit(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "x").write_bytes((DATA / "scirpy.h5ad").read_bytes())
+    with h5py.File(tmp_path / "x", "a") as file:
+        del file["obs/epitope"]
+        # Terabytes of zeros, of which the file holds nothing.
+        zeros = file["obs"].create_dataset("epitope", (1 << 40,), "f8", chunks=(1 << 20,), compression="gzip")
+        zeros.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+    assert (tmp_path / "x").stat().st_size < 100_000
+    with pytest.raises(InputError) as error:
+        normalised(tmp_path / "x")
+    assert str(error.value) == (
+        "x, column 'obs/epitope': takes more than 2 GB unpacked, the limit of --max_unpacked."
+        " If this is right, raise --max_unpacked, or give the table as text or unpacked Parquet."
+    )
+
+
+# --- What unpacks to more than it should
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+@pytest.mark.parametrize("name", ["sceptr.parquet", "scirpy.h5ad"])
+def test_what_is_unpacked_in_memory_has_a_limit(name, pack, tmp_path):
+    content = (DATA / name).read_bytes()
+    (tmp_path / "x").write_bytes(pack(content))
+    chains = [
+        sum(len(batch.chains) for batch in readers.open_chains(path, None, None, limit).batches)
+        for path, limit in ((tmp_path / "x", len(content)), (DATA / name, 10_000_000))
+    ]
+    assert chains[0] == chains[1] > 0
+    with pytest.raises(
+        InputError, match=r"^x: takes more than .* GB unpacked, the limit of --max_unpacked\."
+    ):
+        readers.open_chains(tmp_path / "x", None, None, len(content) - 1)
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path):
+    """300 MB of zeros behind the first bytes of Parquet, in 300 kB."""
+    with gzip.open(tmp_path / "x", "wb") as packed:
+        packed.write(b"PAR1")
+        for _ in range(300):
+            packed.write(bytes(1 << 20))
+    with (
+        memory.added() as added_mib,
+        pytest.raises(InputError, match=r"takes more than 0\.00976562 GB unpacked"),
+    ):
+        readers.open_chains(tmp_path / "x", None, None, 10 << 20)
+    assert added_mib() < 100
+
+
+def test_records_of_json_have_a_limit(tmp_path):
+    record = {"v_call": BETA[0], "j_call": BETA[1], "junction_aa": BETA[2]}
+    (tmp_path / "x").write_text(json.dumps([record] * 30_000))
+    assert readers.open_chains(tmp_path / "x").format == "airr"
+    with pytest.raises(
+        InputError, match=r"^x: takes more than .* GB unpacked, the limit of --max_unpacked\."
+    ):
+        readers.open_chains(tmp_path / "x", None, None, 500_000)
+
+
+def test_a_record_of_json_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(_json_text, "CHUNK", 1_000)
+    monkeypatch.setattr(_json_text, "VALUE_LIMIT", 1 << 20)
+    with pytest.raises(InputError, match=r"^x: a record is longer than 1 MB\. See that the file is a list"):
+        normalised_text(tmp_path / "x", '[{"junction_aa": "' + "A" * (4 << 20) + '"}]')
+    # What airrvec does not read may have any length.
+    clone = {"v_call": BETA[0], "j_call": BETA[1], "junction_aa": BETA[2]}
+    long = json.dumps({"DataFile": ["x" * 1_000] * 4_000, "Clone": [clone]})
+    assert len(chains_of(normalised_text(tmp_path / "x", long))) == 1
+
+
+def test_a_cell_of_parquet_has_a_limit(tmp_path):
+    columns = ("TRAV", "CDR3A", "TRAJ", "TRBV", "CDR3B", "TRBJ")
+    row = [ALPHA[0], "A" * (5 << 20), ALPHA[1], BETA[0], BETA[2], BETA[1]]
+    table = pa.table({name: [value] for name, value in zip(columns, row, strict=True)})
+    pq.write_table(table, tmp_path / "x", compression="zstd")
+    assert (tmp_path / "x").stat().st_size < 100_000
+    with pytest.raises(
+        InputError, match=r"^x, column 'CDR3A': holds cells of \d+ MB, and 4 MB are allowed\.$"
+    ):
+        normalised(tmp_path / "x")
+
+
+def test_a_long_whole_number_of_json_is_read(tmp_path):
+    record = f'"v_call": "{BETA[0]}", "j_call": "{BETA[1]}", "junction_aa": "{BETA[2]}"'
+    numbers = f'"duplicate_count": {"9" * 5_000}, "umi_count": 7'
+    result = normalised_text(tmp_path / "x", f"[{{{record}, {numbers}}}]")
+    assert result.cells.select(["duplicate_count", "umi_count"]).to_pylist() == [
+        {"duplicate_count": None, "umi_count": 7}
+    ]
+
+
+def test_a_task_with_too_little_memory_ends_as_one_that_is_killed_for_it(capsys):
+    def main(argv):
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    with pytest.raises(SystemExit) as end:
+        exit_on_input_error(main)()
+    assert end.value.code == 137
+    assert capsys.readouterr().err == "ERROR: there is too little memory (Unable to allocate 9 GiB)\n"
+
+
+# --- JSON of the user
+
+NESTED = "[" * 100_000 + "]" * 100_000
+BROKEN = {
+    NESTED: "is no valid JSON (its lists or objects lie in each other too deeply)",
+    '{"name": "\\ud800"}': "holds half of a surrogate pair (such as \\ud800), which is no character",
+    "[1]": "is no JSON object",
+    '{"name"': "is no valid JSON (Expecting ':' delimiter: line 1 column 8 (char 7))",
+    '{"step": ' + "9" * 5_000 + "}": "is no valid JSON (Exceeds the limit",
+}
+READERS = {
+    "the preset": presets.load,
+    "the column map": readers.read_column_map,
+    "the configuration of the model": lambda path: weights.load(str(path.parent)),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN, ids=["nested", "surrogate", "list", "cut", "number"])
+@pytest.mark.parametrize("what", READERS)
+def test_json_of_the_user_is_refused_in_one_sentence(what, content, tmp_path):
+    (tmp_path / weights.WEIGHTS).write_bytes(b"")
+    path = tmp_path / weights.CONFIG
+    path.write_text(content)
+    with pytest.raises(InputError) as error:
+        READERS[what](path)
+    assert str(error.value).startswith(f"config.json: {what} {BROKEN[content]}")
+    assert "\n" not in str(error.value)
+
+
+def test_json_of_the_user_may_have_a_byte_order_mark(tmp_path):
+    (tmp_path / "x.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    assert read_object(tmp_path / "x.json", "the preset") == {"a": 1}
+
+
+def test_time_for_a_file_grows_with_its_size():
+    """The limit is on this process too, so that it is taken back."""
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+    limits = []
+    for n_bytes in (0, 100 * _hdf5.BYTES_A_SECOND):
+        _hdf5._limit_time(n_bytes)
+        limits.append(resource.getrlimit(resource.RLIMIT_CPU)[0])
+        resource.setrlimit(resource.RLIMIT_CPU, before)
+    np.testing.assert_allclose(limits, [used + _hdf5.SECONDS, used + _hdf5.SECONDS + 100], atol=2)
