@@ -15,7 +15,7 @@ def reliability_section(
         for title, rows in calibration.groupby("group")
     }
     lines = dict(zip(titles.values(), COLOURS, strict=False))
-    data["as it should be"] = {_place(0): 0, _place(1): 1}
+    data["perfect calibration"] = {_place(0): 0, _place(1): 1}
     prevalence = calibration["prevalence"].iloc[0]
     scores = ", ".join(
         f"{titles[group['species'], group['chains']]} {group['brier']:.4f}"
@@ -38,7 +38,7 @@ def reliability_section(
             "ymin": 0,
             "ymax": 1,
             "showlegend": True,
-            "colors": {**lines, "as it should be": "#999999"},
+            "colors": {**lines, "perfect calibration": "#999999"},
         },
     )
 
