@@ -21,13 +21,16 @@ SEED     ?= 0
 ENGINE   ?= docker
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo test check lint unit fuzz pipeline images test-containers test-slurm test-r bench clean
+.PHONY: help env demo same test check lint unit fuzz pipeline images test-containers test-slurm test-r bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
 	$(NEXTFLOW) run . -profile demo --outdir $(RESULTS) -resume
+
+same: $(ENV) ## Compare the results of two runs (A=folder B=folder), cell by cell
+	python tests/same.py $(A) $(B)
 
 env: $(ENV) ## Make the locked Python environment in .venv
 
