@@ -1,6 +1,7 @@
 """The profile `gpu`: what tasks ask for, and what is said where there is none."""
 
 import os
+import re
 import shutil
 
 import pytest
@@ -57,25 +58,31 @@ def test_who_asks_for_no_gpu_gets_no_check(folder, args):
     ],
 )
 def test_containers_of_training_tasks_alone_see_gpus(folder, engine, option):
-    """The engine is one that writes its command down, and runs nothing; what fails is passed over."""
-    commands, programs = folder / "commands.txt", folder / "programs"
+    """The engine is one that writes its command down, and runs here what should run in the image."""
+    commands, programs, image = folder / "commands.txt", folder / "programs", folder / "image.sif"
     programs.mkdir()
-    # A command, which has lines, on one line.
-    (programs / engine).write_text(f'#!/bin/bash\necho "$(tr "\\n" " " <<< "$*")" >> {commands}\nexit 1\n')
+    image.touch()
+    (programs / engine).write_text(
+        f"""#!/bin/bash
+echo "$(tr "\\n" " " <<< "$*")" >> {commands}
+while [[ $# -gt 0 && $1 != {image} ]]; do shift; done
+shift && exec "$@"
+"""
+    )
     (programs / engine).chmod(0o755)
-    (folder / "image.sif").touch()
-    run_pipeline(
-        folder, "-profile", f"gpu,{engine}", "--image", str(folder / "image.sif"), *CHAIN,
-        "-process.errorStrategy=ignore", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+    run = run_pipeline(
+        folder, "-profile", f"gpu,{engine}", "--image", str(image), *CHAIN, "-stub",
+        PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
     )  # fmt: skip
-    started = {line: option in line for line in commands.read_text().splitlines() if "command" in line}
-    folders = {
-        path.parent.name: "CHECK_DEVICE" in path.read_text()
-        for path in (folder / "work").glob("*/*/.command.run")
-    }
-    assert sum(folders.values()) == 1 < len(folders)
-    for name, has_gpu in folders.items():
-        assert [given for line, given in started.items() if name in line] == [has_gpu]
+    assert run.status == 0, run.output
+    started = [line for line in commands.read_text().splitlines() if f"{image} " in line]
+    tasks = {True: set(), False: set()}  # with a GPU, without
+    for path in (folder / "work").glob("*/*/.command.run"):
+        (command,) = [line for line in started if path.parent.name in line]
+        tasks[option in command].add(re.search(r"### name: '(?:\S*:)?(\w+)", path.read_text())[1])
+    assert tasks[True] == {"CHECK_DEVICE", "PRETRAIN", "EMBED_RECEPTORS"}
+    assert {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "REPORT"} < tasks[False]
+    assert not tasks[True] & tasks[False]
 
 
 def test_slurm_where_there_is_none(folder):
