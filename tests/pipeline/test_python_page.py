@@ -25,4 +25,4 @@ def test_the_blocks_of_the_page_run_one_after_another(real_run, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "415 391 0" in done.stdout
-    assert "(3, 64) True" in done.stdout
+    assert "(3, 65) ['beta', 'beta', None]" in done.stdout
