@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -36,6 +35,7 @@ PRESET = {
     "schedule": {"steps": 600, "batch_size": 32, "warmup_steps": 100, "validate_every": 250},
 }
 PRETRAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300")
+PROCESSES = [path.name.upper() for path in (ROOT / "modules/local").iterdir()]
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
 
@@ -93,7 +93,9 @@ def ended(process: subprocess.Popen, folder: Path) -> Run:
 
 
 def process_of(job: dict) -> str:
-    return re.sub(r"^nf-AIRRVEC_(LEARN_)?|_\(.*", "", job["JobName"])
+    """Slurm's name of a job joins the names of subworkflows and process, and its tag."""
+    name = job["JobName"].split("_(")[0]
+    return max((process for process in PROCESSES if name.endswith(f"_{process}")), key=len)
 
 
 def running(slurm, folder: Path, *processes: str, but: tuple[str, ...] = (), on: str = "") -> dict:
