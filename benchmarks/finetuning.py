@@ -52,6 +52,8 @@ def parse_args(argv=None):
     )
     parser.add_argument("labelled", type=Path, help="labelled table, in any input format")
     parser.add_argument("--seeds", type=int, nargs="+", default=[420, 1, 2])
+    presets = sorted({preset for _, preset, _ in TRAINED})
+    parser.add_argument("--presets", nargs="+", choices=presets, default=presets)
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--outdir", type=Path, default=Path("finetuning"))
     return parser.parse_args(argv)
@@ -99,12 +101,13 @@ def table(found: pd.DataFrame, columns) -> str:
         for rule, test_set, k, added in columns
     ]
     lines = ["| Model | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for model, name in {**NAMES, **{f"{start}_{preset}": name for start, preset, name in TRAINED}}.items():
+    names = {**NAMES, **{f"{start}_{preset}": name for start, preset, name in TRAINED}}
+    for model in filter(of_seeds.index.get_level_values("model").__contains__, names):
         row = []
         for rule, test_set, k, added in columns:
             key = (model, rule, test_set, k or 0, "tcrdist" if added else "")
             row.append("{:.3f} ({:.3f}–{:.3f})".format(*of_seeds.loc[key]) if key in of_seeds.index else "")
-        lines.append(f"| {name} | " + " | ".join(row).replace("0.", ".") + " |")
+        lines.append(f"| {names[model]} | " + " | ".join(row).replace("0.", ".") + " |")
     return "\n".join(lines)
 
 
@@ -113,7 +116,8 @@ def main(argv=None):
     args.outdir.mkdir(parents=True, exist_ok=True)
     if not (args.outdir / "labelled.cells.parquet").exists():
         script("normalise_receptors.py", args.labelled, "--sample", "labelled", "--outdir", args.outdir)
-    runs = [(start, preset, seed) for start, preset, _ in TRAINED for seed in args.seeds]
+    trained = [(start, preset) for start, preset, _ in TRAINED if preset in args.presets]
+    runs = [(*model, seed) for model in trained for seed in args.seeds]
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(lambda run: finetune(args.outdir, *run), runs))
     found = pd.concat(figures(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
