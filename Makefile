@@ -46,7 +46,7 @@ lint: $(ENV) ## Check style, Nextflow's strict syntax, nf-core's conventions and
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
 
 unit: $(ENV) ## Run the tests of the library and the scripts
-	python -m pytest tests/unit tests/fuzz -n $(JOBS) -q --durations 10
+	python -m pytest tests/fuzz tests/unit -n $(JOBS) -q --durations 10
 
 fuzz: $(ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))

@@ -1,6 +1,12 @@
 """What holds for all unit tests."""
 
+import os
+
 from hypothesis import settings
+
+# Before torch is loaded: the tests of several processes share the cores, and threads that wait for each other
+# make a training five times slower. Scripts set the number of their threads themselves.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A test on a busy machine takes longer, and is no less right.
 settings.register_profile("airrvec", deadline=None)

@@ -511,9 +511,11 @@ def started(tmp_path, name: str, **options) -> subprocess.Popen:
     script.write_text(textwrap.dedent(SCRIPT))
     out = tmp_path / name
     out.mkdir(exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bin"), "CUDA_VISIBLE_DEVICES": ""}
+    environment = {"PYTHONPATH": str(ROOT / "bin"), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, script, tmp_path / f"{name}_checkpoints", out, json.dumps(options)]
-    return subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env={**os.environ, **environment}, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
 
 
 def finished(process: subprocess.Popen) -> None:
@@ -522,7 +524,7 @@ def finished(process: subprocess.Popen) -> None:
 
 
 def test_a_killed_run_resumes_and_ends_with_the_same_weights(tmp_path):
-    options = {"dropout": 0.1, "steps": 120, "batch_size": 64, "checkpoint_every": 10}
+    options = {"dropout": 0.1, "steps": 40, "batch_size": 64, "checkpoint_every": 5}
     finished(started(tmp_path, "undisturbed", **options))
     process = started(tmp_path, "killed", **options)
     checkpoint = tmp_path / "killed_checkpoints/last.ckpt"
