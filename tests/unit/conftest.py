@@ -4,8 +4,8 @@ import os
 
 from hypothesis import settings
 
-# Before torch is loaded: the tests of several processes share the cores, and threads that wait for each other
-# make a training five times slower. Scripts set the number of their threads themselves.
+# Before torch is loaded: each process of the tests has one core. Scripts set the number of their threads
+# themselves.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A test on a busy machine takes longer, and is no less right.
