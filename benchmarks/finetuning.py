@@ -20,6 +20,7 @@ import pandas as pd
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
+from airrvec import fewshot, tables
 from airrvec.schema import MEAN, NOT_TRAINED
 
 # Start, preset and how the tables call the model; the slowest first.
@@ -30,16 +31,16 @@ TRAINED = (
 )
 NAMES = {"sceptr": "SCEPTR", "sceptr_large": "SCEPTR, large", "v_j_genes": "V and J genes alone"}
 NEAREST, AVERAGE, CONTRAST = "nearest_neighbour", "average_distance", "contrast"
-# Columns: rule, test set, k of the epitopes that were not trained, whether TCRdist is added.
+# Columns: rule, test set, k (0: epitopes that were trained), whether TCRdist is added.
 TABLES = (
     (
-        *((rule, "all", None, False) for rule in ("logistic_regression", AVERAGE, NEAREST, CONTRAST)),
-        (CONTRAST, "all", None, True),
+        *((rule, "all", 0, False) for rule in ("logistic_regression", AVERAGE, NEAREST, CONTRAST)),
+        (CONTRAST, "all", 0, True),
         *((NEAREST, test_set, k, False) for test_set in ("all", NOT_TRAINED) for k in (1, 20)),
         *((NEAREST, test_set, 20, True) for test_set in ("all", NOT_TRAINED)),
     ),
     tuple(
-        (rule, test_set, None, False)
+        (rule, test_set, 0, False)
         for rule in ("logistic_regression", AVERAGE, NEAREST, CONTRAST)
         for test_set in ("below_90", "below_80")
     ),
@@ -81,13 +82,11 @@ def finetune(outdir: Path, start: str, preset: str, seed: int) -> None:
 
 
 def figures(folder: Path) -> pd.DataFrame:
-    """Means over the epitopes of a run; `k` is missing where the epitopes were trained."""
-    specificity = pd.read_parquet(folder / "specificity.parquet")
-    specificity = specificity[specificity["epitope"] == MEAN].assign(k=0)
-    keys = ["encoder", "rule", "test_set", "k"]
-    unseen = pd.read_parquet(folder / "unseen.parquet")
-    unseen = unseen.groupby([*keys, "epitope"])["auroc"].mean().groupby(keys).mean().reset_index()
-    found = pd.concat([specificity, unseen])
+    """Means over the epitopes of a run; `k` is 0 where the epitopes were trained."""
+    specificity = pd.read_parquet(folder / "specificity.parquet").assign(k=0)
+    unseen = fewshot.summarise(tables.read(folder / "unseen.parquet")).to_pandas()
+    found = pd.concat([specificity, unseen.rename(columns={"auroc_mean": "auroc"})])
+    found = found[found["epitope"] == MEAN].reset_index()
     found[["model", "added"]] = found["encoder"].str.partition("+")[[0, 2]]
     return found
 
@@ -105,7 +104,7 @@ def table(found: pd.DataFrame, columns) -> str:
     for model in filter(of_seeds.index.get_level_values("model").__contains__, names):
         row = []
         for rule, test_set, k, added in columns:
-            key = (model, rule, test_set, k or 0, "tcrdist" if added else "")
+            key = (model, rule, test_set, k, "tcrdist" if added else "")
             row.append("{:.3f} ({:.3f}–{:.3f})".format(*of_seeds.loc[key]) if key in of_seeds.index else "")
         lines.append(f"| {names[model]} | " + " | ".join(row).replace("0.", ".") + " |")
     return "\n".join(lines)

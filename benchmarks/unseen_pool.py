@@ -18,9 +18,9 @@ from airrvec import cli
 
 cli.limit_threads(1)
 
-import pandas as pd
+import pyarrow as pa
 
-from airrvec import encoders, fewshot, readers, specificity, splits
+from airrvec import encoders, fewshot, readers, schema, specificity, splits
 from airrvec.normalise import normalise
 
 
@@ -41,14 +41,15 @@ def main(argv=None):
         table.cells, table.receptors, species="homosapiens", exclude_references="10xgenomics"
     )
     split = splits.study_split(labelled, seed=args.seed)
-    found = pd.concat(
-        specificity.unseen(encoders.load(name), name, split, seed=args.seed).to_pandas()
-        for name in args.encoders
+    found = pa.concat_tables(
+        specificity.unseen(encoders.load(name), name, split, seed=args.seed) for name in args.encoders
     )
-    keys = ["rule", "encoder", "test_set", "k"]
-    means = found.groupby([*keys, "epitope"])["auroc"].mean().groupby(keys).mean().reset_index()
-    means = means.pivot_table(index=keys[:-1], columns="k", values="auroc")
-    print(f"{found['epitope'].nunique()} epitopes: {', '.join(sorted(found['epitope'].unique()))}")
+    summary = fewshot.summarise(found).to_pandas()
+    means = summary[summary["epitope"] == schema.MEAN].pivot_table(
+        index=["rule", "encoder", "test_set"], columns="k", values="auroc_mean"
+    )
+    epitopes = sorted(set(summary["epitope"]) - {schema.MEAN})
+    print(f"{len(epitopes)} epitopes: {', '.join(epitopes)}")
     print(means.round(3).to_string())
 
 
