@@ -17,20 +17,21 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec import cli, schema, tables
+from airrvec.app import script_options
+from airrvec.core import schema, tables
 
-cli.limit_threads(2)
+script_options.limit_threads(2)
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import pdist
 
-from airrvec import annotation, annotation_measures, calibration
-from airrvec.annotator import Annotator
+from airrvec.annotation import calibration, search, validation
+from airrvec.annotation.annotator import Annotator
+from airrvec.benchmark.rules import KERNEL
 from airrvec.encoders import on_chains
-from airrvec.rules import KERNEL
-from airrvec.synthesis import synthesise
+from airrvec.synthetic.synthesis import synthesise
 
 PREVALENCES = (0.01, 0.05, 0.1, 0.3)
 CLAIMED = (0.05, 0.1, 0.2, 0.5)
@@ -75,7 +76,7 @@ class Ours:
     def found(self, name, rows, known, references):
         """Best epitope and score of some rows of a set against some references."""
         vectors = self.vectors
-        found = annotation.search(
+        found = search.search(
             vectors[name][rows],
             known,
             vectors["reference"][references],
@@ -106,10 +107,10 @@ class Peer:
     def found(self, name, rows, known, references):
         to_references, to_contrast = (distances[rows] for distances in self.of[name])
         to_references = to_references[:, references]
-        nearest = np.argpartition(to_references, annotation.K, axis=1)[:, : annotation.K]
+        nearest = np.argpartition(to_references, search.K, axis=1)[:, : search.K]
         distances = np.take_along_axis(to_references, nearest, 1).astype(np.float32)
-        to_contrast = np.partition(to_contrast, annotation.K, axis=1)[:, : annotation.K]
-        return annotation.score_neighbours(
+        to_contrast = np.partition(to_contrast, search.K, axis=1)[:, : search.K]
+        return search.score_neighbours(
             distances, nearest, to_contrast.astype(np.float32), known, kernel=self.kernel
         )
 
@@ -161,7 +162,7 @@ def held_out(reference, folds, fold: int):
 def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> Annotator:
     """The annotator of references and a background, given as vectors."""
     inner = calibration.cross_validate(known, vectors, contrast, threads=threads)
-    scores = annotation.search(negatives, known, vectors, contrast, threads=threads).score
+    scores = search.search(negatives, known, vectors, contrast, threads=threads).score
     fitted = calibration.Calibration(
         inner["score"].to_numpy(), inner["right"].to_numpy(), scores[np.isfinite(scores)]
     )
@@ -190,7 +191,7 @@ def show_precision_recall(measures, reference, folds, n_test: int) -> None:
         queries, background = measured(measure, reference, folds, n_test)
         shown = []
         for prevalence in (0.1, 0.01):
-            curve = annotation_measures.precision_recall(
+            curve = validation.precision_recall(
                 *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, prevalence
             )
             if isinstance(measure, Exact):
@@ -288,9 +289,7 @@ def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -
     asking, _, known, binds = held_out(reference, folds, 0)
     chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
     spiked, binds = ours.vectors["reference"][asking[chosen]], binds[chosen]
-    own = Sceptr("sceptr").embed(
-        receptors.filter(pa.array(annotation.chains_of(receptors) == annotator.chains))
-    )
+    own = Sceptr("sceptr").embed(receptors.filter(pa.array(search.chains_of(receptors) == annotator.chains)))
     print(f"\n{N_SPIKED} labelled receptors of other studies among {len(own):,} of the sample")
     show_spiked(annotator, spiked, binds, own, ours.threads)
     order = np.random.default_rng(420).permutation(len(own))
@@ -306,7 +305,7 @@ def main(argv=None):
     with TemporaryDirectory() as folder:
         cells, receptors = normalised(args.labelled, Path(folder))
         own = normalised(args.sample, Path(folder))[1] if args.sample else None
-    reference = annotation.labelled_reference(
+    reference = search.labelled_reference(
         cells,
         receptors,
         chains=args.chains,

@@ -23,8 +23,12 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec import devices, fewshot, inference, model, normalise, readers, weights
-from airrvec.tokens import tokenise
+from airrvec.benchmark import fewshot
+from airrvec.core import devices
+from airrvec.input import normalise, reading
+from airrvec.model import transformer, weights
+from airrvec.model.cpu import inference
+from airrvec.model.tokens import tokenise
 from embedding_speed import PEER_COLUMNS
 
 
@@ -50,8 +54,8 @@ def vectors_of(receptors) -> dict[str, np.ndarray]:
     return {
         "sceptr": sceptr.variant.default().calc_vector_representations(frame),
         **{name: inference.embed(network, tokens) for name, network in networks.items()},
-        f"airrvec, torch on {device}, fp32": model.embed(loaded.encoder, tokens, device=device),
-        f"airrvec, torch on {device}, bf16": model.embed(
+        f"airrvec, torch on {device}, fp32": transformer.embed(loaded.encoder, tokens, device=device),
+        f"airrvec, torch on {device}, bf16": transformer.embed(
             loaded.encoder, tokens, device=device, precision="bf16"
         ),
     }
@@ -75,7 +79,7 @@ def main(argv=None):
     args = parse_args(argv)
     warnings.simplefilter("ignore")
     logging.disable()
-    chains = readers.open_chains(args.table)
+    chains = reading.open_chains(args.table)
     read = normalise.normalise(chains, sample_id="bench", species="homosapiens")
     labelled = fewshot.select_labelled(
         cells=read.cells, receptors=read.receptors, species="homosapiens", exclude_references=None

@@ -34,8 +34,12 @@ import torch
 from threadpoolctl import threadpool_info
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec import devices, inference, model, normalise, readers, synthesis, tables, weights
-from airrvec.tokens import tokenise
+from airrvec.core import devices, tables
+from airrvec.input import normalise, reading
+from airrvec.model import transformer, weights
+from airrvec.model.cpu import inference
+from airrvec.model.tokens import tokenise
+from airrvec.synthetic import synthesis
 
 PEER_COLUMNS = {
     "tra_v_call": "TRAV",
@@ -70,7 +74,7 @@ def parse_args(argv=None):
 
 def paired_receptors(path: Path, n: int) -> pa.Table:
     """The first ``n`` paired human receptors of a table."""
-    chains = readers.open_chains(path)
+    chains = reading.open_chains(path)
     receptors = normalise.normalise(chains, sample_id="bench", species="homosapiens").receptors
     frame = receptors.to_pandas()
     paired = frame[(frame["chain_pairing"] == "single pair") & (frame["species"] == "homosapiens")]
@@ -98,7 +102,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
 
     found = {
         "airrvec": in_numpy(loaded, receptors, "fp32"),
-        "airrvec's torch path": lambda: model.embed(
+        "airrvec's torch path": lambda: transformer.embed(
             loaded.encoder, tokenise(receptors, loaded.config.loops), device="cpu"
         ),
         "sceptr": lambda: peer.calc_vector_representations(frame),
@@ -113,7 +117,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         )
     if torch.cuda.is_available():
         for precision in ("fp32", "bf16"):
-            found[f"airrvec, GPU, {precision}"] = lambda precision=precision: model.embed(
+            found[f"airrvec, GPU, {precision}"] = lambda precision=precision: transformer.embed(
                 loaded.encoder, tokenise(receptors), device="cuda", precision=precision
             )
     return found

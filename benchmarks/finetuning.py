@@ -20,8 +20,9 @@ import pandas as pd
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec import fewshot, tables
-from airrvec.schema import MEAN, NOT_TRAINED
+from airrvec.benchmark import fewshot
+from airrvec.core import tables
+from airrvec.core.schema import MEAN, NOT_TRAINED
 
 # Start, preset and how the tables call the model; the slowest first.
 TRAINED = (

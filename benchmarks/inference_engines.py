@@ -31,8 +31,9 @@ sys.path.insert(0, str(ROOT / "bin"))
 import numpy as np
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec import inference, weights
-from airrvec import tokens as tk
+from airrvec.model import tokens as tk
+from airrvec.model import weights
+from airrvec.model.cpu import inference
 
 # Packages that an engine needs beside numpy; the first words of their names.
 PACKAGES = {

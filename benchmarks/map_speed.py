@@ -30,7 +30,7 @@ import psutil
 import pyarrow as pa
 
 import browser
-from airrvec import schema, tables
+from airrvec.core import schema, tables
 from neighbours_speed import vectors
 
 PART = 250_000  # receptors that are made at once

@@ -19,7 +19,8 @@ from nextflow_overhead import ROOT, covered
 
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec import schema, synthesis, tables
+from airrvec.core import schema, tables
+from airrvec.synthetic import synthesis
 
 COLUMNS = ("TRAV", "TRAJ", "CDR3A", "TRBV", "TRBJ", "CDR3B")  # of the format sceptr, in our fields' order
 

@@ -15,12 +15,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec import cli
+from airrvec.app import script_options
 
-cli.limit_threads(2)
+script_options.limit_threads(2)
 import numpy as np
 
-from airrvec import neighbours
+from airrvec.search import neighbours
 
 
 def parse_args(argv=None):

@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT / "bin"))
 import numpy as np
 import pandas as pd
 
-from airrvec import normalise, readers
-from airrvec.tokens import AMINO_ACIDS
+from airrvec.input import normalise, reading
+from airrvec.model.tokens import AMINO_ACIDS
 
 AT_ONCE = 200_000
 WIDTH = 32
@@ -36,7 +36,7 @@ def parse_args(argv=None):
 
 def beta_chains(path: Path) -> pd.DataFrame:
     """Distinct β chains with junctions of 10 to 30 residues."""
-    receptors = normalise.normalise(readers.open_chains(path), sample_id="x", species="homosapiens").receptors
+    receptors = normalise.normalise(reading.open_chains(path), sample_id="x", species="homosapiens").receptors
     chains = receptors.to_pandas()[["trb_v_call", "trb_j_call", "trb_junction_aa"]].dropna()
     chains = chains.set_axis(["v_call", "j_call", "junction_aa"], axis=1)
     return chains[chains["junction_aa"].str.len().between(10, 30)]

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec import cli
+from airrvec.app import script_options
 
 POINTS = (25, 50, 100, 200, *range(400, 200_000, 400))
 
@@ -37,14 +37,19 @@ def parse_args(argv=None):
 
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.threads)
+    script_options.limit_threads(args.threads)
     import numpy as np
     import pyarrow.compute as pc
     import torch
 
-    from airrvec import encoders, fewshot, presets, scoring, synthesis, tables, training, weights
-    from airrvec.model import ReceptorEncoder
-    from airrvec.tokens import tokenise
+    from airrvec import encoders
+    from airrvec.benchmark import fewshot, scoring
+    from airrvec.core import tables
+    from airrvec.model import weights
+    from airrvec.model.tokens import tokenise
+    from airrvec.model.transformer import ReceptorEncoder
+    from airrvec.synthetic import synthesis
+    from airrvec.training import presets, trainer
 
     preset = presets.load(args.preset)
     labelled = fewshot.select_labelled(
@@ -87,8 +92,8 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as checkpoints:
         for steps in POINTS:
             start = time.perf_counter()
-            training.train(
-                encoder.train(), training.Receptors(tokens), None, preset.objective,
+            trainer.train(
+                encoder.train(), trainer.Receptors(tokens), None, preset.objective,
                 replace(preset.schedule, steps=steps), seed=args.seed, folder=Path(checkpoints),
                 checkpoint_every=25, device="cpu",
             )  # fmt: skip
@@ -108,7 +113,7 @@ def draw(table: Path, path: Path) -> None:
     import pandas as pd
 
     from airrvec.encoders import title
-    from airrvec.figures import COLOURS
+    from airrvec.report.figures import COLOURS
 
     rows = pd.read_csv(table, sep="\t")
     own, known = rows[rows["steps"].notna()], rows[rows["steps"].isna()]

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
 import numpy as np
 
-from airrvec import diversity
+from airrvec.repertoire import diversity
 
 
 def parse_args(argv=None):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-from airrvec import cli
+from airrvec.app import script_options
 
 
 def grown(labelled, n: int):
@@ -44,8 +44,10 @@ def main():
     )
     parser.add_argument("--cpus", type=int, default=2)
     args = parser.parse_args()
-    cli.limit_threads(args.cpus)
-    from airrvec import encoders, fewshot, scoring, tables
+    script_options.limit_threads(args.cpus)
+    from airrvec import encoders
+    from airrvec.benchmark import fewshot, scoring
+    from airrvec.core import tables
 
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"

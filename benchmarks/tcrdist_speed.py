@@ -37,15 +37,16 @@ import pyarrow.compute as pc
 from pyrepseq.metric.tcr_metric import Tcrdist as PyrepseqTcrdist
 from tcrdist.repertoire import TCRrep
 
-from airrvec import encoders, normalise, readers
+from airrvec import encoders
 from airrvec.encoders.tcrdist import _v_table
+from airrvec.input import normalise, reading
 
 FIELDS = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
 
 
 def paired(path: Path, n: int) -> pa.Table:
     """Distinct complete receptors whose alleles all three know; drawn with replacement if there are fewer."""
-    receptors = normalise.normalise(readers.open_chains(path), sample_id="x", species="homosapiens").receptors
+    receptors = normalise.normalise(reading.open_chains(path), sample_id="x", species="homosapiens").receptors
     receptors = receptors.drop(["chain_pairing"]).drop_null()
     receptors = receptors.filter(pc.equal(receptors["species"], "homosapiens"))
     known = [

@@ -27,10 +27,11 @@ from libtcrlm import schema as tcr_schema
 from libtcrlm.config_reader import ConfigReader
 from torch.nn.utils.rnn import pad_sequence
 
-from airrvec import synthesis, training
-from airrvec.model import ModelConfig, ReceptorEncoder
-from airrvec.presets import Objective, Schedule
-from airrvec.tokens import tokenise
+from airrvec.model.tokens import tokenise
+from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+from airrvec.synthetic import synthesis
+from airrvec.training import trainer
+from airrvec.training.presets import Objective, Schedule
 
 ALPHA_LOOPS = 3
 FIRST_AMINO_ACID = 3
@@ -104,11 +105,11 @@ def plain_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
 
 
 def our_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
-    """Seconds of each step of `airrvec.training`."""
-    data = training.Receptors(tokenise(receptors))
+    """Seconds of each step of `airrvec.training.trainer`."""
+    data = trainer.Receptors(tokenise(receptors))
     schedule = Schedule(steps=n_steps, batch_size=batch_size, validate_every=n_steps + 1)
     with tempfile.TemporaryDirectory() as folder:
-        trained = training.train(
+        trained = trainer.train(
             ReceptorEncoder(ModelConfig()).train(), data, None, Objective(), schedule,
             seed=1, folder=Path(folder), device="cpu",
         )  # fmt: skip

@@ -14,14 +14,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-from airrvec import cli
+from airrvec.app import script_options
 
-cli.limit_threads(1)
+script_options.limit_threads(1)
 
 import pyarrow as pa
 
-from airrvec import encoders, fewshot, readers, schema, specificity, splits
-from airrvec.normalise import normalise
+from airrvec import encoders
+from airrvec.benchmark import fewshot, specificity, splits
+from airrvec.core import schema
+from airrvec.input import reading
+from airrvec.input.normalise import normalise
 
 
 def parse_args(argv=None):
@@ -36,7 +39,7 @@ def parse_args(argv=None):
 
 def main(argv=None):
     args = parse_args(argv)
-    table = normalise(readers.open_chains(args.labelled), sample_id="labelled", species="homosapiens")
+    table = normalise(reading.open_chains(args.labelled), sample_id="labelled", species="homosapiens")
     labelled = fewshot.select_labelled(
         table.cells, table.receptors, species="homosapiens", exclude_references="10xgenomics"
     )

@@ -5,14 +5,16 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec import analyses, cli, tables
-from airrvec.report_missing import optional_part
+from airrvec import analyses
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_labelled_options(parser)
-    cli.add_analysis_options(parser)
+    parser = script_options.parser(__doc__)
+    script_options.add_labelled_options(parser)
+    script_options.add_analysis_options(parser)
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
     parser.add_argument("--encoder", help="a name, or the folder or file of one")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
@@ -21,14 +23,14 @@ def parse_args(argv=None):
     parser.add_argument("--split", choices=("study", "random", "given"), default="study")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
-    cli.add_options(parser, "cpus", "missing")
+    script_options.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
+    script_options.limit_threads(args.cpus)
     from airrvec import encoders
 
     name = args.name or args.encoder or ""
@@ -36,7 +38,7 @@ def main(argv=None):
     metadata = {"analysis": args.analysis, "encoder": name}
     try:
         material = replace(
-            cli.analysis_material(args),
+            script_options.analysis_material(args),
             name=name,
             encoder=_encoder(args) if args.encoder else None,
             generation=tables.read(args.generation) if args.generation else None,
@@ -57,7 +59,7 @@ def main(argv=None):
         measured = getattr(analysis, "MEASURED", analysis.SCHEMA).empty_table()
     metadata["title"] = encoders.title(name)
     tables.write(measured, args.outdir / f"{args.analysis}.{name or 'none'}.measured.parquet", metadata)
-    cli.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
+    script_options.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
 
 
 def _encoder(args: argparse.Namespace):

@@ -10,14 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import cli, schema, tables
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.report.sections.missing import optional_part
 
 N_TOP = 50  # calls in the report
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True)
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
     parser.add_argument("--embeddings", type=Path, help="vectors by the same model; else they are made")
@@ -25,14 +26,14 @@ def parse_args(argv=None):
     parser.add_argument("--reference", type=Path, required=True, help="folder of calibrate_annotation.py")
     parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
     parser.add_argument("--sample", required=True, help="names the files")
-    cli.add_options(parser, "cpus", "outdir", "missing")
+    script_options.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
+    script_options.limit_threads(args.cpus)
     cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
     receptors = tables.distinct(tables.read(args.receptors))
     calls, groups = annotated(receptors, _vectors(args, receptors), args)
@@ -47,17 +48,19 @@ def main(argv=None):
     calls["receptor_id"] = receptors["receptor_id"].to_pylist()
     qc = {"sample_id": args.sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
     tables.write_json(qc, args.outdir / f"{args.sample}.annotation.qc.json")
-    cli.write_versions(args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
+    script_options.write_versions(
+        args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch"
+    )
 
 
 def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:
     """``species``, ``chains`` and calls of each receptor; what was estimated of each species and class."""
-    from airrvec import annotation, annotator
+    from airrvec.annotation import annotator, search
 
-    of_chains = annotation.chains_of(receptors)
+    of_chains = search.chains_of(receptors)
     of_species = receptors["species"].to_numpy()
     parts, groups = [], []
-    for species, chains in product(schema.SPECIES, annotation.CHAINS):
+    for species, chains in product(schema.SPECIES, search.CHAINS):
         rows = np.flatnonzero((of_chains == chains) & (of_species == species))
         path = args.reference / f"{species}_{chains}.npz"
         if not len(rows) or not path.exists():
@@ -88,7 +91,9 @@ def _vectors(args, receptors: pa.Table) -> np.ndarray:
     if args.embeddings is None:
         from airrvec.encoders.sceptr import Sceptr
 
-        return Sceptr(args.model).embed(receptors, progress=cli.progress("receptors", len(receptors)))
+        return Sceptr(args.model).embed(
+            receptors, progress=script_options.progress("receptors", len(receptors))
+        )
     table = tables.read_of_receptors(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec import cli, schema, tables
-from airrvec.errors import InputError
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_labelled_options(parser)
+    parser = script_options.parser(__doc__)
+    script_options.add_labelled_options(parser)
     parser.add_argument("--encoder", required=True, help="a name, the folder of a model, or a Python file")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
     parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
@@ -36,23 +37,25 @@ def parse_args(argv=None):
         default=[],
         help="training_labels.parquet of the run's models; all encoders are measured without these receptors",
     )
-    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("benchmark")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
-    from airrvec import encoders, fewshot, negatives, scoring, training_labels
-    from airrvec.rules import RULES
+    script_options.limit_threads(args.cpus)
+    from airrvec import encoders
+    from airrvec.benchmark import fewshot, scoring, training_labels
+    from airrvec.benchmark.rules import RULES
+    from airrvec.synthetic import negatives
 
     name = args.name or args.encoder
     encoder = encoders.load(args.encoder, hub_cache=args.hub_cache, device=args.device)
     rules, chains, test_sets = (
         tuple(words.split(",")) for words in (args.rules, args.chains, args.test_sets)
     )
-    options = cli.labelled_options(args)
+    options = script_options.labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
         background = negatives.background(args.background, options["receptors"], args.species, args.seed)
@@ -72,7 +75,7 @@ def main(argv=None):
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
         for chosen in chains:
             what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
-            progress = cli.progress(what, sum(len(split.references) for split in splits))
+            progress = script_options.progress(what, sum(len(split.references) for split in splits))
             results.append(
                 scoring.score(
                     encoder,
@@ -101,7 +104,7 @@ def main(argv=None):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
     tables.write_json(qc, args.outdir / f"{name}.qc.json")
     packages = "numba numpy olga pyarrow rapidfuzz scikit-learn scipy sceptr torch transformers"
-    cli.write_versions(args, *packages.split())
+    script_options.write_versions(args, *packages.split())
 
 
 def _planned(fewshot, labelled, args) -> tuple:

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec import cli, schema, tables
-from airrvec.errors import InputError
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.report.sections.missing import optional_part
 
 CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
 MIN_BACKGROUND = 500  # receptors of a class of chains
@@ -17,30 +18,31 @@ MIN_TESTED = 20  # labelled receptors of a class whose epitope can be called
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_labelled_options(parser, several_species=True)
+    parser = script_options.parser(__doc__)
+    script_options.add_labelled_options(parser, several_species=True)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
     parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
     parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
     parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
-    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
-    from airrvec import annotation, reference_table, training_labels
+    script_options.limit_threads(args.cpus)
+    from airrvec.annotation import reference_table, search
+    from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model)
     labels = training_labels.of_encoder(args.model)
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
-    options = cli.labelled_options(args)
-    excluded = annotation.excluded_cells(options["cells"], options["exclude_references"])
+    options = script_options.labelled_options(args)
+    excluded = search.excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
     references = {}
     qc = {
@@ -57,9 +59,9 @@ def main(argv=None):
         except InputError as problem:
             if len(args.species) == 1:
                 raise
-            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in annotation.CHAINS]
+            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in search.CHAINS]
             continue
-        for chains in annotation.CHAINS:
+        for chains in search.CHAINS:
             counts, found = _calibrate(args, encoder, labels, options, background, chains)
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = found.pop("reference", None)
@@ -75,7 +77,7 @@ def main(argv=None):
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
     packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
-    cli.write_versions(args, *packages)
+    script_options.write_versions(args, *packages)
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:
@@ -86,8 +88,8 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
 
 def _background(args, options: dict) -> pa.Table:
     """Receptors of the species that are not labelled, at most as many as asked for."""
-    from airrvec.fewshot import generator
-    from airrvec.negatives import unselected
+    from airrvec.benchmark.fewshot import generator
+    from airrvec.synthetic.negatives import unselected
 
     found = unselected(
         args.background,
@@ -117,16 +119,16 @@ def _unseen(queries, seen: np.ndarray) -> tuple:
 
 def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
     """What is counted of a class of chains, and its tables; its reference is written."""
-    from airrvec import annotation, annotation_measures, calibration
-    from airrvec.annotator import Annotator
+    from airrvec.annotation import calibration, search, validation
+    from airrvec.annotation.annotator import Annotator
     from airrvec.encoders import on_chains
 
-    reference = annotation.labelled_reference(**options, chains=chains)
-    excluded = annotation.excluded_of_epitopes(reference, **options, chains=chains)
+    reference = search.labelled_reference(**options, chains=chains)
+    excluded = search.excluded_of_epitopes(reference, **options, chains=chains)
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
-    of_chains = annotation.chains_of(background)
+    of_chains = search.chains_of(background)
     usable = pa.array((of_chains == "paired") | (of_chains == chains))
     others = encoder.embed(on_chains(background.filter(usable), chains))
     others = others[np.isfinite(others).all(axis=1)]
@@ -159,14 +161,14 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
             f" {MIN_TESTED} are needed"
         )
         return counts, {}
-    scores = annotation.search(negatives, reference, vectors, contrast, **common).score
+    scores = search.search(negatives, reference, vectors, contrast, **common).score
     fitted = calibration.Calibration(queries["score"].to_numpy(), queries["right"].to_numpy(), scores)
     group = {"species": options["species"], "chains": chains}
     Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
         args.outdir / "reference" / f"{'_'.join(group.values())}.npz"
     )
-    reliability, counts["brier"] = annotation_measures.reliability(queries, scores, group)
-    epitopes = annotation_measures.of_epitopes(
+    reliability, counts["brier"] = validation.reliability(queries, scores, group)
+    epitopes = validation.of_epitopes(
         reference,
         queries,
         scores,
@@ -177,7 +179,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     return counts, {
         "reference": reference,
         "calibration": reliability,
-        "precision_recall": annotation_measures.precision_recall_table(queries, scores, group),
+        "precision_recall": validation.precision_recall_table(queries, scores, group),
         "epitopes": pa.Table.from_pandas(
             epitopes.assign(**group),
             schema.ANNOTATION_EPITOPES,

@@ -5,13 +5,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec import checks, cli, samplesheet, tables
-from airrvec.errors import InputError, exit_on_input_error
-from airrvec.report_missing import write_missing
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.input.samplesheet import checks
+from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.report.sections.missing import write_missing
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
@@ -37,7 +40,7 @@ def main(argv=None):
         *samplesheet.condition_problems(request["condition"], sheet),
     ]
     found = tables_of_run(request["tables"], sheet, args)
-    limit = int(request["max_unpacked"] * cli.GB)
+    limit = int(request["max_unpacked"] * script_options.GB)
     seen, of_tables = checks.check([replace(table, max_unpacked=limit) for _, table in found])
     problems = sorted([*problems, *of_tables], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
@@ -65,7 +68,7 @@ def main(argv=None):
         if problem["sample"]
     ]
     write_missing(missing, args.missing)
-    cli.write_versions(args, "pyarrow", "tidytcells")
+    script_options.write_versions(args, "pyarrow", "tidytcells")
 
 
 def tables_of_run(

@@ -6,28 +6,30 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.compute as pc
 
-from airrvec import cli, tables
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.report.sections.missing import optional_part
 
 N_LOGOS = 10
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_repertoire_options(parser)
+    parser = script_options.parser(__doc__)
+    script_options.add_repertoire_options(parser)
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
     parser.add_argument("--method", choices=("leiden", "components"), default="leiden")
-    cli.add_options(parser, "missing")
+    script_options.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("clusters")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
-    from airrvec import cluster_tables, report_clusters
+    script_options.limit_threads(args.cpus)
+    from airrvec.repertoire import cluster_tables
+    from airrvec.report.sections import clusters as report_clusters
 
-    repertoires = cli.repertoires(args)
+    repertoires = script_options.repertoires(args)
     repertoires.conditions(args.condition)
     found, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
@@ -43,13 +45,15 @@ def main(argv=None):
     if len(clusters):
         report_clusters.draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_json(qc, args.outdir / "clusters.qc.json")
-    cli.write_versions(args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+    script_options.write_versions(
+        args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch"
+    )
 
 
 def _clustered(args, repertoires) -> tuple[list, dict]:
     """The clusters of each species and class of chains, and what is counted of it."""
-    from airrvec import clustering
-    from airrvec.cluster_tables import Clustered
+    from airrvec.repertoire import clustering
+    from airrvec.repertoire.cluster_tables import Clustered
 
     qc = {
         "method": args.method,
@@ -60,7 +64,7 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "without_background": {},
     }
     found = []
-    for group in cli.by_chance(args, repertoires, qc["without_background"]):
+    for group in script_options.by_chance(args, repertoires, qc["without_background"]):
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
         label = clustering.clusters(neighbourhood.graph, args.method, seed=args.seed)

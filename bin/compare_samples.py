@@ -3,8 +3,9 @@
 
 import pyarrow as pa
 
-from airrvec import cli, schema, tables
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.report.sections.missing import optional_part
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,
@@ -15,19 +16,19 @@ SCHEMAS = {
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_repertoire_options(parser)
+    parser = script_options.parser(__doc__)
+    script_options.add_repertoire_options(parser)
     parser.add_argument("--compared", type=int, default=1000, help="receptors of a sample in kernel tests")
     parser.add_argument("--permutations", type=int, default=999)
-    cli.add_options(parser, "missing")
+    script_options.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("comparison")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
-    repertoires = cli.repertoires(args)
+    script_options.limit_threads(args.cpus)
+    repertoires = script_options.repertoires(args)
     conditions = repertoires.conditions(args.condition)
     without_background = {}
     results, groups = _measured(args, repertoires, without_background)
@@ -47,15 +48,15 @@ def main(argv=None):
         "abundance": args.abundance,
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
-    cli.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+    script_options.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
 
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
     """The tables of each species and class of chains, and its radius."""
-    from airrvec import sample_tables
+    from airrvec.repertoire import sample_tables
 
     results, groups = [], []
-    for group in cli.by_chance(args, repertoires, without_background):
+    for group in script_options.by_chance(args, repertoires, without_background):
         samples = sample_tables.Samples(
             group.repertoires,
             group.species,

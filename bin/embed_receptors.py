@@ -4,21 +4,23 @@
 from itertools import chain
 from pathlib import Path
 
-from airrvec import __version__, cli, tables
-from airrvec.devices import DEVICES, PRECISIONS, chosen
-from airrvec.errors import exit_on_input_error
+from airrvec import __version__
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.devices import DEVICES, PRECISIONS, chosen
+from airrvec.core.errors import exit_on_input_error
 
 PORTION = 8_192  # receptors that are read, embedded and written together, by one core
 GPU_PORTION = 16 * PORTION  # so many that those of one length keep a GPU busy
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("receptors", type=Path)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU where there is one")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
-    cli.add_options(parser, "cpus")
+    script_options.add_options(parser, "cpus")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 
@@ -27,9 +29,9 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     device, precision = chosen(args.device, args.precision)
-    cli.limit_threads(args.cpus)
-    from airrvec import inference
+    script_options.limit_threads(args.cpus)
     from airrvec.encoders.sceptr import Sceptr
+    from airrvec.model.cpu import inference
 
     encoder = Sceptr(args.model, device=device, precision=precision)
 
@@ -43,7 +45,7 @@ def main(argv=None):
         "device": device,
         "precision": precision,
     }
-    progress = cli.progress("receptors embedded", tables.n_rows(args.receptors))
+    progress = script_options.progress("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.portions(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
     # A GPU has one portion in work, while the next is read and tokenised.
     done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
@@ -53,7 +55,7 @@ def main(argv=None):
             writer.write_table(table)
             progress(len(table))
     packages = ["numba", "numpy", "pyarrow", "safetensors", "tidytcells"]
-    cli.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
+    script_options.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
 
 
 if __name__ == "__main__":

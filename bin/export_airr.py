@@ -7,17 +7,19 @@ from pathlib import Path
 import airr.schema
 import duckdb
 
-from airrvec import cells, cli, schema, tables
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.input import cells
+from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    cli.add_options(parser, "cpus", "missing")
+    script_options.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -64,7 +66,7 @@ def main(argv=None):
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
     with tables.written(args.out) as temporary:
         chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
-    cli.write_versions(args, "airr", "duckdb")
+    script_options.write_versions(args, "airr", "duckdb")
 
 
 if __name__ == "__main__":

@@ -3,45 +3,41 @@
 
 import hashlib
 
-from airrvec import cli, presets, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.training import presets
 
 SPLITS = ("study", "random", "given")
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
-    cli.add_labelled_options(parser)
+    parser = script_options.parser(__doc__)
+    script_options.add_labelled_options(parser)
     parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
     parser.add_argument("--name", help="what reports call the new model; else the preset's")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
-    cli.add_training_options(parser)
+    script_options.add_training_options(parser)
     return parser.parse_args(argv)
 
 
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
+    script_options.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa
 
-    from airrvec import (
-        encoders,
-        fewshot,
-        model_folder,
-        specificity,
-        splits,
-        training,
-        training_labels,
-        weights,
-    )
+    from airrvec import encoders
+    from airrvec.benchmark import fewshot, specificity, splits, training_labels
     from airrvec.encoders.sum import Sum
-    from airrvec.tokens import tokenise
+    from airrvec.model import weights
+    from airrvec.model.tokens import tokenise
+    from airrvec.training import model_folder, trainer
 
-    labelled = fewshot.select_labelled(**cli.labelled_options(args))
+    labelled = fewshot.select_labelled(**script_options.labelled_options(args))
     if args.split == "study":
         split = splits.study_split(
             labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=args.seed
@@ -61,18 +57,18 @@ def main(argv=None):
             f"the model that training starts from is called '{preset.name}' too", fix="Give --name"
         )
 
-    def receptors(part: str) -> training.Receptors | None:
+    def receptors(part: str) -> trainer.Receptors | None:
         rows = getattr(split, part)
         order = np.concatenate([rows[epitope] for epitope in split.epitopes])
         if not len(order):
             return None
         labels = np.repeat(np.arange(len(split.epitopes)), [len(rows[epitope]) for epitope in split.epitopes])
         table = labelled.receptors.take(pa.array(order))
-        return training.Receptors(tokenise(table, start.config.loops), labels)
+        return trainer.Receptors(tokenise(table, start.config.loops), labels)
 
     tables.write_both(split.table(), args.outdir / "split")
     digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
-    trained = training.train(
+    trained = trainer.train(
         start.encoder.train(),
         receptors("train"),
         receptors("validation"),
@@ -80,12 +76,12 @@ def main(argv=None):
         preset.schedule,
         seed=args.seed,
         folder=args.checkpoints / preset.name,
-        fingerprint=training.fingerprint(
+        fingerprint=trainer.fingerprint(
             data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
         ),
         trainable=preset.trainable(start.config.n_layers),
-        progress=cli.progress("steps trained", preset.schedule.steps),
-        **cli.training_options(args),
+        progress=script_options.progress("steps trained", preset.schedule.steps),
+        **script_options.training_options(args),
     )
     folder = args.outdir / preset.name
     counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
@@ -116,14 +112,14 @@ def main(argv=None):
         "notes": [*_cautions(of_start), *trained.notes],
     }
     tables.write_json(qc, args.outdir / "finetune.qc.json")
-    cli.write_versions(
+    script_options.write_versions(
         args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
     )
 
 
 def _cautions(of_start) -> list[str]:
     """A sentence on each model of the start whose training receptors are not recorded."""
-    from airrvec.training_labels import not_recorded_warning
+    from airrvec.benchmark.training_labels import not_recorded_warning
 
     return [not_recorded_warning(name) for name in of_start.not_recorded]
 

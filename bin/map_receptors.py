@@ -6,27 +6,29 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec import cli, schema, tables
-from airrvec.report_missing import optional_part
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each sample")
     parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
-    cli.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("map")
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
-    from airrvec import layout, map_page, map_tables
+    script_options.limit_threads(args.cpus)
+    from airrvec.repertoire import layout, map_tables
+    from airrvec.report import map_page
 
     n, n_without = map_tables.n_with_vector(args.embeddings)
     wanted = map_tables.spread(n, layout.MOST_MAPPED)
@@ -63,7 +65,7 @@ def main(argv=None):
         "colours": [column["title"] for column in data["colours"]],
     }
     tables.write_json(qc, args.outdir / "map.qc.json")
-    cli.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
+    script_options.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
 
 
 def _table(ids, places: np.ndarray) -> pa.Table:
@@ -72,7 +74,7 @@ def _table(ids, places: np.ndarray) -> pa.Table:
 
 def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray):
     """receptor_ids and places of each batch; those that made the map keep theirs."""
-    from airrvec import layout, map_tables
+    from airrvec.repertoire import layout, map_tables
 
     first = 0
     for ids, vectors in map_tables.portions(args.embeddings):

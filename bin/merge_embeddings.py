@@ -6,12 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import cli, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("shards", type=Path, nargs="+", help="embeddings of each shard")
     parser.add_argument("--receptors", type=Path, required=True, help="those of all shards")
     parser.add_argument("--out", type=Path, required=True)
@@ -62,7 +63,7 @@ def main(argv=None):
         n_dimensions = shard.num_columns - 1
     qc = {**metadata, "dimensions": n_dimensions, "receptors": done, "without_vector": n_null}
     tables.write_json(qc, args.qc)
-    cli.write_versions(args, "pyarrow")
+    script_options.write_versions(args, "pyarrow")
 
 
 if __name__ == "__main__":

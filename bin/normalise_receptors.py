@@ -5,20 +5,22 @@ import json
 from contextlib import ExitStack
 from pathlib import Path
 
-from airrvec import cli, readers, schema, tables
-from airrvec.errors import InputError, exit_on_input_error
-from airrvec.identity import by_partition
-from airrvec.normalise import Normaliser
-from airrvec.pairing import POLICIES
-from airrvec.report_missing import write_missing
+from airrvec.app import script_options
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.identity import by_partition
+from airrvec.input import reading
+from airrvec.input.normalise import Normaliser
+from airrvec.input.pairing import POLICIES
+from airrvec.report.sections.missing import write_missing
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("table", type=Path, help="text, Parquet, JSON or AnnData")
     parser.add_argument("--sample", required=True, help="sample_id")
     layout = parser.add_mutually_exclusive_group()
-    layout.add_argument("--format", choices=list(readers.FORMATS), help="else found from the columns")
+    layout.add_argument("--format", choices=list(reading.FORMATS), help="else found from the columns")
     layout.add_argument(
         "--columns", type=Path, help="column map: JSON object, our field → the table's column"
     )
@@ -33,7 +35,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--max-unpacked",
         type=float,
-        default=readers.MAX_UNPACKED / cli.GB,
+        default=reading.MAX_UNPACKED / script_options.GB,
         help="GB of memory that a packed Parquet or AnnData file, or the records of JSON, may take",
     )
     parser.add_argument(
@@ -42,7 +44,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--missing", type=Path, help="JSON: write here why the table cannot be read, and end with status 0"
     )
-    cli.add_options(parser, "outdir")
+    script_options.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 
@@ -56,15 +58,15 @@ def main(argv=None):
             raise
         part = args.sample if args.sample in ("labelled", "reference") else "sample"
         write_missing([{"part": part, "name": args.sample, "reason": str(error)}], args.missing)
-    cli.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
+    script_options.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
 
 
 def write_normalised(args) -> None:
     """Cells, receptors of each partition, rejects and their counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
-    columns = readers.read_column_map(args.columns) if args.columns else None
-    max_unpacked = int(args.max_unpacked * cli.GB)
-    source = readers.open_chains(args.table, args.format, columns, max_unpacked)
+    columns = reading.read_column_map(args.columns) if args.columns else None
+    max_unpacked = int(args.max_unpacked * script_options.GB)
+    source = reading.open_chains(args.table, args.format, columns, max_unpacked)
     normaliser = Normaliser(
         sample_id=args.sample,
         species=args.species,

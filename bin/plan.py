@@ -4,12 +4,13 @@
 import json
 from pathlib import Path
 
-from airrvec import cli, planning, tables
-from airrvec.errors import exit_on_input_error
+from airrvec.app import planning, script_options
+from airrvec.core import tables
+from airrvec.core.errors import exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("tables", type=Path, nargs="+", help="input tables, the labelled one too")
     parser.add_argument(
         "--request", type=Path, required=True,
@@ -25,7 +26,7 @@ def main(argv=None):
     request = json.loads(args.request.read_text())
     layouts = request.pop("layouts")
     reading = {"multichain": request.pop("multichain")}
-    reading["max_unpacked"] = int(request.pop("max_unpacked") * cli.GB)
+    reading["max_unpacked"] = int(request.pop("max_unpacked") * script_options.GB)
     samples = [
         planning.expected(
             table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
@@ -35,7 +36,7 @@ def main(argv=None):
     plan = planning.plan(samples, **request)
     tables.write_tsv(plan, args.out)
     print(planning.as_text(samples, plan))
-    cli.write_versions(args, "pyarrow", "tidytcells")
+    script_options.write_versions(args, "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

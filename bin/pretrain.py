@@ -5,31 +5,35 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec import cli, presets, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.training import presets
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic ones")
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="what reports call the model; else the preset's")
-    cli.add_training_options(parser)
+    script_options.add_training_options(parser)
     return parser.parse_args(argv)
 
 
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    cli.limit_threads(args.cpus)
+    script_options.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
     import torch
 
-    from airrvec import model_folder, schema, synthesis, training
-    from airrvec.model import ReceptorEncoder
-    from airrvec.tokens import tokenise
+    from airrvec.core import schema
+    from airrvec.model.tokens import tokenise
+    from airrvec.model.transformer import ReceptorEncoder
+    from airrvec.synthetic import synthesis
+    from airrvec.training import model_folder, trainer
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
 
@@ -62,17 +66,17 @@ def main(argv=None):
     train, test = (receptors.filter(pa.array(mask)) for mask in (~held_out, held_out))
     torch.manual_seed(args.seed)
     encoder = ReceptorEncoder(preset.model)
-    trained = training.train(
+    trained = trainer.train(
         encoder.train(),
-        training.Receptors(tokenise(train, preset.model.loops)),
-        training.Receptors(tokenise(test, preset.model.loops)),
+        trainer.Receptors(tokenise(train, preset.model.loops)),
+        trainer.Receptors(tokenise(test, preset.model.loops)),
         preset.objective,
         preset.schedule,
         seed=args.seed,
         folder=args.checkpoints / preset.name,
-        fingerprint=training.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
-        progress=cli.progress("steps trained", preset.schedule.steps),
-        **cli.training_options(args),
+        fingerprint=trainer.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
+        progress=script_options.progress("steps trained", preset.schedule.steps),
+        **script_options.training_options(args),
     )
     species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))
     data = {
@@ -82,7 +86,7 @@ def main(argv=None):
     model_folder.write(
         args.outdir / preset.name, trained, preset, name=preset.name, start="random weights", data=data
     )
-    cli.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
+    script_options.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
 
 
 def _unlabelled(receptors):

@@ -8,26 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from airrvec import (
-    cli,
-    encoders,
-    report,
-    report_analyses,
-    report_annotation,
-    report_answers,
-    report_benchmark,
-    report_clusters,
-    report_comparison,
-    report_learning,
-    report_map,
-    report_missing,
-    tables,
-)
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec import encoders
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.report import page
+from airrvec.report.sections import analyses, annotation, benchmark, clusters, comparison, learning, map
+from airrvec.report.sections import answers as report_answers
+from airrvec.report.sections import missing as report_missing
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
     parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
@@ -42,7 +34,7 @@ def parse_args(argv=None):
     parser.add_argument("--missing", type=Path, help="folder of *.missing.json: what could not be made")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
-    cli.add_options(parser, "outdir")
+    script_options.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 
@@ -55,34 +47,34 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "map": Part(lambda args: args.map, lambda path: [report_map.map_section(path)]),
+    "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
-        lambda args: report_annotation.read_annotation(args.annotation),
-        report_annotation.annotation_sections,
-        report_annotation.annotation_lines,
+        lambda args: annotation.read_annotation(args.annotation),
+        annotation.annotation_sections,
+        annotation.annotation_lines,
     ),
     "clusters": Part(
-        lambda args: report_clusters.read_clusters(args.clusters),
-        report_clusters.cluster_sections,
-        report_clusters.cluster_lines,
+        lambda args: clusters.read_clusters(args.clusters),
+        clusters.cluster_sections,
+        clusters.cluster_lines,
     ),
     "comparison": Part(
-        lambda args: report_comparison.read_comparison(args.comparison),
-        report_comparison.comparison_sections,
-        report_comparison.comparison_lines,
+        lambda args: comparison.read_comparison(args.comparison),
+        comparison.comparison_sections,
+        comparison.comparison_lines,
     ),
     "benchmark": Part(
-        lambda args: report_benchmark.read_benchmark(args.benchmark),
-        report_benchmark.benchmark_sections,
-        report_benchmark.benchmark_lines,
+        lambda args: benchmark.read_benchmark(args.benchmark),
+        benchmark.benchmark_sections,
+        benchmark.benchmark_lines,
     ),
-    "analyses": Part(lambda args: args.analyses, report_analyses.analysis_sections),
+    "analyses": Part(lambda args: args.analyses, analyses.analysis_sections),
     "fine-tuning": Part(
-        lambda args: report_learning.read_finetuning(args.measured),
-        report_learning.finetuning_sections,
-        report_learning.finetuning_lines,
+        lambda args: learning.read_finetuning(args.measured),
+        learning.finetuning_sections,
+        learning.finetuning_lines,
     ),
-    "training": Part(lambda args: args.trained, lambda folders: [report_learning.curves_section(folders)]),
+    "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
 ANSWERS = ("annotation", "clusters", "comparison")
 SUMMARISED = ("benchmark", "fine-tuning", *ANSWERS)
@@ -106,8 +98,8 @@ def main(argv=None):
         [json.loads(path.read_text()) for path in paths]
         for paths in (args.normalised, args.collected, args.embedded)
     )
-    receptors = report.of_all_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
-    embeddings = report.of_all_partitions(embedded, ("receptors", "without_vector"))
+    receptors = page.of_all_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
+    embeddings = page.of_all_partitions(embedded, ("receptors", "without_vector"))
     missing = report_missing.read_missing(args.missing)
     found, shown, lines = {}, {}, {}
     for name, part in PARTS.items():
@@ -128,17 +120,17 @@ def main(argv=None):
     sections = [
         *([absent] if absent else []),
         *([answers] if answers else []),
-        *report.sample_sections(samples, receptors),
-        report.embedding_section(embeddings),
+        *page.sample_sections(samples, receptors),
+        page.embedding_section(embeddings),
         *(section for name in PARTS for section in shown.get(name, [])),
     ]
     for section in sections:
         path = args.outdir / f"{section['id']}_mqc.json"
         tables.write_json(section, path, indent=1)
-    versions = report.merged_versions([path.read_text() for path in args.software], args.nextflow)
+    versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
-    summary = report.summary_text(samples, receptors, embeddings)
+    summary = page.summary_text(samples, receptors, embeddings)
     for name in SUMMARISED:
         if name in lines:
             summary = "\n".join([summary, *lines[name], ""])

@@ -7,16 +7,20 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import benchmark_page, cli, comparisons, encoders, fewshot, figures, tables
-from airrvec.errors import InputError
-from airrvec.report_missing import optional_part
+from airrvec import encoders
+from airrvec.app import script_options
+from airrvec.benchmark import comparisons, fewshot
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.report import benchmark_page, figures
+from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("results", type=Path, nargs="+", help="files of benchmark_fewshot.py")
     parser.add_argument("--encoders", required=True, help="names, in the order of the figures")
-    cli.add_options(parser, "outdir", "missing")
+    script_options.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -58,7 +62,7 @@ def main(argv=None):
     page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)
     tables.write_text(page, args.outdir / "benchmark.md")
     tables.write_json(counts, args.outdir / "benchmark.json")
-    cli.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
+    script_options.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
 
 
 def _nothing_measured(not_evaluated: pa.Table) -> InputError:

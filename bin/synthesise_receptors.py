@@ -3,16 +3,17 @@
 
 from pathlib import Path
 
-from airrvec import cli, tables
-from airrvec.errors import InputError, exit_on_input_error
+from airrvec.app import script_options
+from airrvec.core import tables
+from airrvec.core.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = cli.parser(__doc__)
+    parser = script_options.parser(__doc__)
     parser.add_argument("--receptors", type=int, required=True, help="receptors of all shards together")
     parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
     parser.add_argument("--shards", type=int, default=1, help="how many shards there are")
-    cli.add_options(parser, "seed")
+    script_options.add_options(parser, "seed")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 
@@ -26,11 +27,11 @@ def main(argv=None):
         raise InputError(f"{args.receptors} receptors do not make {args.shards} shards")
     if args.seed < 0:
         raise InputError(f"the seed {args.seed} is negative")
-    from airrvec.synthesis import synthesise
+    from airrvec.synthetic.synthesis import synthesise
 
     first, end = (args.receptors * number // args.shards for number in (args.shard, args.shard + 1))
     tables.write(synthesise(end - first, seed=args.seed, first=first), args.out)
-    cli.write_versions(args, "numpy", "olga", "pyarrow", "tidytcells")
+    script_options.write_versions(args, "numpy", "olga", "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

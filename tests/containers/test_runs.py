@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from engines import open_folder
 
-from airrvec import tables
+from airrvec.core import tables
 
 TABLES = ("receptors/receptors", "cells/a", "cells/b", "rejects/a", "rejects/b", "cells/labelled")
 PRESET = {

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from airrvec import readers, schema
-from airrvec.pairing import POLICIES
+from airrvec.core import schema
+from airrvec.input import reading
+from airrvec.input.pairing import POLICIES
 from fuzz import configurations, documents, encodings, faults, mutations, properties, samplesheets
 from fuzz.corpus import Case, seeds, tables
 
@@ -81,7 +82,7 @@ def _mutated(random: Random) -> Case:
     if packed != content and random.random() < 0.2:
         packed, n_rows = mutations.changed_bytes(packed, random), None
     if random.random() < 0.1:
-        options["format"] = random.choice(list(readers.FORMATS))
+        options["format"] = random.choice(list(reading.FORMATS))
     return Case("table", {"table": packed}, {**options, "n_rows": n_rows})
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import safetensors.numpy
 
-from airrvec import presets, weights
-from airrvec.architecture import ModelConfig
+from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.errors import InputError
-from airrvec.inference import Network
-from airrvec.tokens import tokenise
+from airrvec.model import weights
+from airrvec.model.architecture import ModelConfig
+from airrvec.model.cpu.inference import Network
+from airrvec.model.tokens import tokenise
+from airrvec.training import presets
 from fuzz import documents, mutations
 from fuzz.corpus import DATA, ROOT, Case
 from fuzz.properties import Refused, check_sentence

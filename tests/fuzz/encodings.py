@@ -12,7 +12,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airrvec.readers import FORMATS
+from airrvec.input.reading import FORMATS
 from fuzz.corpus import Table
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {

@@ -13,7 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airrvec import commands, schema
+from airrvec.app import cli
+from airrvec.core import schema
 
 _IDENTIFIED = ("species", *schema.RECEPTOR_FIELDS)
 _GENE = {name: re.compile(rf"TR[AB]{name[0].upper()}[0-9A-Z/-]+(\*[0-9]+)?") for name in ("v_call", "j_call")}
@@ -37,7 +38,7 @@ class Result:
 @cache
 def script(name: str):
     """The module of a script in ``bin``."""
-    return commands.script(name)
+    return cli.script(name)
 
 
 def called(main, argv: list, outdir: Path) -> None:

@@ -3,8 +3,9 @@
 from pathlib import Path
 from random import Random
 
-from airrvec import samplesheet, schema
-from airrvec.errors import InputError
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.input.samplesheet import sheet as samplesheet
 from fuzz import encodings, mutations
 from fuzz.corpus import Case, Table
 from fuzz.properties import Refused, check_sentence

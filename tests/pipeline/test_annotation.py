@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_pipeline
 
-from airrvec import schema, tables
+from airrvec.core import schema, tables
 
 PLAIN = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1")
 

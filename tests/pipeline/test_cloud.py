@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from conftest import NEXTFLOW, ROOT, environment, run_pipeline
 
-from airrvec import weights
+from airrvec.model import weights
 
 SHEET = ROOT / "assets/test/samplesheet.csv"
 IMAGE = "registry.example/airrvec:0.1.0"

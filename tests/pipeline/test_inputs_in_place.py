@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_pipeline
 
-from airrvec import tables
+from airrvec.core import tables
 from airrvec.encoders.sceptr import Sceptr
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"

@@ -10,7 +10,8 @@ from safetensors.numpy import load_file
 from test_parameters import DASH, PBMC, refusal
 from test_run import PROCESSES
 
-from airrvec import encoders, schema, tables
+from airrvec import encoders
+from airrvec.core import schema, tables
 
 # A model that the run trains lies in a folder of its own already: nothing has to prepare it.
 LEARNING = (PROCESSES - {"PREPARE_MODEL"}) | {"SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}

@@ -10,8 +10,11 @@ import pytest
 from conftest import ROOT, run_pipeline
 from sklearn.metrics import roc_auc_score
 
-from airrvec import encoders, fewshot, negatives, tables
-from airrvec.synthesis import synthesise
+from airrvec import encoders
+from airrvec.benchmark import fewshot
+from airrvec.core import tables
+from airrvec.synthetic import negatives
+from airrvec.synthetic.synthesis import synthesise
 
 ARGS = (
     *("--labelled", str(ROOT / "assets/demo/dash_human.csv"), "--encoders", "cdr3_levenshtein,random"),

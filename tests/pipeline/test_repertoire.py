@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from conftest import run_pipeline
 
-from airrvec import schema, tables
-from airrvec.synthesis import synthesise
+from airrvec.core import schema, tables
+from airrvec.synthetic.synthesis import synthesise
 
 # A small background keeps the run short.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1", "--export_airr", "false")

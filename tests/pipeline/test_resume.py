@@ -19,7 +19,7 @@ def test_editing_the_library_reruns_what_imports_it(project_copy, tmp_path):
     first = run_pipeline(tmp_path, *args, project=project_copy)
     assert first.status == 0, first.output
     assert statuses(run_pipeline(tmp_path, *args, project=project_copy)) == {"CACHED"}
-    with (project_copy / "bin/airrvec/germline.py").open("a") as library:
+    with (project_copy / "bin/airrvec/input/germline.py").open("a") as library:
         library.write("\n# an edit\n")
     assert statuses(run_pipeline(tmp_path, *args, project=project_copy)) == {"COMPLETED"}
 

@@ -15,8 +15,8 @@ import sceptr
 from conftest import ROOT, run_pipeline
 from sklearn.metrics import roc_auc_score
 
-from airrvec import schema, tables
-from airrvec.tokens import token_counts
+from airrvec.core import schema, tables
+from airrvec.model.tokens import token_counts
 
 PROCESSES = {
     "CHECK_SAMPLES",

@@ -20,7 +20,9 @@ import pyarrow as pa
 import pytest
 from conftest import ROOT, run_pipeline
 
-from airrvec import __version__, cells, tables
+from airrvec import __version__
+from airrvec.core import tables
+from airrvec.input import cells
 
 # After tests/pipeline, whose conftest is meant above.
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airrvec import fewshot, readers
-from airrvec.normalise import Normalised, normalise
+from airrvec.benchmark import fewshot
+from airrvec.input import reading
+from airrvec.input.normalise import Normalised, normalise
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data"
@@ -52,7 +53,7 @@ def text(columns, rows, delimiter="\t", newline="\n") -> str:
 def normalised(path, format=None, **options) -> Normalised:
     """Read and normalise a file, as sample ``s`` of a human."""
     options = {"sample_id": "s", "species": "homosapiens", **options}
-    return normalise(readers.open_chains(path, format), **options)
+    return normalise(reading.open_chains(path, format), **options)
 
 
 def normalised_text(path: Path, content: str | bytes, format=None, **options) -> Normalised:

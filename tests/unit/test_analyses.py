@@ -18,7 +18,7 @@ from inputs import ROOT, normalised
 from rapidfuzz.distance import Levenshtein
 from scipy.stats import pmean
 
-from airrvec import analyses, encoders, fewshot, report_analyses, schema, synthesis, tables
+from airrvec import analyses, encoders
 from airrvec.analyses import (
     alignment,
     coincidence,
@@ -30,6 +30,10 @@ from airrvec.analyses import (
     material,
     power_mean,
 )
+from airrvec.benchmark import fewshot
+from airrvec.core import schema, tables
+from airrvec.report.sections import analyses as report_analyses
+from airrvec.synthetic import synthesis
 
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"]
 PAGE = (ROOT / "docs/analyses.md").read_text()

@@ -11,19 +11,13 @@ from sklearn.metrics import brier_score_loss
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec import (
-    annotation,
-    annotation_measures,
-    calibration,
-    generation,
-    identity,
-    report,
-    report_annotation,
-    schema,
-    tables,
-)
-from airrvec.annotator import Annotator
-from airrvec.synthesis import synthesise
+from airrvec.annotation import calibration, search, validation
+from airrvec.annotation.annotator import Annotator
+from airrvec.core import identity, schema, tables
+from airrvec.report import page
+from airrvec.report.sections import annotation
+from airrvec.synthetic import generation
+from airrvec.synthetic.synthesis import synthesise
 
 GROUP = {"species": "homosapiens", "chains": "paired"}
 
@@ -45,7 +39,7 @@ def labelled_cells(receptors, epitopes, studies):
 def reference_of(epitopes, studies, chains="paired"):
     receptors = synthesise(len(epitopes), seed=5)
     cells = labelled_cells(receptors, epitopes, studies)
-    found = annotation.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+    found = search.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
     place = {name: row for row, name in enumerate(found.receptors["receptor_id"].to_pylist())}
     return found, [place[name] for name in receptors["receptor_id"].to_pylist()]
 
@@ -53,7 +47,7 @@ def reference_of(epitopes, studies, chains="paired"):
 def test_score_is_the_log_share_of_the_epitope_in_the_density():
     reference, rows = reference_of(["a", "a", "b"], ["s", "t", "u"])
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
-    epitope, score = annotation.score_neighbours(
+    epitope, score = search.score_neighbours(
         distances, np.array([rows]), np.array([[0.4]]), reference, min_references=1
     )
     of_a = np.exp(-0.1 / 0.05) + np.exp(-0.2 / 0.05)
@@ -66,9 +60,7 @@ def test_an_epitope_with_too_few_references_is_no_candidate_but_counts_against_o
     reference, rows = reference_of(["a", "b", "b"], ["s", "t", "u"])
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
     none = np.full((1, 1), np.inf)
-    epitope, score = annotation.score_neighbours(
-        distances, np.array([rows]), none, reference, min_references=2
-    )
+    epitope, score = search.score_neighbours(distances, np.array([rows]), none, reference, min_references=2)
     of_b = np.exp(-4) + np.exp(-6)
     assert reference.epitopes["epitope"][epitope[0]] == "b"
     assert score[0] == pytest.approx(np.log(of_b / (of_b + np.exp(-2) + np.exp(-16))), rel=1e-5)
@@ -77,7 +69,7 @@ def test_an_epitope_with_too_few_references_is_no_candidate_but_counts_against_o
 def test_a_receptor_far_from_everything_scores_low_and_one_without_vector_not_at_all():
     reference, rows = reference_of(["a", "a"], ["s", "t"])
     distances = np.array([[1.5, 1.6], [np.inf, np.inf]], np.float32)
-    _, score = annotation.score_neighbours(
+    _, score = search.score_neighbours(
         distances, np.array([rows, [-1, -1]]), np.full((2, 1), 1.5), reference, min_references=1
     )
     assert score[0] < -10
@@ -92,7 +84,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
     receptors = pa.Table.from_pandas(frame, schema.RECEPTORS, preserve_index=False)
     cells = labelled_cells(receptors, ["a", "b"], ["s", "t"])
     pairs, betas = (
-        annotation.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+        search.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
         for chains in ("paired", "beta")
     )
     assert len(pairs) == 2
@@ -161,7 +153,7 @@ def test_background_alone_has_almost_no_calls():
 def test_precision_and_recall_are_counted():
     scores = np.array([4.0, 3, 2, 1])
     right, findable = np.array([1, 0, 1, 0], bool), np.array([1, 1, 1, 0], bool)
-    curve = annotation_measures.precision_recall(scores, right, findable, np.array([2.5, 0, 0, 0]), 0.5)
+    curve = validation.precision_recall(scores, right, findable, np.array([2.5, 0, 0, 0]), 0.5)
     assert curve["score"].tolist() == [4, 3, 2, 1]
     assert curve["recall"].tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
     assert curve["precision"].tolist() == pytest.approx([1, 1 / 2, 2 / 4, 2 / 5])
@@ -184,7 +176,7 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
     assert np.isfinite(of_labelled).all()
     assert np.isfinite(of_background).all()
     queries = pd.DataFrame({"score": scores, "right": right, "fold": fold})
-    table, score = annotation_measures.reliability(queries, background, GROUP)
+    table, score = validation.reliability(queries, background, GROUP)
     truth = np.concatenate([right, np.zeros(len(background), bool)])
     weight = np.where(np.arange(len(truth)) < len(right), 0.1 / len(right), 0.9 / len(background))
     both = np.concatenate([of_labelled, of_background])
@@ -195,7 +187,7 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
 
 def test_queries_of_one_fold_have_no_reliability():
     queries = pd.DataFrame({"score": [0.1, 0.2], "right": [True, False], "fold": [3, 3]})
-    table, score = annotation_measures.reliability(queries, np.zeros(10), GROUP)
+    table, score = validation.reliability(queries, np.zeros(10), GROUP)
     assert (len(table), score) == (0, None)
 
 
@@ -357,14 +349,12 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
         assert found[epitope]["n_references"] == (own & ~lost).sum()
     assert (found["lost"]["n_excluded"], found["lost"]["n_references"]) == (3, 0)
     assert found["lost"]["reason"] == "all of its references are left out by --exclude_references"
-    words = report_annotation.annotation_sections(
-        report_annotation.Annotation(
-            [], qc, pd.DataFrame(), pd.DataFrame(), report.group_titles(qc["groups"])
-        )
+    words = annotation.annotation_sections(
+        annotation.Annotation([], qc, pd.DataFrame(), pd.DataFrame(), page.group_titles(qc["groups"]))
     )[0]["description"]
     assert f"leaves out {lost.sum()} labelled cells" in words
 
 
 def test_words_of_rows_are_joined():
     matrix = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0]]))
-    assert annotation.joined_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]
+    assert search.joined_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]

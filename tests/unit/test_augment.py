@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airrvec import augment
-from airrvec import tokens as tk
-from airrvec.augment import NO_TARGET, PaddedTokens, censored, masked, padded
-from airrvec.model import ModelConfig, ReceptorEncoder
+from airrvec.model import tokens as tk
+from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+from airrvec.training import views
+from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
 
 CDR3 = ("cdr3a", "cdr3b")
 BETA = ("cdr1b", "cdr2b", "cdr3b")
@@ -272,8 +272,8 @@ def test_targets_are_masked_replaced_and_kept_as_the_paper_says(device):
 
 def test_a_replacement_is_any_other_amino_acid(monkeypatch):
     """The reference means the same, but compares a tensor to integers and may put back the original."""
-    monkeypatch.setattr(augment, "P_MASK", 0.0)
-    monkeypatch.setattr(augment, "P_REPLACE", 1.0)
+    monkeypatch.setattr(views, "P_MASK", 0.0)
+    monkeypatch.setattr(views, "P_REPLACE", 1.0)
     shown, targets = masked(batch_of([PAIRED] * 10).repeated(500), generator=generator())
     is_target = targets != NO_TARGET
     amino_acid = shown.tokens[..., tk.RESIDUE][is_target] - tk.FIRST_AMINO_ACID

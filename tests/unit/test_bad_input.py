@@ -23,9 +23,9 @@ from inputs import (
     text,
 )
 
-from airrvec import readers
-from airrvec.errors import InputError
-from airrvec.readers._lines import LINE_LIMIT
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files.lines import LINE_LIMIT
 
 SCEPTR = text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA, "GILGFVFTL")] * 3)
 TENX_COLUMNS = ("barcode", "chain", "v_gene", "j_gene", "cdr3", "umis")
@@ -37,7 +37,7 @@ LATIN_1 = text((*SCEPTR_COLUMNS, "note"), [[*sceptr_row(ALPHA, BETA, "a, b"), "Ã
 LONG = "".join(hashlib.sha256(str(n).encode()).hexdigest() + "\n" for n in range(5_000))
 
 # Name: content, format, the whole message.
-FORMATS = ", ".join(readers.FORMATS)
+FORMATS = ", ".join(reading.FORMATS)
 REFUSED = {
     "missing column": (
         SCEPTR.replace("TRBV\t", "BV\t"),
@@ -207,7 +207,7 @@ def test_script_knows_its_formats(tmp_path):
     run = script(tmp_path / "x.tsv", tmp_path, "--format", "excel")
     assert run.returncode == 2
     assert "invalid choice: 'excel'" in run.stderr
-    assert all(name in run.stderr for name in readers.FORMATS)
+    assert all(name in run.stderr for name in reading.FORMATS)
 
 
 # --- Rows that are rejected, each with its reason, while the others live on.

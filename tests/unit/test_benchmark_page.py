@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from airrvec import benchmark_page, schema
+from airrvec.core import schema
+from airrvec.report import benchmark_page
 
 PAPER = benchmark_page.paper_values()
 

@@ -17,8 +17,8 @@ from inputs import (
     text,
 )
 
-from airrvec import normalise, readers
-from airrvec.errors import InputError
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
 
 AIRR = ("cell_id", "v_call", "j_call", "junction_aa", "cdr3_aa")
 ENDS = ("cell_id", "built_junctions", "tra_junction_aa_raw", "trb_junction_aa_raw")
@@ -78,7 +78,7 @@ def test_a_junction_that_is_there_is_taken_whatever_the_cdr3(tmp_path):
 
 
 def suggested(path, **options) -> dict:
-    source = readers.open_chains(path, **options)
+    source = reading.open_chains(path, **options)
     with pytest.raises(InputError, match=r"none of the . rows could be read as a receptor") as error:
         normalise.normalise(source, sample_id="s", species="homosapiens")
     found = re.search(r"Other columns of it hold receptors: try the column map (\{.*\})\.$", str(error.value))
@@ -86,7 +86,7 @@ def suggested(path, **options) -> dict:
 
 
 def cells_with(path, columns: dict) -> list[tuple]:
-    source = readers.open_chains(path, columns=columns)
+    source = reading.open_chains(path, columns=columns)
     return chains_of(normalise.normalise(source, sample_id="s", species="homosapiens"))
 
 

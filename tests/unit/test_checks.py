@@ -10,8 +10,10 @@ import pytest
 import tidytcells
 from inputs import ALPHA, BETA, DATA, ROOT, SCEPTR_COLUMNS, normalised_text, sceptr_row, text
 
-from airrvec import checks, commands, heads, species_names
-from airrvec.errors import InputError
+from airrvec.app import cli
+from airrvec.core.errors import InputError
+from airrvec.input import species_names
+from airrvec.input.samplesheet import checks, heads
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 
@@ -136,7 +138,7 @@ def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.Da
     request = {"species": "homosapiens", "condition": None, "max_unpacked": 2, "tables": entries, **more}
     (folder / "request.json").write_text(json.dumps(request))
     names = {"out": "checked.json", "seen": "samples.tsv", "missing": "x.missing.json"}
-    commands.script("check_samples").main(
+    cli.script("check_samples").main(
         [
             *("--sheet", str(folder / "s.csv"), "--request", str(folder / "request.json")),
             *("--tables", str(folder / "tables"), "--maps", str(folder / "maps")),
@@ -199,7 +201,7 @@ def test_every_table_has_the_metadata_of_all(tmp_path):
     (tmp_path / "request.json").write_text(json.dumps(request))
     options = ("--sheet", tmp_path / "s.csv", "--request", tmp_path / "request.json", "--out", tmp_path / "o")
     others = ("--seen", tmp_path / "t", "--missing", tmp_path / "m.missing.json")
-    commands.script("check_samples").main([str(word) for word in (*options, *others)])
+    cli.script("check_samples").main([str(word) for word in (*options, *others)])
     tables = json.loads((tmp_path / "o").read_text())["tables"]
     assert [table["metadata"] for table in tables] == [{"x": "1", "y": None}, {"x": None, "y": None}]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from airrvec import clustering, enrichment, motifs
-from airrvec.errors import InputError
+from airrvec.core.errors import InputError
+from airrvec.repertoire import clustering, enrichment, motifs
 
 RNG = np.random.default_rng(1)
 VECTORS = RNG.normal(size=(70, 5)).astype(np.float32)

@@ -17,10 +17,12 @@ import pytest
 from inputs import ROOT
 
 import airrvec
-from airrvec import command_samples, commands, readers, schema, tables
+from airrvec.app import cli, command_samples
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.errors import InputError
-from airrvec.normalise import normalise
+from airrvec.input import reading
+from airrvec.input.normalise import normalise
 
 LABELLED = ROOT / "assets/demo/dash_human.csv"
 
@@ -28,7 +30,7 @@ LABELLED = ROOT / "assets/demo/dash_human.csv"
 @pytest.fixture(scope="module")
 def expected():
     """The receptors of the labelled table, and their vectors."""
-    source = readers.open_chains(LABELLED)
+    source = reading.open_chains(LABELLED)
     result = normalise(source, sample_id="dash_human", species="homosapiens")
     return result, Sceptr("sceptr").embed(result.receptors)
 
@@ -122,7 +124,7 @@ def test_nearest_is_the_least_distance():
 
 def test_embed_of_a_table(tmp_path, expected):
     result, vectors = expected
-    commands.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--cpus", "1"])
+    cli.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--cpus", "1"])
     found = tables.read(tmp_path / "out/vectors.parquet").to_pandas().set_index("receptor_id")
     np.testing.assert_allclose(found.loc[result.receptors["receptor_id"].to_pylist()], vectors, atol=1e-6)
     cells = tables.read(tmp_path / "out/dash_human.cells.parquet")
@@ -140,7 +142,7 @@ DONORS = [str(DEMO / f"donors/flu_{number}.csv") for number in (1, 2, 4)]
 def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
     reference = ("--reference", str(DEMO / "other_donors.csv"), "--columns", str(DEMO / "other_donors.json"))
     options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
-    commands.main(["annotate", DONORS[2], *reference, *options])
+    cli.main(["annotate", DONORS[2], *reference, *options])
     found = pd.read_parquet(tmp_path / "flu_4.parquet")
     called = found.loc[found["call"] == "called", "epitope"]
     assert len(found) == 31
@@ -149,7 +151,7 @@ def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
 
 
 def test_cluster_finds_the_motif_of_m1(tmp_path):
-    commands.main(["cluster", *DONORS[:2], "--cpus", "1", "--outdir", str(tmp_path)])
+    cli.main(["cluster", *DONORS[:2], "--cpus", "1", "--outdir", str(tmp_path)])
     clusters = pd.read_parquet(tmp_path / "clusters.parquet")
     first = clusters.loc[clusters["n_receptors"].idxmax()]
     assert (first["tra_v_call"], first["trb_v_call"]) == ("TRAV27", "TRBV19")
@@ -159,10 +161,10 @@ def test_cluster_finds_the_motif_of_m1(tmp_path):
 
 def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
     few = ("--min-receptors", "50", "--split", "random", "--steps", "2", "--cpus", "1")
-    commands.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])
+    cli.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])
     tuned = tmp_path / "tuned/neighbour"
     few = ("--k", "5", "--splits", "2", "--min-positives", "50", "--cpus", "1", "--outdir", str(tmp_path))
-    commands.main(["benchmark", str(LABELLED), "--encoders", f"sceptr,{tuned}", *few])
+    cli.main(["benchmark", str(LABELLED), "--encoders", f"sceptr,{tuned}", *few])
     summary = pd.read_parquet(tmp_path / "auroc_summary.parquet")
     means = summary.query("rule == 'nearest_neighbour'").groupby("encoder")["auroc_mean"].mean()
     assert means.between(0.6, 1).all()
@@ -170,7 +172,7 @@ def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
 
 
 def parsed(*words) -> argparse.Namespace:
-    return commands.parser().parse_args([str(word) for word in words])
+    return cli.parser().parse_args([str(word) for word in words])
 
 
 def test_samples_of_a_samplesheet(tmp_path):
@@ -195,7 +197,7 @@ def test_a_samplesheet_cannot_write_elsewhere(tmp_path, capsys):
     shutil.copy(LABELLED, tmp_path / "t.csv")
     (tmp_path / "s.csv").write_text("sample,path,tissue\n../../escaped,t.csv,x\nb,t.csv\nc,nowhere.csv,\n")
     with pytest.raises(SystemExit):
-        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "a/b/out")])
+        cli.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "a/b/out")])
     error = capsys.readouterr().err
     assert "ERROR: 3 problems in the input:" in error
     assert "- s.csv, row 1, column 'sample': '../../escaped' may hold letters" in error
@@ -209,7 +211,7 @@ def test_a_reserved_column_is_refused(tmp_path, capsys):
     shutil.copy(LABELLED, tmp_path / "t.csv")
     (tmp_path / "s.csv").write_text("sample,path,epitope\na,t.csv,x\n")
     with pytest.raises(SystemExit):
-        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "out")])
+        cli.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "out")])
     assert "s.csv: the column 'epitope' is one of airrvec's own" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -224,7 +226,7 @@ def test_failed_samples_are_left_out_where_that_is_asked_for(tmp_path, capsys):
     late.write_bytes(packed[:-20])
     (tmp_path / "s.csv").write_text("sample,path,x\na,t.csv,1\nj,junk.csv,\nl,late.csv.gz,\nb,t.csv,\n")
     out = tmp_path / "out"
-    commands.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip", "--outdir", str(out)])
+    cli.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip", "--outdir", str(out)])
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("MISSING: ")]
     assert len(told) == 2
     assert "s.csv, row 2: junk.csv: its columns (a, b) are those of no known format" in told[0]
@@ -233,14 +235,14 @@ def test_failed_samples_are_left_out_where_that_is_asked_for(tmp_path, capsys):
     assert cells[0].schema == cells[1].schema
     assert not list(out.glob("[jl].*"))
     with pytest.raises(SystemExit):
-        commands.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "other")])
+        cli.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "other")])
     assert not (tmp_path / "other").exists()
 
 
 def test_nothing_left_is_an_error(tmp_path, capsys):
     (tmp_path / "s.csv").write_text("sample,path\na,nowhere.csv\nb,nowhere.csv\n")
     with pytest.raises(SystemExit):
-        commands.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip"])
+        cli.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip"])
     assert "ERROR: 2 problems in the input:" in capsys.readouterr().err
 
 
@@ -250,7 +252,7 @@ def test_two_tables_of_one_name(tmp_path, capsys):
         shutil.copy(LABELLED, tmp_path / folder / name)
     tables = [str(tmp_path / "a/x.csv"), str(tmp_path / "b/X.csv")]
     with pytest.raises(SystemExit):
-        commands.main(["cluster", *tables, "--outdir", str(tmp_path / "out")])
+        cli.main(["cluster", *tables, "--outdir", str(tmp_path / "out")])
     assert "two tables are called 'X'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -258,13 +260,13 @@ def test_two_tables_of_one_name(tmp_path, capsys):
 def test_a_condition_that_no_sample_has_ends_the_command_at_once(tmp_path, capsys):
     (tmp_path / "s.csv").write_text(f"sample,path,tissue\na,{LABELLED},x\n")
     with pytest.raises(SystemExit):
-        commands.main(["compare", str(tmp_path / "s.csv"), "--condition", "stain"])
+        cli.main(["compare", str(tmp_path / "s.csv"), "--condition", "stain"])
     assert "the samplesheet has no metadata column 'stain'; it has: tissue" in capsys.readouterr().err
 
 
 def test_an_option_that_no_script_knows(capsys):
     with pytest.raises(SystemExit):
-        commands.main(["embed", "x.tsv", "--out", "y", "--k", "3"])
+        cli.main(["embed", "x.tsv", "--out", "y", "--k", "3"])
     assert "unrecognized arguments: --k 3" in capsys.readouterr().err
 
 
@@ -283,19 +285,19 @@ def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monke
     called = []
 
     def run(name, *argv):
-        commands.script(name).parse_args([str(word) for word in argv])
+        cli.script(name).parse_args([str(word) for word in argv])
         called.append((name, [str(word) for word in argv]))
 
-    monkeypatch.setattr(commands, "run", run)
+    monkeypatch.setattr(cli, "run", run)
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
-    commands.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path), "--seed", "7"])
+    cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path), "--seed", "7"])
     assert [name for name, _ in called] == scripts
-    assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(commands.VERBS[verb][2])
+    assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(cli.VERBS[verb][2])
 
 
 def test_a_wheel_holds_the_scripts():
     """Those of all verbs, and the presets, in the folders that `commands` looks into once installed."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', Path(commands.__file__).read_text()))
+    named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', Path(cli.__file__).read_text()))
     scripts = {f"bin/{a or b}.py": f"airrvec/scripts/{a or b}.py" for a, b in named}
     assert wheel["force-include"] == {"conf/models": "airrvec/models", **scripts}

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from airrvec import schema
-from airrvec.comparisons import compare, holm
+from airrvec.benchmark.comparisons import compare, holm
+from airrvec.core import schema
 
 SETTING = {"rule": "r", "chains": "paired", "test_set": "all", "excluded": "none"}
 

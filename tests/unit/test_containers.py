@@ -33,10 +33,10 @@ from inputs import (
     text,
 )
 
-from airrvec import readers
-from airrvec.errors import InputError
-from airrvec.normalise import normalise
-from airrvec.readers import _json, _json_text, _parquet, _table
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files import json_table, json_text, parquet_table, text_table
+from airrvec.input.normalise import normalise
 
 PAIR = (*ALPHA, *BETA)
 BMMNC = "formats/10x_bmmnc_all_contig_annotations_small"
@@ -44,7 +44,7 @@ TEXTS = sorted(path.name for path in DATA.glob("*.[ct]sv"))
 
 
 def chains_in(path, format=None, columns=None) -> pa.Table:
-    return pa.concat_tables(batch.chains for batch in readers.open_chains(path, format, columns).batches)
+    return pa.concat_tables(batch.chains for batch in reading.open_chains(path, format, columns).batches)
 
 
 def same(one, other) -> None:
@@ -96,8 +96,8 @@ def test_parquet_may_be_packed(pack, tmp_path):
 
 def test_rows_of_parquet_are_numbered_across_batches(tmp_path, monkeypatch):
     as_parquet("10x.csv", tmp_path / "x", row_group_size=4)
-    monkeypatch.setattr(_parquet, "BATCH_ROWS", 3)
-    batches = list(readers.open_chains(tmp_path / "x").batches)
+    monkeypatch.setattr(parquet_table, "BATCH_ROWS", 3)
+    batches = list(reading.open_chains(tmp_path / "x").batches)
     assert len(batches) > 2
     assert [row for batch in batches for row in batch.chains["row"].to_pylist()] == list(range(1, 10))
     same(normalised(tmp_path / "x"), normalised(DATA / "10x.csv"))
@@ -173,12 +173,12 @@ def test_airr_data_file_with_clones_alone():
 
 @pytest.mark.parametrize("chunk", [1, 7, 100, 5_000])
 def test_json_is_read_piece_by_piece(chunk, monkeypatch, tmp_path):
-    monkeypatch.setattr(_json_text, "CHUNK", chunk)
-    monkeypatch.setattr(_json, "_RECORDS", 2)
+    monkeypatch.setattr(json_text, "CHUNK", chunk)
+    monkeypatch.setattr(json_table, "_RECORDS", 2)
     same(normalised(DATA / "10x_contigs.json"), normalised(DATA / "10x.csv"))
     records = [{"a": number, "b": None if number % 3 else 1.5e3, "c": [1, {"d": 2}]} for number in range(50)]
     (tmp_path / "x").write_text(json.dumps(records))
-    table = _json.read_json(tmp_path / "x").table.to_pydict()
+    table = json_table.read_json(tmp_path / "x").table.to_pydict()
     assert table["a"] == [str(number) for number in range(50)]
     assert table["b"] == [None if number % 3 else "1500.0" for number in range(50)]
     assert table["c"] == [None] * 50
@@ -357,7 +357,7 @@ CHAIN_MAP = {
 @pytest.mark.parametrize("name", ["sceptr.tsv", "sceptr.parquet"])
 def test_column_map_of_pairs_gives_what_the_format_gives(name):
     mapped = normalise(
-        readers.open_chains(DATA / name, columns=PAIR_MAP), sample_id="s", species="homosapiens"
+        reading.open_chains(DATA / name, columns=PAIR_MAP), sample_id="s", species="homosapiens"
     )
     assert mapped.counts["format"] == "columns"
     mapped.counts["format"] = "sceptr"
@@ -404,7 +404,7 @@ def test_column_map_of_flat_json_records(tmp_path):
 def test_bad_column_map_is_refused(content, message, tmp_path):
     (tmp_path / "map.json").write_text(content)
     with pytest.raises(InputError, match=message):
-        readers.read_column_map(tmp_path / "map.json")
+        reading.read_column_map(tmp_path / "map.json")
 
 
 def test_column_map_that_names_a_missing_column_is_refused():
@@ -413,7 +413,7 @@ def test_column_map_that_names_a_missing_column_is_refused():
         " Correct the column map; the file has: barcode, is_cell, contig_id,"
     )
     with pytest.raises(InputError) as error:
-        readers.open_chains(DATA / "10x.csv", columns={"v_call": "v_gene", "junction_aa": "CDR3"})
+        reading.open_chains(DATA / "10x.csv", columns={"v_call": "v_gene", "junction_aa": "CDR3"})
     assert str(error.value).startswith(message)
 
 
@@ -470,8 +470,8 @@ IMMREP_MAP = {"junction_aa": "CDR3b_extended", "v_call": "Vb", "epitope": "Pepti
 @pytest.mark.parametrize("value", [1, "1", 1.0, [1, "yes"]])
 def test_a_column_map_chooses_rows_by_a_value(value, tmp_path):
     (tmp_path / "map.json").write_text(json.dumps({**IMMREP_MAP, "only": {"Label": value}}))
-    columns = readers.read_column_map(tmp_path / "map.json")
-    source = readers.open_chains(DATA / "immrep.csv", columns=columns)
+    columns = reading.read_column_map(tmp_path / "map.json")
+    source = reading.open_chains(DATA / "immrep.csv", columns=columns)
     result = normalise(source, sample_id="s", species="homosapiens")
     assert chains_of(result) == [(*NO_CHAIN, BETA[0], None, BETA[2])]
     assert result.cells["epitope"].to_pylist() == ["GILGFVFTL"]
@@ -480,10 +480,10 @@ def test_a_column_map_chooses_rows_by_a_value(value, tmp_path):
 
 
 def test_a_column_map_chooses_rows_by_several_columns_and_by_nothing(monkeypatch):
-    monkeypatch.setattr(_table, "BLOCK_SIZE", 100)  # a block may lose all of its rows
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", 100)  # a block may lose all of its rows
     columns = {**IMMREP_MAP, "only": {"Label": ["", 0], "Vb": BETA[0]}}
     result = normalise(
-        readers.open_chains(DATA / "immrep.csv", columns=columns), sample_id="s", species="homosapiens"
+        reading.open_chains(DATA / "immrep.csv", columns=columns), sample_id="s", species="homosapiens"
     )
     assert result.cells["epitope"].to_pylist() == ["NLVPMVATV"]
     assert [row for row, *_ in rejected(result)] == [1, 2]
@@ -507,4 +507,4 @@ def test_a_column_map_names_the_column_without_a_name():
 )
 def test_a_choice_of_rows_that_is_none_is_refused(only, message):
     with pytest.raises(InputError, match=message):
-        readers.open_chains(DATA / "immrep.csv", columns={**IMMREP_MAP, "only": only})
+        reading.open_chains(DATA / "immrep.csv", columns={**IMMREP_MAP, "only": only})

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 import airrvec
-from airrvec import encoders, model, presets, readers, schema, scoring
-from airrvec.rules import RULES
-from airrvec.variants import VARIANTS
+from airrvec import encoders
+from airrvec.benchmark import scoring
+from airrvec.benchmark.rules import RULES
+from airrvec.core import schema
+from airrvec.input import reading
+from airrvec.model import transformer
+from airrvec.model.variants import VARIANTS
+from airrvec.training import presets
 
 ROOT = Path(__file__).parents[2]
 GROUPS = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"].values()
@@ -63,10 +68,10 @@ def test_schema_lists_what_the_registries_hold():
     assert PARAMETERS["benchmark_rules"]["choices"] == list(RULES)
     assert PARAMETERS["benchmark_test_sets"]["choices"] == list(scoring.TEST_SETS)
     assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
-    assert PARAMETERS["labelled_format"]["enum"] == list(readers.FORMATS)
+    assert PARAMETERS["labelled_format"]["enum"] == list(reading.FORMATS)
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)
     samplesheet = json.loads((ROOT / "assets/schema_input.json").read_text())["items"]["properties"]
-    assert samplesheet["format"]["enum"] == ["", *readers.FORMATS]
+    assert samplesheet["format"]["enum"] == ["", *reading.FORMATS]
 
 
 def test_json_never_holds_a_bare_nan():
@@ -148,7 +153,9 @@ def test_every_preset_is_documented(name):
     presets.load(ROOT / f"conf/models/{name}.json")
 
 
-@pytest.mark.parametrize("part", [presets.Preset, presets.Objective, presets.Schedule, model.ModelConfig])
+@pytest.mark.parametrize(
+    "part", [presets.Preset, presets.Objective, presets.Schedule, transformer.ModelConfig]
+)
 def test_every_field_of_a_preset_is_documented(part):
     page = (ROOT / "docs/models.md").read_text()
     assert [field.name for field in fields(part) if f"`{field.name}`" not in page] == []

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from airrvec import diversity
+from airrvec.repertoire import diversity
 
 COUNTS = st.lists(st.integers(1, 30), min_size=1, max_size=12).map(np.array)
 

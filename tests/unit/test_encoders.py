@@ -8,16 +8,18 @@ import pyarrow as pa
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from airrvec import encoders, normalise, readers, schema
+from airrvec import encoders
+from airrvec.core import schema
+from airrvec.core.errors import InputError
 from airrvec.encoders.sum import Sum
-from airrvec.errors import InputError
+from airrvec.input import normalise, reading
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def dash() -> pa.Table:
-    chains = readers.open_chains(ROOT / "assets/demo/dash_human.csv")
+    chains = reading.open_chains(ROOT / "assets/demo/dash_human.csv")
     receptors = normalise.normalise(chains, sample_id="x", species="homosapiens").receptors
     return receptors.drop_null()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airrvec.errors import LONGEST, InputError, exit_on_input_error
+from airrvec.core.errors import LONGEST, InputError, exit_on_input_error
 
 
 @pytest.mark.parametrize(

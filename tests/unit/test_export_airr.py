@@ -25,7 +25,7 @@ from inputs import (
 )
 
 import export_airr
-from airrvec import schema, tables
+from airrvec.core import schema, tables
 
 NO_INPUTS = ("README.md", "reference_vectors.parquet")
 TABLES = sorted(path.name for path in DATA.iterdir() if path.name not in NO_INPUTS)

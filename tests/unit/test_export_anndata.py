@@ -11,8 +11,9 @@ from inputs import ALPHA, ALPHA_2, BETA, DATA, NO_CHAIN, cells_with_chains, norm
 from test_export_airr import TABLES
 
 import export_anndata
-from airrvec import cells, schema, tables
-from airrvec.errors import InputError
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.input import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::anndata.ExperimentalFeatureWarning")
 

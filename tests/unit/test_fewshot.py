@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from airrvec import fewshot, metrics, rules, schema, scoring, similarity
+from airrvec.benchmark import fewshot, rules, scoring, similarity
+from airrvec.core import schema
 from airrvec.encoders import NotMeasurable
+from airrvec.stats import metrics
 
 
 class Line:

@@ -29,9 +29,9 @@ from inputs import (
     text,
 )
 
-from airrvec import readers
-from airrvec.errors import InputError
-from airrvec.readers import _table
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files import text_table
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 MISSING = "junction_aa is missing"
@@ -179,7 +179,7 @@ TABLES = {
 
 def contents(name: str) -> tuple[list[list[str]], list[list[str]], str]:
     """Rows of the header, rows of data, and the delimiter of a hand-written table."""
-    reader, delimiter = readers.FORMATS[TABLES[name][0]], "," if name.endswith(".csv") else "\t"
+    reader, delimiter = reading.FORMATS[TABLES[name][0]], "," if name.endswith(".csv") else "\t"
     lines = [line for line in (DATA / name).read_text().splitlines() if not line.startswith("#")]
     rows = list(csv.reader(lines, delimiter=delimiter))
     n = max(getattr(reader, "HEADER_ROWS", (1,)))
@@ -198,26 +198,26 @@ def test_hand_written_table(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_only_one_format_fits_the_header(name):
-    header = _table.read_header(DATA / name)
+    header = text_table.read_header(DATA / name)
     fits = [
         reader.NAME
-        for reader in readers.FORMATS.values()
+        for reader in reading.FORMATS.values()
         if any(
             set(layout) <= set(header.names(rows))
             for layout in reader.LAYOUTS
             for rows in getattr(reader, "HEADER_ROWS", (1,))
         )
-        and not readers._formats.further(reader, header)
+        and not reading._formats.further(reader, header)
     ]
     assert fits == [TABLES[name][0]]
 
 
 def test_no_layout_lies_within_the_columns_of_another_format():
-    for reader in readers.FORMATS.values():
+    for reader in reading.FORMATS.values():
         columns = {name for layout in reader.LAYOUTS for name in layout} | set(reader.OPTIONAL)
         others = [
             other
-            for other in readers.FORMATS.values()
+            for other in reading.FORMATS.values()
             if other is not reader and not getattr(other, "CLOSED", False)
         ]
         assert not [other.NAME for other in others for layout in other.LAYOUTS if set(layout) <= columns]
@@ -231,7 +231,7 @@ def test_order_of_rows_and_columns_and_further_columns_do_not_matter(name):
     @settings(max_examples=25, deadline=None)
     @given(seed=st.randoms(use_true_random=False), extra=st.text("abc é", max_size=3))
     def check(seed, extra):
-        closed = getattr(readers.FORMATS[TABLES[name][0]], "CLOSED", False)
+        closed = getattr(reading.FORMATS[TABLES[name][0]], "CLOSED", False)
         more = [] if closed else [extra]
         lines = [[*line, *more] for line in [*header, *seed.sample(rows, len(rows))]]
         order = seed.sample(range(len(lines[0])), len(lines[0]))
@@ -247,7 +247,7 @@ def test_order_of_rows_and_columns_and_further_columns_do_not_matter(name):
 @pytest.mark.parametrize("name", TABLES)
 def test_any_column_that_no_layout_needs_may_be_missing(name, tmp_path):
     header, rows, delimiter = contents(name)
-    reader = readers.FORMATS[TABLES[name][0]]
+    reader = reading.FORMATS[TABLES[name][0]]
     joined = [" ".join(cells) for cells in zip(*header, strict=True)]
     for column, column_name in enumerate(joined):
         first, *others = (line[:column] + line[column + 1 :] for line in [*header, *rows])
@@ -488,7 +488,7 @@ def test_immunoseq_v1_file_of_others_holds_one_pseudogene():
     assert table["v_gene"].tolist() == ["TCRBV01-01"]
     assert standard("TCRBV01-01") is None
     assert standard("TCRBV01-01", functional=False) == "TRBV1"
-    (batch,) = readers.open_chains(path).batches
+    (batch,) = reading.open_chains(path).batches
     names = ["v_call", "j_call", "junction_aa", "productive", "duplicate_count"]
     assert batch.chains.select(names).to_pylist() == [
         {
@@ -552,7 +552,7 @@ def test_trust4_header_may_begin_with_a_number_sign(tmp_path):
 
 @pytest.mark.parametrize("name", ["trust4.tsv", "parse.tsv"])
 def test_counts_of_a_cells_chains_in_one_row_are_summed(name):
-    (batch,) = readers.open_chains(DATA / name).batches
+    (batch,) = reading.open_chains(DATA / name).batches
     chains = batch.chains.to_pandas().sort_values("duplicate_count", ascending=False, kind="stable")
     kept = chains.drop_duplicates(["cell_id", "locus"])
     cell = normalised(DATA / name).cells.to_pylist()[0]

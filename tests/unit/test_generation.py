@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from inputs import ALPHA, ALPHA_2, BETA, BETA_2
 
-from airrvec import generation, schema, synthesis
+from airrvec.core import schema
+from airrvec.synthetic import generation, synthesis
 
 OLGA = Path(sys.executable).with_name("olga-compute_pgen")
 

@@ -10,11 +10,14 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT
 
-from airrvec import annotation, map_page, map_tables, schema, tables
-from airrvec.annotator import Annotator
-from airrvec.calibration import Calibration
+from airrvec.annotation import search
+from airrvec.annotation.annotator import Annotator
+from airrvec.annotation.calibration import Calibration
+from airrvec.core import schema, tables
 from airrvec.encoders import load
-from airrvec.synthesis import synthesise
+from airrvec.repertoire import map_tables
+from airrvec.report import map_page
+from airrvec.synthetic.synthesis import synthesise
 
 SOURCE = ROOT / "assets/test/pbmc_a.csv.gz"
 
@@ -127,9 +130,9 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
         cells = cells.set_column(cells.schema.get_field_index("epitope"), "epitope", epitopes)
         found[name] = cells, tables.read(folder / "cells" / f"{name}.receptors_0000.parquet")
     both = tuple(pa.concat_tables(tables) for tables in zip(*found.values(), strict=True))
-    for chains in annotation.CHAINS:
+    for chains in search.CHAINS:
         references = [
-            annotation.labelled_reference(*given, chains=chains, species="homosapiens")
+            search.labelled_reference(*given, chains=chains, species="homosapiens")
             for given in (*found.values(), both)
         ]
         assert len({len(reference) for reference in references}) == 1
@@ -139,7 +142,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
             annotator = Annotator(chains, reference, empty, empty, nothing, 1)
             for _, receptors in found.values():
                 known = tables.distinct(receptors).filter(
-                    pa.array(annotation.chains_of(tables.distinct(receptors)) == chains)
+                    pa.array(search.chains_of(tables.distinct(receptors)) == chains)
                 )
                 exact = annotator.exact(known["clonotype_id"])
                 expected = [f"E{int(digits[:4], 16) % 7}" for digits in known["clonotype_id"].to_pylist()]

@@ -12,13 +12,14 @@ import torch
 from inputs import ROOT
 from test_model import SINGLE_CHAIN, reference_vectors, thousand_receptors, visible  # noqa: F401
 
-from airrvec import _inference_kernels as kernels
-from airrvec import _processor, devices, inference, model, tables, weights
-from airrvec.architecture import ModelConfig
+from airrvec.core import devices, processor, tables
+from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.errors import InputError
-from airrvec.tokens import Tokens, tokenise
-from airrvec.variants import VARIANTS
+from airrvec.model import transformer, weights
+from airrvec.model.architecture import ModelConfig
+from airrvec.model.cpu import inference, kernels
+from airrvec.model.tokens import Tokens, tokenise
+from airrvec.model.variants import VARIANTS
 
 OWN = {
     "one head, wide": ModelConfig(n_layers=1, d_model=24, n_heads=1, d_feedforward=40),
@@ -49,19 +50,21 @@ def test_both_paths_give_sceptrs_vectors(name, thousand_receptors):  # noqa: F81
     expected = reference_vectors(name, thousand_receptors.filter(pa.array(seen)))
     assert largest_distance(vectors[seen], expected) < 1e-5
     assert np.isnan(vectors[~seen]).all()
-    assert largest_distance(vectors, model.embed(loaded.encoder, tokens)) < 1e-5
+    assert largest_distance(vectors, transformer.embed(loaded.encoder, tokens)) < 1e-5
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_both_paths_agree_for_an_own_model(name, thousand_receptors, tmp_path):  # noqa: F811
     torch.manual_seed(1)
-    encoder = model.ReceptorEncoder(OWN[name])
+    encoder = transformer.ReceptorEncoder(OWN[name])
     for parameter in encoder.parameters():  # biases and norms other than 0 and 1, vectors of tokens as learnt
         parameter.data = parameter.data / 3 + 0.1 * torch.randn_like(parameter)
     weights.save(encoder, "own", tmp_path / "own")
     loaded = weights.load(str(tmp_path / "own"))
     tokens = tokenise(thousand_receptors, loaded.config.loops)
-    assert largest_distance(inference.embed(loaded.network, tokens), model.embed(encoder, tokens)) < 1e-5
+    assert (
+        largest_distance(inference.embed(loaded.network, tokens), transformer.embed(encoder, tokens)) < 1e-5
+    )
 
 
 @pytest.mark.parametrize("length", [2, 8, 15, 16, 17, 33, 120])
@@ -78,7 +81,7 @@ def test_any_length_and_number_of_receptors(length, n_receptors):
     values[:, 1:, 3] = rng.integers(1, 7, (n_receptors, 1))
     tokens = Tokens(values.reshape(-1, 4), np.arange(n_receptors + 1) * length)
     vectors = inference.embed(loaded.network, tokens)
-    assert largest_distance(vectors, model.embed(loaded.encoder, tokens)) < 1e-5
+    assert largest_distance(vectors, transformer.embed(loaded.encoder, tokens)) < 1e-5
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -164,7 +167,7 @@ def test_a_prepared_model_is_the_published_one(tmp_path):
 
 
 def test_weights_of_another_shape_are_refused(tmp_path):
-    weights.save(model.ReceptorEncoder(ModelConfig(d_model=16)), "own", tmp_path)
+    weights.save(transformer.ReceptorEncoder(ModelConfig(d_model=16)), "own", tmp_path)
     text = (tmp_path / "config.json").read_text()
     (tmp_path / "config.json").write_text(text.replace('"d_model": 16', '"d_model": 32'))
     with pytest.raises(InputError, match=r"embedding.projection.weight is \(16, 29\); by the configuration"):
@@ -232,14 +235,16 @@ def test_devices_and_precisions(monkeypatch):
 def test_bf16_is_near(thousand_receptors):  # noqa: F811
     """torch's path on its CPU device."""
     encoder, tokens = weights.load("sceptr").encoder, tokenise(thousand_receptors.slice(0, 200))
-    distance = largest_distance(model.embed(encoder, tokens, precision="bf16"), model.embed(encoder, tokens))
+    distance = largest_distance(
+        transformer.embed(encoder, tokens, precision="bf16"), transformer.embed(encoder, tokens)
+    )
     assert 1e-4 < distance < 0.1
 
 
 def test_vectors_are_read_when_they_have_arrived(thousand_receptors, monkeypatch):  # noqa: F811
     """As from a GPU, whose vectors come later than the call that asks for them; two batches at a time."""
     encoder, tokens = weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors)
-    expected, start, on_the_way = model.embed(encoder, tokens), model._start, []
+    expected, start, on_the_way = transformer.embed(encoder, tokens), transformer._start, []
 
     def late(*arguments):
         vectors, _ = start(*arguments)
@@ -253,15 +258,15 @@ def test_vectors_are_read_when_they_have_arrived(thousand_receptors, monkeypatch
 
         return returned, SimpleNamespace(synchronize=arrive)
 
-    monkeypatch.setattr(model, "_start", late)
-    found = model.embed(encoder, tokens, tokens_per_batch=2000)
+    monkeypatch.setattr(transformer, "_start", late)
+    found = transformer.embed(encoder, tokens, tokens_per_batch=2000)
     assert not on_the_way
     assert largest_distance(found, expected) < 1e-5
 
 
 def test_a_batch_that_does_not_fit_is_halved(thousand_receptors, monkeypatch, capsys):  # noqa: F811
     encoder, tokens = weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors)
-    expected = model.embed(encoder, tokens)
+    expected = transformer.embed(encoder, tokens)
     forward, sizes = encoder.forward, []
 
     def small_memory(batch):
@@ -272,7 +277,7 @@ def test_a_batch_that_does_not_fit_is_halved(thousand_receptors, monkeypatch, ca
 
     monkeypatch.setattr(encoder, "forward", small_memory)
     done = []
-    found = model.embed(encoder, tokens, tokens_per_batch=5000, progress=done.append)
+    found = transformer.embed(encoder, tokens, tokens_per_batch=5000, progress=done.append)
     assert largest_distance(found, expected) < 1e-5
     assert sum(done) == sum(sizes) == np.isfinite(expected[:, 0]).sum()
     said = capsys.readouterr().err.splitlines()
@@ -290,9 +295,9 @@ def test_openblas_is_told_of_avx512_on_amd_alone(tmp_path, monkeypatch):
         monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
         described = tmp_path / "cpuinfo"
         described.write_text(f"vendor_id\t: {vendor}\nflags\t\t: fma {flags}\n")
-        _processor.name_it_for_openblas(described)
-        assert _processor.os.environ.get("OPENBLAS_CORETYPE") == expected
+        processor.name_it_for_openblas(described)
+        assert processor.os.environ.get("OPENBLAS_CORETYPE") == expected
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    _processor.name_it_for_openblas(described)
-    assert _processor.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
-    _processor.name_it_for_openblas(Path("/nowhere"))
+    processor.name_it_for_openblas(described)
+    assert processor.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
+    processor.name_it_for_openblas(Path("/nowhere"))

@@ -11,11 +11,11 @@ import pytest
 import tidytcells
 from inputs import SHARED, needs_shared, needs_vdjdb
 
-from airrvec import readers
-from airrvec.calls import Call, read_call
-from airrvec.germline import Anchor, j_anchors, v_anchors
-from airrvec.junctions import MIN_COMPLETED, is_plain, junction
-from airrvec.standardise import standardise
+from airrvec.input import reading
+from airrvec.input.calls import Call, read_call
+from airrvec.input.germline import Anchor, j_anchors, v_anchors
+from airrvec.input.junctions import MIN_COMPLETED, is_plain, junction
+from airrvec.input.standardise import standardise
 
 HUMAN = "homosapiens"
 REPLACED = "junction_aa has another residue in place of its C"
@@ -141,7 +141,7 @@ def test_the_shortest_junction_that_is_completed_is_that_of_real_ones():
     for path in (SHARED / "vdjdb/vdjdb_full_2023-06-01.txt.gz", *(SHARED / "formats").iterdir()):
         if path.name == twice:
             continue
-        for batch in readers.open_chains(path).batches:
+        for batch in reading.open_chains(path).batches:
             good, _ = standardise(batch.chains, HUMAN)
             whole = good.filter(pc.equal(good["junction_aa"], pc.utf8_upper(good["junction_aa_raw"])))
             lengths.update(pc.utf8_length(whole["junction_aa"]).to_pylist())

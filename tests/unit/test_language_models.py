@@ -9,10 +9,12 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, EsmConfig, EsmForMaskedLM
 
-from airrvec import encoders, germline, schema
+from airrvec import encoders
+from airrvec.core import schema
+from airrvec.core.errors import InputError
 from airrvec.encoders import language_model
-from airrvec.errors import InputError
-from airrvec.tokens import AMINO_ACIDS
+from airrvec.input import germline
+from airrvec.model.tokens import AMINO_ACIDS
 
 BERT_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"LAGVESIKRDTPNQFYMHCWXUBZO"]
 ESM_VOCABULARY = [

@@ -12,8 +12,10 @@ from sklearn.manifold import trustworthiness
 
 import browser
 import map_receptors
-from airrvec import layout, map_page, map_tables, schema, tables
-from airrvec.neighbours import nearest
+from airrvec.core import schema, tables
+from airrvec.repertoire import layout, map_tables
+from airrvec.report import map_page
+from airrvec.search.neighbours import nearest
 
 PAGE = Path(__file__).parents[2] / "assets/report"
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\">"

@@ -10,10 +10,12 @@ import sceptr
 import torch
 from sceptr import variant as reference
 
-from airrvec import model, normalise, readers, tables, weights
-from airrvec.errors import InputError
-from airrvec.tokens import batches_of_one_length, tokenise
-from airrvec.variants import VARIANTS
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
+from airrvec.model import transformer, weights
+from airrvec.model.tokens import batches_of_one_length, tokenise
+from airrvec.model.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/data/reference_vectors.parquet"
@@ -26,7 +28,7 @@ def thousand_receptors() -> pa.Table:
     """1,000 real receptors; from two thirds of them one or more fields are taken away."""
     parts = []
     for name in ("10x_pbmc_filtered_contig_annotations.csv.gz", "dash_human.csv"):
-        chains = readers.open_chains(ROOT / "assets/demo" / name)
+        chains = reading.open_chains(ROOT / "assets/demo" / name)
         parts.append(normalise.normalise(chains, sample_id="x", species="homosapiens").receptors)
     frame = pa.concat_tables(parts).to_pandas().query("chain_pairing == 'single pair'").head(1000)
     frame = frame.reset_index(drop=True)
@@ -69,7 +71,7 @@ def test_vectors_are_sceptrs_own(name, thousand_receptors):
     seen = visible(name, thousand_receptors)
     assert seen.sum() > 800
     loaded = weights.load(name)
-    vectors = model.embed(loaded.encoder, tokenise(thousand_receptors, loaded.encoder.config.loops))
+    vectors = transformer.embed(loaded.encoder, tokenise(thousand_receptors, loaded.encoder.config.loops))
     expected = reference_vectors(name, thousand_receptors.filter(pa.array(seen)))
     np.testing.assert_allclose(vectors[seen], expected, atol=1e-5)
     assert np.isnan(vectors[~seen]).all()
@@ -80,7 +82,7 @@ def test_vectors_are_those_stored():
     """Written once with sceptr 1.2.0: holds also where the installed sceptr has changed."""
     stored = tables.read(STORED)
     loaded = weights.load("sceptr")
-    vectors = model.embed(loaded.encoder, tokenise(stored))
+    vectors = transformer.embed(loaded.encoder, tokenise(stored))
     np.testing.assert_allclose(vectors, stored.to_pandas().filter(like="dim_"), atol=1e-5)
 
 
@@ -96,14 +98,16 @@ def test_padding_changes_nothing(name, thousand_receptors):
         padding[row, : end - start] = False
     with torch.inference_mode():
         padded = loaded.encoder(batch, padding).numpy()
-    np.testing.assert_allclose(padded, model.embed(loaded.encoder, tokens), atol=1e-5)
+    np.testing.assert_allclose(padded, transformer.embed(loaded.encoder, tokens), atol=1e-5)
 
 
 def test_neither_order_nor_batches_change_a_vector(thousand_receptors):
     encoder = weights.load("sceptr").encoder
-    vectors = model.embed(encoder, tokenise(thousand_receptors))
+    vectors = transformer.embed(encoder, tokenise(thousand_receptors))
     order = np.random.default_rng(1).permutation(1000)
-    shuffled = model.embed(encoder, tokenise(thousand_receptors.take(pa.array(order))), tokens_per_batch=300)
+    shuffled = transformer.embed(
+        encoder, tokenise(thousand_receptors.take(pa.array(order))), tokens_per_batch=300
+    )
     np.testing.assert_allclose(shuffled, vectors[order], atol=1e-6)
 
 
@@ -117,7 +121,7 @@ def test_batches_hold_one_length_each_and_all_rows_once():
 
 def test_progress_counts_every_receptor(thousand_receptors):
     done = []
-    model.embed(weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors), progress=done.append)
+    transformer.embed(weights.load("sceptr_tiny").encoder, tokenise(thousand_receptors), progress=done.append)
     assert sum(done) == 1000
 
 
@@ -134,7 +138,7 @@ def test_checksum_is_the_files():
 def test_relative_positions():
     position = torch.tensor([[0, 1, 2, 3, 1]])
     length = torch.tensor([[0, 3, 3, 3, 1]])
-    assert model.relative_position(position, length).tolist() == [[0.0, 0.0, 0.5, 1.0, 0.5]]
+    assert transformer.relative_position(position, length).tolist() == [[0.0, 0.0, 0.5, 1.0, 0.5]]
 
 
 def test_embeddings_table_has_nulls_where_there_is_no_vector():

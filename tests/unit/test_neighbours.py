@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from airrvec import neighbours
+from airrvec.search import neighbours
 
 
 def unit_vectors(n, d, seed):

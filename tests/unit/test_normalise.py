@@ -34,9 +34,10 @@ from inputs import (
     text,
 )
 
-from airrvec import identity, readers, schema
-from airrvec.errors import InputError
-from airrvec.normalise import Normaliser
+from airrvec.core import identity, schema
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.normalise import Normaliser
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 AIRR_COLUMNS = ("cell_id", "v_call", "j_call", "junction_aa", "umi_count", "duplicate_count")
@@ -549,7 +550,7 @@ def test_a_loss_above_five_per_cent_is_a_warning(tmp_path):
 
 @pytest.mark.parametrize("limit", [33.4, 33.3])
 def test_a_loss_above_the_limit_is_an_error(tmp_path, limit):
-    source = readers.open_chains(loss_of_a_third(tmp_path / "x.tsv"))
+    source = reading.open_chains(loss_of_a_third(tmp_path / "x.tsv"))
     normaliser = Normaliser(sample_id="s", species="homosapiens", max_rejected=limit)
     if limit > 100 / 3:
         assert sum(len(part.cells) for part in normaliser.parts(source)) == 2

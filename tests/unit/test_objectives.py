@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytorch_metric_learning.losses import NTXentLoss, SupConLoss
 
-from airrvec.objectives import (
+from airrvec.training.objectives import (
     alignment,
     autocontrastive_loss,
     masked_language_loss,

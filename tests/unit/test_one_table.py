@@ -8,7 +8,8 @@ import pyarrow.dataset
 import pytest
 from inputs import DATA, ROOT
 
-from airrvec import commands, tables
+from airrvec.app import cli
+from airrvec.core import tables
 
 # Of different containers and formats; the labelled table comes first by name and has no metadata.
 INPUTS = {
@@ -29,7 +30,7 @@ def folder(tmp_path_factory):
         metadata = dict.fromkeys(METADATA) if name == "a_labelled" else {**METADATA, "donor": name}
         file = out / f"{name}.json"
         file.write_text(json.dumps(metadata))
-        commands.script("normalise_receptors").main(
+        cli.script("normalise_receptors").main(
             [str(path), "--sample", name, "--metadata", str(file), "--outdir", str(out / "made")]
         )
         (out / "cells").mkdir(exist_ok=True)

@@ -19,8 +19,8 @@ from inputs import (
     text,
 )
 
-from airrvec import normalise, pairing, readers
-from airrvec.errors import InputError
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, pairing, reading
 
 REPEATED = "repeats another row: the same chain of the same cell"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -164,7 +164,7 @@ def test_a_column_map_names_the_column_of_the_sample(tmp_path):
     (tmp_path / "x.csv").write_text(text(("patient", "bc", "v", "j", "cdr3"), TWO_CELLS, ","))
 
     def cells(columns):
-        source = readers.open_chains(tmp_path / "x.csv", columns=columns)
+        source = reading.open_chains(tmp_path / "x.csv", columns=columns)
         return chains_of(normalise.normalise(source, sample_id="s", species="homosapiens"))
 
     assert cells(columns | {"repertoire_id": "patient"}) == PAIRS

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import ALPHA, BETA, ROOT, receptor_id
 
-from airrvec import report, schema, tables
-from airrvec.identity import by_partition
-from airrvec.tokens import shards, token_counts, tokenise
+from airrvec.core import schema, tables
+from airrvec.core.identity import by_partition
+from airrvec.model.tokens import shards, token_counts, tokenise
+from airrvec.report import page
 
 SAMPLES = {"a": "assets/test/pbmc_a.csv.gz", "b": "assets/test/pbmc_b.csv"}
 
@@ -87,7 +88,7 @@ def test_counts_of_partitions_add_up(partitions, results):
     def counted(n, pattern, counts):
         found = [json.loads(path.read_text()) for path in sorted(results[n].glob(f"*/{pattern}.qc.json"))]
         assert len(found) == n
-        return report.of_all_partitions(found, counts)
+        return page.of_all_partitions(found, counts)
 
     for pattern, counts in (
         ("receptors_*", ("receptors", "clonotypes", "public_clonotypes")),

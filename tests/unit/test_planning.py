@@ -10,10 +10,13 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT
 
-from airrvec import planning, schema, synthesis, weights
-from airrvec.errors import InputError
-from airrvec.tokens import token_counts
-from airrvec.variants import VARIANTS
+from airrvec.app import planning
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.model import weights
+from airrvec.model.tokens import token_counts
+from airrvec.model.variants import VARIANTS
+from airrvec.synthetic import synthesis
 
 N_ROWS = 200_000  # 14 MB of text
 READING = {"format": None, "columns": None, "species": "homosapiens", "multichain": "top"}

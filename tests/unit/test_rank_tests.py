@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from airrvec import rank_tests
-from airrvec.rank_tests import mann_whitney
+from airrvec.stats import rank_tests
+from airrvec.stats.rank_tests import mann_whitney
 
 
 def by_all_divisions(values, n_first) -> float:

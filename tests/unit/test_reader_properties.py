@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inputs import DATA, assert_conserved, chains_of, normalised, normalised_text, text
 
-from airrvec import readers
-from airrvec.errors import InputError
+from airrvec.core.errors import InputError
+from airrvec.input import reading
 
 TEXTS = sorted(path.name for path in DATA.glob("*.[ct]sv"))
 FILES = sorted({*TEXTS, *(path.name for path in DATA.iterdir())} - {"README.md", "reference_vectors.parquet"})
@@ -38,7 +38,7 @@ class Table:
     """A table of tests/data, taken apart."""
 
     def __init__(self, name: str):
-        self.reader = readers.FORMATS[readers.open_chains(DATA / name).format]
+        self.reader = reading.FORMATS[reading.open_chains(DATA / name).format]
         self.delimiter = "," if name.endswith(".csv") else "\t"
         lines = [line for line in (DATA / name).read_text().splitlines() if not line.startswith("##")]
         rows = list(csv.reader(lines, delimiter=self.delimiter))

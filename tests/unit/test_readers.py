@@ -30,10 +30,11 @@ from inputs import (
     text,
 )
 
-from airrvec import readers, schema
-from airrvec.errors import InputError
-from airrvec.readers import _table
-from airrvec.readers._lines import LINE_LIMIT
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files import text_table
+from airrvec.input.files.lines import LINE_LIMIT
 
 HUMAN = "homosapiens"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -91,11 +92,11 @@ def test_airr_bulk_is_one_chain_a_row():
 
 
 def test_airr_names_the_required_columns_that_are_missing():
-    (warning,) = readers.open_chains(DATA / "airr_bulk.tsv").warnings
+    (warning,) = reading.open_chains(DATA / "airr_bulk.tsv").warnings
     assert warning.startswith(
         "not strictly AIRR: the standard's required sequence, rev_comp, productive, d_call"
     )
-    assert readers.open_chains(DATA / "10x.csv").warnings == []
+    assert reading.open_chains(DATA / "10x.csv").warnings == []
 
 
 def test_10x_pairs_by_barcode():
@@ -270,7 +271,7 @@ def test_words_for_nothing_are_null(null, tmp_path):
     ],
 )
 def test_format_is_found_from_the_header_and_by_name(name, format):
-    found, named = readers.open_chains(DATA / name), readers.open_chains(DATA / name, format)
+    found, named = reading.open_chains(DATA / name), reading.open_chains(DATA / name, format)
     assert found.format == named.format == format
     ((found_batch,), (named_batch,)) = (list(source.batches) for source in (found, named))
     assert found_batch.chains.equals(named_batch.chains)
@@ -279,12 +280,12 @@ def test_format_is_found_from_the_header_and_by_name(name, format):
 
 def test_every_format_has_a_table_here():
     inputs = [path for path in DATA.iterdir() if path.name not in ("README.md", "reference_vectors.parquet")]
-    assert {readers.open_chains(path).format for path in inputs} == set(readers.FORMATS)
+    assert {reading.open_chains(path).format for path in inputs} == set(reading.FORMATS)
 
 
 def test_unknown_format_is_named():
     with pytest.raises(InputError, match=r"^10x.csv: there is no format 'excel'. Known formats: airr, 10x,"):
-        readers.open_chains(DATA / "10x.csv", "excel")
+        reading.open_chains(DATA / "10x.csv", "excel")
 
 
 def test_malformed_rows_keep_their_numbers_in_a_large_file(tmp_path):
@@ -361,9 +362,9 @@ def test_small_blocks_give_what_one_block_gives(monkeypatch, tmp_path):
     path = tmp_path / "ragged.csv"
     path.write_text("\n".join([header, *ragged, "x", "y"]) + "\n")
     whole = normalised(path)
-    monkeypatch.setattr(_table, "BLOCK_SIZE", 2_000)
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", 2_000)
     in_blocks = normalised(path)
-    assert len(list(readers.open_chains(path).batches)) > 10
+    assert len(list(reading.open_chains(path).batches)) > 10
     assert in_blocks.counts == whole.counts
     for name in ("cells", "receptors", "rejects"):
         assert getattr(in_blocks, name).equals(getattr(whole, name))
@@ -375,7 +376,7 @@ def test_small_blocks_give_what_one_block_gives(monkeypatch, tmp_path):
 def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeypatch):
     path = ROOT / "assets/demo/dash_human.csv"
     whole = normalised(path)
-    monkeypatch.setattr(_table, "BLOCK_SIZE", 2_000)
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", 2_000)
     in_blocks = normalised(path)
     assert in_blocks.counts == whole.counts
     for name in ("cells", "receptors", "rejects"):
@@ -384,7 +385,7 @@ def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeyp
 
 LEFT_OVER = """
 import atexit, itertools, threading
-from airrvec.readers._prefetch import prefetched
+from airrvec.input.files.prefetch import prefetched
 
 def print_reading():
     print([thread.name for thread in threading.enumerate() if thread is not threading.main_thread()])

@@ -13,7 +13,7 @@ import plain_count
 import pytest
 from inputs import SHARED, assert_conserved, chains_of, needs_shared, normalised
 
-from airrvec.errors import InputError
+from airrvec.core.errors import InputError
 
 FORMATS = SHARED / "formats"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"

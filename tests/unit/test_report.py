@@ -10,7 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from airrvec import encoders, figures, report, report_benchmark, schema
+from airrvec import encoders
+from airrvec.core import schema
+from airrvec.report import figures, page
+from airrvec.report.sections import benchmark as report_benchmark
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -104,7 +107,7 @@ def sections_of(benchmark) -> dict[str, dict]:
 
 
 def test_samples_are_counted_and_escaped():
-    overview, pairing, rejects, other_loci = report.sample_sections([SAMPLE], RECEPTORS)
+    overview, pairing, rejects, other_loci = page.sample_sections([SAMPLE], RECEPTORS)
     ((name, row),) = overview["data"].items()
     assert name == "&lt;b&gt;s&lt;/b&gt;"
     assert (row["kept"], row["paired"]) == (80, 80)
@@ -119,23 +122,23 @@ def test_samples_are_counted_and_escaped():
 def test_public_receptors_are_told_of_two_samples_or_more():
     shared = {"samples": 2, "receptors": 2000, "clonotypes": 2000, "public_clonotypes": 1234}
     sentence = "1,234 clonotypes occur in two or more samples"
-    assert f" {sentence}.<br>" in report.sample_sections([SAMPLE], shared)[0]["description"]
-    assert f"\n{sentence}\n" in report.summary_text([SAMPLE], shared, EMBEDDINGS)
-    assert "two or more" not in report.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
-    assert "two or more" not in report.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS)
+    assert f" {sentence}.<br>" in page.sample_sections([SAMPLE], shared)[0]["description"]
+    assert f"\n{sentence}\n" in page.summary_text([SAMPLE], shared, EMBEDDINGS)
+    assert "two or more" not in page.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
+    assert "two or more" not in page.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS)
 
 
 def test_every_device_that_embedded_is_named():
     parts = [{**EMBEDDINGS, "device": device} for device in ("gpu", "cpu", "cpu,gpu")]
     for n, words in ((1, "GPU"), (2, "CPU and GPU"), (3, "CPU and GPU")):
-        merged = report.of_all_partitions(parts[:n], ("receptors",))
-        (row,) = report.embedding_section(merged)["data"].values()
+        merged = page.of_all_partitions(parts[:n], ("receptors",))
+        (row,) = page.embedding_section(merged)["data"].values()
         assert row["device"] == words
         assert row["receptors"] == n * EMBEDDINGS["receptors"]
 
 
 def test_no_rejects_make_no_section():
-    assert len(report.sample_sections([{**SAMPLE, "reject_reasons": {}, "other_loci": {}}], RECEPTORS)) == 2
+    assert len(page.sample_sections([{**SAMPLE, "reject_reasons": {}, "other_loci": {}}], RECEPTORS)) == 2
 
 
 def test_benchmark_sections_hold_the_numbers(benchmark):
@@ -198,7 +201,7 @@ def test_many_encoders_stand_below_one_another(benchmark):
 
 
 def test_summary_for_the_terminal(benchmark):
-    text = report.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS)
+    text = page.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 hold nothing that the model sees" in text
@@ -215,7 +218,7 @@ def test_summary_of_many_encoders_shows_their_means():
 
 def test_versions_of_one_process_are_said_once():
     one = '"A":\n    python: "3.11"\n'
-    merged = report.merged_versions([one, one, '"B":\n    torch: "2"\n', ""], "24.10.0")
+    merged = page.merged_versions([one, one, '"B":\n    torch: "2"\n', ""], "24.10.0")
     assert merged.count('"A":') == 1
     assert '"B":\n    torch: "2"\n' in merged
     assert '    multiqc: "' in merged
@@ -237,7 +240,7 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
-    sections = [*report.sample_sections([SAMPLE], RECEPTORS), report.embedding_section(EMBEDDINGS)]
+    sections = [*page.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS)]
     sections += report_benchmark.benchmark_sections(benchmark)
     (tmp_path / "content").mkdir()
     for section in sections:

@@ -7,7 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from airrvec import report_annotation, schema, tables
+from airrvec.core import schema, tables
+from airrvec.report.sections import annotation as report_annotation
 
 PAIRED = {"species": "homosapiens", "chains": "paired"}
 

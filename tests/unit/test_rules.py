@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from airrvec import scoring
-from airrvec.rules import (
+from airrvec.benchmark import scoring
+from airrvec.benchmark.rules import (
     OF_DISTANCES,
     RULES,
     contrast,

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from inputs import ROOT
 
-from airrvec import samplesheet, schema, sheet_text
-from airrvec.sheet_names import LONGEST_NAME, RESERVED_COLUMNS, name_of
+from airrvec.core import schema
+from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.input.samplesheet import text as sheet_text
+from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
 
 
 def read(folder: Path, content: str | bytes, species: str = "homosapiens") -> samplesheet.Sheet:

@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT, normalised
 
-from airrvec import fewshot, negatives, schema, synthesis, tables
-from airrvec.errors import InputError
+from airrvec.benchmark import fewshot
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.synthetic import negatives, synthesis
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from inputs import ALPHA, BETA, DATA, ROOT, SCEPTR_COLUMNS, normalised, receptor_id, sceptr_row, text
 
-from airrvec import schema, tables
+from airrvec.core import schema, tables
 
 
 @pytest.fixture

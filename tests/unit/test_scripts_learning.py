@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT, normalised
 
-from airrvec import model, schema, synthesis, tables, weights
-from airrvec.tokens import tokenise
+from airrvec.core import schema, tables
+from airrvec.model import transformer, weights
+from airrvec.model.tokens import tokenise
+from airrvec.synthetic import synthesis
 
 SHAPE = {"n_layers": 2, "d_model": 16, "n_heads": 2, "d_feedforward": 32}
 SCHEDULE = {"steps": 3, "batch_size": 16, "warmup_steps": 2, "validate_every": 2}
@@ -94,7 +96,9 @@ def test_pretraining_leaves_the_folder_of_a_model(script, tmp_path, tiny, recept
     assert history.schema.equals(schema.TRAINING)
     assert [row["step"] for row in history.to_pylist() if row["part"] == "train"] == [1, 2, 3]
     loaded = weights.load(str(folder))
-    vectors = model.embed(loaded.encoder, tokenise(tables.read(receptors[0]), loaded.encoder.config.loops))
+    vectors = transformer.embed(
+        loaded.encoder, tokenise(tables.read(receptors[0]), loaded.encoder.config.loops)
+    )
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 

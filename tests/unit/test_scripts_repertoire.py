@@ -14,9 +14,10 @@ from scipy.spatial.distance import cdist
 import cluster_receptors
 import compare_samples
 import normalise_receptors
-from airrvec import generation, schema, tables
+from airrvec.core import schema, tables
 from airrvec.encoders import load
-from airrvec.synthesis import synthesise
+from airrvec.synthetic import generation
+from airrvec.synthetic.synthesis import synthesise
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = {"s1": "x", "s2": "x", "s3": "y", "s4": "y"}
@@ -239,14 +240,14 @@ def test_conditions_have_samples_as_units(compared):
 
 
 def test_one_sample_is_told_so(folder, capsys):
-    from airrvec import report_comparison
+    from airrvec.report.sections import comparison
 
     options = arguments(folder, "one")
     compare_samples.main([*options[:2], *options[5:]])
-    found = report_comparison.read_comparison(folder / "one")
+    found = comparison.read_comparison(folder / "one")
     assert len(found.diversity) == 1
     assert found.pairs.empty
-    assert report_comparison.comparison_lines(found) == [
+    assert comparison.comparison_lines(found) == [
         "Samples are not compared: it takes two samples, and the samplesheet has 1"
     ]
 
@@ -260,7 +261,8 @@ def test_an_unknown_condition_is_refused(folder, capsys):
 
 
 def test_report_sections_hold_the_numbers(folder, clustered, compared):
-    from airrvec import report_clusters, report_comparison
+    from airrvec.report.sections import clusters as report_clusters
+    from airrvec.report.sections import comparison
 
     clusters = report_clusters.read_clusters(folder / "clusters")
     sections = {part["id"]: part for part in report_clusters.cluster_sections(clusters)}
@@ -275,13 +277,13 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     answer = report_clusters.cluster_answer(clusters)
     assert f"The largest has {clustered['clusters']['n_receptors'].max()} receptors, " in answer
     assert f" of {len(clustered['conditions'])} comparisons by treatment differ" in answer
-    found = report_comparison.read_comparison(folder / "comparison")
-    sections = {part["id"]: part for part in report_comparison.comparison_sections(found)}
+    found = comparison.read_comparison(folder / "comparison")
+    sections = {part["id"]: part for part in comparison.comparison_sections(found)}
     assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
     assert set(sections["airrvec_comparison_pca"]["data"][0]) == set(SAMPLES)
     json.dumps(list(sections.values()))
     # Two against two: nothing can be below 1/3.
-    answer = report_comparison.comparison_answer(found)
+    answer = comparison.comparison_answer(found)
     assert answer.startswith(
         "0 of 4 comparisons by treatment differ at a false discovery rate of 5 %; the least"
     )
@@ -289,11 +291,12 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
 
 
 def test_the_answers_say_what_was_not_asked_for(folder, clustered):
-    from airrvec import report_answers, report_clusters
+    from airrvec.report.sections import answers
+    from airrvec.report.sections import clusters as report_clusters
 
-    assert report_answers.answers_section(None, None, None) is None
+    assert answers.answers_section(None, None, None) is None
     clusters = report_clusters.read_clusters(folder / "clusters")
-    words = report_answers.answers_section(None, clusters, None)["data"]
+    words = answers.answers_section(None, clusters, None)["data"]
     assert words.count("<dt>") == 3
     assert "Not asked for: <code>--annotate</code>" in words
     assert "Not asked for: <code>--compare</code>" in words

@@ -10,9 +10,12 @@ import pyarrow.compute as pc
 import pytest
 from inputs import ROOT
 
-from airrvec import negatives, report_clusters, report_comparison, schema, tables
+from airrvec.core import schema, tables
 from airrvec.encoders import load
-from airrvec.synthesis import synthesise
+from airrvec.report.sections import clusters as report_clusters
+from airrvec.report.sections import comparison
+from airrvec.synthetic import negatives
+from airrvec.synthetic.synthesis import synthesise
 
 SPECIES = ("homosapiens", "musmusculus")
 RUNS = {"both": SPECIES, **{species: (species,) for species in SPECIES}}
@@ -136,8 +139,8 @@ def test_the_report_names_species_where_there_are_several(folder):
         clusters = report_clusters.read_clusters(folder / name / "clusters")
         overview = report_clusters.cluster_sections(clusters)[0]
         assert set(overview["data"]) == words
-        compared = report_comparison.read_comparison(folder / name / "compared")
-        pairs = report_comparison.comparison_sections(compared)[1]
+        compared = comparison.read_comparison(folder / name / "compared")
+        pairs = comparison.comparison_sections(compared)[1]
         assert set(pairs["data"]) == {f"a and b, {word}" for word in words}
 
 

@@ -11,8 +11,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OneHotEncoder
 from test_rules import LOOPS
 
-from airrvec import encoders, fewshot, schema, scoring, specificity
-from airrvec.splits import check_leaks, given_split, random_split, study_split
+from airrvec import encoders
+from airrvec.benchmark import fewshot, scoring, specificity
+from airrvec.benchmark.splits import check_leaks, given_split, random_split, study_split
+from airrvec.core import schema
 
 EPITOPES = ("A", "B", "C")
 

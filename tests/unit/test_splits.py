@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from inputs import needs_vdjdb, vdjdb_labelled
 
-from airrvec import fewshot, schema
-from airrvec.errors import InputError
-from airrvec.splits import PARTS, Split, check_leaks, given_split, random_split, study_split
+from airrvec.benchmark import fewshot
+from airrvec.benchmark.splits import PARTS, Split, check_leaks, given_split, random_split, study_split
+from airrvec.core import schema
+from airrvec.core.errors import InputError
 
 
 def labelled(cells, parts=None) -> fewshot.LabelledReceptors:

@@ -15,10 +15,12 @@ from olga.sequence_generation import SequenceGenerationVDJ, SequenceGenerationVJ
 from olga.utils import nt2aa
 from scipy import stats
 
-from airrvec import generation, junctions, schema, synthesis, tables
-from airrvec.calls import read_call
-from airrvec.standardise import standardise
-from airrvec.synthesis import shuffled, synthesise
+from airrvec.core import schema, tables
+from airrvec.input import junctions
+from airrvec.input.calls import read_call
+from airrvec.input.standardise import standardise
+from airrvec.synthetic import generation, synthesis
+from airrvec.synthetic.synthesis import shuffled, synthesise
 
 SEED = 420
 N = 20_000

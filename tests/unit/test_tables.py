@@ -17,7 +17,8 @@ import pytest
 import safetensors.numpy
 from inputs import DATA, ROOT, normalised
 
-from airrvec import figures, schema, tables
+from airrvec.core import schema, tables
+from airrvec.report import figures
 
 
 class Interrupted(Exception):
@@ -130,7 +131,7 @@ def test_a_folder_named_like_a_partition_adds_no_column(tmp_path):
 def test_a_process_that_read_tables_ends_without_being_aborted(tmp_path):
     """Through Python's file handles one in ten was, at its very end."""
     tables.write(pa.table({"a": list(range(1000))}), tmp_path / "x.parquet")
-    program = "import sys; from airrvec import tables; [tables.read(sys.argv[1]) for _ in range(3)]"
+    program = "import sys; from airrvec.core import tables; [tables.read(sys.argv[1]) for _ in range(3)]"
     ended = [
         subprocess.run([sys.executable, "-c", program, tmp_path / "x.parquet"], cwd=ROOT / "bin")
         for _ in range(20)

@@ -21,9 +21,9 @@ from inputs import (
     text,
 )
 
-from airrvec import normalise, readers
-from airrvec.errors import InputError
-from airrvec.readers import _table
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
+from airrvec.input.files import text_table
 
 # --- Lines before the header.
 
@@ -111,7 +111,7 @@ WARNING = "{} of {} rows hold fewer cells than the header; their missing last ce
 @pytest.mark.parametrize("delimiter", ["\t", ","])
 @pytest.mark.parametrize("block_size", [50, 8 << 20])
 def test_rows_whose_empty_last_cells_are_cut_are_filled_up(delimiter, block_size, tmp_path, monkeypatch):
-    monkeypatch.setattr(_table, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", block_size)
     whole = normalised_text(tmp_path / "whole", text(AIRR, FULL, delimiter))
     result = normalised_text(tmp_path / "x", text(AIRR, CUT, delimiter))
     assert [len(row) for row in CUT] == [7, 4, 6, 5]
@@ -156,7 +156,7 @@ def test_rows_that_are_too_long_or_lack_a_needed_cell_are_rejected(tmp_path):
 def test_a_row_within_which_the_file_ends_is_rejected(
     before, last, filled, block_size, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_table, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", block_size)
     content = text(AIRR, [*before, last])
     assert normalised_text(tmp_path / "x", content).counts["rows_filled"] == len(before)
     result = normalised_text(tmp_path / "x", content.rstrip("\n"))
@@ -174,7 +174,7 @@ def test_a_short_row_with_an_open_quotation_mark_is_named(tmp_path):
 def test_with_a_column_map_a_row_has_to_reach_the_chains(tmp_path):
     (tmp_path / "x.tsv").write_text(text(("v", "j", "cdr3", "peptide"), [BETA, BETA_2]))
     columns = {"v_call": "v", "j_call": "j", "junction_aa": "cdr3", "epitope": "peptide"}
-    source = readers.open_chains(tmp_path / "x.tsv", columns=columns)
+    source = reading.open_chains(tmp_path / "x.tsv", columns=columns)
     result = normalise.normalise(source, sample_id="s", species="homosapiens")
     assert chains_of(result) == [(*NO_CHAIN, *BETA), (*NO_CHAIN, *BETA_2)]
     assert result.counts["rows_filled"] == 2

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT
 
-from airrvec import tables
-from airrvec.synthesis import synthesise
+from airrvec.core import tables
+from airrvec.synthetic.synthesis import synthesise
 
 PROGRAM = """
 import json, runpy, sys

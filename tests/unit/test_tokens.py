@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from libtcrlm import tokeniser
 from libtcrlm.schema import make_tcr_from_components
 
-from airrvec import tokens
-from airrvec.germline import v_loops
+from airrvec.input.germline import v_loops
+from airrvec.model import tokens
 
 TOKENISERS = {
     tokens.ALL_LOOPS: tokeniser.CdrTokeniser(),

@@ -19,15 +19,17 @@ import torch
 import torch.nn.functional as F
 from inputs import ROOT
 
-from airrvec import model, presets, synthesis, training_loop, weights
-from airrvec.dropout import Dropout
-from airrvec.errors import InputError
-from airrvec.metrics import auroc
-from airrvec.model import ModelConfig, ReceptorEncoder
-from airrvec.objectives import autocontrastive_loss, neighbour_loss
-from airrvec.presets import Objective, Schedule
-from airrvec.tokens import Tokens, tokenise
-from airrvec.training import Receptors, train
+from airrvec.core.errors import InputError
+from airrvec.model import transformer, weights
+from airrvec.model.dropout import Dropout
+from airrvec.model.tokens import Tokens, tokenise
+from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+from airrvec.stats.metrics import auroc
+from airrvec.synthetic import synthesis
+from airrvec.training import loop, presets
+from airrvec.training.objectives import autocontrastive_loss, neighbour_loss
+from airrvec.training.presets import Objective, Schedule
+from airrvec.training.trainer import Receptors, train
 
 TINY = ModelConfig(n_layers=2, d_model=16, n_heads=2, d_feedforward=32)
 SHORT = Schedule(
@@ -172,7 +174,7 @@ def test_a_loss_that_no_model_changes_is_found(n_receptors, labels, comparable):
         "auto": [autocontrastive_loss(v, receptors=copies).item() for v in views],
         **{
             kind: [loss(v, of_rows, receptors=copies, known_labels=known).item() for v in views]
-            for kind, loss in training_loop.LABELLED.items()
+            for kind, loss in loop.LABELLED.items()
         },
     }
     assert {kind: len(set(found)) > 1 for kind, found in losses.items()} == {
@@ -285,7 +287,7 @@ def planted(seed: int, n: int = 400) -> tuple[pa.Table, np.ndarray]:
 
 def mean_auroc(encoder, train_set, test_set) -> float:
     (known, labels), (tests, truth) = train_set, test_set
-    references, vectors = (model.embed(encoder, tokenise(table)) for table in (known, tests))
+    references, vectors = (transformer.embed(encoder, tokenise(table)) for table in (known, tests))
     values = []
     for label in (0, 1):
         distances = np.linalg.norm(vectors[:, None] - references[labels == label], axis=2).mean(axis=1)
@@ -372,7 +374,7 @@ def test_few_validation_receptors_are_not_compared_with_themselves(tokens, tmp_p
         contrastive="neighbour", masked_language=False, censored_residues=0.0, dropped_chains=0.0
     )
     encoder = tiny_encoder(config=config)
-    vectors = torch.from_numpy(model.embed(encoder.eval(), validation.tokens))[few]
+    vectors = torch.from_numpy(transformer.embed(encoder.eval(), validation.tokens))[few]
     expected = neighbour_loss(vectors[:, None].expand(5, 2, -1), torch.from_numpy(labels)).item()
     trained = run(encoder.train(), data, tmp_path, validation=validation, objective=objective,
                   schedule=replace(SHORT, steps=1, batch_size=64))  # fmt: skip
@@ -424,7 +426,7 @@ def test_a_loss_that_is_no_number_ends_with_the_step(tokens, tmp_path):
 
 def test_where_memory_runs_out_portions_shrink_and_the_losses_stay(tokens, tmp_path, monkeypatch):
     expected = run(tiny_encoder(), Receptors(tokens), tmp_path / "a")
-    monkeypatch.setitem(training_loop.MICRO_BATCH, "cpu", 64)
+    monkeypatch.setitem(loop.MICRO_BATCH, "cpu", 64)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     forward = ReceptorEncoder.forward
 
@@ -458,10 +460,10 @@ def test_the_same_seed_gives_the_same_weights(tokens, tmp_path):
 SCRIPT = """
     import json, os, sys
     import torch
-    from airrvec import objectives, synthesis, training
-    from airrvec.model import ModelConfig, ReceptorEncoder
-    from airrvec.presets import Objective, Schedule
-    from airrvec.tokens import tokenise
+    from airrvec.training import objectives, synthesis, training
+    from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+    from airrvec.training.presets import Objective, Schedule
+    from airrvec.model.tokens import tokenise
     from pathlib import Path
 
     folder, out, options = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])

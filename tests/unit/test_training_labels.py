@@ -12,21 +12,15 @@ import pyarrow.compute as pc
 import pytest
 from inputs import ROOT, normalised
 
-from airrvec import (
-    encoders,
-    fewshot,
-    report_annotation,
-    report_benchmark,
-    schema,
-    splits,
-    synthesis,
-    tables,
-    training_labels,
-    weights,
-)
+from airrvec import encoders
+from airrvec.benchmark import fewshot, splits, training_labels
+from airrvec.benchmark.training_labels import FILE, MARK, NONE, TrainingLabels
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
 from airrvec.encoders import on_chains
-from airrvec.errors import InputError
-from airrvec.training_labels import FILE, MARK, NONE, TrainingLabels
+from airrvec.model import weights
+from airrvec.report.sections import annotation, benchmark
+from airrvec.synthetic import synthesis
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
 
@@ -206,7 +200,7 @@ def test_the_benchmark_leaves_out_what_a_model_was_trained_on_for_all_encoders(
     assert not caplog.text
     files = [path for name in ("tuned", "random") for path in sorted(Path().glob(f"{name}.*"))]
     script("summarise_fewshot", *files, "--encoders", "tuned,random", "--versions", "v.yml")
-    (sentence,) = report_benchmark.cautions(json.loads(Path("benchmark.json").read_text()))
+    (sentence,) = benchmark.cautions(json.loads(Path("benchmark.json").read_text()))
     assert f"{qc['removed'][fewshot.TRAINED_ON]} labelled cells are left out" in sentence
 
 
@@ -238,15 +232,13 @@ def test_a_model_without_a_list_is_marked_everywhere(script, labelled, tmp_path,
     assert f"| SCEPTR (fine-tuned){MARK} |" in page
     assert "not recorded" in page
     encoders.TITLES.update(counts["titles"])
-    sections = report_benchmark.benchmark_sections(report_benchmark.read_benchmark(tmp_path))
+    sections = benchmark.benchmark_sections(benchmark.read_benchmark(tmp_path))
     assert "not recorded" in sections[0]["description"]
     for section in sections:
         text = json.dumps(section, ensure_ascii=False)
         if "SCEPTR (fine-tuned)" in text:
             assert text.count("SCEPTR (fine-tuned)") == text.count(f"SCEPTR (fine-tuned){MARK}")
-    lines = "\n".join(
-        report_benchmark.auroc_lines(pd.DataFrame(tables.read("auroc_summary.parquet").to_pandas()))
-    )
+    lines = "\n".join(benchmark.auroc_lines(pd.DataFrame(tables.read("auroc_summary.parquet").to_pandas())))
     assert f"SCEPTR (fine-tuned){MARK}" in lines
 
 
@@ -290,8 +282,8 @@ def reference_of(**counts) -> SimpleNamespace:
 )
 def test_the_report_tells_what_the_calibration_rests_on(counts, words, marked):
     found = reference_of(**counts)
-    section = report_annotation._counts(found)
-    text = "\n".join([section["description"], *report_annotation.annotation_lines(found)])
+    section = annotation._counts(found)
+    text = "\n".join([section["description"], *annotation.annotation_lines(found)])
     assert text.count(words) == 2 if words else "trained" not in text
     assert section["headers"]["expected_false"]["title"].endswith(MARK) == marked
 

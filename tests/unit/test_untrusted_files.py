@@ -16,60 +16,62 @@ import pytest
 from inputs import ALPHA, BETA, DATA, chains_of, normalised, normalised_text
 
 import memory
-from airrvec import presets, readers, weights
-from airrvec.errors import InputError, exit_on_input_error
-from airrvec.json_files import read_object
-from airrvec.readers import _anndata, _hdf5, _json_text
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.json_files import read_object
+from airrvec.input import reading
+from airrvec.input.files import anndata_table, hdf5, json_text
+from airrvec.model import weights
+from airrvec.training import presets
 
 # --- HDF5
 
 
 def test_a_crash_of_hdf5_is_an_error_of_the_file_and_the_next_file_is_read(monkeypatch):
     crash = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGSEGV)})"
-    start = _anndata._start
-    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
-    monkeypatch.setattr(_anndata, "_start", lambda: started(crash))
+    start = anndata_table._start
+    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
+    monkeypatch.setattr(anndata_table, "_start", lambda: started(crash))
     with pytest.raises(InputError) as error:
         normalised(DATA / "scirpy.h5ad")
     assert str(error.value) == (
         "scirpy.h5ad: the AnnData file is damaged, or is none (HDF5 crashed on it, SIGSEGV)."
         " Copy or download it again and compare its size or checksum with the original."
     )
-    monkeypatch.setattr(_anndata, "_start", start)
+    monkeypatch.setattr(anndata_table, "_start", start)
     assert normalised(DATA / "scirpy.h5ad").counts["cells"] > 0
 
 
 def test_a_file_that_hdf5_never_ends_is_an_error_of_the_file(monkeypatch):
     endless = (
-        "import sys; from airrvec.readers import _hdf5; _hdf5.SECONDS = 0; sys.stdin.readline();"
+        "import sys; from airrvec.input.files import hdf5; _hdf5.SECONDS = 0; sys.stdin.readline();"
         " _hdf5._limit_time(0)\nwhile True: pass"
     )
-    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
-    monkeypatch.setattr(_anndata, "_start", lambda: started(endless))
+    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
+    monkeypatch.setattr(anndata_table, "_start", lambda: started(endless))
     with pytest.raises(InputError, match=r"damaged, or is none .HDF5 does not come to an end of it.*Copy"):
         normalised(DATA / "scirpy.h5ad")
 
 
 def test_too_little_memory_for_hdf5_is_no_error_of_the_file(monkeypatch):
     killed = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGKILL)})"
-    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
-    monkeypatch.setattr(_anndata, "_start", lambda: started(killed))
+    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
+    monkeypatch.setattr(anndata_table, "_start", lambda: started(killed))
     with pytest.raises(MemoryError, match=r"^scirpy.h5ad: there was too little memory to read it$"):
         normalised(DATA / "scirpy.h5ad")
 
 
 def started(program: str):
     """A process that runs a program in place of the reader."""
-    pipe = _anndata.subprocess.PIPE
-    path = str(Path(readers.__file__).parents[2])
-    return _anndata.subprocess.Popen(
+    pipe = anndata_table.subprocess.PIPE
+    path = str(Path(reading.__file__).parents[2])
+    return anndata_table.subprocess.Popen(
         [sys.executable, "-P", "-c", program], stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": path}
     )
 
 
 def test_a_file_of_the_working_folder_is_no_module_of_the_reader(tmp_path, monkeypatch):
     """The table itself may be called ``anndata.py``."""
-    monkeypatch.setattr(_anndata, "_process", _anndata._Process())
+    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
     monkeypatch.chdir(tmp_path)
     table = tmp_path / "anndata.py"
     table.write_bytes((DATA / "scirpy.h5ad").read_bytes())
@@ -102,14 +104,14 @@ def test_what_is_unpacked_in_memory_has_a_limit(name, pack, tmp_path):
     content = (DATA / name).read_bytes()
     (tmp_path / "x").write_bytes(pack(content))
     chains = [
-        sum(len(batch.chains) for batch in readers.open_chains(path, None, None, limit).batches)
+        sum(len(batch.chains) for batch in reading.open_chains(path, None, None, limit).batches)
         for path, limit in ((tmp_path / "x", len(content)), (DATA / name, 10_000_000))
     ]
     assert chains[0] == chains[1] > 0
     with pytest.raises(
         InputError, match=r"^x: takes more than .* GB unpacked, the limit of --max_unpacked\."
     ):
-        readers.open_chains(tmp_path / "x", None, None, len(content) - 1)
+        reading.open_chains(tmp_path / "x", None, None, len(content) - 1)
 
 
 def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path):
@@ -122,23 +124,23 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path):
         memory.added() as added_mib,
         pytest.raises(InputError, match=r"takes more than 0\.00976562 GB unpacked"),
     ):
-        readers.open_chains(tmp_path / "x", None, None, 10 << 20)
+        reading.open_chains(tmp_path / "x", None, None, 10 << 20)
     assert added_mib() < 100
 
 
 def test_records_of_json_have_a_limit(tmp_path):
     record = {"v_call": BETA[0], "j_call": BETA[1], "junction_aa": BETA[2]}
     (tmp_path / "x").write_text(json.dumps([record] * 30_000))
-    assert readers.open_chains(tmp_path / "x").format == "airr"
+    assert reading.open_chains(tmp_path / "x").format == "airr"
     with pytest.raises(
         InputError, match=r"^x: takes more than .* GB unpacked, the limit of --max_unpacked\."
     ):
-        readers.open_chains(tmp_path / "x", None, None, 500_000)
+        reading.open_chains(tmp_path / "x", None, None, 500_000)
 
 
 def test_a_record_of_json_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(_json_text, "CHUNK", 1_000)
-    monkeypatch.setattr(_json_text, "VALUE_LIMIT", 1 << 20)
+    monkeypatch.setattr(json_text, "CHUNK", 1_000)
+    monkeypatch.setattr(json_text, "VALUE_LIMIT", 1 << 20)
     with pytest.raises(InputError, match=r"^x: a record is longer than 1 MB\. See that the file is a list"):
         normalised_text(tmp_path / "x", '[{"junction_aa": "' + "A" * (4 << 20) + '"}]')
     # What airrvec does not read may have any length.
@@ -190,7 +192,7 @@ BROKEN = {
 }
 READERS = {
     "the preset": presets.load,
-    "the column map": readers.read_column_map,
+    "the column map": reading.read_column_map,
     "the configuration of the model": lambda path: weights.load(str(path.parent)),
 }
 
@@ -217,8 +219,8 @@ def test_time_for_a_file_grows_with_its_size():
     before = resource.getrlimit(resource.RLIMIT_CPU)
     used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
     limits = []
-    for n_bytes in (0, 100 * _hdf5.BYTES_A_SECOND):
-        _hdf5._limit_time(n_bytes)
+    for n_bytes in (0, 100 * hdf5.BYTES_A_SECOND):
+        hdf5._limit_time(n_bytes)
         limits.append(resource.getrlimit(resource.RLIMIT_CPU)[0])
         resource.setrlimit(resource.RLIMIT_CPU, before)
-    np.testing.assert_allclose(limits, [used + _hdf5.SECONDS, used + _hdf5.SECONDS + 100], atol=2)
+    np.testing.assert_allclose(limits, [used + hdf5.SECONDS, used + hdf5.SECONDS + 100], atol=2)

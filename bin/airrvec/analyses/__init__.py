@@ -10,8 +10,8 @@ An analysis is a module with
   the tables of all encoders, ``auroc`` their few-shot AUROC (`airrvec.analyses.material.auroc_of_encoders`);
 - ``draw(table)`` → matplotlib's figure;
 - ``reading(table)`` → what is seen, and what the paper saw, in a sentence or two;
-- ``plot(table)`` → dict of `airrvec.report.section`'s ``kind``, ``data`` and others, where MultiQC has such
-  a plot; else the report shows the figure.
+- ``plot(table)`` → dict of ``kind``, ``data`` and others for `airrvec.report.page.section`, where MultiQC has
+  such a plot; else the report shows the figure.
 """
 
 from importlib import import_module

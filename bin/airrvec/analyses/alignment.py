@@ -16,12 +16,12 @@ import pyarrow as pa
 import torch
 from matplotlib import pyplot as plt
 
-from airrvec import objectives
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material
+from airrvec.benchmark.fewshot import LabelledReceptors, generator
 from airrvec.encoders import title
-from airrvec.fewshot import LabelledReceptors, generator
-from airrvec.figures import style
+from airrvec.report.figures import style
+from airrvec.training import objectives
 
 TITLE = "Alignment and uniformity"
 SCOPE = EACH_ENCODER

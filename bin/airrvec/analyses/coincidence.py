@@ -15,8 +15,8 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses import ONCE, NotDone
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
-from airrvec.fewshot import generator
-from airrvec.figures import plain, style
+from airrvec.benchmark.fewshot import generator
+from airrvec.report.figures import plain, style
 
 TITLE = "Probability of coincidence"
 SCOPE = ONCE

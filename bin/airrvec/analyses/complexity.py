@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material
 from airrvec.encoders import title
-from airrvec.figures import style
+from airrvec.report.figures import style
 
 TITLE = "AUROC and model size"
 SCOPE = EACH_ENCODER

@@ -13,7 +13,7 @@ from scipy import stats
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.encoders import title
-from airrvec.figures import panels, style
+from airrvec.report.figures import panels, style
 
 TITLE = "Distances against TCRdist"
 SCOPE = EACH_ENCODER

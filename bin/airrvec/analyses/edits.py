@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec import schema
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, pair_distances
+from airrvec.benchmark.fewshot import generator
+from airrvec.core import schema
 from airrvec.encoders import title
-from airrvec.fewshot import generator
-from airrvec.figures import style
-from airrvec.tokens import AMINO_ACIDS
+from airrvec.model.tokens import AMINO_ACIDS
+from airrvec.report.figures import style
 
 TITLE = "Cost of an edit along the junction"
 SCOPE = EACH_ENCODER

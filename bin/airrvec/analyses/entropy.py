@@ -15,11 +15,11 @@ import pandas as pd
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec import schema
 from airrvec.analyses import ONCE, NotDone
 from airrvec.analyses.material import Material
+from airrvec.core import schema
 from airrvec.encoders import title
-from airrvec.figures import style
+from airrvec.report.figures import style
 
 TITLE = "Diversity of an epitope's receptors"
 SCOPE = ONCE

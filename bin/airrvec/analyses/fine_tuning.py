@@ -2,8 +2,8 @@
 Distances before and after fine-tuning, of co-specific and of cross-specific pairs.
 
 The paper's figure "Supervised contrastive learning reshapes the embedding space": one receptor of a pair is
-of the training, the other of the test part. The parts are those of `airrvec.splits`, as fine-tuning makes
-them; of the published model they are rebuilt by the paper's rule.
+of the training, the other of the test part. The parts are those of `airrvec.benchmark.splits`, as fine-tuning
+makes them; of the published model they are rebuilt by the paper's rule.
 """
 
 from dataclasses import replace
@@ -13,14 +13,14 @@ import pandas as pd
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec import splits
 from airrvec.analyses import BEFORE_AND_AFTER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
+from airrvec.benchmark import splits
+from airrvec.benchmark.fewshot import generator
+from airrvec.core.errors import InputError
 from airrvec.encoders import title
-from airrvec.errors import InputError
-from airrvec.fewshot import generator
-from airrvec.figures import style
-from airrvec.metrics import auroc
+from airrvec.report.figures import style
+from airrvec.stats.metrics import auroc
 
 TITLE = "Distances before and after fine-tuning"
 SCOPE = BEFORE_AND_AFTER

@@ -5,7 +5,7 @@ The paper's figure "SCEPTR embedding distances weight sequence similarity with r
 biases", panels b and c, and its supplementary figure "TCRdist and recombination probabilities are
 negatively correlated when conditioning on different SCEPTR bins". The probability of a pair is, as there,
 the smaller of its two receptors'; a receptor's is that of its α times that of its β chain, each with its V
-and J gene (`airrvec.generation`).
+and J gene (`airrvec.synthetic.generation`).
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from scipy import stats
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.encoders import title
-from airrvec.figures import style
-from airrvec.generation import log10_of_receptors
+from airrvec.report.figures import style
+from airrvec.synthetic.generation import log10_of_receptors
 
 TITLE = "Distances and generation probability"
 SCOPE = EACH_ENCODER

@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from airrvec import encoders
-from airrvec.fewshot import LabelledReceptors, generator
+from airrvec.benchmark.fewshot import LabelledReceptors, generator
 
 # All pairs of the paper's thousand receptors; of more receptors as many are drawn.
 MAX_PAIRS = 500_000
@@ -36,7 +36,7 @@ class Material:
     encoder
         From `airrvec.encoders.load`; None if the analysis needs none.
     generation : pyarrow.Table or None
-        `airrvec.schema.GENERATION` of the sampled receptors, where the analysis asks for it.
+        `airrvec.core.schema.GENERATION` of the sampled receptors, where the analysis asks for it.
     splitting : dict
         How fine-tuning divides receptors: ``method``, ``per_epitope``, ``min_receptors``.
     """
@@ -137,7 +137,7 @@ def tcrdist(receptors: pa.Table, i: np.ndarray, j: np.ndarray, chains: str = "pa
 
 def auroc_of_encoders(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:
     """
-    Nearest-neighbour AUROC of whole receptors at the largest k, from `airrvec.schema.AUROC_SUMMARY`.
+    Nearest-neighbour AUROC of whole receptors at the largest k, from `airrvec.core.schema.AUROC_SUMMARY`.
 
     Returns
     -------

@@ -18,8 +18,8 @@ from scipy import stats
 from airrvec.analyses import EACH_ENCODER
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.encoders import title
-from airrvec.figures import style
-from airrvec.metrics import auroc
+from airrvec.report.figures import style
+from airrvec.stats.metrics import auroc
 
 TITLE = "Means of α and β distances"
 SCOPE = EACH_ENCODER

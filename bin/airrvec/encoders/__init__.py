@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 from scipy.spatial.distance import cdist
 
+from airrvec.core.errors import InputError
 from airrvec.encoders._chains import NotMeasurable, on_chains, present_loci
-from airrvec.errors import InputError
-from airrvec.variants import VARIANTS
+from airrvec.model.variants import VARIANTS
 
 __all__ = [
     "ENCODERS",

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import schema
+from airrvec.core import schema
 
 
 class NotMeasurable(Exception):
@@ -43,7 +43,7 @@ def present_loci(encoder: str, fields: tuple[str, ...], *tables: pa.Table) -> li
     encoder : str
         Its title, for the error.
     fields : tuple of str
-        Of `airrvec.schema.CHAIN_FIELDS`, those that it needs.
+        Of `airrvec.core.schema.CHAIN_FIELDS`, those that it needs.
     tables : pyarrow.Table
         ``receptors``. A locus of which none of them has any of the fields is left out.
 

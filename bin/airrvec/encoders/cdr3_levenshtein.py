@@ -5,7 +5,7 @@ import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from airrvec import schema
+from airrvec.core import schema
 from airrvec.encoders import present_loci
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import schema
+from airrvec.core import schema
 from airrvec.encoders import present_loci
 
 DIMENSIONS = 64

@@ -19,12 +19,13 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
-from airrvec import cli, schema
+from airrvec.app import script_options
+from airrvec.core import schema
+from airrvec.core.errors import InputError
 from airrvec.encoders import NotMeasurable, present_loci, title
-from airrvec.errors import InputError
-from airrvec.germline import chain_sequence
-from airrvec.model import torch_device
-from airrvec.tokens import AMINO_ACIDS
+from airrvec.input.germline import chain_sequence
+from airrvec.model.tokens import AMINO_ACIDS
+from airrvec.model.transformer import torch_device
 
 # Tokens of a batch, padding included.
 BATCH_TOKENS = 8192
@@ -63,7 +64,7 @@ def junctions(receptors: pa.Table, locus: str) -> list[str]:
 
 def full_chains(receptors: pa.Table, locus: str) -> list[str]:
     """
-    V region, junction and J region of a locus; see `airrvec.germline.chain_sequence`.
+    V region, junction and J region of a locus; see `airrvec.input.germline.chain_sequence`.
 
     Raises
     ------
@@ -100,7 +101,7 @@ class LanguageModel:
     hub_cache : str or Path, optional
         Folder with the model's files: in a folder of the model's name, or as the hub's own client keeps them.
     device : {"cpu", "auto", "gpu"}
-        Where it runs; see `airrvec.model.torch_device`.
+        Where it runs; see `airrvec.model.transformer.torch_device`.
 
     Raises
     ------
@@ -147,7 +148,7 @@ class LanguageModel:
     def _embed_sequences(self, sequences: list[str]) -> np.ndarray:
         """Mean vectors of the residues of each sequence, (n, d_model)."""
         vectors = np.empty((len(sequences), self.model.config.hidden_size), np.float32)
-        progress = cli.progress(f"chains read by {self.title}", len(sequences))
+        progress = script_options.progress(f"chains read by {self.title}", len(sequences))
         for batch in _batches([len(sequence) for sequence in sequences]):
             tokens = self._tokens([sequences[row] for row in batch]).to(self.device)
             residues = tokens["attention_mask"] * (1 - tokens.pop("special_tokens_mask"))

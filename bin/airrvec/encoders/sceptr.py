@@ -5,22 +5,25 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from airrvec import devices, inference, weights
-from airrvec.tokens import tokenise
+from airrvec.core import devices
+from airrvec.model import weights
+from airrvec.model.cpu import inference
+from airrvec.model.tokens import tokenise
 
 
 class Sceptr:
     """
-    Vectors of a SCEPTR model: by `airrvec.inference` on a CPU, by `airrvec.model` on a GPU.
+    Vectors of a SCEPTR model: by `airrvec.model.cpu.inference` on a CPU, by `airrvec.model.transformer` on a
+    GPU.
 
     Parameters
     ----------
     name : str
-        A name in `airrvec.variants.VARIANTS`, or the folder of an own model.
+        A name in `airrvec.model.variants.VARIANTS`, or the folder of an own model.
     device : {"cpu", "auto", "gpu"}
         Where it runs; the last two take a GPU where there is one.
     precision : {"fp32", "bf16"}
-        Numbers that matrix products multiply; see `airrvec.devices.chosen`.
+        Numbers that matrix products multiply; see `airrvec.core.devices.chosen`.
     """
 
     def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
@@ -30,7 +33,7 @@ class Sceptr:
 
     @property
     def n_parameters(self) -> int:
-        """As `airrvec.architecture.ModelConfig.n_parameters`."""
+        """As `airrvec.model.architecture.ModelConfig.n_parameters`."""
         return self.loaded.config.n_parameters
 
     @cached_property
@@ -57,7 +60,7 @@ class Sceptr:
         tokens = tokenise(receptors, self.loaded.config.loops)
         if not self.on_gpu:
             return inference.embed(self.network, tokens, progress=progress)
-        from airrvec import model
+        from airrvec.model import transformer
 
         options = {"device": "cuda", "precision": self.precision, "progress": progress}
-        return model.embed(self.loaded.encoder, tokens, **options)
+        return transformer.embed(self.loaded.encoder, tokens, **options)

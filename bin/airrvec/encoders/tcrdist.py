@@ -18,9 +18,9 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from airrvec import schema
+from airrvec.core import schema
 from airrvec.encoders import NotMeasurable, present_loci
-from airrvec.tokens import AMINO_ACIDS
+from airrvec.model.tokens import AMINO_ACIDS
 
 CDR3_WEIGHT = 3
 GAP_PENALTY = 4

@@ -1,0 +1,1 @@
+"""Epitopes of receptors, with calibrated probabilities."""

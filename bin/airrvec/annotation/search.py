@@ -1,0 +1,317 @@
+"""
+What receptors may bind, from labelled receptors about them.
+
+A receptor's score for an epitope is the log of the epitope's share in the density about it: of all
+references, of background receptors, and of nothing at all. It contrasts epitopes with each other, as the
+rule ``contrast`` of `airrvec.benchmark.rules` does, and lets a receptor that is far from every reference
+score low.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from airrvec.benchmark.rules import KERNEL
+from airrvec.core import identity, schema, tables
+from airrvec.encoders import on_chains
+from airrvec.search import neighbours
+
+K = 100  # references that make the density; those farther away add nothing to it
+FAR = np.exp(-16.0)  # density of nothing: of one receptor 16 kernels away, 0.8 for unit vectors
+LEAST = np.exp(-60.0)  # so that the log of no density is a number
+N_SHOWN = 3  # nearest references of a receptor that are reported
+MIN_REFERENCES = 10  # an epitope with fewer is not called
+CHAINS = ("paired", "alpha", "beta")
+CHUNK = 65_536  # queries whose neighbours are in memory at once
+BLOCK = 8192  # queries whose densities of all epitopes are
+
+_ABOUT = ("antigen_species", "mhc_a")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """
+    Labelled receptors, as some of their chains show them.
+
+    Attributes
+    ----------
+    receptors : pyarrow.Table
+        `airrvec.core.schema.RECEPTORS`, each clonotype once; ``clonotype_id`` is that of the chains.
+    epitopes : DataFrame
+        ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent of its receptors),
+        ``n_references``, ``n_studies``; sorted by ``epitope``.
+    labels : csr_array of float32, shape (n_receptors, n_epitopes)
+        1 where the receptor binds.
+    studies : csr_array of float32, shape (n_receptors, n_studies)
+        1 where the study reports it; receptors without a study have one together.
+    study_names : list of str
+    """
+
+    receptors: pa.Table
+    epitopes: pd.DataFrame
+    labels: sparse.csr_array
+    studies: sparse.csr_array
+    study_names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.receptors)
+
+    def take(self, rows: np.ndarray) -> "Reference":
+        """Some of the receptors; the epitopes stay, their counts are those of these receptors."""
+        labels, studies = self.labels[rows], self.studies[rows]
+        return Reference(
+            self.receptors.take(pa.array(rows)),
+            _counted(self.epitopes, labels, studies),
+            labels,
+            studies,
+            self.study_names,
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """
+    Receptors' best epitopes and nearest references.
+
+    Attributes
+    ----------
+    epitope : ndarray of int64, shape (n,)
+        Row of `Reference.epitopes`; of no meaning where the score is the least one.
+    score : ndarray of float64, shape (n,)
+        Log share of the epitope in the density about the receptor, 0 at most; NaN without a vector.
+    distances, rows : ndarray, shape (n, N_SHOWN)
+        As `airrvec.search.neighbours.nearest` gives them.
+    """
+
+    epitope: np.ndarray
+    score: np.ndarray
+    distances: np.ndarray
+    rows: np.ndarray
+
+
+def chains_of(receptors: pa.Table) -> np.ndarray:
+    """``paired``, ``alpha``, ``beta`` or an empty string: the chains of which the junction is known."""
+    alpha, beta = (
+        pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI
+    )
+    return np.select([alpha & beta, alpha, beta], CHAINS, "")
+
+
+def labelled_reference(
+    cells: pa.Table,
+    receptors: pa.Table,
+    *,
+    chains: str,
+    species: str,
+    exclude_references: str | None = None,
+) -> Reference:
+    """
+    The labelled receptors that have some chains.
+
+    Parameters
+    ----------
+    cells, receptors : pyarrow.Table
+        ``cells`` with ``epitope``; their receptors, each at least once.
+    chains : {"paired", "alpha", "beta"}
+        Receptors need these, and are known by them alone: the β chains of pairs are references of β chains.
+        Those that these chains tell apart by alleles alone are one reference.
+    species : str
+        Of the receptors.
+    exclude_references : str, optional
+        Cells whose ``reference_id`` contains this text are left out.
+    """
+    cells = labelled_cells(cells, exclude_references)
+    receptors = tables.distinct(receptors)
+    of_chains = chains_of(receptors)
+    usable = (of_chains == "paired") | (of_chains == chains)
+    usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
+    usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
+    shown = on_chains(receptors.filter(pa.array(usable)).select(schema.RECEPTORS.names), chains)
+    clonotype = pa.array(identity.clonotype_ids(shown), pa.string())
+    shown = shown.set_column(shown.column_names.index("clonotype_id"), "clonotype_id", clonotype)
+    group, first = identity.clonotypes(shown)
+    row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
+
+    columns = ["receptor_id", "epitope", "reference_id", *_ABOUT]
+    pairs = cells.select(columns).to_pandas()
+    pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": "none"})
+    rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
+    epitopes = (
+        pairs.groupby("epitope")[list(_ABOUT)]
+        .agg(lambda words: words.mode().iloc[0] if len(words.mode()) else None)
+        .reset_index()
+    )
+    labels, _ = _indicator(rows, pairs["epitope"], len(first))
+    studies, names = _indicator(rows, pairs["reference_id"], len(first))
+    return Reference(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
+
+
+def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
+    """Cells with an epitope, without those whose ``reference_id`` contains a text."""
+    cells = cells.filter(pc.is_valid(cells["epitope"]))
+    if exclude_references:
+        cells = cells.filter(pc.invert(_of_reference(cells, exclude_references)))
+    return cells
+
+
+def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None, **options) -> pd.DataFrame:
+    """
+    What ``exclude_references`` leaves out of a reference.
+
+    Parameters
+    ----------
+    reference : Reference
+        From `labelled_reference` with the same options.
+
+    Returns
+    -------
+    DataFrame
+        As `Reference.epitopes`, a row an epitope with and without the excluded studies; ``n_excluded``: its
+        receptors that only excluded studies report.
+    """
+    every = reference
+    if exclude_references:
+        every = labelled_reference(**options, exclude_references=None)
+    left = reference.epitopes.set_index("epitope")["n_references"]
+    epitopes = every.epitopes
+    n_left = left.reindex(epitopes["epitope"], fill_value=0).to_numpy()
+    return epitopes.assign(n_excluded=epitopes["n_references"].to_numpy() - n_left)
+
+
+def excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
+    """Cells with an epitope that ``exclude_references`` leaves out."""
+    if not exclude_references:
+        return 0
+    excluded = _of_reference(cells, exclude_references)
+    return pc.sum(pc.and_(excluded, pc.is_valid(cells["epitope"])), min_count=0).as_py()
+
+
+def _of_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
+    """Whether each cell's ``reference_id`` contains the text, in either case."""
+    return pc.match_substring(pc.fill_null(cells["reference_id"], ""), text, ignore_case=True)
+
+
+def _indicator(rows: np.ndarray, words: pd.Series, n_rows: int) -> tuple[sparse.csr_array, list[str]]:
+    """1 for each row and word; the columns are the sorted words."""
+    names, column = np.unique(words.to_numpy(str), return_inverse=True)
+    matrix = sparse.csr_array((np.ones(len(rows), np.float32), (rows, column)), (n_rows, len(names)))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix, names.tolist()
+
+
+def _counted(epitopes: pd.DataFrame, labels, studies) -> pd.DataFrame:
+    n_studies = (labels.T @ studies).tocsr()
+    return epitopes.assign(
+        n_references=np.asarray(labels.sum(axis=0), np.int64).ravel(),
+        n_studies=np.diff(n_studies.indptr).astype(np.int64),
+    )
+
+
+def search(
+    queries: np.ndarray,
+    reference: Reference,
+    vectors: np.ndarray,
+    background: np.ndarray,
+    *,
+    min_references: int = MIN_REFERENCES,
+    kernel: float = KERNEL,
+    threads: int = 1,
+) -> Found:
+    """
+    Best epitope of each query, its score, and the nearest references.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n, d)
+        Vectors of receptors; NaN where one has none.
+    reference : Reference
+        What they are compared with.
+    vectors : ndarray of float32, shape (n_references, d)
+        Of the references.
+    background : ndarray of float32, shape (n_background, d)
+        Vectors of receptors that bind nothing known.
+    min_references : int
+        An epitope with fewer is no candidate.
+    kernel : float
+        Width of the density, in the distances' unit.
+    threads : int
+        Of the processor.
+    """
+    parts = []
+    for start in range(0, max(len(queries), 1), CHUNK):
+        chunk = queries[start : start + CHUNK]
+        distances, rows = neighbours.nearest(chunk, vectors, K, threads=threads)
+        to_background, _ = neighbours.nearest(chunk, background, K, threads=threads)
+        scored = score_neighbours(
+            distances, rows, to_background, reference, min_references=min_references, kernel=kernel
+        )
+        parts.append((*scored, distances[:, :N_SHOWN], rows[:, :N_SHOWN]))
+    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def score_neighbours(
+    distances: np.ndarray,
+    rows: np.ndarray,
+    to_background: np.ndarray,
+    reference: Reference,
+    *,
+    min_references: int = MIN_REFERENCES,
+    kernel: float = KERNEL,
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Best epitope and its score from neighbours.
+
+    The density about a receptor is D = Σ exp(−d / kernel), over the references of an epitope, of all
+    epitopes, or over the background; the score is log(D_epitope / (D_all + D_background + FAR)).
+
+    Parameters
+    ----------
+    distances, rows : ndarray, shape (n, k)
+        Of the nearest references.
+    to_background : ndarray, shape (n, b)
+        Distances to the nearest background receptors.
+
+    Returns
+    -------
+    epitope : ndarray of int64, shape (n,)
+    score : ndarray of float64, shape (n,)
+        NaN for a receptor without neighbours.
+    """
+    candidate = (reference.epitopes["n_references"] >= min_references).to_numpy()
+    labels = reference.labels * candidate.astype(np.float32)
+    epitope, score = np.zeros(len(rows), np.int64), np.full(len(rows), np.nan)
+    for start in range(0, len(rows), BLOCK):
+        block = slice(start, start + BLOCK)
+        density = np.exp(-distances[block].astype(np.float64) / kernel)  # 0 where there is no neighbour
+        about = sparse.csr_array(
+            (
+                density.ravel(),
+                np.maximum(rows[block], 0).ravel(),
+                np.arange(len(density) + 1) * density.shape[1],
+            ),
+            (len(density), len(reference)),
+        )
+        of_epitopes = (about @ labels).toarray() if labels.shape[1] else np.zeros((len(density), 1))
+        best = of_epitopes.argmax(axis=1)
+        everything = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + FAR
+        share = (of_epitopes[np.arange(len(best)), best] + LEAST) / everything
+        epitope[block] = best
+        score[block] = np.where(rows[block, 0] >= 0, np.log(share), np.nan)
+    return epitope, score
+
+
+def joined_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
+    """The words of each row's columns, joined by ``;``."""
+    names = np.array(words, object)
+    return np.array(
+        [
+            ";".join(names[matrix.indices[start:end]])
+            for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+        ],
+        object,
+    )

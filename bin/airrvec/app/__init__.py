@@ -1,0 +1,1 @@
+"""Scripts' shared options, the command airrvec, the functions for notebooks."""

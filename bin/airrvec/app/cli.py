@@ -1,0 +1,251 @@
+"""The command ``airrvec``: the scripts of the pipeline on a user's tables, without Nextflow."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from airrvec import __version__
+from airrvec.benchmark import training_labels
+from airrvec.core import schema
+from airrvec.core.errors import InputError, exit_on_input_error
+
+# In a checkout the library lies beside the scripts; installed, they lie in it.
+_LIBRARY = Path(__file__).parents[1]
+INSTALLED = (_LIBRARY / "scripts").is_dir()
+SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
+DEFAULT_MODEL = "sceptr"
+PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
+ALL_TOKENS = 10**18  # one shard
+
+
+def script(name: str):
+    """The module of ``bin/<name>.py``."""
+    spec = spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(name: str, *argv) -> None:
+    """A script with its options; ``None`` and what is empty are left out."""
+    print(f"airrvec: {name}", file=sys.stderr, flush=True)
+    script(name).main([str(word) for word in argv])
+
+
+class Work:
+    """A folder in which tables become what the scripts read."""
+
+    def __init__(self, args: argparse.Namespace, folder: Path):
+        self.args, self.folder = args, folder
+
+    def normalised(self, outdir: Path) -> list[tuple]:
+        """
+        The samples of the command (`airrvec.app.command_samples.Sample`), each with its cells and receptors.
+
+        Raises
+        ------
+        InputError
+            With the reasons of all that could not be read, unless they are to be skipped.
+        """
+        from airrvec.app.command_samples import samples, stop_or_tell
+
+        made = [(sample, self._write(sample, outdir)) for sample in samples(self.args)]
+        reasons = [reason for _, reason in made if reason]
+        stop_or_tell(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
+        return [
+            (
+                sample,
+                outdir / f"{sample.name}.cells.parquet",
+                outdir / f"{sample.name}.receptors_0000.parquet",
+            )
+            for sample, reason in made
+            if reason is None
+        ]
+
+    def _write(self, sample, outdir: Path) -> str | None:
+        """Write the tables of a sample, or return why that cannot be done."""
+        metadata = self.folder / f"{sample.name}.metadata.json"
+        metadata.write_text(json.dumps(sample.metadata, allow_nan=False))
+        missing = self.folder / f"{sample.name}.missing.json"
+        options = ["--format", sample.format] if sample.format else []
+        options += ["--columns", sample.columns] if sample.columns else []
+        run(
+            "normalise_receptors",
+            *(sample.path, "--sample", sample.name, "--metadata", metadata, "--outdir", outdir),
+            *("--species", sample.species, *options, "--missing", missing),
+        )
+        return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
+
+    def embedded(self, paths: list[Path], out: Path) -> Path:
+        """The distinct receptors of all samples, whose vectors are written to ``out``."""
+        run("collect_receptors", *paths, "--shard-tokens", ALL_TOKENS, "--outdir", self.folder)
+        receptors = self.folder / "receptors.parquet"
+        run("embed_receptors", receptors, "--model", self.args.model, "--cpus", self.args.cpus, "--out", out)
+        return receptors
+
+    def labelled(self, path: Path, format: str | None = None, columns: Path | None = None) -> tuple:
+        """Options that name the cells and receptors of a labelled table."""
+        options = ("--format", format) if format else ("--columns", columns) if columns else ()
+        common = ("--sample", "labelled", "--species", self.args.species, "--outdir", self.folder)
+        run("normalise_receptors", path, *common, *options)
+        cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
+        return ("--cells", cells, "--receptors", receptors, "--species", self.args.species)
+
+
+def _normalise(work: Work, more: list[str]) -> None:
+    work.normalised(work.args.outdir)
+
+
+def _embed(work: Work, more: list[str]) -> None:
+    from airrvec.core import tables
+
+    out = work.args.out
+    results = [receptors for _, _, receptors in work.normalised(out.parent)]
+    receptors = work.embedded(results, out)
+    tables.write(tables.read(receptors), out.with_suffix(".receptors.parquet"))
+    for of_sample in results:
+        of_sample.unlink()
+
+
+def _annotate(work: Work, more: list[str]) -> None:
+    args = work.args
+    found = work.normalised(args.outdir)
+    common = ("--model", args.model, "--cpus", args.cpus)
+    species = dict.fromkeys(sample.species for sample, _, _ in found)
+    options = (*work.labelled(args.reference), "--species", *species, *common, "--outdir", work.folder)
+    run("calibrate_annotation", *options, *more)
+    for sample, cells, receptors in found:
+        run(
+            "annotate_receptors",
+            *("--cells", cells, "--receptors", receptors, "--sample", sample.name),
+            *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
+        )
+
+
+def _together(name: str) -> Callable[[Work, list[str]], None]:
+    """A verb whose script looks at all samples together."""
+
+    def verb(work: Work, more: list[str]) -> None:
+        args = work.args
+        found = [(cells, receptors) for _, cells, receptors in work.normalised(work.folder)]
+        vectors = work.folder / "vectors.parquet"
+        receptors = work.embedded([receptors for _, receptors in found], vectors)
+        run(
+            name,
+            *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
+            *("--model", args.model, "--cpus", args.cpus),
+            *("--outdir", args.outdir, *(["--condition", args.condition] if args.condition else []), *more),
+        )
+
+    return verb
+
+
+def _benchmark(work: Work, more: list[str]) -> None:
+    args = work.args
+    labelled = work.labelled(_one(args.tables), args.format, args.columns)
+    encoders = args.encoders.split(",")
+    if args.model not in (*encoders, DEFAULT_MODEL):
+        encoders.append(args.model)
+    names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in encoders}
+    lists = [Path(encoder, training_labels.FILE) for encoder in encoders]
+    trained_on = [path for path in lists if path.is_file()]
+    for encoder, name in names.items():
+        run(
+            "benchmark_fewshot",
+            *(*labelled, "--encoder", encoder, "--name", name, "--cpus", args.cpus),
+            *(["--trained-on", *trained_on] if trained_on else []),
+            *("--outdir", work.folder, *more),
+        )
+    kinds = ("auroc.parquet", "roc.parquet", "not_evaluated.parquet", "qc.json")
+    results = [work.folder / f"{name}.{kind}" for name in names.values() for kind in kinds]
+    run("summarise_fewshot", *results, "--encoders", ",".join(names.values()), "--outdir", args.outdir)
+
+
+def _finetune(work: Work, more: list[str]) -> None:
+    args = work.args
+    labelled = work.labelled(_one(args.tables), args.format, args.columns)
+    run(
+        "finetune",
+        *(*labelled, "--preset", PRESETS / f"{args.preset}.json", "--model", args.model),
+        *("--cpus", args.cpus, "--checkpoints", args.outdir / "checkpoints", "--outdir", args.outdir, *more),
+    )
+
+
+def _one(paths: list[Path]) -> Path:
+    if len(paths) > 1:
+        raise InputError(f"{len(paths)} tables are given, and this takes one", fix="Join the tables")
+    return paths[0]
+
+
+# verb → what it does, what it says of itself, and the script whose further options it passes on.
+VERBS = {
+    "normalise": (_normalise, "cells, receptors, and rejects with reasons", None),
+    "embed": (_embed, "vectors of the distinct receptors", None),
+    "annotate": (_annotate, "what the receptors may bind, by a labelled table", "calibrate_annotation"),
+    "cluster": (_together("cluster_receptors"), "clusters, members and motifs", "cluster_receptors"),
+    "compare": (_together("compare_samples"), "samples beside each other", "compare_samples"),
+    "benchmark": (_benchmark, "few-shot AUROC on a labelled table", "benchmark_fewshot"),
+    "finetune": (_finetune, "a model tuned on a labelled table", "finetune"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verbs and their options."""
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(prog="airrvec", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for name, (_, title, passes_on) in VERBS.items():
+        further = f"Further options are those of bin/{passes_on}.py." if passes_on else None
+        verb = verbs.add_parser(
+            name, help=title, description=title, epilog=further, formatter_class=formatter, allow_abbrev=False
+        )
+        verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
+        verb.add_argument("--format", help="else found from the columns")
+        verb.add_argument("--columns", type=Path, help="column map, JSON")
+        verb.add_argument(
+            "--failed-samples", choices=("stop", "skip"), default="stop", help="where samples cannot be read"
+        )
+        verb.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+        verb.add_argument(
+            "--model", default=DEFAULT_MODEL, help="a published variant, or the folder of a model"
+        )
+        verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+        if name == "embed":
+            verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
+        else:
+            verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
+        if name in ("cluster", "compare"):
+            verb.add_argument("--condition", help="metadata column whose values are compared")
+        if name == "annotate":
+            verb.add_argument("--reference", type=Path, required=True, help="labelled table")
+        if name == "benchmark":
+            verb.add_argument(
+                "--encoders", default="sceptr,tcrdist,cdr3_levenshtein", help="names, folders, Python files"
+            )
+        if name == "finetune":
+            verb.add_argument(
+                "--preset", choices=sorted(path.stem for path in PRESETS.glob("*.json")), default="neighbour"
+            )
+    return parser
+
+
+@exit_on_input_error
+def main(argv=None) -> None:
+    """Run a verb; what it does not know goes to its script."""
+    of_verbs = parser()
+    args, more = of_verbs.parse_known_args(argv)
+    verb, _, passes_on = VERBS[args.verb]
+    if more and passes_on is None:
+        of_verbs.error(f"unrecognized arguments: {' '.join(more)}")
+    with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
+        verb(Work(args, Path(folder)), more)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What the command ``airrvec`` is given: tables or a samplesheet, by the rules and checks of the pipeline."""
+
+import argparse
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from airrvec.core.errors import InputError
+from airrvec.input.samplesheet import checks
+from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.input.samplesheet.names import name_of
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A table of the user's: its name, where it lies, how it is read, its species and metadata."""
+
+    name: str
+    path: Path
+    format: str | None
+    columns: Path | None
+    species: str
+    metadata: dict[str, str | None]
+
+
+def samples(args: argparse.Namespace) -> list[Sample]:
+    """
+    The samples of some tables, or of one samplesheet, checked as in the pipeline.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of `airrvec.app.cli.parser`: ``tables``, ``format``, ``columns``, ``species``, ``failed_samples``.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong, unless it is a sample's, such samples are to be skipped, and others are left.
+    """
+    if args.format and args.columns:
+        raise InputError("--columns: a table with a column map has no format", fix="Leave out --format")
+    sheet = _sheet(args)
+    tables, problems = _of_sheet(args, sheet) if sheet else _of_files(args)
+    _, of_tables = checks.check(tables)
+    condition = samplesheet.condition_problems(getattr(args, "condition", None), sheet)
+    problems = sorted([*problems, *condition, *of_tables], key=lambda problem: problem.row)
+    failed = {problem.sample for problem in problems}
+    left = [table for table in tables if table.name not in failed]
+    reasons = [str(problem.error) for problem in problems]
+    stop_or_tell(args, reasons, stops=None in failed or not left, what="problems in the input")
+    metadata = {sample.name: sample.metadata for sample in sheet.samples} if sheet else {}
+    return [
+        Sample(
+            *(table.name, table.path, table.format, table.columns, table.species),
+            metadata.get(table.name, {}),
+        )
+        for table in left
+    ]
+
+
+def stop_or_tell(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
+    """
+    End the command with all reasons in one message, or print each and go on.
+
+    Raises
+    ------
+    InputError
+        If there are reasons, and ``stops`` or ``--failed-samples stop``.
+    """
+    if reasons and (stops or args.failed_samples == "stop"):
+        raise InputError.several(reasons, what)
+    for reason in reasons:
+        print(f"MISSING: {reason}", file=sys.stderr, flush=True)
+
+
+def _sheet(args: argparse.Namespace) -> samplesheet.Sheet | None:
+    is_one = len(args.tables) == 1 and samplesheet.is_samplesheet(args.tables[0])
+    return samplesheet.read(args.tables[0], args.species) if is_one else None
+
+
+def _of_sheet(
+    args: argparse.Namespace, sheet: samplesheet.Sheet
+) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
+    tables = checks.tables_of(sheet, args.columns)
+    with_format = [
+        table if table.format or table.columns else replace(table, format=args.format) for table in tables
+    ]
+    return with_format, sheet.problems
+
+
+def _of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
+    tables, problems = [], []
+    seen: dict[str, Path] = {}
+    for number, path in enumerate(args.tables, start=1):
+        name = name_of(path)
+        problem = None if name else f"there is no name for the sample in that of '{path}'"
+        if name.lower() in seen:
+            problem = f"two tables are called '{name}', {seen[name.lower()]} and {path}"
+        if problem:
+            error = InputError(problem, fix="Rename a file, or give a samplesheet")
+            problems.append(samplesheet.Problem(error, row=number))
+        seen.setdefault(name.lower(), path)
+        layout = (args.format, args.columns, args.species)
+        tables.append(checks.Table("sample", name, path.name, number, path, None, *layout))
+    return tables, problems

@@ -1,0 +1,257 @@
+"""
+Few-shot prediction of specificity (paper, Results, "Benchmarking PLM embeddings", and Methods).
+
+For each epitope, ``k`` of its receptors are the references. All other receptors of the table are
+ranked by their distance to them, and the AUROC of the epitope's remaining receptors against all
+others is measured. The splits depend on the table and the seed alone, so that all encoders share them.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.benchmark.training_labels import TrainingLabels
+from airrvec.core import schema, tables
+
+TRAINED_ON = "a model of this run has been trained on it"
+
+
+@dataclass(frozen=True)
+class LabelledReceptors:
+    """
+    The receptors that every encoder is measured on.
+
+    Attributes
+    ----------
+    receptors : pyarrow.Table
+        Distinct, complete receptors, sorted by ``receptor_id``.
+    epitopes : dict of str to ndarray
+        Sorted row numbers of each epitope's receptors; a receptor may be in several.
+    removed : dict
+        How many labelled cells were left out, by reason.
+    sources : pyarrow.Table
+        Distinct ``receptor_id``, ``epitope``, ``reference_id`` and, where the cells have it, ``split``.
+    excluded : str
+        The text of the references left out, or ``none``.
+    """
+
+    receptors: pa.Table
+    epitopes: dict[str, np.ndarray]
+    removed: dict[str, int]
+    sources: pa.Table | None = None
+    excluded: str = "none"
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Reference sets of one epitope and k: row numbers, shape (n_splits, k)."""
+
+    epitope: str
+    k: int
+    references: np.ndarray
+
+
+def select_labelled(
+    cells: pa.Table,
+    receptors: pa.Table,
+    *,
+    species: str,
+    exclude_references: str | None = None,
+    leave_out: TrainingLabels | None = None,
+) -> LabelledReceptors:
+    """
+    Receptors fit for the benchmark: labelled, of one species, both chains complete.
+
+    Complete means V gene, J gene and junction of both chains, so that models of whole chains can be
+    measured on the same receptors as models of loops.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        ``cells`` with ``epitope``, ``reference_id`` and, if the user splits them, ``split``.
+    receptors : pyarrow.Table
+        ``receptors``.
+    species : str
+        The species to measure.
+    exclude_references : str, optional
+        Cells whose ``reference_id`` contains this text are left out.
+    leave_out : TrainingLabels, optional
+        Receptors that models have been trained on, which are left out.
+
+    Notes
+    -----
+    An epitope that is called ``mean`` is renamed: the mean over epitopes has that name.
+    """
+    receptors = tables.distinct(receptors)
+    is_mean = pc.equal(cells["epitope"], schema.MEAN)
+    epitope = pc.if_else(is_mean, f"{schema.MEAN} (epitope)", cells["epitope"])
+    cells = cells.set_column(cells.schema.get_field_index("epitope"), "epitope", epitope)
+    removed = {}
+
+    def keep(table: pa.Table, mask, reason: str) -> pa.Table:
+        kept = table.filter(pc.fill_null(mask, False))
+        removed[reason] = len(table) - len(kept)
+        return kept
+
+    cells = keep(cells, pc.is_valid(cells["epitope"]), "without an epitope")
+    if exclude_references:
+        excluded = pc.match_substring(
+            pc.fill_null(cells["reference_id"], ""), exclude_references, ignore_case=True
+        )
+        cells = keep(cells, pc.invert(excluded), f"reference contains '{exclude_references}'")
+    source = ["receptor_id", "epitope", "reference_id", *({"split"} & {*cells.column_names})]
+    joined = cells.select(source).join(receptors, "receptor_id")
+    joined = keep(joined, pc.equal(joined["species"], species), f"not {species}")
+    complete = pc.is_valid(joined[schema.RECEPTOR_FIELDS[0]])
+    for name in schema.RECEPTOR_FIELDS[1:]:
+        complete = pc.and_(complete, pc.is_valid(joined[name]))
+    joined = keep(joined, complete, "incomplete: V, J or junction of a chain missing")
+    seen = leave_out.include(joined) if leave_out else np.zeros(len(joined), bool)
+    if seen.any():
+        joined = keep(joined, pa.array(~seen), TRAINED_ON)
+    n_cells = len(joined)
+    pairs = joined.group_by(["receptor_id", "epitope"]).aggregate([]).sort_by("receptor_id")
+    removed["the same receptor and epitope again"] = n_cells - len(pairs)
+
+    kept = receptors.filter(pc.is_in(receptors["receptor_id"], pairs["receptor_id"].combine_chunks()))
+    row = pc.index_in(pairs["receptor_id"], kept["receptor_id"].combine_chunks()).to_numpy()
+    labels = np.array(pairs["epitope"].to_pylist(), dtype=object)
+    epitopes = {name: np.unique(row[labels == name]) for name in sorted(set(labels))}
+    sources = joined.group_by(source).aggregate([]).sort_by([(name, "ascending") for name in source])
+    return LabelledReceptors(kept, epitopes, removed, sources, exclude_references or "none")
+
+
+def plan_splits(
+    labelled: LabelledReceptors, *, ks: list[int], n_splits: int, min_positives: int, seed: int
+) -> tuple[list[Splits], pa.Table]:
+    """
+    The reference sets of every epitope and k.
+
+    Parameters
+    ----------
+    labelled : LabelledReceptors
+        The table.
+    ks : list of int
+        Numbers of references. For ``k`` = 1 every receptor of the epitope is the reference once.
+    n_splits : int
+        Random reference sets for each larger ``k``.
+    min_positives : int
+        Receptors of the epitope that must remain for testing.
+    seed : int
+        Of the random choice.
+
+    Returns
+    -------
+    list of Splits
+        In the order of epitopes and ``ks``.
+    pyarrow.Table
+        `airrvec.core.schema.NOT_EVALUATED`: epitopes with fewer than ``k + min_positives`` receptors.
+    """
+    planned, left_out = [], []
+    n_total = len(labelled.receptors)
+    for epitope, rows in labelled.epitopes.items():
+        for k in ks:
+            if len(rows) < k + min_positives or len(rows) == n_total:
+                reason = (
+                    f"{len(rows)} receptors of {k + min_positives} needed: {k} references and"
+                    f" {min_positives} to test"
+                    if len(rows) < n_total
+                    else "all receptors of the table bind it"
+                )
+                left_out.append(
+                    {
+                        "excluded": labelled.excluded,
+                        "epitope": epitope,
+                        "k": k,
+                        "n_receptors": len(rows),
+                        "reason": reason,
+                    }
+                )
+            elif k == 1:
+                planned.append(Splits(epitope, k, rows[:, None]))
+            else:
+                rng = generator(seed, epitope, k)
+                chosen = [rng.choice(rows, k, replace=False) for _ in range(n_splits)]
+                planned.append(Splits(epitope, k, np.stack(chosen)))
+    return planned, pa.Table.from_pylist(left_out, schema.NOT_EVALUATED)
+
+
+def generator(seed: int, *names) -> np.random.Generator:
+    """Random numbers seeded by names as well, so that adding an epitope or a k changes no other's."""
+    key = hashlib.sha256("|".join(map(str, (seed, *names))).encode()).digest()
+    return np.random.default_rng(np.frombuffer(key, np.uint32))
+
+
+def short_hash(words: Iterable[str]) -> str:
+    """16 hexadecimal digits of a hash of words in their order."""
+    return hashlib.sha256("".join(words).encode()).hexdigest()[:16]
+
+
+def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
+    """A short hash of receptors and splits: equal digests, comparable results."""
+    state = hashlib.sha256("".join(labelled.receptors["receptor_id"].to_pylist()).encode())
+    for split in splits:
+        state.update(f"{split.epitope}|{split.k}".encode())
+        state.update(np.ascontiguousarray(split.references, np.int64).tobytes())
+    return state.hexdigest()[:16]
+
+
+def summarise(aurocs: pa.Table) -> pa.Table:
+    """
+    Mean, standard deviation and standard error over splits, and the mean over epitopes.
+
+    The mean over epitopes (``epitope`` = ``mean``) is taken over those that were evaluated at every
+    k, so that it compares like with like along the curve. Its standard error is that of a mean of
+    independent means.
+
+    Parameters
+    ----------
+    aurocs : pyarrow.Table
+        `airrvec.core.schema.AUROC`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.AUROC_SUMMARY`.
+    """
+    frame = aurocs.to_pandas()
+    keys = [*schema.SETTING, "epitope", "k"]
+    measured = {
+        f"{name}_{part}": (name, function)
+        for name in schema.METRICS
+        for part, function in (("mean", "mean"), ("std", "std"), ("se", "sem"))
+    }
+    of_epitopes = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
+    complete = [
+        group[group["epitope"].isin(complete_epitopes(group["epitope"], group["k"]))]
+        for _, group in of_epitopes.groupby([*schema.SETTING[1:]], sort=False)
+    ]
+    averaged = {name: (name, _error_of_mean if name.endswith("_se") else "mean") for name in measured}
+    means = (
+        pd.concat([of_epitopes.iloc[:0], *complete])
+        .groupby([*schema.SETTING, "k"], sort=False)
+        .agg(n_splits=("n_splits", "min"), **averaged)
+        .reset_index()
+        .assign(epitope=schema.MEAN, **{f"{name}_std": np.nan for name in schema.METRICS})
+    )
+    both = pd.concat([of_epitopes, means]) if len(means) else of_epitopes
+    return pa.Table.from_pandas(both, schema.AUROC_SUMMARY, preserve_index=False).replace_schema_metadata()
+
+
+def _error_of_mean(errors: pd.Series) -> float:
+    """Standard error of the mean of independent means; NaN where one's is unknown."""
+    return float(np.sqrt(np.sum(np.square(errors.to_numpy()))) / len(errors))
+
+
+def complete_epitopes(epitopes: Iterable[str], ks: Iterable[int]) -> list[str]:
+    """Epitopes that were evaluated at every k; of each evaluation its epitope and its k."""
+    seen: dict[str, set] = {}
+    for epitope, k in zip(epitopes, ks, strict=True):
+        seen.setdefault(epitope, set()).add(k)
+    every = set().union(*seen.values())
+    return sorted(epitope for epitope, own in seen.items() if own == every)

@@ -1,0 +1,405 @@
+"""
+Few-shot scores of one encoder: every split, by every rule, on every test set.
+
+Distances are computed once for each epitope's receptors and reused by all splits, or anew for a few
+splits at a time where they would not fit into memory; nothing as large as the distance matrix exists.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from airrvec.benchmark import similarity
+from airrvec.benchmark.fewshot import LabelledReceptors, Splits
+from airrvec.benchmark.rules import KERNEL, RULES, contrast, soft_nearest_neighbour
+from airrvec.core import schema
+from airrvec.encoders import NotMeasurable, distance_rows, on_chains
+from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
+
+# The paper's.
+DEFAULT_RULES = ("nearest_neighbour", "average_distance")
+OTHER_STUDIES = "other_studies"
+TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
+
+KEPT_BYTES = 2**30  # distances that are kept for reuse, and their exponentials
+MAX_EXPONENT = 80  # exp(-80) is still a normal float32
+BATCH_BYTES = 2**24  # distances to the references of the splits that are scored together
+
+
+@dataclass(frozen=True)
+class Scores:
+    """`airrvec.core.schema.AUROC`, `airrvec.core.schema.ROC` and `airrvec.core.schema.NOT_EVALUATED`."""
+
+    auroc: pa.Table
+    roc: pa.Table
+    not_evaluated: pa.Table
+
+    @classmethod
+    def joined(cls, parts: list["Scores"]) -> "Scores":
+        """One after another."""
+        names = ("auroc", "roc", "not_evaluated")
+        return cls(*(pa.concat_tables([getattr(part, name) for part in parts]) for name in names))
+
+
+def score(
+    encoder,
+    name: str,
+    labelled: LabelledReceptors,
+    splits: list[Splits],
+    *,
+    rules: tuple[str, ...] = DEFAULT_RULES,
+    chains: str = "paired",
+    test_sets: tuple[str, ...] = ("all",),
+    background: pa.Table | None = None,
+    never_tested: dict[str, np.ndarray] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Scores:
+    """
+    Metrics of one encoder in all splits, and ROC curves at the largest k of each epitope.
+
+    An epitope and k are measured on a test set if every split leaves a positive and a negative. What is
+    not measured is told with the reason.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`.
+    name : str
+        Goes into the tables.
+    labelled, splits
+        From `airrvec.benchmark.fewshot.select_labelled` and `airrvec.benchmark.fewshot.plan_splits`.
+    rules : tuple of str
+        Of `airrvec.benchmark.rules.RULES`.
+    chains : {"paired", "alpha", "beta"}
+        What the encoder is shown.
+    test_sets : tuple of str
+        Of `TEST_SETS`.
+    background : pyarrow.Table, optional
+        ``receptors`` that are the negatives of rules of vectors.
+    never_tested : dict of str to ndarray, optional
+        Further test sets by name: all receptors but those of these rows.
+    progress : callable, optional
+        Called with the number of splits done.
+    """
+    report = _Report({"encoder": name, "chains": chains, "excluded": labelled.excluded}, labelled)
+    if not splits:
+        return report.scores()
+    receptors = on_chains(labelled.receptors, chains)
+    filters = {test_set: _filter(test_set, receptors, labelled, splits) for test_set in test_sets}
+    for test_set, rows in (never_tested or {}).items():
+        filters[test_set] = partial(_always, np.isin(np.arange(len(receptors)), rows))
+    largest = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
+    try:
+        shown = _Shown(encoder, receptors, None if background is None else on_chains(background, chains))
+        if "linear_svc" in rules and not shown.has_vectors:
+            report.leave_out("the encoder gives distances, no vectors", encoder=name, rule="linear_svc")
+        usable = [rule for rule in rules if RULES[rule].takes != "vectors" or shown.has_vectors]
+        every = np.unique(np.concatenate([labelled.epitopes[epitope] for epitope in largest]))
+        for epitope in largest:
+            shown.keep(every if shown.fit(every) else labelled.epitopes[epitope])
+            for split in (split for split in splits if split.epitope == epitope):
+                with_roc = split.k == largest[epitope]
+                _score_split(
+                    split, _other_references(split, splits), usable, shown, filters, with_roc, report
+                )
+                if progress is not None:
+                    progress(len(split.references))
+    except NotMeasurable as reason:
+        return report.not_measurable(str(reason))
+    return report.scores()
+
+
+def _score_split(
+    split: Splits,
+    others: np.ndarray | None,
+    rules: list[str],
+    shown: "_Shown",
+    filters: dict[str, Callable],
+    with_roc: bool,
+    report: "_Report",
+) -> None:
+    """One epitope and k by all rules; ``others`` are references of other epitopes, to contrast it with."""
+    positive = report.positive(split.epitope)
+    shared = None
+    for rule in rules:
+        takes = RULES[rule].takes
+        if takes == "all" and others is None:
+            reason = "no other epitope is evaluated at this k, to contrast it with"
+            report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
+            continue
+        # A single reference is ranked alike by all rules of the distances to an epitope.
+        alone = split.k == 1 and takes == "epitope"
+        if not (alone and shared):
+            against = others if takes == "all" else split.references[:, :0]
+            parts = list(_measured(rule, split, against, shown, positive, filters, with_roc))
+            shared = parts if alone else shared
+        report.add(rule, split, shared if alone else parts)
+
+
+class _Shown:
+    """
+    What the encoder makes of the receptors: vectors, if it has them, and rows of the distance matrix.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`.
+    receptors : pyarrow.Table
+        n ``receptors``.
+    background : pyarrow.Table, optional
+        Further ``receptors``, of which the vectors alone are needed.
+    """
+
+    def __init__(self, encoder, receptors: pa.Table, background: pa.Table | None):
+        for column in getattr(encoder, "needs", ()):
+            if receptors[column].null_count:
+                raise NotMeasurable(f"it needs {column}, which {receptors[column].null_count} receptors lack")
+        self.n = len(receptors)
+        self.has_vectors = hasattr(encoder, "embed")
+        if self.has_vectors:
+            self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
+            self.background = (
+                None
+                if background is None
+                else _complete_vectors(encoder.embed(background), "background receptors")
+            )
+            self.rows_to_all = distance_rows(Embedded(self.vectors), receptors)
+        else:
+            self.rows_to_all = distance_rows(encoder, receptors)
+        self._kept_rows, self._kept = np.array([], np.int64), np.empty((0, self.n), np.float32)
+        self._terms = None
+
+    def fit(self, rows: np.ndarray) -> bool:
+        """Whether the distances of some receptors to all may be kept."""
+        return len(rows) * self.n * 8 <= KEPT_BYTES
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Compute the distances of some receptors to all, if they may be kept; sorted row numbers."""
+        if not self.fit(rows) or np.array_equal(rows, self._kept_rows):
+            return
+        self._kept_rows, self._kept = rows, np.empty((len(rows), self.n), np.float32)
+        step = max(BATCH_BYTES // (8 * self.n), 1)
+        for start in range(0, len(rows), step):
+            block = slice(start, start + step)
+            self._kept[block] = _complete_distances(self.rows_to_all(rows[block]))
+        small = self._kept.max(initial=0) < MAX_EXPONENT * KERNEL
+        self._terms = np.exp(self._kept / -KERNEL) if small else None
+
+    def density(self, references: np.ndarray) -> np.ndarray | None:
+        """
+        Σ exp(−d / `KERNEL`) over references, shape (s, k), at all receptors; shape (s, n).
+
+        None where distances are not kept, or so large that terms would vanish in float32.
+        """
+        if self._terms is None or not np.isin(references, self._kept_rows).all():
+            return None
+        columns = np.searchsorted(self._kept_rows, references).ravel()
+        rows = np.repeat(np.arange(len(references)), references.shape[1])
+        shape = (len(references), len(self._kept_rows))
+        chosen = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+        return chosen @ self._terms
+
+    def distances(self, references: np.ndarray) -> np.ndarray:
+        """Distances of all receptors to references, shape (s, k), of s splits; shape (s, n, k)."""
+        rows, places = self._kept_rows, self._kept
+        if not np.isin(references, rows).all():
+            rows = np.unique(references)
+            places = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
+        return places[np.searchsorted(rows, references)].swapaxes(1, 2)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Vectors that are known, as an encoder."""
+
+    vectors: np.ndarray
+
+    def embed(self, _receptors: pa.Table) -> np.ndarray:
+        return self.vectors
+
+
+def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
+    """Vectors, shape (n, d), none of which is missing."""
+    missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
+    if missing:
+        raise NotMeasurable(f"it sees nothing of {missing} of {len(vectors)} {what}")
+    return vectors
+
+
+def _complete_distances(distances: np.ndarray) -> np.ndarray:
+    """Distances of some receptors to all n, shape (s, n), none of which is missing."""
+    missing = np.isnan(distances) if distances.dtype.kind == "f" else np.zeros((1, 1), bool)
+    if not missing.any():
+        return distances
+    of_seen = missing[~missing.all(axis=1)]  # a receptor without any distance says nothing of the others
+    if not len(of_seen):
+        raise NotMeasurable(f"it sees nothing of {len(missing)} receptors or more")
+    unseen = of_seen.all(axis=0).sum()
+    if unseen:
+        raise NotMeasurable(f"it sees nothing of {unseen} of {missing.shape[1]} receptors")
+    raise NotMeasurable(f"it has no distance for {of_seen.sum()} of {of_seen.size} pairs of receptors")
+
+
+def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
+    """References of the other epitopes at the same k, those of the same split; shape (n_splits, m)."""
+    others = [other.references for other in splits if other.k == split.k and other.epitope != split.epitope]
+    if not others:
+        return None
+    numbers = np.arange(len(split.references))
+    return np.hstack([references[numbers % len(references)] for references in others])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some splits of an epitope and k on one test set."""
+
+    test_set: str
+    values: dict[str, np.ndarray]  # metrics and counts, shape (s,) each
+    rates: np.ndarray | None  # ROC curves, shape (s, 201)
+
+    @classmethod
+    def of(cls, test_set: str, curves: Curves, with_roc: bool) -> "_Part":
+        counts = {"n_positive": curves.n_positive, "n_negative": curves.n_negative}
+        measurable = np.minimum(*counts.values()).all()
+        return cls(
+            test_set, {**counts, **curves.metrics()}, curves.roc() if with_roc and measurable else None
+        )
+
+
+def _measured(
+    rule: str,
+    split: Splits,
+    others: np.ndarray,
+    shown: _Shown,
+    positive: np.ndarray,
+    filters: dict,
+    with_roc: bool,
+) -> Iterator[_Part]:
+    """Batches of splits, each on every test set."""
+    k, m = split.k, others.shape[1]
+    step = max(BATCH_BYTES // (4 * shown.n * (k + m)), 1)
+    for start in range(0, len(split.references), step):
+        references, against = (rows[start : start + step] for rows in (split.references, others))
+        ranking = Ranking.of(_rule_scores(rule, references, against, shown))
+        seen = np.hstack([references, against])
+        tested = np.ones(ranking.order.shape, bool)
+        np.put_along_axis(tested, seen, False, axis=1)
+        for test_set, leaves_out in filters.items():
+            yield _Part.of(test_set, Curves(ranking, positive, tested & ~leaves_out(seen)), with_roc)
+
+
+def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _Shown) -> np.ndarray:
+    """Scores of all receptors in some splits, shape (s, n)."""
+    combine, _, takes = RULES[rule]
+    if takes == "vectors":
+        return np.stack([combine(shown.vectors, rows, shown.background) for rows in references])
+    if combine in (soft_nearest_neighbour, contrast):
+        # As the rules themselves say, from exponentials that all splits share, where there are any.
+        terms = shown.density(references)
+        if terms is not None and takes == "epitope":
+            return -KERNEL * np.log(terms)
+        if terms is not None and (of_others := shown.density(others)) is not None:
+            return KERNEL * np.log1p(of_others / terms)
+    to_epitope = shown.distances(references)
+    if takes == "all":
+        return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))
+    return combine(to_epitope)
+
+
+def _always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """The same receptors left out beside any references, shape (s, n)."""
+    return np.broadcast_to(left_out, (len(references), len(left_out)))
+
+
+def _filter(
+    test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
+) -> Callable:
+    """References, shape (s, k) → receptors that are not tested beside them, bool of shape (s, n)."""
+    n = len(receptors)
+
+    def chosen(references: np.ndarray) -> sparse.csr_array:
+        rows = np.repeat(np.arange(len(references)), references.shape[1])
+        return sparse.csr_array(
+            (np.ones(references.size, np.int32), (rows, references.ravel())), shape=(len(references), n)
+        )
+
+    if test_set == "all":
+        return lambda references: np.zeros((len(references), n), bool)
+    if test_set == OTHER_STUDIES:
+        studies = similarity.studies(labelled.receptors, labelled.sources)
+        unknown = np.diff(studies.indptr) == 0
+        return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
+    rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
+    similar = similarity.similar_pairs(receptors, rows, np.arange(n), similarity.TEST_SETS[test_set])
+    placed = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
+    return lambda references: (chosen(references) @ placed @ similar).toarray() > 0
+
+
+class _Report:
+    """Collects the rows of the three tables."""
+
+    def __init__(self, constant: dict[str, str], labelled: LabelledReceptors):
+        self.constant = constant
+        self.labelled = labelled
+        self.aurocs, self.rocs, self.left_out = [], [], []
+
+    def positive(self, epitope: str) -> np.ndarray:
+        """Whether each receptor binds the epitope, shape (n,)."""
+        return np.isin(np.arange(len(self.labelled.receptors)), self.labelled.epitopes[epitope])
+
+    def add(self, rule: str, split: Splits, parts: list[_Part]) -> None:
+        """One epitope and k, all batches of its splits."""
+        n = len(split.references)
+        for test_set in dict.fromkeys(part.test_set for part in parts):
+            own = [part for part in parts if part.test_set == test_set]
+            keys = {"rule": rule, "test_set": test_set, "epitope": split.epitope, "k": split.k}
+            values = {name: np.concatenate([part.values[name] for part in own]) for name in own[0].values}
+            n_empty = (np.minimum(values["n_positive"], values["n_negative"]) == 0).sum()
+            if n_empty:
+                reason = f"no positive or no negative is left to test in {n_empty} of {n} splits"
+                self.leave_out(reason, **keys)
+                continue
+            self.aurocs.append(self._rows(schema.AUROC, **keys, split=np.arange(n), **values))
+            if own[0].rates is not None:
+                rates = np.concatenate([part.rates for part in own])
+                of_grid = {"fpr": FPR_GRID, "tpr_mean": rates.mean(axis=0), "tpr_std": rates.std(axis=0)}
+                self.rocs.append(self._rows(schema.ROC, **keys, **of_grid))
+
+    def leave_out(self, reason: str, **keys) -> None:
+        """A row of what is not evaluated; a key that is missing stands for all."""
+        known = {name: value for name, value in self.constant.items() if name != "encoder"}
+        if "epitope" in keys:
+            known["n_receptors"] = len(self.labelled.epitopes[keys["epitope"]])
+        self.left_out.append({**known, **keys, "reason": reason})
+
+    def not_measurable(self, reason: str) -> Scores:
+        """No scores: the encoder cannot deal with these receptors."""
+        self.aurocs, self.rocs, self.left_out = [], [], []
+        self.leave_out(reason, encoder=self.constant["encoder"])
+        return self.scores()
+
+    def scores(self) -> Scores:
+        """The tables."""
+        return Scores(
+            pa.concat_tables([schema.AUROC.empty_table(), *self.aurocs]),
+            pa.concat_tables([schema.ROC.empty_table(), *self.rocs]),
+            pa.Table.from_pylist(self.left_out, schema.NOT_EVALUATED),
+        )
+
+    def _rows(self, table_schema: pa.Schema, **values) -> pa.Table:
+        """Rows of arrays, and of constants that are the same in each."""
+        values = {**self.constant, **values}
+        n = max(len(value) for value in values.values() if isinstance(value, np.ndarray))
+        return pa.table(
+            [
+                pa.array(values[field.name]).cast(field.type)
+                if isinstance(values[field.name], np.ndarray)
+                else pa.repeat(pa.scalar(values[field.name], field.type), n)
+                for field in table_schema
+            ],
+            schema=table_schema,
+        )

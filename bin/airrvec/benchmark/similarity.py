@@ -1,0 +1,99 @@
+"""What a test receptor has in common with references: nearly the same sequence, or a study."""
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+from scipy import sparse
+
+from airrvec.core import schema
+
+# Test set → identity with a reference from which a test receptor is left out.
+TEST_SETS = {"all": None, "below_90": 0.9, "below_80": 0.8}
+
+
+def similar_pairs(
+    receptors: pa.Table, references: np.ndarray, tests: np.ndarray, similarity: float
+) -> sparse.csr_array:
+    """
+    Pairs of a reference and a test receptor that are similar (paper, Fig. "Supervised contrastive
+    learning improves performance also when filtering highly similar TCRs from the test set").
+
+    Two receptors are similar if the V genes of both chains match and the identity of their CDR3s,
+    1 − (d_α + d_β) / (l_α + l_β), is at least ``similarity``: d is the Levenshtein distance, l the
+    length of the test receptor's CDR3, conserved residues included; alleles are not compared. Where
+    all receptors lack a chain, the other one decides.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+    references, tests : ndarray of int
+        Row numbers.
+    similarity : float
+        Identity, 0 to 1.
+
+    Returns
+    -------
+    csr_array of int32, shape (n_references, n_tests)
+        1 for each similar pair.
+    """
+    loci = [
+        locus
+        for locus in schema.LOCI
+        if pc.any(pc.is_valid(receptors[schema.field(locus, "junction_aa")])).as_py()
+    ]
+    v_calls = [receptors[schema.field(locus, "v_call")].to_pylist() for locus in loci]
+    genes = [tuple(call.split("*")[0] for call in calls) for calls in zip(*v_calls, strict=True)]
+    junctions = [
+        np.array(receptors[schema.field(locus, "junction_aa")].to_pylist(), object) for locus in loci
+    ]
+    tests_of_genes = defaultdict(list)
+    for column, row in enumerate(tests):
+        tests_of_genes[genes[row]].append(column)
+    references_of_genes = defaultdict(list)
+    for number, row in enumerate(references):
+        if genes[row] in tests_of_genes:
+            references_of_genes[genes[row]].append(number)
+    pairs = [np.empty((2, 0), np.int64)]
+    for name, numbers in references_of_genes.items():
+        columns = np.array(tests_of_genes[name])
+        rows = references[numbers], tests[columns]
+        edits = sum(
+            cdist(chain[rows[0]], chain[rows[1]], scorer=Levenshtein.distance, dtype=np.int32)
+            for chain in junctions
+        )
+        lengths = sum(np.array([len(junction) for junction in chain[rows[1]]]) for chain in junctions)
+        first, second = np.nonzero(1 - edits / lengths >= similarity)
+        pairs.append(np.stack([np.array(numbers)[first], columns[second]]))
+    first, second = np.concatenate(pairs, axis=1)
+    ones = np.ones(len(first), np.int32)
+    return sparse.csr_array((ones, (first, second)), shape=(len(references), len(tests)))
+
+
+def studies(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
+    """
+    Which studies report which receptors, whatever the epitope.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+    sources : pyarrow.Table
+        `airrvec.benchmark.fewshot.LabelledReceptors.sources`.
+
+    Returns
+    -------
+    csr_array of int32, shape (n_receptors, n_studies)
+        1 for each receptor and ``reference_id``; an empty row for a receptor without one.
+    """
+    named = sources.filter(pc.is_valid(sources["reference_id"]))
+    named = named.group_by(["receptor_id", "reference_id"]).aggregate([])
+    rows = pc.index_in(named["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
+    columns = named["reference_id"].combine_chunks().dictionary_encode()
+    shape = (len(receptors), len(columns.dictionary))
+    ones = np.ones(len(rows), np.int32)
+    return sparse.csr_array((ones, (rows, columns.indices.to_numpy())), shape=shape)

@@ -1,0 +1,156 @@
+"""
+How well receptors of a few epitopes are told apart (paper, "Supervised contrastive learning as a
+fine-tuning strategy").
+
+The training receptors of a split are the references. Within the test receptors, those of one epitope
+are ranked against those of the others.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from airrvec.benchmark import fewshot, scoring
+from airrvec.benchmark.rules import OF_DISTANCES
+from airrvec.benchmark.similarity import TEST_SETS
+from airrvec.benchmark.splits import Split, check_leaks
+from airrvec.core import schema
+from airrvec.encoders import distance_rows
+from airrvec.stats import metrics
+
+GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "j_call"))
+
+
+def evaluate(encoder, name: str, split: Split) -> pa.Table:
+    """
+    AUROC of each epitope of a split against the others, by every rule of distances.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`.
+    name : str
+        Goes into the table.
+    split : Split
+        Its training receptors are the references, its test receptors are ranked.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.SPECIFICITY`. A mean is that of all epitopes, and null where one has no
+        receptors left in a test set.
+    """
+    train, test = split.rows("train"), split.rows("test")
+    needed = split.labelled.receptors.take(pa.array(np.concatenate([train, test])))
+    to_needed = distance_rows(encoder, needed)(np.arange(len(train)))
+    distances = to_needed[:, len(train) :].T  # (n_test, n_train)
+    references = [np.searchsorted(train, split.train[epitope]) for epitope in split.epitopes]
+    scores = {
+        rule: np.stack([score(distances[:, columns], distances) for columns in references])
+        for rule, (score, *_) in OF_DISTANCES.items()
+    }
+    return _table(name, split, scores)
+
+
+def gene_floor(split: Split) -> pa.Table:
+    """
+    The same AUROCs of a logistic regression that sees V and J genes alone, each one-hot.
+
+    What a model of sequences has to exceed. Alleles are left out: whether they are given at all is
+    the study's habit, and a model that sees them does worse in other studies.
+
+    Parameters
+    ----------
+    split : Split
+        Its training receptors train, its test receptors are ranked.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.SPECIFICITY`, ``encoder`` ``v_j_genes``, ``rule`` ``logistic_regression``.
+    """
+    columns = [split.labelled.receptors[name].to_pylist() for name in GENES]
+    genes = np.array([[call.split("*")[0] for call in calls] for calls in zip(*columns, strict=True)])
+    rows = np.concatenate([split.train[epitope] for epitope in split.epitopes])
+    labels = np.repeat(split.epitopes, [len(split.train[epitope]) for epitope in split.epitopes])
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=1000))
+    probabilities = model.fit(genes[rows], labels).predict_proba(genes[split.rows("test")])
+    order = np.searchsorted(model.classes_, split.epitopes)
+    return _table("v_j_genes", split, {"logistic_regression": -probabilities.T[order]})
+
+
+def unseen(
+    encoder,
+    name: str,
+    split: Split,
+    *,
+    ks: tuple[int, ...] = (1, 2, 5, 10, 20),
+    min_binders: int = 120,
+    n_splits: int = 100,
+    seed: int = 420,
+) -> pa.Table:
+    """
+    The few-shot benchmark on epitopes that the split does not hold (paper, Fig. "Benchmarking
+    fine-tuned SCEPTR on TCR specificity prediction for unseen pMHCs").
+
+    All receptors of the table are ranked, as in the paper: the training and validation receptors, of other
+    epitopes, are among the negatives. A fine-tuned model has seen these, and may hold them apart from all
+    others for it; the test set `airrvec.core.schema.NOT_TRAINED` is without them.
+
+    Parameters
+    ----------
+    encoder, name, split
+        As for `evaluate`.
+    ks : tuple of int
+        Numbers of references; the binders above ``min_binders`` less the largest remain for testing.
+    min_binders : int
+        An epitope needs more receptors than this.
+    n_splits, seed : int
+        As for `airrvec.benchmark.fewshot.plan_splits`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows where no epitope has
+        enough receptors.
+    """
+    others = {
+        epitope: rows
+        for epitope, rows in split.labelled.epitopes.items()
+        if epitope not in split.train and len(rows) > min_binders
+    }
+    labelled = replace(split.labelled, epitopes=others)
+    planned, _ = fewshot.plan_splits(
+        labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
+    )
+    seen = np.union1d(split.rows("train"), split.rows("validation"))
+    return scoring.score(encoder, name, labelled, planned, never_tested={schema.NOT_TRAINED: seen}).auroc
+
+
+def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
+    """Rule → scores, shape (n_epitopes, n_test), lower is nearer, as a table of AUROCs."""
+    test = split.rows("test")
+    kept = {test_set: check_leaks(split, similarity) for test_set, similarity in TEST_SETS.items()}
+    rows = []
+    for rule, of_epitopes in scores.items():
+        for test_set, tests in kept.items():
+            every = np.unique(np.concatenate(list(tests.values())))
+            group = []
+            for epitope, score in zip(split.epitopes, of_epitopes, strict=True):
+                # A cross-reactive receptor is no negative of any epitope it binds.
+                negatives = np.setdiff1d(every, split.labelled.epitopes[epitope])
+                of_positives, of_negatives = (
+                    score[np.searchsorted(test, members)] for members in (tests[epitope], negatives)
+                )
+                measurable = len(of_positives) and len(of_negatives)
+                value = metrics.auroc(of_positives, of_negatives) if measurable else None
+                group.append((epitope, value, len(of_positives), len(of_negatives)))
+            values = [value for _, value, _, _ in group]
+            mean = None if None in values else float(np.mean(values))
+            rows += [(name, rule, test_set, *row) for row in (*group, (schema.MEAN, mean, None, None))]
+    names = schema.SPECIFICITY.names
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema.SPECIFICITY)

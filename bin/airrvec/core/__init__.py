@@ -1,0 +1,1 @@
+"""What every package uses: errors, the columns of all tables, reading and writing Parquet."""

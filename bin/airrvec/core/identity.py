@@ -1,0 +1,100 @@
+"""Identities of receptors, with alleles and without, equal across runs and machines."""
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import schema
+
+_DIGITS = 24
+_ALLELE = r"\*[^|]*"
+_FIELDS = ("species", *schema.RECEPTOR_FIELDS)
+
+
+def keys(receptors: pa.Table | dict) -> pa.Array:
+    """
+    Text that tells receptors apart: species and the six fields joined by ``|``, missing ones empty.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table or dict of columns
+        ``species`` and `airrvec.core.schema.RECEPTOR_FIELDS`.
+    """
+    # "|" is in no symbol of a gene and no sequence.
+    joined = pc.binary_join_element_wise(*(pc.fill_null(receptors[name], "") for name in _FIELDS), "|")
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def digests(keys: pa.Array) -> pa.Array:
+    """The first 24 hexadecimal digits of each key's SHA-256."""
+    n_bytes = _DIGITS // 2
+    joined = b"".join([hashlib.sha256(key.encode()).digest()[:n_bytes] for key in keys.to_pylist()])
+    offsets = pa.py_buffer(np.arange(0, _DIGITS * len(keys) + 1, _DIGITS, dtype=np.int32))
+    return pa.StringArray.from_buffers(len(keys), offsets, pa.py_buffer(joined.hex().encode()))
+
+
+def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
+    """
+    Identities of clonotypes: `digests` of the receptors' keys with alleles removed from all genes.
+
+    Receptors that differ in alleles alone have one. Where no call names an allele, it is the receptor_id.
+    """
+    encoded = pc.replace_substring_regex(keys(receptors), _ALLELE, "").dictionary_encode()
+    return digests(encoded.dictionary).take(encoded.indices)
+
+
+def identified(fields: pa.Table, pairing: pa.Array) -> pa.Table:
+    """
+    ``receptors`` of some receptors.
+
+    Parameters
+    ----------
+    fields : pyarrow.Table
+        ``species`` and `airrvec.core.schema.RECEPTOR_FIELDS`.
+    pairing : pyarrow.Array
+        ``chain_pairing``.
+    """
+    columns = [digests(keys(fields)), clonotype_ids(fields), *(fields[name] for name in _FIELDS), pairing]
+    return pa.table(columns, schema=schema.RECEPTORS)
+
+
+def clonotypes(receptors: pa.Table) -> tuple[np.ndarray, pa.Array]:
+    """Number of each receptor's clonotype, in order of appearance, and each clonotype's first row."""
+    encoded = pc.dictionary_encode(receptors["clonotype_id"].combine_chunks())
+    number = encoded.indices.to_numpy()
+    return number, pa.array(np.unique(number, return_index=True)[1])
+
+
+def first_bits(ids: pa.Array) -> np.ndarray:
+    """The first 64 bits of identities, ndarray of uint64: enough to count distinct ones."""
+    digits = "".join(pc.utf8_slice_codeunits(ids, 0, 16).to_pylist())
+    return np.frombuffer(bytes.fromhex(digits), np.uint64)
+
+
+def by_partition(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
+    """
+    Receptors by ranges of their clonotype_id, so that partitions one after another are in its order.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+    n_partitions : int
+        At most 65,536, as the first 16 bits of an identity tell its partition.
+
+    Returns
+    -------
+    list of pyarrow.Table, length n_partitions
+        In each partition the rows keep their order.
+    """
+    if n_partitions == 1:
+        return [receptors]
+    leading = pc.utf8_slice_codeunits(receptors["clonotype_id"], 0, 4).to_pylist()
+    number = np.array([int(digits, 16) for digits in leading], np.int64) * n_partitions >> 16
+    order = np.argsort(number, kind="stable")
+    ends = np.searchsorted(number[order], np.arange(n_partitions + 1))
+    receptors = receptors.take(pa.array(order))
+    return [receptors.slice(start, end - start) for start, end in pairwise(ends.tolist())]

@@ -1,0 +1,218 @@
+"""The only reader and writer of tables: Parquet, zstd, under a temporary name until complete."""
+
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.parquet as pq
+
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+
+
+@contextmanager
+def written(path: str | Path) -> Iterator[Path]:
+    """
+    A temporary name beside ``path``, renamed to it when the block ends without an error.
+
+    The file has the permissions of any new file there, whichever library writes it: some make files
+    that their owner alone can read.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.touch()
+        permissions = stat.S_IMODE(temporary.stat().st_mode)
+        temporary.unlink()
+        yield temporary
+        temporary.chmod(permissions)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None) -> None:
+    """
+    Write a table as Parquet.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Any number of rows.
+    path : str or Path
+        Appears complete or not at all.
+    metadata : dict, optional
+        Strings for the file's key-value metadata.
+    """
+    table = table.replace_schema_metadata(metadata)
+    with written(path) as temporary:
+        pq.write_table(table, temporary, **_options(table.schema))
+
+
+@contextmanager
+def writer(
+    path: str | Path, table_schema: pa.Schema, metadata: dict[str, str] | None = None
+) -> Iterator[pq.ParquetWriter]:
+    """A Parquet writer for a table that comes in parts; the file appears when the block ends."""
+    with written(path) as temporary:
+        schema_with_metadata = table_schema.with_metadata(metadata)
+        with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
+            yield parquet
+
+
+def _options(table_schema: pa.Schema) -> dict:
+    """A dictionary of a vector's numbers, of which no two are equal, would take more than the numbers."""
+    words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
+    return {"compression": "zstd", "use_dictionary": words}
+
+
+def write_tsv(table: pa.Table, path: str | Path) -> None:
+    """Write a table as tab-separated text, nulls empty, quoted only where a value needs it."""
+    with written(path) as temporary:
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # whole numbers stay whole beside nulls
+        frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+
+
+def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a table for programs and for people: ``<stem>.parquet`` and ``<stem>.tsv``."""
+    write(table, f"{stem}.parquet", metadata)
+    write_tsv(table, f"{stem}.tsv")
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write a text file."""
+    with written(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def json_text(value, **options) -> str:
+    """
+    JSON that every reader takes: null where a number is missing or infinite, for which JSON has no word.
+
+    Parameters
+    ----------
+    value
+        Dictionaries, lists, text, numbers.
+    **options
+        Of ``json.dumps``.
+    """
+    return json.dumps(_without_nan(value), allow_nan=False, **options)
+
+
+def write_json(value, path: str | Path, *, indent: int = 2) -> None:
+    """Write a JSON file by `json_text`."""
+    write_text(json_text(value, indent=indent) + "\n", path)
+
+
+def _without_nan(value):
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def files(path: str | Path) -> list[str]:
+    """The file of a table, or its partitions in their order, where the table is a folder."""
+    path = Path(path)
+    return [str(part) for part in sorted(path.glob("*.parquet"))] if path.is_dir() else [str(path)]
+
+
+def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file or a folder of partitions, or some of its columns."""
+    parts = []
+    for name in files(path):
+        # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`. Not through
+        # Python's: a thread of pyarrow that still holds one when Python ends aborts the process.
+        with pa.OSFile(name) as handle:
+            parts.append(pq.read_table(handle, columns=columns))
+    return pa.concat_tables(parts)
+
+
+def n_rows(path: str | Path) -> int:
+    """Rows of a Parquet file."""
+    return pq.read_metadata(path).num_rows
+
+
+def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
+    """A Parquet file in tables of ``n`` rows at most; one without rows where it has none."""
+    with pq.ParquetFile(path) as parquet:
+        some = parquet.iter_batches(n)
+        first = next(some, None)
+        yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
+        yield from (pa.Table.from_batches([batch]) for batch in some)
+
+
+def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
+    """
+    Rows of a table of receptors, one for each of some receptor_ids, in their order.
+
+    The rows of other receptors are passed by without being held in memory.
+
+    Raises
+    ------
+    InputError
+        If the table lacks one of them.
+    """
+    wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
+    found = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
+    place = pc.index_in(receptor_ids, found["receptor_id"].combine_chunks())
+    if place.null_count:
+        raise InputError(
+            f"{place.null_count} of {len(place)} cells have a receptor that is missing here", file=path
+        )
+    return found.take(place)
+
+
+def distinct(receptors: pa.Table) -> pa.Table:
+    """Each receptor once, sorted by ``receptor_id``; parts of a sample may repeat some."""
+    receptors = receptors.sort_by("receptor_id")
+    ids = receptors["receptor_id"].to_numpy()
+    return receptors.filter(pa.array(np.append(True, ids[1:] != ids[:-1])[: len(ids)], pa.bool_()))
+
+
+def metadata(path: str | Path) -> dict[str, str]:
+    """Key-value metadata of a Parquet file, or `joined` of its partitions."""
+    found = [pq.read_schema(name).metadata or {} for name in files(path)]
+    return joined([{key.decode(): value.decode() for key, value in pairs.items()} for pairs in found])
+
+
+def joined(metadata: list[dict[str, str]]) -> dict[str, str]:
+    """One metadata of several; values that differ become a list of all, joined by commas."""
+    merged = {}
+    for name in dict.fromkeys(name for one in metadata for name in one):
+        values = {one[name] for one in metadata if name in one}
+        lists = (value.split(",") for value in values)
+        merged[name] = values.pop() if len(values) == 1 else ",".join(sorted({*chain(*lists)}))
+    return merged
+
+
+def arrow_schema(path: str | Path) -> pa.Schema:
+    """Names and types of a Parquet file's columns."""
+    return pq.read_schema(path).remove_metadata()
+
+
+def embeddings_table(receptor_ids: pa.ChunkedArray, vectors: np.ndarray) -> pa.Table:
+    """
+    ``embeddings`` of receptors.
+
+    Parameters
+    ----------
+    receptor_ids : pyarrow.ChunkedArray
+        One for each vector.
+    vectors : ndarray of float32, shape (n, d)
+        NaN where a receptor has no vector; null in the table.
+    """
+    columns = [pa.array(column, from_pandas=True) for column in np.ascontiguousarray(vectors.T)]
+    return pa.table([receptor_ids, *columns], schema=schema.embeddings(vectors.shape[1]))

@@ -1,0 +1,1 @@
+"""From files of any origin to receptors and cells."""

@@ -1,0 +1,69 @@
+"""Cells of a sample under names of their own, with what is known of their receptors."""
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from airrvec.core import schema
+
+
+def named(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:
+    """
+    The cells, numbered in their order (``cell``), each with a ``name`` of its own.
+
+    The name is the cell_id, or the sample_id and the cell's number where it has none; the second cell
+    of a name gets the suffix ``_2``, the third ``_3``, with more underscores where that is a name already.
+    """
+    columns = ("sample_id", "cell_id", "receptor_id", "duplicate_count", "umi_count", *schema.LABELS)
+    source = connection.read_parquet(str(path)).project(", ".join(columns))
+    numbered = source.project("*, row_number() OVER () AS cell")
+    named = numbered.project("*, coalesce(cell_id, sample_id || '_' || cell) AS name")
+    # Names that the input gives come before those that are made up.
+    order = "PARTITION BY name ORDER BY cell_id IS NULL, cell"
+    named.project(f"*, row_number() OVER ({order}) AS repeat").create("cells")
+    cells = connection.table("cells")
+    first = cells.filter("repeat = 1").set_alias("first")
+    again = cells.filter("repeat > 1").set_alias("again")
+    mark = "_"
+    while len(again.join(first, f"first.name = again.name || '{mark}' || again.repeat").limit(1)):
+        mark += "_"
+    unique = f"if(repeat = 1, name, name || '{mark}' || repeat)"
+    return cells.project(f"* REPLACE ({unique} AS name)")
+
+
+def with_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
+    """
+    Cells beside their receptors' fields.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        `airrvec.core.schema.CELLS`, and metadata.
+    receptors : pyarrow.Table
+        The receptor of each cell, in their order.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns of ``cells``, and those of the receptor that ``cells`` lacks. A metadata column that
+        has the name of a receptor's column, or none, gets the suffix ``_sample``.
+    """
+    fields = receptors.drop_columns([name for name in receptors.column_names if name in schema.CELLS.names])
+    taken = {*cells.column_names, *fields.column_names}
+    names = [
+        free_name(name, taken) if not name or name in fields.column_names else name
+        for name in cells.column_names
+    ]
+    joined = cells.rename_columns(names)
+    for name in fields.column_names:
+        joined = joined.append_column(name, fields[name])
+    return joined
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """The name, with a suffix if it is taken or empty; it is taken after that."""
+    while not name or name in taken:
+        name += "_sample"
+    taken.add(name)
+    return name

@@ -1,0 +1,1 @@
+"""Text, JSON, Parquet and AnnData, read in batches of rows."""

@@ -1,0 +1,174 @@
+"""
+What reads HDF5, in a process of its own: a damaged file may crash the library, and this process with it.
+
+`airrvec.input.files.anndata_table` asks for the names of columns or for columns, a JSON object a line on
+standard input; the answer is a JSON object a line, and behind it a table in Arrow's format where there is
+one.
+"""
+
+import json
+import os
+import resource
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core.errors import InputError
+from airrvec.input.files.container import open_seekable, strings, too_large, unreadable
+
+# Of the processor, for a file; and further ones by its size. Files of scirpy take a hundredth of it.
+SECONDS = 10
+BYTES_A_SECOND = 1 << 20
+
+OBS_NAMES = "obs_names"
+OBS, AIRR = "obs/", "obsm/airr/"
+
+
+def serve() -> None:
+    """Answer until standard input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import anndata.io  # noqa: F401, before the time of a file is counted
+
+    for line in sys.stdin.buffer:
+        request, content = json.loads(line), b""
+        try:
+            answer, table = _answer(**request)
+            if table is not None:
+                content = _packed(table)
+        except InputError as error:
+            answer = {"error": error.described}
+        except Exception as error:  # HDF5, anndata and awkward raise what they like
+            answer = {"error": unreadable(request["path"], "AnnData", error).described}
+        answers.write(json.dumps({**answer, "n_bytes": len(content)}, allow_nan=False).encode() + b"\n")
+        answers.write(content)
+        answers.flush()
+
+
+def _answer(path: str, limit: int, columns: list[str] | None) -> tuple[dict, pa.Table | None]:
+    """The names of all columns and the number of observations, or some columns and their rows."""
+    with _opened(path, limit) as observations:
+        if columns is None:
+            return {"names": observations.names, "n_observations": len(observations.cells)}, None
+        return {}, observations.table(columns)
+
+
+def _packed(table: pa.Table) -> memoryview:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
+
+
+@contextmanager
+def _opened(path: str, limit: int):
+    import h5py
+
+    with open_seekable(path, limit) as handle:
+        _limit_time(handle.seek(0, os.SEEK_END))
+        handle.seek(0)
+        with h5py.File(handle, "r") as file:
+            yield Observations(path, _root(file), limit)
+
+
+def _limit_time(n_bytes: int) -> None:
+    """Let the processor work at a file for seconds by its size; on some damaged files HDF5 never ends."""
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    seconds = int(used) + SECONDS + n_bytes // BYTES_A_SECOND
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _root(file):
+    """The part of the file that has the chains: of MuData a modality, ``airr`` before others."""
+    if "mod" not in file:
+        return file
+    modalities = sorted(file["mod"], key=lambda name: (f"mod/{name}/obsm/airr" not in file, name != "airr"))
+    return file["mod"][modalities[0]]
+
+
+class Observations:
+    """
+    The observations of an AnnData file, or of the modality of a MuData file that has chains.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    root : h5py.Group
+        Of the file or modality.
+    limit : int
+        Bytes that one element may take.
+
+    Attributes
+    ----------
+    names : list of str
+        Places of the columns.
+    cells : pyarrow.Array
+        Names of the observations.
+    """
+
+    def __init__(self, path: str, root, limit: int):
+        self._path, self._root, self._limit = path, root, limit
+        index = root["obs"].attrs["_index"]
+        self.cells = pa.array(self._read(f"obs/{index}").astype(str))
+        self._chains = self._read("obsm/airr") if "obsm/airr" in root else None
+        obs = [name for name in root["obs"] if name != index]
+        self.names = [
+            OBS_NAMES,
+            *(AIRR + name for name in _fields(self._chains)),
+            *(OBS + name for name in obs),
+        ]
+
+    def table(self, columns: list[str]) -> pa.Table:
+        """Columns as strings and ``row``; an observation occurs as often as it has chains, if asked for."""
+        of_observations = {name: self._column(name) for name in columns if not name.startswith(AIRR)}
+        numbers = pa.array(np.arange(len(self.cells)))
+        if len(of_observations) < len(columns):
+            import awkward
+
+            lists = awkward.to_arrow(self._chains, extensionarray=False)
+            chains, numbers = pc.list_flatten(lists), pc.list_parent_indices(lists)
+            of_observations = {name: values.take(numbers) for name, values in of_observations.items()}
+            for name in columns:
+                if name.startswith(AIRR):
+                    of_observations[name] = strings(pc.struct_field(chains, name.removeprefix(AIRR)))
+        return pa.table({**of_observations, "row": pc.add(numbers, 1).cast(pa.int64())})
+
+    def _column(self, name: str) -> pa.Array:
+        if name == OBS_NAMES:
+            return self.cells
+        import pandas as pd
+
+        return strings(pa.array(pd.Series(self._read(name)), from_pandas=True))
+
+    def _read(self, place: str):
+        from anndata.io import read_elem  # takes seconds
+
+        element = self._root[place]
+        n_bytes = _size(element)
+        if n_bytes > self._limit:
+            raise too_large(self._path, self._limit, column=place)
+        return read_elem(element)
+
+
+def _size(element) -> int:
+    """Bytes of a dataset, or of all datasets of a group, unpacked."""
+    if hasattr(element, "nbytes"):
+        return element.nbytes
+    return sum(_size(element[name]) for name in element)
+
+
+def _fields(chains) -> list[str]:
+    if chains is None:
+        return []
+    import awkward
+
+    if not awkward.is_valid(chains):
+        raise ValueError(awkward.validity_error(chains))
+    return awkward.fields(chains)

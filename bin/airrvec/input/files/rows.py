@@ -1,0 +1,109 @@
+"""Blocks of delimited lines to Arrow tables of strings; lines that do not fit the header are told apart."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from airrvec.input.files.container import NULLS, MalformedRow, TextBatch
+from airrvec.input.files.lines import Block
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """A line with another number of cells than the header; ``number`` counts from 0 in its block."""
+
+    number: int
+    n_cells: int
+    text: str
+
+
+@dataclass
+class RowReader:
+    """
+    Reads the blocks of a file, in their order.
+
+    Attributes
+    ----------
+    names : list of str
+        All columns of the file, each name once.
+    wanted : list of str
+        The columns to read.
+    delimiter : str
+        Tab or comma.
+    least : int
+        Cells that a row must hold; one with fewer than the header is filled up with empty cells.
+    n_rows : int
+        Rows read so far.
+    """
+
+    names: list[str]
+    wanted: list[str]
+    delimiter: str
+    least: int
+    n_rows: int = 0
+    _fewest: int = field(init=False)
+
+    def __post_init__(self):
+        self._fewest = len(self.names)  # cells of a row so far
+
+    def read(self, block: Block) -> TextBatch | None:
+        """The rows of a block; None if a quotation mark lets lines run together."""
+        table, misfits = self._parsed(block.content)
+        if len(table) + len(misfits) != block.n_lines:
+            return None
+        short, malformed = [], []
+        for row in misfits:
+            (short if self._is_filled(row, block) else malformed).append(row)
+        numbers = np.delete(np.arange(block.n_lines), [row.number for row in misfits])
+        if short:
+            empty = [self.delimiter * (len(self.names) - row.n_cells) for row in short]
+            lines = "\n".join(row.text + cells for row, cells in zip(short, empty, strict=True))
+            filled, others = self._parsed(lines.encode())
+            if others or len(filled) != len(short):
+                return None
+            numbers = np.append(numbers, [row.number for row in short])
+            order = np.argsort(numbers)
+            table, numbers = pa.concat_tables([table, filled]).take(order), numbers[order]
+        table = table.append_column("row", pa.array(numbers + self.n_rows + 1))
+        bad = [self._malformed(row) for row in malformed]
+        self.n_rows += block.n_lines
+        return TextBatch(table, block.n_lines, bad, len(short))
+
+    def _malformed(self, row: _Misfit) -> MalformedRow:
+        reason = f"holds {row.n_cells} fields, the header {len(self.names)}"
+        return MalformedRow(self.n_rows + row.number + 1, reason)
+
+    def _is_filled(self, row: _Misfit, block: Block) -> bool:
+        """Whether a row lacks its last cells alone, and not because the file was cut off within it."""
+        if not self.least <= row.n_cells < len(self.names):
+            return False
+        is_last = row.number == block.n_lines - 1 and not block.content.endswith((b"\n", b"\r"))
+        if is_last and row.n_cells < self._fewest:
+            return False
+        self._fewest = min(self._fewest, row.n_cells)
+        return True
+
+    def _parsed(self, content: bytes) -> tuple[pa.Table, list[_Misfit]]:
+        misfits: list[_Misfit] = []
+
+        def leave_out(row) -> str:
+            misfits.append(_Misfit(row.number - 1, row.actual_columns, row.text))
+            return "skip"
+
+        table = pyarrow.csv.read_csv(
+            pa.py_buffer(content),
+            # One thread, as only then misfits come with their numbers; one block, as no row spans two.
+            read_options=pa.csv.ReadOptions(
+                column_names=self.names, use_threads=False, block_size=len(content) + 1
+            ),
+            parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=leave_out),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=self.wanted,
+                column_types={name: pa.string() for name in self.wanted},
+                null_values=NULLS,
+                strings_can_be_null=True,
+            ),
+        )
+        return table, misfits

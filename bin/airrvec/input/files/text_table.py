@@ -1,0 +1,201 @@
+"""Delimited text, whatever its state, to an Arrow table of strings."""
+
+import csv
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from airrvec.core.errors import InputError
+from airrvec.input.files.container import TextBatch, damaged, first_line, open_bytes
+from airrvec.input.files.lines import LINE_LIMIT, read_blocks, read_lines
+from airrvec.input.files.rows import RowReader
+
+BLOCK_SIZE = 8 << 20  # bytes of text in a batch
+
+csv.field_size_limit(LINE_LIMIT)
+
+
+@dataclass(frozen=True)
+class Header:
+    """
+    The first lines of a table.
+
+    Attributes
+    ----------
+    path : str or Path
+        The file.
+    rows : list of list of str
+        The cells of its header and of the line after it; a ``#`` before the first name is no part of it.
+    delimiter : str
+        Tab or comma.
+    n_before : int
+        Lines before the header, those without any character not counted.
+    """
+
+    path: str | Path
+    rows: list[list[str]]
+    delimiter: str
+    n_before: int
+
+    def names(self, header_rows: int = 1) -> list[str]:
+        """Names of the columns; of a header of two rows, both joined by a blank."""
+        return [" ".join(cells).strip() for cells in zip(*self.rows[:header_rows], strict=False)]
+
+    def batches(
+        self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
+    ) -> Iterator[TextBatch]:
+        """As `read_batches`."""
+        return read_batches(self, columns, header_rows=header_rows, needed=needed)
+
+
+def read_header(path: str | Path) -> Header:
+    """
+    The header of a table: its first line that is neither blank nor a comment.
+
+    Lines before it that begin with ``#`` are comments. The last of them is the header itself if all its
+    cells are named and the line after it fits below: VDJtools and TRUST4 write ``#count``.
+
+    Raises
+    ------
+    InputError
+        If the file is empty, damaged, or no text.
+    """
+    n_before, comment, lines = 0, None, []
+    with open_bytes(path) as handle:
+        try:
+            for line in read_lines(handle, path):
+                text = line.decode("utf-8", errors="replace").removeprefix("\ufeff")
+                if lines:
+                    lines.append(text)
+                    break
+                if text.startswith("#"):
+                    comment = n_before, text
+                elif text.strip():
+                    lines.append(text)
+                    continue
+                n_before += 1
+        except (EOFError, OSError, zlib.error) as error:
+            raise damaged(path) from error
+    if comment and _is_header(comment[1], lines):
+        n_before, lines = comment[0], [comment[1].removeprefix("#"), *lines[:1]]
+    if not lines:
+        raise InputError(
+            "the file holds comments (#) and no table" if comment else "the file is empty", file=path
+        )
+    delimiter = _delimiter(path, lines[0])
+    rows = [[name.strip() for name in _cells(line, delimiter)] for line in lines]
+    return Header(path, rows, delimiter, n_before)
+
+
+def _is_header(comment: str, lines: list[str]) -> bool:
+    """Whether a line that begins with ``#`` holds the names of the columns of the line after it."""
+    if comment.startswith("##"):
+        return False
+    delimiter = "\t" if "\t" in (lines or [comment])[0] else ","
+    names = _cells(comment.removeprefix("#"), delimiter)
+    n_cells = len(_cells(lines[0], delimiter)) if lines else len(names)
+    # A sentence may hold commas; the last cells of a row may be missing.
+    fits = len(names) >= n_cells if delimiter == "\t" else len(names) == n_cells
+    return fits and len(names) > 1 and all(name.strip() for name in names)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
+
+
+def _delimiter(path, header: str) -> str:
+    """Tab or comma; a table with another separator is refused by its name."""
+    if "\t" in header:
+        return "\t"
+    for character, name in {";": "semicolons", "|": "vertical bars"}.items():
+        if header.count(character) > header.count(","):
+            raise InputError(
+                f"the columns are separated by {name}, and airrvec reads tabs and commas",
+                file=path,
+                fix="Save the table as tab- or comma-separated text; from Python, "
+                f"`pandas.read_csv(…, sep='{character}').to_csv(…, index=False)`",
+            )
+    return ","
+
+
+def read_batches(
+    head: Header, columns: list[str], *, header_rows: int = 1, needed: tuple[str, ...] = ()
+) -> Iterator[TextBatch]:
+    """
+    Read some columns of a table as strings, blanks and ``None`` as nulls, a block at a time.
+
+    Parameters
+    ----------
+    head : Header
+        From `read_header`.
+    columns : list of str
+        The columns to read; those that the file lacks are left out.
+    header_rows : int
+        Lines of the header, after any comments.
+    needed : tuple of str
+        Columns that every row must reach: one whose last cells are missing is filled up with empty ones
+        if none of these columns is among them.
+
+    Yields
+    ------
+    TextBatch
+        In the file's order.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, has a header and no rows, a cell of several lines, or a line that
+        `airrvec.input.files.lines.read_blocks` refuses; the rows before it may have been given out by then.
+    """
+    path, header, delimiter = head.path, head.names(header_rows), head.delimiter
+    # A name that occurs twice is read once, from its first column.
+    names = [name if name not in header[:index] else f"{name}\0{index}" for index, name in enumerate(header)]
+    wanted = [name for name in columns if name in names]
+    least = 1 + max((names.index(name) for name in needed if name in names), default=len(names) - 1)
+    rows = RowReader(names, wanted, delimiter, least)
+    column_at = partial(_column_at, header, delimiter)
+    try:
+        with open_bytes(path) as handle:
+            for block in read_blocks(handle, path, BLOCK_SIZE, head.n_before + header_rows, column_at):
+                batch = rows.read(block)
+                if batch is None:
+                    raise _open_quote(path, rows.n_rows + 1, block.content, column_at, delimiter)
+                yield batch
+    except (EOFError, OSError, zlib.error) as error:
+        raise damaged(path) from error
+    except pa.ArrowInvalid as error:
+        raise InputError(f"the table cannot be read ({first_line(error)})", file=path) from error
+    if rows.n_rows == 0:
+        raise InputError("the file has a header and no rows", file=path)
+
+
+def _column_at(header: list[str], delimiter: str, line: bytes) -> str | None:
+    """The column in which the beginning of a line ends."""
+    try:
+        cells = next(csv.reader([line.decode("latin-1")], delimiter=delimiter))
+    except csv.Error:
+        return None
+    return header[len(cells) - 1] if len(cells) <= len(header) else None
+
+
+def _open_quote(path, first_row: int, content: bytes, column_at: Callable, delimiter: str) -> InputError:
+    """Name the first row with a quotation mark that its own line does not close."""
+    row = column = None
+    for number, line in enumerate(filter(None, content.splitlines()), start=first_row):
+        try:
+            next(csv.reader([line.decode("latin-1")], delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                row, column = number, column_at(line)
+                break
+    return InputError(
+        "a quotation mark is not closed on its line, so that rows would run together",
+        file=path,
+        row=row,
+        column=column,
+        fix="Remove the quotation mark, or the line break within the cell",
+    )

@@ -1,0 +1,1 @@
+"""Input formats, a module each, and their registry."""

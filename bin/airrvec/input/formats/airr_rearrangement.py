@@ -1,0 +1,61 @@
+"""AIRR rearrangement TSV, bulk or single-cell (AIRR Data Representation Standard)."""
+
+import airr.schema
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import schema
+from airrvec.input.formats.chains import SAMPLES, booleans, cell_keys, chain_table, column, counts, junctions
+
+NAME = "airr"
+TITLE = "AIRR rearrangement TSV"
+DELIMITER = "\t"
+LAYOUTS = (("v_call", "j_call", "junction_aa"), ("v_call", "j_call", "cdr3_aa"))
+OPTIONAL = (
+    "sequence_id",
+    "cell_id",
+    "clone_id",
+    "species",
+    "locus",
+    "productive",
+    "duplicate_count",
+    "consensus_count",
+    "umi_count",
+    "is_cell",
+    *SAMPLES,
+    *schema.LABELS,
+)
+
+_STANDARD = airr.schema.RearrangementSchema
+
+
+def warnings(columns: list[str]) -> list[str]:
+    """What the header lacks of the standard's required fields, though airrvec does without."""
+    missing = [name for name in _STANDARD.required if name not in columns]
+    if not missing:
+        return []
+    return [f"not strictly AIRR: the standard's required {', '.join(missing)} missing"]
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a row; those of one ``cell_id`` in one sample are one cell, rows without it stand alone."""
+    cell = column(table, "cell_id")
+    sequence = column(table, "sequence_id")
+    return chain_table(
+        row=table["row"],
+        cell_key=cell_keys(table, cell),
+        chain_key=sequence,
+        cell_id=pc.coalesce(cell, column(table, "clone_id"), sequence),
+        species=column(table, "species"),
+        locus=column(table, "locus"),
+        v_call=column(table, "v_call"),
+        j_call=column(table, "j_call"),
+        **junctions(table, "junction_aa", "cdr3_aa"),
+        productive=booleans(column(table, "productive")),
+        is_cell=booleans(column(table, "is_cell")),
+        duplicate_count=counts(
+            pc.coalesce(column(table, "duplicate_count"), column(table, "consensus_count"))
+        ),
+        umi_count=counts(column(table, "umi_count")),
+        **{label: column(table, label) for label in schema.LABELS},
+    )

@@ -1,0 +1,70 @@
+"""
+BD Rhapsody: the tables of chains (``…_VDJ_perCellChain``), of contigs (``…_VDJ_…_Contigs``) and of cells
+(``…_VDJ_perCell``). Its ``…_AIRR.tsv`` are read as `airr`.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import SAMPLES, any_known, booleans, cell_keys, chain_table, column, counts
+
+NAME = "bd"
+TITLE = "BD Rhapsody VDJ chains, contigs or cells"
+DELIMITER = ","
+_FIELDS = ("V_gene", "J_gene", "CDR3_Translation")
+_DOMINANT = tuple(f"{name}_Dominant" for name in _FIELDS)
+# Of a cell: αβ and γδ chains share columns, and the genes say which a chain is.
+_ARMS = ("TCR_Alpha_Gamma", "TCR_Beta_Delta")
+
+LAYOUTS = (
+    ("Cell_Index", "Chain_Type", *_FIELDS),
+    ("Cell_Index", "Chain_Type", *_DOMINANT),
+    ("Cell_Index", *(f"{arm}_{name}" for arm in _ARMS for name in _DOMINANT)),
+)
+OPTIONAL = (
+    *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count", *SAMPLES),
+    *(f"{arm}_{count}" for arm in _ARMS for count in ("Read_Count", "Molecule_Count")),
+)
+
+_LOCI = {
+    "TCR_Alpha": "TRA",
+    "TCR_Beta": "TRB",
+    "TCR_Gamma": "TRG",
+    "TCR_Delta": "TRD",
+    "BCR_Heavy": "IGH",
+    "BCR_Kappa": "IGK",
+    "BCR_Lambda": "IGL",
+}
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a row, or both; those of one ``Cell_Index`` are one cell. The CDR3 comes without its ends."""
+    if "Chain_Type" in table.column_names:
+        names = _DOMINANT if _DOMINANT[0] in table.column_names else _FIELDS
+        return _chains(table, names, ("Read_Count", "Molecule_Count"))
+    parts = []
+    for arm in _ARMS:
+        names, n = tuple(f"{arm}_{name}" for name in _DOMINANT), ("Read_Count", "Molecule_Count")
+        part = _chains(table, names, tuple(f"{arm}_{count}" for count in n))
+        parts.append(part.filter(any_known(*(part[name] for name in ("v_call", "j_call", "junction_aa")))))
+    return pa.concat_tables(parts).sort_by([("row", "ascending")])
+
+
+def _chains(table: pa.Table, names: tuple[str, ...], n: tuple[str, str]) -> pa.Table:
+    v_gene, j_gene, junction = names
+    cell = column(table, "Cell_Index")
+    chain_type = column(table, "Chain_Type")
+    named = pc.index_in(chain_type, pa.array(list(_LOCI)))
+    return chain_table(
+        row=table["row"],
+        cell_key=cell_keys(table, cell),
+        cell_id=cell,
+        locus=pc.coalesce(pc.take(pa.array(list(_LOCI.values())), named), chain_type),
+        v_call=column(table, v_gene),
+        j_call=column(table, j_gene),
+        junction_aa=column(table, junction),
+        productive=booleans(column(table, "Productive")),
+        is_cell=booleans(pc.coalesce(column(table, "Putative"), column(table, "Putative_Cell"))),
+        duplicate_count=counts(column(table, n[0])),
+        umi_count=counts(column(table, n[1])),
+    )

@@ -1,0 +1,46 @@
+"""CoNGA's tables of clonotypes: the clones file (``va_gene``, …), and columns of its results (``va``, …)."""
+
+import pyarrow as pa
+
+from airrvec.input.formats.chains import any_known, chain_table, column, counts
+
+NAME = "conga"
+TITLE = "CoNGA clones"
+DELIMITER = None
+
+# Locus, and the columns of V gene, J gene and junction; in a clones file an α chain may be second.
+_CLONES = (
+    ("TRA", "va_gene", "ja_gene", "cdr3a"),
+    ("TRA", "va2_gene", "ja2_gene", "cdr3a2"),
+    ("TRB", "vb_gene", "jb_gene", "cdr3b"),
+)
+_RESULTS = (("TRA", "va", "ja", "cdr3a"), ("TRB", "vb", "jb", "cdr3b"))
+
+LAYOUTS = (
+    (*_CLONES[0][1:], *_CLONES[2][1:]),
+    (*_RESULTS[0][1:], *_RESULTS[1][1:]),
+    _CLONES[2][1:],
+    _RESULTS[1][1:],
+)
+OPTIONAL = ("clone_id", "clone_size", "clone_sizes", *_CLONES[1][1:])
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """All chains of a clonotype, the α chain with more UMIs first, as CoNGA writes it."""
+    parts = []
+    for locus, *names in _CLONES if "vb_gene" in table.column_names else _RESULTS:
+        calls = (column(table, name) for name in names)
+        fields = dict(zip(("v_call", "j_call", "junction_aa"), calls, strict=True))
+        part = chain_table(
+            row=table["row"],
+            cell_id=column(table, "clone_id"),
+            locus=pa.chunked_array([pa.repeat(locus, len(table))]),
+            duplicate_count=counts(_first(table, "clone_size", "clone_sizes")),
+            **fields,
+        )
+        parts.append(part.filter(any_known(*fields.values())))
+    return pa.concat_tables(parts).sort_by([("row", "ascending")])
+
+
+def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
+    return column(table, next((name for name in names if name in table.column_names), None))

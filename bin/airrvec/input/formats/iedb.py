@@ -1,0 +1,105 @@
+"""
+IEDB's receptors: the export ``tcr_full_v3`` and the tables of the web page's search.
+
+Its columns have been spelled in three ways: with two header rows, joined here as "Chain 1 Type" (exports
+from 2023-04 on); with one, as "Chain 1 - Type"; and with one, as "Curated Chain 1 V Gene" (before 2023).
+The names are those that programs use which read such files; the project has no real file.
+"""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import any_known, chain_table, column
+
+NAME = "iedb"
+TITLE = "IEDB receptor export"
+DELIMITER = None
+HEADER_ROWS = (1, 2)
+
+_SIDES = ("Chain 1", "Chain 2")
+_LOCI = {"alpha": "TRA", "beta": "TRB", "gamma": "TRG", "delta": "TRD", "heavy": "IGH"}
+_ORGANISMS = {
+    "NCBITaxon_9606": "HomoSapiens",
+    "9606": "HomoSapiens",
+    "NCBITaxon_10090": "MusMusculus",
+    "10090": "MusMusculus",
+}
+_ID = ("Receptor IEDB Receptor ID", "Receptor ID")
+# Our label → group and name of the column, and its name before 2023.
+_LABELS = {
+    "epitope": ("Epitope Name", "Description"),
+    "antigen_gene": ("Epitope Source Molecule", "Antigen"),
+    "antigen_species": ("Epitope Source Organism", "Organism"),
+    "mhc_a": ("Assay MHC Allele Names", "MHC Allele Names"),
+    "reference_id": ("Reference IEDB IRI", "Reference IRI"),
+}
+_NEEDED = ("Type", "CDR3 Curated", "CDR3 Calculated")
+_GENES = ("Curated V Gene", "Calculated V Gene", "Curated J Gene", "Calculated J Gene")
+_USED = (*_GENES, "Organism IRI", "Species")
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """``Chain 1 Curated V Gene``, ``Chain 1 - Curated V Gene`` and ``Curated Chain 1 V Gene``."""
+    dashed = re.sub(r"^(Chain [12]|Receptor|Epitope|Assay|Reference) ", r"\1 - ", name)
+    return (name, dashed, re.sub(r"^(Chain [12]) (Curated|Calculated) (?=[VJ])", r"\2 \1 ", name))
+
+
+LAYOUTS = tuple(
+    tuple(_spellings(f"{side} {name}")[way] for side in _SIDES for name in _NEEDED) for way in (0, 1)
+)
+OPTIONAL = tuple(
+    dict.fromkeys(
+        spelling
+        for name in (
+            *(f"{side} {name}" for side in _SIDES for name in _USED),
+            *(name for names in (_ID, *_LABELS.values()) for name in names),
+        )
+        for spelling in _spellings(name)
+    )
+)
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """Both chains of a row, of whatever loci; one is left out where its genes and CDR3 are empty."""
+    parts = []
+    for side in _SIDES:
+        v_call, j_call = (
+            _first(table, f"{side} Calculated {name}", f"{side} Curated {name}")
+            for name in ("V Gene", "J Gene")
+        )
+        junction = _junction(table, side)
+        organism = pc.replace_substring_regex(_first(table, f"{side} Organism IRI"), "^.*/", "")
+        part = chain_table(
+            row=table["row"],
+            cell_id=_first(table, *_ID),
+            species=_worded(pc.coalesce(organism, _first(table, f"{side} Species")), _ORGANISMS),
+            locus=_worded(pc.utf8_lower(_first(table, f"{side} Type")), _LOCI),
+            v_call=v_call,
+            j_call=j_call,
+            junction_aa=junction,
+            **{label: _first(table, *names) for label, names in _LABELS.items()},
+        )
+        parts.append(part.filter(any_known(v_call, j_call, junction)))
+    return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])
+
+
+def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
+    """The first of the columns that is not empty, row by row, however they are spelled."""
+    return pc.coalesce(*(column(table, spelling) for name in names for spelling in _spellings(name)))
+
+
+def _junction(table: pa.Table, side: str) -> pa.ChunkedArray:
+    """The curated CDR3 if it has both its ends, else the calculated, which has none, else the curated."""
+    curated = _first(table, f"{side} CDR3 Curated")
+    whole = pc.if_else(
+        pc.match_substring_regex(curated, "^C[A-Z]+[FW]$"), curated, pa.scalar(None, pa.string())
+    )
+    return pc.coalesce(whole, _first(table, f"{side} CDR3 Calculated"), curated)
+
+
+def _worded(values: pa.ChunkedArray, words: dict[str, str]) -> pa.ChunkedArray:
+    """Our words for theirs; others stay."""
+    index = pc.index_in(values, pa.array(list(words)))
+    return pc.coalesce(pc.take(pa.array(list(words.values())), index), values)

@@ -1,0 +1,108 @@
+"""Adaptive immunoSEQ, one chain a row: exports with ``amino_acid`` (v1, v3, v4) and ``aminoAcid`` (v2)."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import chain_table, column, counts
+
+NAME = "immunoseq"
+TITLE = "Adaptive immunoSEQ"
+DELIMITER = "\t"
+
+_NOTHING = pa.array(["na", "no data", "unresolved", "unknown", "undefined"])
+_PRODUCTIVE = pa.array(["in"])
+_NOT_PRODUCTIVE = pa.array(["out", "stop"])
+# The columns of a gene in both spellings of the header: resolved as far as it is, gene, allele, ties, family.
+_RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY = (
+    ("{}_resolved", "{}MaxResolved"),
+    ("{}_gene", "{}GeneName"),
+    ("{}_allele", "{}GeneAllele"),
+    ("{}_gene_ties", "{}GeneNameTies"),
+    ("{}_family", "{}FamilyName"),
+)
+_JUNCTION = ("amino_acid", "aminoAcid")
+_FRAME = ("frame_type", "sequenceStatus")
+_COUNT = ("templates", "count (templates/reads)", "count (templates)", "count (reads)")
+
+
+def _spelled(names: tuple[str, ...], segment: str) -> list[str]:
+    return [name.format(segment) for name in names]
+
+
+LAYOUTS = (
+    ("amino_acid", "v_gene", "j_gene"),
+    ("amino_acid", "v_resolved", "j_resolved"),
+    ("aminoAcid", "vGeneName", "jGeneName"),
+    ("aminoAcid", "vMaxResolved", "jMaxResolved"),
+)
+OPTIONAL = (
+    *_FRAME,
+    *_COUNT,
+    "locus",
+    "species",
+    *(
+        name
+        for segment in "vj"
+        for names in (_RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY)
+        for name in _spelled(names, segment)
+    ),
+)
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a row, each gene as far as it is resolved."""
+    frame = pc.utf8_lower(_first(table, _FRAME))
+    v_call, j_call = _call(table, "v"), _call(table, "j")
+    return chain_table(
+        row=table["row"],
+        species=_first(table, ("species",)),
+        locus=pc.coalesce(*(_locus(names) for names in (v_call, j_call, _first(table, ("locus",))))),
+        v_call=v_call,
+        j_call=j_call,
+        junction_aa=_first(table, _JUNCTION),
+        productive=pc.if_else(
+            pc.is_in(frame, _PRODUCTIVE),
+            True,
+            pc.if_else(pc.is_in(frame, _NOT_PRODUCTIVE), False, pa.scalar(None, pa.bool_())),
+        ),
+        duplicate_count=counts(_first(table, _COUNT)),
+    )
+
+
+def _first(table: pa.Table, names) -> pa.ChunkedArray:
+    """The first of the columns that says something, row by row."""
+    known = []
+    for name in names:
+        values = column(table, name)
+        nothing = pc.is_in(pc.utf8_lower(values), _NOTHING)
+        known.append(pc.if_else(nothing, pa.scalar(None, pa.string()), values))
+    return pc.coalesce(*known)
+
+
+def _call(table: pa.Table, segment: str) -> pa.ChunkedArray:
+    """The allele, else the gene, else the genes between which the read does not decide, else the family."""
+    resolved, gene, allele, ties, family = (
+        _first(table, _spelled(names, segment)) for names in (_RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY)
+    )
+    gene_known = pc.fill_null(pc.match_substring(resolved, "-"), False)
+    allele = pc.if_else(pc.match_substring_regex(allele, "^[0-9]{1,2}$"), allele, _null())
+    with_allele = pc.binary_join_element_wise(
+        gene, pc.utf8_lpad(allele, width=2, padding="0"), "*", null_handling="emit_null"
+    )
+    return pc.coalesce(
+        pc.if_else(gene_known, resolved, _null()),
+        pc.if_else(pc.match_substring(gene, "*"), gene, _null()),
+        with_allele,
+        gene,
+        ties,
+        resolved,
+        family,
+    )
+
+
+def _locus(names: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.utf8_slice_codeunits(pc.replace_substring_regex(names, "^TCR", "TR"), 0, 3)
+
+
+def _null() -> pa.Scalar:
+    return pa.scalar(None, pa.string())

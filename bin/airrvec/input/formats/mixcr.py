@@ -1,0 +1,54 @@
+"""MiXCR's table of clones (``exportClones``), with current headers and with those before version 3."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import SAMPLES, cell_keys, chain_table, column, counts
+
+NAME = "mixcr"
+TITLE = "MiXCR exportClones"
+DELIMITER = "\t"
+
+_HITS = (
+    ("allVHitsWithScore", "allJHitsWithScore"),
+    ("allVHits", "allJHits"),
+    ("bestVHit", "bestJHit"),
+    ("bestVGene", "bestJGene"),
+)
+_OLD_HITS = (("All V hits", "All J hits"), ("Best V hit", "Best J hit"))
+_JUNCTION = "aaSeqCDR3"
+_OLD_JUNCTIONS = ("AA. Seq. CDR3", "AA. seq. CDR3")
+_READS = ("readCount", "cloneCount", "Clone count")
+_UMIS = ("uniqueMoleculeCount", "uniqueUMICount")
+_CLONE = ("cloneId", "Clone ID")
+_CELL = "tagValueCELL"
+_CHAINS = ("topChains", "chains", "Chains")
+
+LAYOUTS = (
+    *((_JUNCTION, *hits) for hits in _HITS),
+    *((junction, *hits) for junction in _OLD_JUNCTIONS for hits in _OLD_HITS),
+)
+OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLES)
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a clone (of a cell, where cells are tagged); the hits are listed from the best on."""
+    cell = column(table, _CELL)
+    v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
+    return chain_table(
+        row=table["row"],
+        cell_key=cell_keys(table, cell),
+        chain_key=_first(table, _CLONE),
+        cell_id=pc.coalesce(cell, _first(table, _CLONE)),
+        locus=_first(table, _CHAINS),
+        v_call=_first(table, v_hits),
+        j_call=_first(table, j_hits),
+        junction_aa=_first(table, (_JUNCTION, *_OLD_JUNCTIONS)),
+        duplicate_count=counts(_first(table, _READS)),
+        umi_count=counts(_first(table, _UMIS)),
+    )
+
+
+def _first(table: pa.Table, names) -> pa.ChunkedArray:
+    """The first of the columns that is not empty, row by row."""
+    return pc.coalesce(*(column(table, name) for name in names))

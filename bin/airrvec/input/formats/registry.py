@@ -1,0 +1,130 @@
+"""The registry of formats, and which of them a file is in."""
+
+from types import ModuleType
+
+from airrvec.core.errors import InputError
+from airrvec.input.files.container import Container
+from airrvec.input.formats import (
+    airr_rearrangement,
+    bd_rhapsody,
+    clustcr,
+    conga,
+    iedb,
+    immrep,
+    immunarch,
+    immunoseq,
+    mcpas,
+    mixcr,
+    parse,
+    sceptr,
+    scirpy,
+    tcrdist,
+    tenx,
+    tenx_clonotypes,
+    trust4,
+    vdjdb,
+    vdjtools,
+)
+from airrvec.input.formats.column_map import ONLY
+
+# In the order of recognition: a layout that contains another's columns goes first.
+FORMATS: dict[str, ModuleType] = {
+    reader.NAME: reader
+    for reader in (
+        airr_rearrangement,
+        tenx,
+        tenx_clonotypes,
+        vdjdb,
+        sceptr,
+        tcrdist,
+        vdjtools,
+        immunoseq,
+        mixcr,
+        bd_rhapsody,
+        mcpas,
+        iedb,
+        trust4,
+        parse,
+        scirpy,
+        conga,
+        immunarch,
+        immrep,
+        clustcr,
+    )
+}
+
+
+def fitting(reader, container: Container) -> int | None:
+    """How many rows the header has, if the reader's columns are there."""
+    for header_rows in getattr(reader, "HEADER_ROWS", (1,)):
+        names = set(container.names(header_rows))
+        if any(names.issuperset(layout) for layout in reader.LAYOUTS):
+            return header_rows
+    return None
+
+
+def further(reader, container: Container) -> set[str]:
+    """Columns that keep a file from being recognised as a closed format's."""
+    known = {*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL}
+    return set(container.names()) - known if getattr(reader, "CLOSED", False) else set()
+
+
+def named(path, format: str) -> ModuleType:
+    if format not in FORMATS:
+        raise InputError(
+            f"there is no format '{format}'", file=path, fix=f"Known formats: {', '.join(FORMATS)}"
+        )
+    return FORMATS[format]
+
+
+def sniffed(path, container: Container) -> ModuleType:
+    for reader in FORMATS.values():
+        if fitting(reader, container) and not further(reader, container):
+            return reader
+    raise InputError(
+        f"its columns ({_shown(container.names(), 8)}) are those of no known format",
+        file=path,
+        fix=f"Known formats and their columns are in docs/input.md: {', '.join(FORMATS)};"
+        " any other table can be read with a column map, --columns",
+    )
+
+
+def check_columns(path, reader: ModuleType, container: Container) -> None:
+    if fitting(reader, container):
+        return
+    names = container.names(max(getattr(reader, "HEADER_ROWS", (1,))))
+    closest = min(reader.LAYOUTS, key=lambda layout: len(set(layout) - set(names)))
+    missing = [name for name in closest if name not in names]
+    wrong_text = container.delimiter and reader.DELIMITER not in (None, container.delimiter)
+    if wrong_text and len(missing) == len(closest):
+        words = {"\t": "tab", ",": "comma"}
+        raise InputError(
+            f"format '{reader.NAME}' is {words[reader.DELIMITER]}-separated, and this file is"
+            f" {words[container.delimiter]}-separated",
+            file=path,
+            fix=f"Correct the column 'format' of the samplesheet; known formats: {', '.join(FORMATS)}",
+        )
+    raise InputError(
+        f"missing, though format '{reader.NAME}' needs it"
+        + (f"; so are {', '.join(missing[1:])}" if missing[1:] else ""),
+        file=path,
+        column=missing[0],
+        fix=f"The file has: {_shown(names, 12)}",
+    )
+
+
+def check_map(path, columns: dict[str, str], container: Container) -> None:
+    names = container.names()
+    given = [(field, name) for field, name in columns.items() if field != ONLY]
+    for field, name in [*given, *((ONLY, name) for name in columns.get(ONLY, ()))]:
+        if name not in names:
+            raise InputError(
+                f"missing, though the column map gives it as {field}",
+                file=path,
+                column=name or " ",
+                fix=f"Correct the column map; the file has: {_shown(names, 12)}",
+            )
+
+
+def _shown(names: list[str], n: int) -> str:
+    return ", ".join(names[:n]) + (", …" if len(names) > n else "")

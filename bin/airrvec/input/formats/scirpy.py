@@ -1,0 +1,89 @@
+"""
+scirpy's cells in AnnData or MuData: chains in ``obsm["airr"]``, or in ``obs`` as before version 0.13; and
+tables of ``obs``, such as ``adata.obs.to_csv()`` writes.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import schema
+from airrvec.input.files.anndata_table import OBS_NAMES
+from airrvec.input.formats.chains import any_known, booleans, chain_table, column, counts, junctions
+
+NAME = "scirpy"
+TITLE = "scirpy's AnnData, MuData or table of cells"
+DELIMITER = None
+
+_CHAIN = "obsm/airr/{}"
+_CHAINS = tuple(f"{arm}_{rank}" for arm in ("VJ", "VDJ") for rank in (1, 2))
+_NEEDED = ("v_call", "j_call", "junction_aa")
+_FIRST = ("v_gene", "j_gene", "cdr3")  # before version 0.7
+_FLAGS = ("productive", "is_cell", "high_confidence")
+_USED = (
+    *("sequence_id", "cdr3_aa", "locus", "duplicate_count", "consensus_count", "umi_count", "expr"),
+    *_FLAGS,
+)
+_OF_CELL = (*_FLAGS, "species", *schema.LABELS)
+# Where columns of chains are, if not in obsm: in obs of AnnData, in a table of obs, in one of `get.airr`.
+_PLACES = ("obs/IR_", "IR_", "")
+# The column of cells' names, in a table; pandas leaves its index without a name.
+_NAMES = (OBS_NAMES, "cell_id", "barcode", "")
+
+
+def _columns(place: str, chains: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{place}{chain}_{name}" for chain in chains for name in names)
+
+
+LAYOUTS = (
+    (OBS_NAMES, *(_CHAIN.format(name) for name in _NEEDED)),
+    (OBS_NAMES, *_columns("obs/IR_", _CHAINS[::2], (*_NEEDED, "locus"))),
+    *(_columns(place, _CHAINS[::2], names) for place in _PLACES[1:] for names in (_NEEDED, _FIRST)),
+)
+OPTIONAL = (
+    *(_CHAIN.format(name) for name in (*_NEEDED, *_USED)),
+    *(name for place in _PLACES for name in _columns(place, _CHAINS, (*_NEEDED, *_FIRST, *_USED))),
+    *(f"{place}{name}" for place in ("obs/", "") for name in _OF_CELL),
+    *_NAMES,
+)
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """All chains of a cell; an observation is a cell, even if another one has its name."""
+    if _CHAIN.format("junction_aa") in table.column_names:
+        return _chains(table, _CHAIN, "obs/", _NEEDED)
+    present = set(table.column_names)
+    place, names = next(
+        (place, names)
+        for place in _PLACES
+        for names in (_NEEDED, _FIRST)
+        if present.issuperset(_columns(place, _CHAINS[::2], names))
+    )
+    of_cell = "obs/" if place.startswith("obs/") else ""
+    parts = [_chains(table, place + chain + "_{}", of_cell, names) for chain in _CHAINS]
+    return pa.concat_tables(parts).sort_by("row")
+
+
+def _chains(table: pa.Table, place: str, of_cell: str, names: tuple[str, ...]) -> pa.Table:
+    def of_chain(name: str) -> pa.ChunkedArray:
+        return column(table, place.format(name))
+
+    v_call, j_call, junction = names
+    fields = {"v_call": of_chain(v_call), "j_call": of_chain(j_call)}
+    fields |= junctions(table, place.format(junction), place.format("cdr3_aa"))
+    flags = {name: booleans(pc.coalesce(of_chain(name), column(table, of_cell + name))) for name in _FLAGS}
+    labels = {name: column(table, of_cell + name) for name in ("species", *schema.LABELS)}
+    chains = chain_table(
+        row=table["row"],
+        cell_key=table["row"].cast(pa.string()),
+        chain_key=of_chain("sequence_id"),
+        cell_id=column(table, next((name for name in _NAMES if name in table.column_names), None)),
+        locus=of_chain("locus"),
+        duplicate_count=counts(
+            pc.coalesce(of_chain("duplicate_count"), of_chain("consensus_count"), of_chain("expr"))
+        ),
+        umi_count=counts(of_chain("umi_count")),
+        **fields,
+        **flags,
+        **labels,
+    )
+    return chains if place == _CHAIN else chains.filter(any_known(*(fields[name] for name in _NEEDED)))

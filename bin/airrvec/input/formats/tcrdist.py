@@ -1,0 +1,28 @@
+"""tcrdist3's clone table, paired, as used for the receptors of Dash et al. 2017, or of one chain."""
+
+import pyarrow as pa
+
+from airrvec.input.formats.chains import chains_of_pairs
+
+NAME = "tcrdist"
+TITLE = "tcrdist3 clone table"
+DELIMITER = None
+_CHAINS = {
+    "TRA": {"v_call": "v_a_gene", "j_call": "j_a_gene", "junction_aa": "cdr3_a_aa"},
+    "TRB": {"v_call": "v_b_gene", "j_call": "j_b_gene", "junction_aa": "cdr3_b_aa"},
+}
+_ALPHA, _BETA = (tuple(names.values()) for names in _CHAINS.values())
+
+LAYOUTS = ((*_ALPHA, *_BETA), _BETA, _ALPHA)
+OPTIONAL = ("clone_id", "count", "epitope", "split")
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """Both chains of a row, or the one that the table has."""
+    return chains_of_pairs(
+        table,
+        _CHAINS,
+        cell_id="clone_id",
+        duplicate_count="count",
+        labels={"epitope": "epitope", "split": "split"},
+    )

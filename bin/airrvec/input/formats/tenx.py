@@ -1,0 +1,31 @@
+"""10x Genomics V(D)J: ``filtered_contig_annotations.csv`` and ``all_contig_annotations.csv``."""
+
+import pyarrow as pa
+
+from airrvec.input.formats.chains import SAMPLES, booleans, cell_keys, chain_table, column, counts
+
+NAME = "10x"
+TITLE = "10x filtered_contig_annotations.csv"
+DELIMITER = ","
+LAYOUTS = (("barcode", "chain", "v_gene", "j_gene", "cdr3"),)
+OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "umis", *SAMPLES)
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a contig; contigs of one barcode are one cell."""
+    barcode = column(table, "barcode")
+    return chain_table(
+        row=table["row"],
+        cell_key=cell_keys(table, barcode),
+        chain_key=column(table, "contig_id"),
+        cell_id=barcode,
+        locus=column(table, "chain"),
+        v_call=column(table, "v_gene"),
+        j_call=column(table, "j_gene"),
+        junction_aa=column(table, "cdr3"),
+        productive=booleans(column(table, "productive")),
+        is_cell=booleans(column(table, "is_cell")),
+        high_confidence=booleans(column(table, "high_confidence")),
+        duplicate_count=counts(column(table, "reads")),
+        umi_count=counts(column(table, "umis")),
+    )

@@ -1,0 +1,58 @@
+"""
+TRUST4's ``…_barcode_report.tsv``: a cell a row, a chain a column.
+
+TRUST4's ``…_airr.tsv`` and ``…_barcode_airr.tsv`` are read as `airr`.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import SAMPLES, cell_keys, chain_table, column, counts, split_cells
+
+NAME = "trust4"
+TITLE = "TRUST4 barcode report"
+DELIMITER = "\t"
+_COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
+
+LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
+OPTIONAL = (*_COLUMNS[2:], *SAMPLES)
+
+# V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further ones are not used.
+_CHAIN = (
+    r"^(?P<v>[^,]*),[^,]*,(?P<j>[^,]*),(?P<c>[^,]*),[^,]*,(?P<aa>[^,]*),(?P<reads>[^,]*)"
+    r"(?:,(?P<contig>[^,]*))?"
+)
+_NOTHING = pa.array(["", "*", "partial"])
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """All chains of a cell; ``*`` is none, and secondary chains are separated by semicolons."""
+    parts = [_chains_of(table, name) for name in _COLUMNS]
+    return pa.concat_tables(parts).sort_by([("row", "ascending")])
+
+
+def _chains_of(table: pa.Table, name: str) -> pa.Table:
+    samples = [name for name in SAMPLES if name in table.column_names]
+    texts, rows = split_cells(table, name, ["row", "barcode", *samples])
+    fields = pc.extract_regex(texts, _CHAIN)
+    known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))
+
+    def field(part: str) -> pa.ChunkedArray:
+        values = pc.struct_field(fields, part)
+        return pa.chunked_array(
+            [pc.if_else(pc.is_in(values, _NOTHING), pa.scalar(None, pa.string()), values)]
+        )
+
+    barcode = column(rows, "barcode")
+    parts = chain_table(
+        row=rows["row"],
+        cell_key=cell_keys(rows, barcode),
+        chain_key=field("contig"),
+        cell_id=barcode,
+        locus=pc.coalesce(*(pc.utf8_slice_codeunits(field(gene), 0, 3) for gene in ("v", "j", "c"))),
+        v_call=field("v"),
+        j_call=field("j"),
+        junction_aa=field("aa"),
+        duplicate_count=counts(field("reads")),
+    )
+    return parts.filter(known)

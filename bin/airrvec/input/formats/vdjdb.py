@@ -1,0 +1,76 @@
+"""
+VDJdb: its full table (both chains in a row), and those of one chain a row: the export of its web page, and
+``vdjdb.txt`` and ``vdjdb.slim.txt`` of a release.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
+
+NAME = "vdjdb"
+TITLE = "VDJdb full table, web export or release"
+DELIMITER = "\t"
+
+_FULL = {
+    "TRA": {"v_call": "v.alpha", "j_call": "j.alpha", "junction_aa": "cdr3.alpha"},
+    "TRB": {"v_call": "v.beta", "j_call": "j.beta", "junction_aa": "cdr3.beta"},
+}
+_FULL_LABELS = {
+    "epitope": "antigen.epitope",
+    "antigen_gene": "antigen.gene",
+    "antigen_species": "antigen.species",
+    "mhc_class": "mhc.class",
+    "mhc_a": "mhc.a",
+    "mhc_b": "mhc.b",
+    "reference_id": "reference.id",
+    "confidence": "vdjdb.score",
+    "split": "split",
+}
+_EXPORT_LABELS = {
+    "epitope": "Epitope",
+    "antigen_gene": "Epitope gene",
+    "antigen_species": "Epitope species",
+    "mhc_class": "MHC class",
+    "mhc_a": "MHC A",
+    "mhc_b": "MHC B",
+    "reference_id": "Reference",
+    "confidence": "Score",
+    "split": "split",
+}
+# The two chains of a record share these; releases, and exports joined, may use a complex.id again.
+_SHARED = ("Species", "Epitope", "Reference", "species", "antigen.epitope", "reference.id")
+# Field → column.
+_EXPORT = {"locus": "Gene", "junction_aa": "CDR3", "v_call": "V", "j_call": "J", "species": "Species"}
+_RELEASE = {
+    "locus": "gene",
+    "junction_aa": "cdr3",
+    "v_call": "v.segm",
+    "j_call": "j.segm",
+    "species": "species",
+}
+
+LAYOUTS = (
+    tuple(name for names in _FULL.values() for name in names.values()),
+    ("complex.id", *_EXPORT.values(), "Epitope"),
+    ("complex.id", *_RELEASE.values(), "antigen.epitope"),
+)
+OPTIONAL = ("species", "meta.clone.id", *_FULL_LABELS.values(), *_EXPORT_LABELS.values())
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """Both chains of a row, or of the two rows that share one ``complex.id`` other than 0."""
+    if "complex.id" not in table.column_names:
+        return chains_of_pairs(table, _FULL, cell_id="meta.clone.id", species="species", labels=_FULL_LABELS)
+    fields, labels = (_EXPORT, _EXPORT_LABELS) if "CDR3" in table.column_names else (_RELEASE, _FULL_LABELS)
+    # A row of the slim table may stand for several complexes, "0,12,15": which chains it has is not said.
+    complex_id = column(table, "complex.id")
+    one = pc.and_(pc.not_equal(complex_id, "0"), pc.invert(pc.match_substring(complex_id, ",")))
+    paired = pc.if_else(one, complex_id, pa.scalar(None, pa.string()))
+    return chain_table(
+        row=table["row"],
+        cell_key=cell_keys(table, paired, _SHARED),
+        cell_id=paired,
+        **{field: column(table, name) for field, name in fields.items()},
+        **{label: column(table, name) for label, name in labels.items()},
+    )

@@ -1,0 +1,35 @@
+"""
+VDJtools clonotype table, one chain a row; with the manual's names (``CDR3aa``) or the program's (``cdr3aa``).
+
+TRUST4's ``…_report.tsv`` has the manual's header too.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.formats.chains import chain_table, column, counts
+
+NAME = "vdjtools"
+TITLE = "VDJtools clonotype table"
+DELIMITER = "\t"
+LAYOUTS = (("count", "cdr3aa", "v", "j"), ("count", "CDR3aa", "V", "J"))
+OPTIONAL = ()
+
+# VDJtools' word for nothing; TRUST4's words for no gene and for a CDR3 without its end.
+_NOTHING = pa.array([".", "*", "partial"])
+
+
+def chains(table: pa.Table) -> pa.Table:
+    """One chain a row."""
+
+    def given(name: str, name_in_manual: str) -> pa.ChunkedArray:
+        values = pc.coalesce(column(table, name), column(table, name_in_manual))
+        return pc.if_else(pc.is_in(values, _NOTHING), pa.scalar(None, pa.string()), values)
+
+    return chain_table(
+        row=table["row"],
+        v_call=given("v", "V"),
+        j_call=given("j", "J"),
+        junction_aa=given("cdr3aa", "CDR3aa"),
+        duplicate_count=counts(column(table, "count")),
+    )

@@ -1,0 +1,402 @@
+"""Chains of an input → standardised receptors, cells, and rejects with reasons, in constant memory."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import identity, schema
+from airrvec.core.errors import InputError
+from airrvec.input import species_names
+from airrvec.input.calls import NOT_FUNCTIONAL
+from airrvec.input.pairing import EXTRA, REPEATED, SEVERAL, pair, pairing_words
+from airrvec.input.reading import Batch, Source
+from airrvec.input.standardise import FAILURES, OTHER_LOCUS, standardise
+
+WARN_ABOVE = 5  # per cent of an input's rows rejected
+TRAINING_SPECIES = "homosapiens"
+
+_NO_CHAIN = "the row holds no chain"
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """
+    What became of an input, or of a part of it.
+
+    Attributes
+    ----------
+    cells, receptors, rejects : pyarrow.Table
+        As in `airrvec.core.schema`; ``cells`` in the input's order, ``receptors`` distinct.
+    counts : dict, optional
+        Of a whole input: rows, chains, cells, receptors, and how many of each pairing and reason.
+    """
+
+    cells: pa.Table
+    receptors: pa.Table
+    rejects: pa.Table
+    counts: dict | None = None
+
+
+@dataclass
+class Counts:
+    """
+    What came in and what became of it; complete when the last part has been made.
+
+    ``rows_of_cells`` sums the ``input_rows`` of cells, which has to be ``rows_out``; ``rows_filled``
+    are those of a text whose last cells are missing and were taken as empty.
+    ``uncertain_calls``, ``mended_junctions`` and ``built_junctions`` (from the field ``cdr3_aa``) count
+    chains that passed, before pairing; ``species``
+    and ``pairing`` count cells, ``reject_reasons`` and ``other_loci`` chains.
+    """
+
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    rows_of_cells: int = 0
+    rows_filled: int = 0
+    chains_in: int = 0
+    chains_out: int = 0
+    cells: int = 0
+    uncertain_calls: int = 0
+    mended_junctions: int = 0
+    built_junctions: int = 0
+    species: Counter = field(default_factory=Counter)
+    pairing: Counter = field(default_factory=Counter)
+    reject_reasons: Counter = field(default_factory=Counter)
+    other_loci: Counter = field(default_factory=Counter)
+    first_reject: dict | None = None
+    receptor_bits: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def receptors(self) -> int:
+        """Distinct receptors, told by the first 64 bits of their ids."""
+        bits = np.sort(np.concatenate([*self.receptor_bits, np.empty(0, np.uint64)]))
+        return int(np.count_nonzero(bits[1:] != bits[:-1])) + (len(bits) > 0)
+
+    @property
+    def per_cent_rejected(self) -> float:
+        return 100 * self.rows_rejected / max(self.rows_in, 1)
+
+    @property
+    def main_reasons(self) -> str:
+        """The three most frequent reasons of rejects, each with its number."""
+        return "; ".join(f"{n} × {reason}" for reason, n in self.reject_reasons.most_common(3))
+
+    @property
+    def per_cent_functional(self) -> float:
+        """Chains with functional genes, of those whose genes IMGT knows and nothing else speaks against."""
+        useless = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
+        left_out = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
+        functional = self.chains_out + left_out
+        return 100 * functional / max(functional + useless, 1)
+
+    def as_dict(self) -> dict:
+        """Numbers, and counts from the most frequent down."""
+        numbers = {
+            name: getattr(self, name)
+            for name in (
+                "rows_in",
+                "rows_out",
+                "rows_rejected",
+                "rows_filled",
+                "chains_in",
+                "chains_out",
+                "cells",
+                "receptors",
+                "uncertain_calls",
+                "mended_junctions",
+                "built_junctions",
+                "per_cent_functional",
+            )
+        }
+        return {
+            **numbers,
+            "species": dict(self.species.most_common()),
+            "other_loci": dict(self.other_loci.most_common()),
+            "pairing": dict(self.pairing.most_common()),
+            "reject_reasons": dict(self.reject_reasons.most_common()),
+        }
+
+
+class Normaliser:
+    """
+    Standardises and pairs the chains of one input, batch by batch.
+
+    A chain is kept if its locus is TRA or TRB, its junction is valid, and its V and J genes, where
+    given, are functional genes of its locus. A row is rejected if none of its chains is kept. Rows
+    that stand alone are done with their batch; chains of cells wait for the end, as a cell's rows
+    may lie anywhere in the file.
+
+    Parameters
+    ----------
+    sample_id : str
+        Goes into ``cells`` and ``rejects``.
+    species : str
+        A key of `airrvec.core.schema.SPECIES`, for rows that name none.
+    metadata : dict, optional
+        Further columns of ``cells``, each with one value.
+    max_rejected : float
+        Per cent of the rows that may be rejected.
+    multichain : str
+        One of `airrvec.input.pairing.POLICIES`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sample_id: str,
+        species: str,
+        metadata: dict[str, str | None] | None = None,
+        max_rejected: float = 100,
+        multichain: str = "top",
+    ):
+        self.sample_id = sample_id
+        self.species = species
+        self.metadata = metadata or {}
+        self.max_rejected = max_rejected
+        self.multichain = multichain
+        self.counts = Counts()
+        self._evidence = species_names.Evidence(species)
+
+    @property
+    def cells_schema(self) -> pa.Schema:
+        """`airrvec.core.schema.CELLS` and the metadata."""
+        return pa.schema([*schema.CELLS, *((name, pa.string()) for name in self.metadata)])
+
+    def parts(self, source: Source) -> Iterator[Normalised]:
+        """
+        The tables of an input, part by part.
+
+        Parameters
+        ----------
+        source : Source
+            From `airrvec.input.reading.open_chains`.
+
+        Yields
+        ------
+        Normalised
+            Receptors are distinct within a part.
+
+        Raises
+        ------
+        InputError
+            If the input cannot be read, no chain can be kept, most V genes are of another species, more rows
+            are rejected than allowed, or rows are not conserved (which would be our fault).
+        """
+        waiting = []
+        for batch in source.batches:
+            self.counts.rows_in += batch.n_rows
+            self.counts.rows_filled += batch.n_filled
+            self.counts.chains_in += len(batch.chains)
+            self._evidence.add(batch.chains)
+            chains, failures = standardise(batch.chains, self.species)
+            failures = pa.concat_tables([failures, *_rows_without_chain(batch)])
+            if waiting or pc.count(chains["cell_key"]).as_py():
+                waiting.append((chains, failures))
+            else:
+                yield self._part(chains, failures)
+        if waiting:
+            yield self._part(*(pa.concat_tables(tables) for tables in zip(*waiting, strict=True)))
+        self._check(source)
+
+    def summary(self, source: Source) -> dict:
+        """What came in and what became of it, once all parts have been made; for a JSON file."""
+        return {
+            "sample_id": self.sample_id,
+            "format": source.format,
+            **self.counts.as_dict(),
+            "warnings": [
+                *source.warnings,
+                *self._filled_warning(),
+                *self._built_warning(),
+                *self._loss_warning(),
+                *self._species_warning(),
+            ],
+        }
+
+    def _filled_warning(self) -> list[str]:
+        if not self.counts.rows_filled:
+            return []
+        return [
+            f"{self.counts.rows_filled:,} of {self.counts.rows_in:,} rows hold fewer cells than the header;"
+            " their missing last cells were taken as empty"
+        ]
+
+    def _built_warning(self) -> list[str]:
+        if not self.counts.built_junctions:
+            return []
+        n = f"{self.counts.built_junctions:,}"
+        return [f"{n} junctions were built from cdr3_aa, as their junction_aa is empty"]
+
+    @property
+    def contradiction(self) -> species_names.Contradiction | None:
+        """What the genes say against the species, if they do."""
+        return self._evidence.contradiction()
+
+    def _loss_warning(self) -> list[str]:
+        if self.counts.per_cent_rejected <= WARN_ABOVE:
+            return []
+        return [f"{self.counts.per_cent_rejected:.1f} % of the rows rejected ({self.counts.main_reasons})"]
+
+    def _species_warning(self) -> list[str]:
+        contradiction = self.contradiction
+        if contradiction:
+            return [f"{contradiction.sentence}. {contradiction.fix}"]
+        cells, species = self.counts.cells, self.counts.species
+        found = []
+        if self.species != TRAINING_SPECIES and species[self.species] < cells:
+            found.append(
+                f"{cells - species[self.species]:,} of {cells:,} cells are of another species than"
+                f" {self.species}, as their rows say"
+            )
+        if species[TRAINING_SPECIES] < cells:
+            found.append(
+                f"{cells - species[TRAINING_SPECIES]:,} of {cells:,} cells are not human, as were all"
+                " receptors that the published models have learned from"
+            )
+        return found
+
+    def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
+        self._count_chains(chains)
+        cells, extra = pair(chains, self.multichain)
+        failures = pa.concat_tables([failures, extra])
+        kept_rows = cells.pop("rows")
+        self.counts.species += _value_counts(cells["species"])
+        receptors, of_cells = _receptors(cells)
+        self.counts.receptor_bits.append(identity.first_bits(receptors["receptor_id"]))
+        n_cells = len(of_cells)
+        columns = {
+            "sample_id": pa.repeat(self.sample_id, n_cells),
+            **{name: receptors[name].take(of_cells) for name in ("receptor_id", "clonotype_id")},
+            **cells,
+            **{
+                name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
+                for name, value in self.metadata.items()
+            },
+        }
+        cells = pa.table([columns[name] for name in self.cells_schema.names], schema=self.cells_schema)
+        rejects = pa.table(
+            {
+                "sample_id": pa.repeat(self.sample_id, len(failures)),
+                **{name: failures[name] for name in FAILURES.names},
+                "row_kept": np.isin(failures["row"].to_numpy(), kept_rows),
+            },
+            schema=schema.REJECTS,
+        ).sort_by("row")
+        self._count(cells, rejects, len(kept_rows), len(chains) - len(extra))
+        return Normalised(cells, receptors, rejects)
+
+    def _count_chains(self, chains: pa.Table) -> None:
+        uncertain = pc.or_(*(chains[schema.uncertain(name)] for name in ("v_call", "j_call")))
+        given = pc.utf8_upper(chains[schema.raw("junction_aa")])
+        self.counts.uncertain_calls += pc.sum(uncertain).as_py() or 0
+        self.counts.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
+        self.counts.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
+
+    def _count(self, cells, rejects, n_rows: int, n_chains: int) -> None:
+        counts = self.counts
+        counts.rows_out += n_rows
+        counts.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
+        counts.chains_out += n_chains
+        counts.cells += len(cells)
+        lost = rejects.filter(pc.invert(rejects["row_kept"]))
+        counts.rows_rejected += pc.count_distinct(lost["row"]).as_py()
+        counts.pairing += _value_counts(cells["chain_pairing"])
+        counts.reject_reasons += _value_counts(rejects["reason"])
+        other_loci = rejects.filter(pc.equal(rejects["reason"], OTHER_LOCUS))
+        counts.other_loci += _value_counts(other_loci["value"])
+        if counts.first_reject is None and len(rejects):
+            counts.first_reject = rejects.slice(0, 1).to_pylist()[0]
+
+    def _check(self, source: Source) -> None:
+        counts = self.counts
+        if not counts.rows_in - counts.rows_rejected == counts.rows_out == counts.rows_of_cells:
+            raise InputError(
+                f"{self.sample_id}: {counts.rows_in} rows came in, but {counts.rows_out} were kept,"
+                f" {counts.rows_of_cells} are in cells and {counts.rows_rejected} rejected",
+                fix="This is an error of airrvec: please report it with the file",
+            )
+        found = self.contradiction
+        if found and found.is_sure:
+            raise InputError(f"{self.sample_id}: {found.sentence}", fix=found.fix)
+        if not counts.cells:
+            columns = source.suggest(self.species)
+            raise InputError(
+                _nothing_kept(self.sample_id, counts),
+                fix=columns and f"Other columns of it hold receptors: try the column map {columns}",
+            )
+        if counts.per_cent_rejected > self.max_rejected:
+            raise InputError(
+                f"{self.sample_id}: {counts.per_cent_rejected:.1f} % of the rows were rejected, more than"
+                f" the {self.max_rejected:g} % that --max_rejected allows ({counts.main_reasons})"
+            )
+
+
+def normalise(source: Source, **settings) -> Normalised:
+    """Standardise and pair all chains of an input, in memory; the settings are `Normaliser`'s."""
+    normaliser = Normaliser(**settings)
+    parts = list(normaliser.parts(source))
+    receptors = pa.concat_tables([part.receptors for part in parts])
+    first = receptors.append_column("n", pa.array(range(len(receptors)))).group_by("receptor_id")
+    rows = first.aggregate([("n", "min")])["n_min"].sort()
+    return Normalised(
+        pa.concat_tables([part.cells for part in parts]),
+        receptors.take(rows),
+        pa.concat_tables([part.rejects for part in parts]),
+        normaliser.summary(source),
+    )
+
+
+def _nothing_kept(sample_id: str, counts: Counts) -> str:
+    if set(counts.reject_reasons) <= {OTHER_LOCUS}:
+        loci = ", ".join(f"{n} {locus}" for locus, n in counts.other_loci.most_common(5))
+        return (
+            f"{sample_id}: none of the {counts.rows_in} rows is an α or β chain of a"
+            f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
+        )
+    first = counts.first_reject
+    value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
+    return (
+        f"{sample_id}: none of the {counts.rows_in} rows could be read as a receptor"
+        f" ({counts.main_reasons}; first: row {first['row']}, {value})"
+    )
+
+
+def _value_counts(values: pa.ChunkedArray) -> Counter:
+    return Counter({item["values"]: item["counts"] for item in pc.value_counts(values).to_pylist()})
+
+
+def _rows_without_chain(batch: Batch) -> list[pa.Table]:
+    """Failures of rows that hold no chain, and of rows that do not fit the header."""
+    malformed = np.array([bad.row for bad in batch.malformed], np.int64)
+    seen = np.zeros(batch.n_rows, bool)
+    seen[batch.chains["row"].to_numpy() - batch.first_row] = True
+    seen[malformed - batch.first_row] = True
+    empty = np.flatnonzero(~seen) + batch.first_row
+
+    def failures(rows, reasons) -> pa.Table:
+        nulls = pa.nulls(len(rows), pa.string())
+        return pa.table([pa.array(rows, pa.int64()), nulls, nulls, nulls, reasons], schema=FAILURES)
+
+    return [
+        failures(empty, pa.repeat(_NO_CHAIN, len(empty))),
+        failures(malformed, pa.array([bad.reason for bad in batch.malformed], pa.string())),
+    ]
+
+
+def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
+    """Distinct receptors in order of appearance, and the row of every cell's."""
+    keys = identity.keys(cells).dictionary_encode()
+    number = keys.indices.to_numpy(zero_copy_only=False)
+    first = np.empty(len(keys.dictionary), np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # of equal numbers the first row is written last
+    fields = ("species", *schema.RECEPTOR_FIELDS)
+    distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
+    junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
+    has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
+    words = pa.array(pairing_words(has_chain.astype(np.int64)), pa.string())
+    return identity.identified(distinct, words), keys.indices

@@ -1,0 +1,1 @@
+"""The samplesheet, and the checks before the first task."""

@@ -1,0 +1,92 @@
+"""What a samplesheet may call its samples and its columns."""
+
+import re
+from pathlib import Path
+
+from airrvec.core import schema
+
+OWN_COLUMNS = ("sample", "path", "format", "columns", "species")
+KEPT_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "--export_sce"}
+LONGEST_NAME = 100  # characters; files are named by it
+
+# Columns of the tables that cells are joined with: metadata of such a name would hide them.
+RESERVED_COLUMNS = {
+    *(
+        name
+        for table in (
+            schema.CELLS,
+            schema.COLLECTED_RECEPTORS,
+            schema.REJECTS,
+            schema.ANNOTATION,
+            schema.CLUSTER_MEMBERS,
+            schema.GENERATION,
+            schema.MAP,
+        )
+        for name in table.names
+    ),
+    *("labelled", "index", "_index"),
+}
+_DIMENSION = re.compile(r"dim_\d+")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def name_problem(name: str) -> str | None:
+    """What is wrong with the name of a sample, or None."""
+    if not name:
+        return "the sample has no name"
+    if not _NAME.fullmatch(name):
+        allowed = "letters, digits, '.', '_' and '-' alone, and begins with a letter or a digit"
+        return f"'{shown(name)}' may hold {allowed}"
+    if len(name) > LONGEST_NAME:
+        return f"'{shown(name)}' has {len(name)} characters, more than {LONGEST_NAME}"
+    if name.lower() in KEPT_NAMES:
+        return f"the name '{name.lower()}' is kept for {KEPT_NAMES[name.lower()]}"
+    return None
+
+
+def name_of(path: Path) -> str:
+    """A name for a table without a samplesheet: its file's up to the first dot, other characters as ``_``."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", path.name.split(".")[0]).lstrip("_-")[:LONGEST_NAME]
+
+
+def column_problems(header: list[str]) -> list[tuple[str, str | None]]:
+    """What is wrong with the names of the columns: sentences, and what to do about each."""
+    found: list[tuple[str, str | None]] = []
+    other = next((word for sign, word in ((";", "semicolons"), ("\t", "tabs")) if sign in header[0]), None)
+    if len(header) == 1 and other:
+        return [(f"its columns are separated by {other}, not by commas", "Save it as comma-separated CSV")]
+    for column in ("sample", "path"):
+        if column not in header:
+            there = ", ".join(map(shown, header))
+            found.append((f"the column '{column}' is missing; the samplesheet has: {there}", None))
+    seen: dict[str, str] = {}
+    for number, name in enumerate(header, start=1):
+        problem = _column_problem(number, name, seen)
+        found += [problem] if problem else []
+        seen.setdefault(name.lower(), name)
+    return found
+
+
+def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, str | None] | None:
+    lower = name.lower()
+    if not name:
+        return f"column {number} has no name", "Name it, or remove it"
+    if _CONTROL.search(name):
+        return f"the name of column {number}, '{shown(name)}', holds a control character", "Remove it"
+    if lower in seen:
+        like = "" if seen[lower] == name else f", once as '{seen[lower]}'"
+        return f"the column '{name}' is there twice{like}", "Give one of the two another name"
+    if name in OWN_COLUMNS:
+        return None
+    if lower in OWN_COLUMNS:
+        return f"the column '{name}' is one of airrvec's own", f"Write it '{lower}'"
+    if lower in RESERVED_COLUMNS or _DIMENSION.fullmatch(lower):
+        return f"the column '{name}' is one of airrvec's own; give it another name", None
+    return None
+
+
+def shown(text: str) -> str:
+    """Text as a message can hold it."""
+    plain = _CONTROL.sub("\ufffd", text)
+    return plain if len(plain) <= 60 else plain[:59] + "…"

@@ -1,0 +1,220 @@
+"""The samplesheet and its rules: one implementation for the pipeline and the command ``airrvec``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.input import species_names
+from airrvec.input.reading import FORMATS
+from airrvec.input.samplesheet import text as sheet_text
+from airrvec.input.samplesheet.names import OWN_COLUMNS, column_problems, name_problem, shown
+
+
+@dataclass(frozen=True)
+class Sample:
+    """
+    A row of a samplesheet.
+
+    Attributes
+    ----------
+    name : str
+        Unique, whatever its case.
+    path : str
+        Of the table, as the samplesheet gives it.
+    format, columns : str or None
+        Name of the format; path of the column map.
+    species : str
+        A key of `airrvec.core.schema.SPECIES`, for rows of the table that name none.
+    metadata : dict
+        The further columns, the same of every sample; None where the cell is empty.
+    row, line : int
+        Number of the data row, and of its line in the file, from 1.
+    """
+
+    name: str
+    path: str
+    format: str | None
+    columns: str | None
+    species: str
+    metadata: dict[str, str | None]
+    row: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    What is wrong with an input.
+
+    Attributes
+    ----------
+    error : InputError
+    sample : str or None
+        The one that it keeps out; None where it ends the run.
+    row : int
+        Of the samplesheet; 0 where it is of none.
+    """
+
+    error: InputError
+    sample: str | None = None
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """
+    A samplesheet that has been read.
+
+    Attributes
+    ----------
+    path : Path
+    metadata : list of str
+        Names of the further columns.
+    samples : list of Sample
+        Rows that break no rule, in order.
+    problems : list of Problem
+        All rules that are broken.
+    """
+
+    path: Path
+    metadata: list[str]
+    samples: list[Sample]
+    problems: list[Problem]
+
+
+def read(path: str | Path, species: str) -> Sheet:
+    """
+    Read a samplesheet, and check it by all rules.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV, may be compressed.
+    species : str
+        Of samples for which the samplesheet gives none.
+    """
+    path = Path(path)
+    try:
+        header, rows = _split(path)
+    except InputError as error:
+        return Sheet(path, [], [], [Problem(error)])
+    metadata = [name for name in header if name not in OWN_COLUMNS]
+    problems = [Problem(InputError(text, fix=fix, file=path)) for text, fix in column_problems(header)]
+    if problems:  # what the cells mean is not known
+        return Sheet(path, metadata, [], problems)
+    if not rows:
+        problems = [Problem(InputError("the samplesheet has a header and no rows", file=path))]
+    samples = []
+    names: dict[str, tuple[int, str]] = {}
+    for number, (line, cells) in enumerate(rows, start=1):
+        row = _Row(path, number, line)
+        sample = row.sample(header, cells, species, names)
+        samples += [sample] if sample else []
+        problems += row.problems
+    return Sheet(path, metadata, samples, problems)
+
+
+def is_samplesheet(path: str | Path) -> bool:
+    """Whether a file has the columns ``sample`` and ``path``, which no table of receptors has."""
+    try:
+        header = sheet_text.cells(sheet_text.first_line(Path(path)))
+    except (InputError, ValueError):
+        return False
+    return {"sample", "path"} <= {name.lower() for name in header}
+
+
+def condition_problems(condition: str | None, sheet: Sheet | None) -> list[Problem]:
+    """What is wrong with the metadata column that samples are compared by."""
+    columns = sheet.metadata if sheet else []
+    unread = sheet and not sheet.samples  # what its columns are is not known
+    if condition is None or condition in columns or unread:
+        return []
+    there = f"it has: {', '.join(columns) or 'none'}"
+    error = InputError(f"--condition: the samplesheet has no metadata column '{condition}'; {there}")
+    return [Problem(error)]
+
+
+def _split(path: Path) -> tuple[list[str], list[tuple[int, list[str] | None]]]:
+    """The header, and the cells of each line below it; None where a quotation mark is not closed."""
+    rows: list[tuple[int, list[str] | None]] = []
+    for number, line in sheet_text.lines(path):
+        try:
+            rows.append((number, sheet_text.cells(line)))
+        except ValueError:
+            rows.append((number, None))
+    (_, header), *rows = rows
+    if header is None:
+        raise InputError("a quotation mark of the header is not closed", file=path)
+    # A spreadsheet may end every line in a comma.
+    while (
+        len(header) > 2
+        and not header[-1]
+        and not any(cells and "".join(cells[len(header) - 1 :]) for _, cells in rows)
+    ):
+        header = header[:-1]
+        rows = [(number, cells and cells[: len(header)]) for number, cells in rows]
+    return header, rows
+
+
+class _Row:
+    """A row, and all that is wrong with it."""
+
+    def __init__(self, path: Path, number: int, line: int):
+        self._path, self._number, self._line = path, number, line
+        self.problems: list[Problem] = []
+
+    def sample(
+        self, header: list[str], cells: list[str] | None, species: str, names: dict[str, tuple[int, str]]
+    ) -> Sample | None:
+        """The sample, or None where a rule is broken; ``names`` holds those of the rows before."""
+        if cells is None:
+            fix = "Remove it, or the line break within the cell"
+            self._add("a quotation mark is not closed on its line", fix=fix)
+            return None
+        if len(cells) != len(header):
+            self._add(f"holds {len(cells)} cells, the header {len(header)}")
+            return None
+        given = dict(zip(header, cells, strict=True))
+        self._check_name(given["sample"], names)
+        own_species = self._check_table(given, species)
+        if self.problems:
+            return None
+        metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
+        format, columns = given.get("format") or None, given.get("columns") or None
+        return Sample(
+            given["sample"], given["path"], format, columns, own_species, metadata, self._number, self._line
+        )
+
+    def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
+        problem = name_problem(name)
+        if problem is None and name.lower() in names:
+            row, other = names[name.lower()]
+            but = "" if other == name else f", '{other}', where case is ignored, as on some disks"
+            problem = f"'{name}' is the name of row {row} as well{but}"
+        if problem:
+            self._add(problem, "sample")
+        names.setdefault(name.lower(), (self._number, name))
+
+    def _check_table(self, given: dict[str, str], species: str) -> str | None:
+        """What keeps a sample out; its species."""
+        name, format, word = given["sample"], given.get("format"), given.get("species")
+        if not given["path"]:
+            self._add("the sample has no file", "path", name)
+        if format and format not in FORMATS:
+            known = ", ".join(FORMATS)
+            text = f"'{shown(format)}' is not one of {known}; left empty, it is found from the header"
+            self._add(text, "format", name)
+        if format and given.get("columns"):
+            text = "a table with a column map has no format; leave one of the two cells empty"
+            self._add(text, "columns", name)
+        own = species_names.read(word) if word else species
+        if own is None:
+            known = ", ".join(schema.SPECIES)
+            text = f"'{shown(word)}' is not one of {known}; left empty, it is that of --species"
+            self._add(text, "species", name)
+        return own
+
+    def _add(self, text: str, column: str | None = None, sample: str | None = None, fix: str | None = None):
+        error = InputError(text, fix=fix, file=self._path, row=self._number, column=column)
+        self.problems.append(Problem(error, sample or None, self._number))

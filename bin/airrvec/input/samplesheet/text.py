@@ -1,0 +1,109 @@
+"""The text of a samplesheet: lines, and the cells of a line."""
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from airrvec.core.errors import InputError
+from airrvec.input.files.container import damaged
+
+MOST_BYTES = 64 << 20  # a hundred thousand samples take a tenth of it
+_LINE_END = re.compile(r"\r\n|\n|\r")
+# One cell of a line. `csvCells` in subworkflows/local/initialise finds the tables by the same expression.
+_CELL = re.compile(r'(?:^|(?<=,))(?:\s*"[^"]*(?:""[^"]*)*"\s*|[^,]*)(?=,|$)')
+_QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
+_BLANKS = "".join(map(chr, range(33)))  # what Groovy's `trim` removes
+
+
+def lines(path: Path, n_bytes: int = MOST_BYTES) -> list[tuple[int, str]]:
+    """
+    Lines that hold more than blanks and commas, with their numbers from 1.
+
+    Raises
+    ------
+    InputError
+        If the file has more bytes than ``n_bytes``, is no UTF-8 text, or is empty.
+    """
+    content = _read(path, n_bytes + 1)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff", b"PK", b"BZh", b"\x28\xb5\x2f\xfd")) or b"\0" in content:
+        raise InputError(
+            "this is no text, nor text packed by gzip, but a binary file or text in UTF-16",
+            file=path,
+            fix="Save the samplesheet as CSV, comma-separated, in UTF-8",
+        )
+    if len(content) > n_bytes:
+        raise InputError(
+            f"the samplesheet is larger than {n_bytes >> 20} MB",
+            file=path,
+            fix="Give the list of the tables, with the columns sample and path, not a table",
+        )
+    return _numbered(_decoded(content, path), path)
+
+
+def first_line(path: Path) -> str:
+    """
+    The header of a file that may be large, or nothing where it has none of up to 64 KiB.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be unpacked.
+    """
+    start = _read(path, 1 << 16)
+    found = [line for line in _LINE_END.split(start.decode("utf-8-sig", "replace")) if line.strip(_BLANKS)]
+    return found[0] if found else ""
+
+
+def cells(line: str) -> list[str]:
+    """
+    The cells of a line.
+
+    Raises
+    ------
+    ValueError
+        If a quotation mark is not closed.
+    """
+    return [_unquoted(cell.strip(_BLANKS)) for cell in _CELL.findall(line)]
+
+
+def _read(path: Path, n_bytes: int) -> bytes:
+    """The first bytes, unpacked where they are gzip."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with (gzip.open if packed else open)(path, "rb") as handle:
+            return handle.read(n_bytes)
+    except FileNotFoundError as error:
+        raise InputError("there is no such file", file=path) from error
+    except (EOFError, zlib.error, OSError) as error:
+        raise damaged(path) from error
+
+
+def _unquoted(cell: str) -> str:
+    if not cell.startswith('"'):
+        return cell
+    if not _QUOTED.fullmatch(cell):
+        raise ValueError
+    return cell[1:-1].replace('""', '"').strip(_BLANKS)
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = len(_LINE_END.split(content[: error.start].decode("latin-1")))
+        raise InputError(
+            f"line {line} holds bytes that are not UTF-8 text",
+            file=path,
+            fix="Save it as CSV in UTF-8, or convert it, e.g. `iconv -f latin1 -t utf-8`",
+        ) from error
+
+
+def _numbered(text: str, path: Path) -> list[tuple[int, str]]:
+    numbered = enumerate(_LINE_END.split(text), start=1)
+    found = [(number, line) for number, line in numbered if line.strip(_BLANKS + ",")]
+    if not found:
+        needed = "it needs the columns sample, path and, optionally, format, columns and species"
+        raise InputError(f"the samplesheet is empty; {needed}", file=path)
+    return found

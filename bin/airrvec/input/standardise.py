@@ -1,0 +1,203 @@
+"""
+Chains as an input spells them → IMGT names and junctions, or the reason why not.
+
+Every rule works on a whole column, the slow ones once for each distinct value.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import schema
+from airrvec.input import junctions, species_names
+from airrvec.input.calls import read_call
+
+NOT_READ = "the species is not one that airrvec reads"
+OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
+NO_LOCUS = "neither its locus nor its genes say which chain it is"
+
+# Chains that were left out, and why.
+FAILURES = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("cell_id", pa.string()),
+        ("field", pa.string()),
+        ("value", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Table]:
+    """
+    Standardise chains, and tell which cannot be.
+
+    Parameters
+    ----------
+    chains : pyarrow.Table
+        `airrvec.core.schema.CHAINS`, as the input spells them.
+    default_species : str
+        A key of `airrvec.core.schema.SPECIES`, for chains that name no species.
+
+    Returns
+    -------
+    standardised, failures : pyarrow.Table
+        The good chains in their order, with their fields as the input spells them
+        (`airrvec.core.schema.raw`) and whether their calls are uncertain (`airrvec.core.schema.uncertain`) in
+        further columns, and `FAILURES`: each other chain once, with the first rule
+        that it breaks.
+    """
+    chains = chains.combine_chunks()
+    species = _by_distinct(chains["species"], lambda raw: _species(raw, default_species))
+    v_call, v_problem, v_uncertain = _genes(chains["v_call"], species, "V")
+    j_call, j_problem, j_uncertain = _genes(chains["j_call"], species, "J")
+    locus = _loci(chains, v_call, j_call)
+    junction, junction_problem = _junctions(chains["junction_aa"], v_call, j_call, locus, species)
+
+    rules = [
+        # field, value to show, what is wrong with it (null where nothing is)
+        ("species", chains["species"], _where(pc.is_null(species), NOT_READ)),
+        ("locus", locus, _where(pc.is_null(locus), NO_LOCUS)),
+        ("locus", locus, _where(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
+        *(
+            (flag, pc.cast(chains[flag], pa.string()), _where(pc.invert(chains[flag]), reason))
+            for flag, reason in (
+                ("is_cell", "the barcode was not called a cell"),
+                ("high_confidence", "the contig is of low confidence"),
+                ("productive", "the chain is not productive"),
+            )
+        ),
+        ("junction_aa", chains["junction_aa"], junction_problem),
+        ("v_call", chains["v_call"], v_problem),
+        ("j_call", chains["j_call"], j_problem),
+        (
+            "v_call",
+            v_call,
+            _where(_of_other_locus(v_call, locus), "v_call is of another locus than the chain"),
+        ),
+        (
+            "j_call",
+            j_call,
+            _where(_of_other_locus(j_call, locus), "j_call is of another locus than the chain"),
+        ),
+    ]
+    good = np.ones(len(chains), bool)
+    parts = []
+    for field, value, problem in rules:
+        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
+        good &= ~broken
+        parts.append(failures(chains, broken, field, value, problem))
+    for name in schema.CHAIN_FIELDS:
+        chains = chains.append_column(schema.raw(name), chains[name])
+    for name, uncertain in (("v_call", v_uncertain), ("j_call", j_uncertain)):
+        chains = chains.append_column(schema.uncertain(name), pc.fill_null(uncertain, False))
+    for name, values in (
+        ("species", species),
+        ("locus", locus),
+        ("v_call", v_call),
+        ("j_call", j_call),
+        ("junction_aa", junction),
+    ):
+        chains = chains.set_column(chains.schema.get_field_index(name), name, values)
+    return chains.filter(pa.array(good)), pa.concat_tables(parts)
+
+
+def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) -> pa.Table:
+    """`FAILURES` of the chains where ``broken`` is true; the reason is one for all, or a column."""
+    mask = pa.array(broken)
+    n = int(broken.sum())
+    return pa.table(
+        {
+            "row": chains["row"].filter(mask),
+            "cell_id": chains["cell_id"].filter(mask),
+            "field": pa.repeat(field, n),
+            "value": value.filter(mask),
+            "reason": pa.repeat(reason, n) if isinstance(reason, str) else reason.filter(mask),
+        },
+        schema=FAILURES,
+    )
+
+
+def _where(mask, reason: str):
+    return pc.if_else(pc.fill_null(mask, False), reason, pa.scalar(None, pa.string()))
+
+
+def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One array of a column, however many chunks it has."""
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _by_distinct(values, function: Callable) -> pa.Array:
+    """Apply a function of strings and None once to each distinct value."""
+    encoded = contiguous(values).dictionary_encode(null_encoding="encode")
+    results = [function(value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(results, pa.string()).take(encoded.indices)
+
+
+def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:
+    """
+    Apply a function of several strings once to each distinct combination; one array for each result.
+
+    All results are null where the first column is; other nulls arrive as None.
+    """
+    first, *others = (contiguous(column) for column in columns)
+    keys = pc.binary_join_element_wise(
+        first, *(pc.fill_null(other, "") for other in others), "\0", null_handling="emit_null"
+    )
+    encoded = keys.dictionary_encode()
+    results = [
+        function(*(value or None for value in key.split("\0"))) for key in encoded.dictionary.to_pylist()
+    ]
+    return [
+        pa.array([result[part] for result in results], dtype).take(encoded.indices)
+        for part, dtype in enumerate(types)
+    ]
+
+
+def _species(raw: str | None, default: str) -> str | None:
+    return default if raw is None else species_names.read(raw)
+
+
+def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
+    """Standardised calls, what is wrong with those that have none, and whether a call is uncertain."""
+
+    def read(call: str, name: str | None) -> tuple[str | None, str | None, bool]:
+        if name is None:
+            return None, NOT_READ, False
+        read = read_call(call, segment, name)
+        return read.symbol, read.problem, not read.certain
+
+    return _by_combination((calls, species), read, (pa.string(), pa.string(), pa.bool_()))
+
+
+def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
+    """The chain's own locus, else its genes': the standardised, else the raw name's first letters."""
+    named = pc.utf8_upper(chains["locus"])
+    # 10x writes "Multi", VDJdb's export "TRA"; only names of loci are believed.
+    named = pc.if_else(pc.match_substring_regex(named, "^(TR|IG)[A-Z]$"), named, pa.scalar(None, pa.string()))
+    candidates = [named.combine_chunks()]
+    for call in (
+        v_call,
+        j_call,
+        chains["v_call"].combine_chunks(),
+        chains["j_call"].combine_chunks(),
+    ):
+        candidates.append(pc.utf8_upper(pc.utf8_slice_codeunits(call, 0, 3)))
+    raw = chains["locus"].combine_chunks()
+    return pc.coalesce(*candidates, raw)
+
+
+def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
+    return pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus)
+
+
+def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Junctions, and what is wrong with those that are none; genes: V, J, locus, species."""
+    upper = contiguous(pc.utf8_upper(sequences))
+    plain = junctions.is_plain(upper)
+    others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
+    fixed, problem = _by_combination((others, *genes), junctions.junction, (pa.string(), pa.string()))
+    problem = pc.if_else(pc.is_null(upper), "junction_aa is missing", problem)
+    return pc.if_else(plain, upper, fixed), problem

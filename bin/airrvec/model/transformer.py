@@ -1,0 +1,288 @@
+"""The SCEPTR transformer (paper, Methods, "SCEPTR architecture"), readable from top to bottom."""
+
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from airrvec.model import tokens as tk
+from airrvec.model.architecture import MAX_LENGTH, ModelConfig
+from airrvec.model.dropout import Dropout
+
+
+class RelativeEmbedding(nn.Module):
+    """
+    Fixed features of a token (residue, relative position, loop), linearly projected.
+
+    The projection of a one-hot vector is a row of the weights, so nothing is multiplied by zeros.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        n_features = config.n_features
+        residues = torch.zeros(tk.N_RESIDUES, n_features)
+        if config.embedding == "one_hot":
+            residues[1:] = torch.eye(n_features)
+        self.register_buffer("residue_features", residues)
+        # Learnt vectors of <mask> and <cls>, which BLOSUM does not know.
+        self.special = (
+            nn.Parameter(torch.randn(tk.FIRST_AMINO_ACID, n_features))
+            if config.embedding == "blosum62"
+            else None
+        )
+        self.projection = nn.Linear(n_features + 1 + len(config.loops), config.d_model, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        residue, position, length, loop = tokens.unbind(-1)  # (B, T) each
+        features = self.residue_features
+        if self.special is not None:
+            features = torch.cat([self.special, features[tk.FIRST_AMINO_ACID :]])
+        n_features = features.shape[1]
+        weight = self.projection.weight.T  # (n_features + 1 + n_loops, d)
+        of_residue = features @ weight[:n_features]  # (23, d)
+        of_position = weight[n_features]  # (d,)
+        of_loop = F.pad(weight[n_features + 1 :], (0, 0, 1, 0))  # (1 + n_loops, d): 0 is no loop
+        pairs = (of_residue[:, None] + of_loop).flatten(0, 1)  # (23 * (1 + n_loops), d)
+        vectors = F.embedding(residue * len(of_loop) + loop, pairs)  # (B, T, d)
+        return torch.addcmul(vectors, relative_position(position, length)[..., None], of_position)
+
+
+def relative_position(position: Tensor, length: Tensor) -> Tensor:
+    """Position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
+    relative = (position - 1) / (length - 1).clamp(min=1)
+    return torch.where(length == 1, 0.5, relative).masked_fill(position == 0, 0.0)
+
+
+class LeftAlignedEmbedding(nn.Module):
+    """Learnt residue and loop vectors plus sinusoidal positions counted from the loop's start."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d = config.d_model
+        self.residue = nn.Embedding(tk.N_RESIDUES, d, padding_idx=tk.NULL)
+        self.loop = nn.Embedding(1 + len(config.loops), d, padding_idx=0)
+        angle = torch.arange(MAX_LENGTH)[:, None] / 30 ** (torch.arange(0, d, 2) / d)
+        position = torch.zeros(1 + MAX_LENGTH, d)  # row 0 is <cls>
+        position[1:, 0::2] = angle.sin()
+        position[1:, 1::2] = angle.cos()
+        self.register_buffer("position", position)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        residue, position, _, loop = tokens.unbind(-1)  # (B, T) each
+        vectors = self.residue(residue) + self.position[position] + self.loop(loop)
+        return vectors * vectors.shape[-1] ** 0.5
+
+
+class Layer(nn.Module):
+    """Self-attention and feed-forward, each with a residual connection and normalised after it."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d = config.d_model
+        self.n_heads = config.n_heads
+        self.qkv = nn.Linear(d, 3 * d)
+        self.out = nn.Linear(d, d)
+        self.norm1 = nn.LayerNorm(d)
+        self.expand = nn.Linear(d, config.d_feedforward)
+        self.contract = nn.Linear(config.d_feedforward, d)
+        self.norm2 = nn.LayerNorm(d)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, padding: Tensor | None, cls_only: bool = False) -> Tensor:
+        """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: (B, T, d) → (B, 1, d)."""
+        attended = self.out(self.attention(x, padding, cls_only))
+        x = self.norm1((x[:, :1] if cls_only else x) + self.dropout(attended))
+        expanded = self.dropout(F.relu(self.expand(x)))
+        return self.norm2(x + self.dropout(self.contract(expanded)))
+
+    def attention(self, x: Tensor, padding: Tensor | None, cls_only: bool) -> Tensor:
+        b, t, d = x.shape
+        n_queries = 1 if cls_only else t
+        if cls_only:
+            query = F.linear(x[:, :1], self.qkv.weight[:d], self.qkv.bias[:d])
+            key, value = F.linear(x, self.qkv.weight[d:], self.qkv.bias[d:]).chunk(2, -1)
+        else:
+            query, key, value = self.qkv(x).chunk(3, -1)
+        query, key, value = (
+            part.reshape(b, -1, self.n_heads, d // self.n_heads).transpose(1, 2)  # (B, nh, T, hs)
+            for part in (query, key, value)
+        )
+        # torch's fused attention is slow for heads of 8 dimensions; plain products are not.
+        scores = query * (d // self.n_heads) ** -0.5 @ key.mT  # (B, nh, n_queries, T)
+        if padding is not None:
+            scores = scores.masked_fill(padding[:, None, None], -torch.inf)
+        weights = self.dropout(scores.softmax(-1))
+        # (hs × T)(T × n_queries) is 2.5 times faster than its transpose, as heads are so narrow.
+        attended = value.mT @ weights.mT  # (B, nh, hs, n_queries)
+        return attended.permute(0, 3, 1, 2).reshape(b, n_queries, d)
+
+
+class ReceptorEncoder(nn.Module):
+    """
+    Tokens of receptors to vectors on the unit sphere.
+
+    Parameters
+    ----------
+    config : ModelConfig
+        Shape of the model.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        left_aligned = config.embedding == "left_aligned"
+        self.embedding = (LeftAlignedEmbedding if left_aligned else RelativeEmbedding)(config)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.n_layers))
+        self.mlm_head = nn.Linear(config.d_model, len(tk.AMINO_ACIDS))
+
+    def forward(self, tokens: Tensor, padding: Tensor | None = None) -> Tensor:
+        """
+        Vectors of receptors.
+
+        Parameters
+        ----------
+        tokens : Tensor of int64, shape (B, T, 4)
+            Residue, position, length and loop of each token; see `airrvec.model.tokens.Tokens`.
+        padding : Tensor of bool, shape (B, T), optional
+            True where there is no token.
+
+        Returns
+        -------
+        Tensor, shape (B, d_model)
+            l2-normalised vectors.
+        """
+        x = self.embedding(tokens)
+        *all_but_last, last = self.layers
+        for layer in all_but_last:
+            x = layer(x, padding)
+        if self.config.pooling == "cls":
+            pooled = last(x, padding, cls_only=True)[:, 0]
+        elif padding is None:
+            pooled = x[:, 1:].mean(1)
+        else:
+            residues = (~padding[:, 1:, None]).to(x.dtype)
+            pooled = (x[:, 1:] * residues).sum(1) / residues.sum(1)
+        return F.normalize(pooled.float(), dim=-1)
+
+    def guess_residues(self, tokens: Tensor, padding: Tensor | None, where: Tensor) -> Tensor:
+        """
+        Unnormalised log probabilities of the amino acids at some tokens (masked-language modelling).
+
+        Parameters
+        ----------
+        tokens, padding : Tensor
+            As in `forward`.
+        where : Tensor of bool, shape (B, T)
+            The tokens to guess, n in all.
+
+        Returns
+        -------
+        Tensor, shape (n, 20)
+        """
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x, padding)
+        return self.mlm_head(x[where])
+
+
+def torch_device(device: str) -> str:
+    """torch's name of ``cpu``; or for ``auto`` and ``gpu`` of the GPU, where there is one."""
+    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+# Tokens of a batch: few enough for a core's cache, or enough to keep a GPU busy.
+TOKENS_PER_BATCH = {"cpu": 1_200, "cuda": 262_144}
+
+
+@torch.inference_mode()
+def embed(
+    model: ReceptorEncoder,
+    tokens: tk.Tokens,
+    *,
+    device: str = "cpu",
+    precision: str = "fp32",
+    tokens_per_batch: int | None = None,
+    progress=None,
+) -> np.ndarray:
+    """
+    Vectors of tokenised receptors by torch, on a GPU or to compare; `airrvec.model.cpu.inference` is for
+    CPUs.
+
+    Receptors are sorted by length and put into batches of one length each, so that nothing is padded.
+    A GPU has the next batch while it computes one, and vectors return meanwhile; nothing waits but for the
+    batch before the last. A batch that does not fit into the device's memory is halved, and so are those
+    after it.
+
+    Parameters
+    ----------
+    model : ReceptorEncoder
+        The model; it is put into evaluation mode.
+    tokens : Tokens
+        The receptors.
+    device : {"cpu", "cuda"}
+        torch's name of the device.
+    precision : {"fp32", "bf16"}
+        Numbers of the matrix products; with bf16 too, softmax and normalisation compute in float32. fp32
+        is float32 on GPUs as well, not TF32: `torch.backends.cuda.matmul.allow_tf32` is off by default.
+    tokens_per_batch : int, optional
+        Tokens in a batch; else `TOKENS_PER_BATCH`.
+    progress : callable, optional
+        Called with the number of receptors done after each batch.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_receptors, d_model)
+        l2-normalised vectors; NaN for a receptor of which the model sees no loop.
+    """
+    model = model.to(device).eval()
+    vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
+    most = tokens_per_batch or TOKENS_PER_BATCH[device]
+    waiting = list(tk.batches_of_one_length(tokens.lengths, most))[::-1]
+    returning = []  # rows, vectors, and what to wait for before they are there
+
+    def take_first():
+        rows, returned, there = returning.pop(0)
+        if there is not None:
+            there.synchronize()
+        vectors[rows] = returned.numpy()
+        if progress is not None:
+            progress(len(rows))
+
+    while waiting:
+        rows = waiting.pop()
+        length = int(tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]])
+        n = max(1, most // length)
+        if len(rows) > n:
+            waiting += [rows[n:], rows[:n]]
+            continue
+        batch = tokens.values[tokens.offsets[rows][:, None] + np.arange(length)]  # (B, T, 4)
+        try:
+            returning.append((rows, *_start(model, torch.from_numpy(batch), device, precision)))
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+            most = len(rows) * length // 2
+            print(f"{len(rows):,} receptors do not fit into memory; taking half as many", file=sys.stderr)
+            waiting.append(rows)
+            continue
+        if len(returning) == 2:
+            take_first()
+    while returning:
+        take_first()
+    return vectors
+
+
+def _start(model: ReceptorEncoder, batch: Tensor, device: str, precision: str):
+    """Vectors on their way to the processor's memory, and the event of their arrival; None on a CPU."""
+    if device == "cuda":
+        batch = batch.pin_memory()
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+        vectors = model(batch.to(device, non_blocking=True).long())
+    if device == "cpu":
+        return vectors, None
+    vectors = vectors.to("cpu", non_blocking=True)  # into pinned memory
+    there = torch.cuda.Event()
+    there.record()
+    return vectors, there

@@ -1,0 +1,1 @@
+"""Clusters, diversity, and comparisons of samples."""

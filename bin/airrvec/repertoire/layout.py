@@ -1,0 +1,161 @@
+"""
+Vectors on a plane, by UMAP (McInnes, Healy and Melville 2018, arXiv:1802.03426).
+
+Our own loop: umap-learn compiles itself in every task, which takes longer than the map of a usual run.
+"""
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from airrvec.search.neighbours import nearest
+
+N_NEIGHBOURS = 15  # a receptor itself is the first, as in umap-learn
+# 1 / (1 + a d^(2b)) fits exp(0.1 - d) beyond a distance of 0.1, and 1 below it.
+A, B = 1.576943, 0.895061
+N_NEGATIVE = 5
+MOST_MAPPED = 50_000
+FEWEST = 50
+
+
+def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, str]:
+    """
+    A place for each vector.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        Finite; at most `MOST_MAPPED`.
+    seed : int
+        Of the random choices.
+    threads : int
+        Of the search for neighbours.
+
+    Returns
+    -------
+    places : ndarray of float32, shape (n, 2)
+    method : {"umap", "pca"}
+        PCA of fewer than `FEWEST` vectors.
+    """
+    if len(vectors) < FEWEST:
+        return pca(vectors), "pca"
+    return umap(vectors, seed=seed, threads=threads), "umap"
+
+
+def among(vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    """
+    Places of further vectors: each among its three nearest of those that made the map.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        Finite.
+    mapped, places : ndarray of float32, shape (m, d) and (m, 2)
+        Vectors that made the map, and their places.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, 2)
+        Within the bounds of ``places``.
+    """
+    distances, rows = nearest(vectors, mapped, 3, threads=threads)
+    weights = 1 / (distances + 1e-6)
+    found = (places[rows] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+    return found.astype(np.float32)
+
+
+def pca(vectors: np.ndarray) -> np.ndarray:
+    """The first two principal components, shape (n, 2); zeros for those that there are not."""
+    centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
+    axes = np.linalg.svd(centred.T @ centred)[2]
+    axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(axis=1)].diagonal())[:, None]
+    places = np.zeros((len(vectors), 2), np.float32)
+    places[:, : len(axes)] = centred @ axes.T
+    return places
+
+
+def umap(vectors: np.ndarray, *, seed: int, threads: int = 1) -> np.ndarray:
+    """
+    UMAP of vectors with umap-learn's default settings, from their principal components.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        Finite; n is larger than `N_NEIGHBOURS`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, 2)
+    """
+    distances, rows = nearest(vectors, vectors, N_NEIGHBOURS, threads=threads)
+    graph = fuzzy_graph(distances, rows).tocoo()
+    n_epochs = 500 if len(vectors) <= 10_000 else 200
+    kept = graph.data >= graph.data.max() / n_epochs
+    every = graph.data.max() / graph.data[kept]
+    start = pca(vectors)
+    rng = np.random.default_rng(seed)
+    places = 10 * start / (np.abs(start).max() or 1) + rng.normal(scale=1e-4, size=start.shape)
+    places = places.astype(np.float32)
+    _descend(places, graph.row[kept], graph.col[kept], every, n_epochs, seed)
+    return places
+
+
+def fuzzy_graph(distances: np.ndarray, rows: np.ndarray) -> sp.csr_matrix:
+    """
+    How surely two vectors are neighbours (section 3.1 of the paper).
+
+    Parameters
+    ----------
+    distances : ndarray of float32, shape (n, k)
+        To the k nearest, ascending; the first is the vector itself.
+    rows : ndarray of int64, shape (n, k)
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, shape (n, n)
+        Symmetric; memberships from 0 to 1.
+    """
+    n, k = distances.shape
+    nonzero = np.where(distances > 0, distances, np.inf).min(axis=1)
+    rho = np.where(np.isfinite(nonzero), nonzero, 0)[:, None]
+    beyond = np.maximum(distances[:, 1:] - rho, 0).astype(np.float64)
+    low, high = np.full((n, 1), 1e-6), np.full((n, 1), 1e3)
+    for _ in range(64):
+        sigma = np.sqrt(low * high)
+        more = np.exp(-beyond / sigma).sum(axis=1, keepdims=True) > np.log2(k)
+        low, high = np.where(more, low, sigma), np.where(more, sigma, high)
+    sigma = np.maximum(sigma, 1e-3 * distances.mean(axis=1, keepdims=True))
+    one_way = sp.csr_matrix(
+        (np.exp(-beyond / sigma).ravel(), (np.repeat(np.arange(n), k - 1), rows[:, 1:].ravel())), (n, n)
+    )
+    both = one_way.multiply(one_way.T)
+    return (one_way + one_way.T - both).tocsr()
+
+
+@numba.njit(cache=True, nogil=True)
+def _descend(places, heads, tails, every, n_epochs, seed):
+    """Pull neighbours together and push random pairs apart, an edge as often as it is sure (section 3.2)."""
+    np.random.seed(seed)  # noqa: NPY002 (numba's own, of this loop alone)
+    due = every.copy()
+    for epoch in range(n_epochs):
+        step = 1 - epoch / n_epochs
+        for edge in range(len(heads)):
+            if due[edge] > epoch + 1:
+                continue
+            due[edge] += every[edge]
+            i, j = heads[edge], tails[edge]
+            square = (places[i, 0] - places[j, 0]) ** 2 + (places[i, 1] - places[j, 1]) ** 2
+            if square > 0:
+                pull = -2 * A * B * square ** (B - 1) / (1 + A * square**B)
+                for axis in range(2):
+                    moved = step * min(4.0, max(-4.0, pull * (places[i, axis] - places[j, axis])))
+                    places[i, axis] += moved
+                    places[j, axis] -= moved
+            for _ in range(N_NEGATIVE):
+                j = np.random.randint(len(places))  # noqa: NPY002
+                square = (places[i, 0] - places[j, 0]) ** 2 + (places[i, 1] - places[j, 1]) ** 2
+                if square == 0:
+                    continue
+                push = 2 * B / ((0.001 + square) * (1 + A * square**B))
+                for axis in range(2):
+                    places[i, axis] += step * min(4.0, max(-4.0, push * (places[i, axis] - places[j, axis])))

@@ -1,0 +1,275 @@
+"""Samples beside each other: diversity, overlap, distances, principal components, conditions."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from airrvec.benchmark.fewshot import generator
+from airrvec.core import schema
+from airrvec.repertoire import diversity
+from airrvec.repertoire.enrichment import pairs_of_values
+from airrvec.repertoire.repertoires import Repertoires
+from airrvec.search import neighbours
+from airrvec.stats import permutation
+
+MIN_RECEPTORS = 20  # of a sample, below which no distance says anything
+N_FRECHET = 20  # permutations, for what the Fréchet distance is by chance
+_COMPONENTS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """
+    The samples of a run, as far as clonotypes are of a species and have some chains.
+
+    Attributes
+    ----------
+    repertoires : Repertoires
+        Those of the species.
+    species : str
+    chains : {"paired", "alpha", "beta"}
+    radius : float
+        Within which receptors are neighbours.
+    n_receptors, n_permutations : int
+        Random receptors of a sample, at most, in what takes all pairs; and divisions of them or of samples.
+    seed : int
+    threads : int
+    """
+
+    repertoires: Repertoires
+    species: str
+    chains: str
+    radius: float
+    n_receptors: int = 1000
+    n_permutations: int = 999
+    seed: int = 420
+    threads: int = 1
+
+    @property
+    def group(self) -> dict[str, str]:
+        """Columns of every table."""
+        return {"species": self.species, "chains": self.chains}
+
+    def counts(self) -> dict[str, pd.Series]:
+        """Of each sample that has any, cells of each clonotype (a row of the run's), sorted."""
+        counts = self.repertoires.counts
+        counts = counts[self.repertoires.chains[counts["receptor"]] == self.chains]
+        return {
+            sample: rows.set_index("receptor")["n"].sort_index()
+            for sample, rows in counts.groupby("sample_id")
+        }
+
+    def vectors(self) -> dict[str, np.ndarray]:
+        """Of each sample, the vectors of its clonotypes, each once."""
+        usable = np.zeros(len(self.repertoires.receptors), bool)
+        usable[self.repertoires.rows(self.chains)] = True
+        return {
+            sample: self.repertoires.vectors[counts.index[usable[counts.index]]]
+            for sample, counts in self.counts().items()
+        }
+
+    def drawn(self) -> dict[str, np.ndarray]:
+        """The same of random receptors, of each sample that has enough."""
+        found = {}
+        for sample, vectors in self.vectors().items():
+            if len(vectors) >= MIN_RECEPTORS:
+                rng = generator(self.seed, f"{self.chains} {sample}")
+                found[sample] = rng.permutation(vectors)[: self.n_receptors].astype(np.float64)
+        return found
+
+
+def diversity_table(samples: Samples) -> pa.Table:
+    """Return `airrvec.core.schema.DIVERSITY`, a row a sample; depth: number of cells of the smallest one."""
+    counts = {sample: found.to_numpy() for sample, found in samples.counts().items()}
+    depth = min((int(found.sum()) for found in counts.values()), default=0)
+    rows = []
+    for sample, found in counts.items():
+        hill, rarefied = diversity.hill_numbers(found), diversity.rarefied(found, depth)
+        rows.append(
+            {
+                "sample_id": sample,
+                **samples.group,
+                "n_cells": int(found.sum()),
+                "n_receptors": len(found),
+                "depth": depth,
+                **{f"hill_{order}": value for order, value in zip(diversity.ORDERS, hill, strict=True)},
+                **{
+                    f"hill_{order}_rarefied": value
+                    for order, value in zip(diversity.ORDERS, rarefied, strict=True)
+                },
+                "coincidence": diversity.coincidence(found),
+                "coverage": diversity.coverage(found),
+            }
+        )
+    return _table(rows, schema.DIVERSITY)
+
+
+def pairs_table(samples: Samples) -> pa.Table:
+    """`airrvec.core.schema.SAMPLE_PAIRS`: a row each two samples; what needs more receptors is null."""
+    counts, vectors, drawn = samples.counts(), samples.vectors(), samples.drawn()
+    width = _width(samples, drawn)
+    rows = []
+    for first, second in combinations(counts, 2):
+        both = pd.concat([counts[first], counts[second]], axis=1).fillna(0).to_numpy()
+        row = {
+            **samples.group,
+            "sample_1": first,
+            "sample_2": second,
+            "n_shared": int((both > 0).all(axis=1).sum()),
+            "jaccard": diversity.jaccard(*both.T),
+            "morisita_horn": diversity.morisita_horn(*both.T),
+            "radius": samples.radius,
+            "near_1_in_2": _share_near(vectors[first], vectors[second], samples),
+            "near_2_in_1": _share_near(vectors[second], vectors[first], samples),
+        }
+        if first in drawn and second in drawn:
+            rng = generator(samples.seed, f"{samples.chains} {first} {second}")
+            row |= _apart(drawn[first], drawn[second], width, samples.n_permutations, rng)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=schema.SAMPLE_PAIRS.names)
+    table["mmd_fdr"] = permutation.benjamini_hochberg(table["mmd_p"].to_numpy(float))
+    for side in (1, 2):
+        table[f"n_compared_{side}"] = table[f"n_compared_{side}"].fillna(0).astype(np.int64)
+    return pa.Table.from_pandas(table, schema.SAMPLE_PAIRS, preserve_index=False)
+
+
+def pca_table(samples: Samples) -> pa.Table:
+    """
+    `airrvec.core.schema.SAMPLES_PCA`: principal components of the samples' mean vectors; of fewer than three
+    samples, no rows.
+    """
+    means = {sample: found.mean(axis=0) for sample, found in samples.vectors().items() if len(found)}
+    if len(means) < 3:
+        return schema.SAMPLES_PCA.empty_table()
+    centred = np.stack(list(means.values())).astype(np.float64)
+    centred -= centred.mean(axis=0)
+    left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    sign = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])  # the same on every machine
+    explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
+    n_receptors = {sample: len(found) for sample, found in samples.vectors().items()}
+    rows = []
+    for place, sample in enumerate(means):
+        row = {"sample_id": sample, **samples.group, "n_receptors": n_receptors[sample]}
+        for number in _COMPONENTS[: len(means) - 1]:
+            row[f"pc_{number}"] = (left * sizes * sign)[place, number - 1]
+            row[f"pc_{number}_explained"] = explained[number - 1]
+        rows.append(row)
+    return _table(rows, schema.SAMPLES_PCA)
+
+
+def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> pa.Table:
+    """
+    `airrvec.core.schema.SAMPLE_CONDITIONS`: values of the samplesheet's column, by permutation of the
+    samples.
+
+    Parameters
+    ----------
+    column : str or None
+    found : pyarrow.Table
+        `diversity_table` of the samples.
+    """
+    drawn = samples.drawn()
+    conditions = samples.repertoires.conditions(column)
+    rows = []
+    if column is not None:
+        hill = found.to_pandas().set_index("sample_id")
+        near = _mean_kernels(drawn, _width(samples, drawn)) if len(drawn) > 1 else None
+        for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
+            names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
+            names = [[name for name in group if name in hill.index] for group in names]
+            common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
+            rng = generator(samples.seed, f"{samples.chains} {value_1} {value_2}")
+            for order in diversity.ORDERS:
+                logs = np.log(hill[f"hill_{order}_rarefied"])
+                rows.append(
+                    common
+                    | {"measure": f"hill_{order}_rarefied"}
+                    | _difference(logs[names[0] + names[1]].to_numpy(), len(names[0]), samples, rng)
+                )
+            groups = [[list(drawn).index(name) for name in group if name in drawn] for group in names]
+            if min(map(len, groups)) > 1:
+                order = groups[0] + groups[1]
+                rows.append(
+                    common
+                    | {"measure": "mmd"}
+                    | _apart_conditions(near[np.ix_(order, order)], len(groups[0]), samples, rng)
+                )
+    table = pd.DataFrame(rows, columns=schema.SAMPLE_CONDITIONS.names)
+    table["fdr"] = permutation.benjamini_hochberg(table["p"].to_numpy(float))
+    return pa.Table.from_pandas(table, schema.SAMPLE_CONDITIONS, preserve_index=False)
+
+
+def _table(rows: list[dict], of_name: pa.Schema) -> pa.Table:
+    return pa.Table.from_pandas(pd.DataFrame(rows, columns=of_name.names), of_name, preserve_index=False)
+
+
+def _width(samples: Samples, drawn: dict[str, np.ndarray]) -> float:
+    """Of the kernel, one for all samples."""
+    if not drawn:
+        return np.nan
+    return permutation.bandwidth(
+        np.concatenate(list(drawn.values())), generator(samples.seed, f"{samples.chains} bandwidth")
+    )
+
+
+def _share_near(queries: np.ndarray, references: np.ndarray, samples: Samples) -> float | None:
+    """Share of receptors that have a neighbour in another sample, or are in it themselves."""
+    if not len(queries) or not len(references):
+        return None
+    nearest, _ = neighbours.nearest(queries, references, 1, threads=samples.threads)
+    return float((nearest[:, 0] <= samples.radius).mean())
+
+
+def _apart(first, second, width: float, n_permutations: int, rng) -> dict:
+    """Distances of two samples' vectors, and what they are if the vectors change samples at random."""
+    pooled = np.concatenate([first, second])
+    divisions = permutation.divisions(len(pooled), len(first), n_permutations, rng)
+    values = permutation.mmd(permutation.gaussian(pooled, pooled, width), divisions)
+    by_chance = [
+        permutation.frechet_distance(pooled[division], pooled[~division])
+        for division in divisions[:, 1 : N_FRECHET + 1].T
+    ]
+    return {
+        "n_compared_1": len(first),
+        "n_compared_2": len(second),
+        "frechet": permutation.frechet_distance(first, second),
+        "frechet_by_chance": np.mean(by_chance) if by_chance else None,
+        "mmd": values[0],
+        "mmd_p": permutation.permutation_p(values),
+    }
+
+
+def _mean_kernels(drawn: dict[str, np.ndarray], width: float) -> np.ndarray:
+    """Mean kernel of the vectors of each two samples, shape (n_samples, n_samples)."""
+    found = list(drawn.values())
+    means = np.zeros((len(found), len(found)))
+    for i, j in combinations(range(len(found)), 2):
+        means[i, j] = means[j, i] = permutation.gaussian(found[i], found[j], width).mean()
+    return means
+
+
+def _apart_conditions(near: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
+    """The first ``n_first`` samples against the others, by the mean kernels of different samples."""
+    divisions = permutation.divisions(len(near), n_first, samples.n_permutations, rng)
+    values = permutation.mmd(near, divisions)
+    return _tested(values, values, divisions, n_first)
+
+
+def _difference(values: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
+    """Difference of two groups' means, two-sided."""
+    divisions = permutation.divisions(len(values), n_first, samples.n_permutations, rng)
+    differences = values @ divisions / n_first - values @ ~divisions / (len(values) - n_first)
+    return _tested(differences, np.abs(differences), divisions, n_first)
+
+
+def _tested(values, statistics, divisions, n_first: int) -> dict:
+    return {
+        "n_samples_1": n_first,
+        "n_samples_2": len(divisions) - n_first,
+        "difference": values[0],
+        "n_divisions": divisions.shape[1],
+        "p": permutation.permutation_p(statistics),
+    }

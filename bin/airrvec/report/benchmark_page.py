@@ -1,0 +1,200 @@
+"""The few-shot benchmark as a page of Markdown: the paper's tables, its values beside ours."""
+
+import csv
+from importlib.resources import files
+
+import pandas as pd
+
+from airrvec.benchmark.training_labels import MARK
+from airrvec.core.schema import MEAN
+from airrvec.encoders import title
+from airrvec.report.figures import RULE_TITLES, setting_title
+
+# The setting of the paper's Table I.
+PAPER_RULE, PAPER_K = "nearest_neighbour", 200
+WORTH_A_WORD = 0.02  # a larger difference from the paper is marked
+SETTINGS = ("chains", "test_set", "excluded")
+
+
+def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
+    """
+    All tables of the page.
+
+    Parameters
+    ----------
+    summary, comparisons : DataFrame
+        `airrvec.core.schema.AUROC_SUMMARY` and `airrvec.core.schema.COMPARISONS`.
+    counts : dict
+        ``receptors`` and ``epitopes`` that were measured.
+    """
+    first = summary.iloc[0]
+    plain = _where(summary, **{name: first[name] for name in SETTINGS})
+    of_comparisons = _where(comparisons, **{name: first[name] for name in SETTINGS})
+    means = _where(plain, epitope=MEAN)
+    parts = [
+        f"{counts['receptors']:,} receptors of {counts['epitopes']:,} epitopes; AUROC, mean over splits.",
+        *(f"**{sentence} (marked{MARK}).**" for sentence in counts.get("warnings", {}).values()),
+        *_paper_table(_where(plain, rule=PAPER_RULE, k=PAPER_K)),
+        *_k_tables(means),
+        *_rules_table(means),
+        *_settings_table(_where(summary, epitope=MEAN)),
+        *_comparison_table(of_comparisons),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def paper_values() -> dict[str, dict[str, float]]:
+    """Encoder → epitope → AUROC of the paper's Table I (nearest neighbour, 200 references)."""
+    with files("airrvec").joinpath("data/paper_auroc.tsv").open() as handle:
+        return {
+            row.pop("encoder"): {epitope: float(value) for epitope, value in row.items()}
+            for row in csv.DictReader(handle, delimiter="\t")
+        }
+
+
+def _paper_table(rows: pd.DataFrame) -> list[str]:
+    """Table I: of encoders that the paper measured its value, ours, and a mark where they differ."""
+    if rows.empty:
+        return []
+    known = paper_values()
+    encoders = list(dict.fromkeys(rows["encoder"]))
+    ours = rows.pivot_table(index="epitope", columns="encoder", values="auroc_mean")
+    in_paper = [name for name in known if name in encoders]
+    header = ["Epitope"]
+    for name in encoders:
+        header += [f"{title(name)}, paper", "ours"] if name in in_paper else [title(name)]
+    lines = []
+    for epitope in sorted(ours.index, key=lambda name: (name == MEAN, name)):
+        line = [epitope]
+        for name in encoders:
+            value = ours.loc[epitope, name]
+            if name in in_paper:
+                of_paper = _paper_value(known[name], epitope)
+                far = of_paper is not None and abs(value - of_paper) > WORTH_A_WORD
+                line += [_number(of_paper), _number(value) + (" !" if far else "")]
+            else:
+                line.append(_number(value))
+        lines.append(line)
+    missing = [title(name) for name in known if name not in encoders]
+    words = f" Not measured here: {', '.join(missing)}." if missing else ""
+    return [
+        f"### Table I of the paper\n\n{RULE_TITLES[PAPER_RULE].capitalize()}, *k* = {PAPER_K}."
+        f" A difference of more than {WORTH_A_WORD} is marked (!).{words}",
+        _table(header, lines),
+    ]
+
+
+def _paper_value(of_epitopes: dict[str, float], epitope: str) -> float | None:
+    return sum(of_epitopes.values()) / len(of_epitopes) if epitope == MEAN else of_epitopes.get(epitope)
+
+
+def _k_tables(means: pd.DataFrame) -> list[str]:
+    """AUROC against k: of each rule a table, an encoder a row."""
+    parts = ["### AUROC against k\n\nMean of the epitopes that have enough receptors for every *k*."]
+    for rule, rows in means.groupby("rule", sort=False):
+        wide = rows.pivot_table(index="encoder", columns="k", values="auroc_mean")
+        wide = wide.loc[list(dict.fromkeys(rows["encoder"]))]
+        lines = [
+            [title(name), *map(_number, line)] for name, line in zip(wide.index, wide.values, strict=True)
+        ]
+        parts.append(_table([RULE_TITLES[rule].capitalize(), *map(str, wide.columns)], lines))
+    return parts if len(parts) > 1 else []
+
+
+def _rules_table(means: pd.DataFrame) -> list[str]:
+    """Every encoder by every rule, with the other metrics by the first rule."""
+    rows = means[means["k"] == means["k"].max()]
+    if rows.empty:
+        return []
+    rules = list(dict.fromkeys(rows["rule"]))
+    wide = rows.pivot_table(index="encoder", columns="rule", values="auroc_mean")
+    first = _where(rows, rule=rules[0]).set_index("encoder")
+    lines = [
+        [
+            title(name),
+            *(_number(wide.loc[name, rule]) for rule in rules),
+            *(_number(first[f"{metric}_mean"].get(name)) for metric in ("auroc_01", "average_precision")),
+        ]
+        for name in dict.fromkeys(rows["encoder"])
+    ]
+    words = RULE_TITLES[rules[0]]
+    return [
+        f"### Rules and metrics\n\n*k* = {rows['k'].iloc[0]}, mean of the epitopes.",
+        _table(
+            [
+                "Encoder",
+                *(RULE_TITLES[rule] for rule in rules),
+                f"AUC0.1, {words}",
+                f"average precision, {words}",
+            ],
+            lines,
+        ),
+    ]
+
+
+def _settings_table(means: pd.DataFrame) -> list[str]:
+    """Single chains, filtered test sets and references left out, by the paper's rule."""
+    rows = means[(means["rule"] == means["rule"].iloc[0])] if len(means) else means
+    if rows.empty:
+        return []
+    rows = rows[rows["k"] == rows["k"].max()]
+    settings = list(dict.fromkeys(rows[list(SETTINGS)].itertuples(index=False, name=None)))
+    if len(settings) < 2:
+        return []
+    values = rows.set_index(["encoder", *SETTINGS])["auroc_mean"]
+    lines = [
+        [title(name), *(_number(values.get((name, *setting))) for setting in settings)]
+        for name in dict.fromkeys(rows["encoder"])
+    ]
+    varied = [name for name in SETTINGS if len(rows[name].unique()) > 1]
+    header = [
+        ", ".join(
+            setting_title(name, word) for name, word in zip(SETTINGS, words, strict=True) if name in varied
+        )
+        for words in settings
+    ]
+    return [
+        f"### Single chains and test sets\n\n{RULE_TITLES[rows['rule'].iloc[0]].capitalize()},"
+        f" *k* = {rows['k'].iloc[0]}, mean of the epitopes.",
+        _table(["Encoder", *header], lines),
+    ]
+
+
+def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
+    """The first encoder against each other one, by the paper's rule at the largest k."""
+    rows = _where(comparisons, rule=PAPER_RULE, epitope=MEAN).dropna(subset="other")
+    rows = rows[rows["k"] == rows["k"].max()]
+    if rows.empty:
+        return []
+    first = rows["encoder"].iloc[0]
+    rows = rows[rows["encoder"] == first]
+    lines = [
+        [
+            title(row.other),
+            f"{row.difference_mean:+.3f}",
+            f"{row.difference_se:.4f}",
+            f"{row.n_better:.0f} of {row.n_epitopes:.0f}",
+            f"{row.sign_p:.2g}",
+        ]
+        for row in rows.itertuples()
+    ]
+    return [
+        f"### {title(first)} against the others\n\n{RULE_TITLES[PAPER_RULE].capitalize()},"
+        f" *k* = {rows['k'].iloc[0]}, the same splits; p: binomial sign test over epitopes, one-sided.",
+        _table(["Other", "difference", "its standard error", "epitopes ahead", "p"], lines),
+    ]
+
+
+def _where(frame: pd.DataFrame, **equal) -> pd.DataFrame:
+    for name, value in equal.items():
+        frame = frame[frame[name] == value]
+    return frame
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or pd.isna(value) else f"{value:.3f}".removeprefix("0")
+
+
+def _table(header: list[str], lines: list[list[str]]) -> str:
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

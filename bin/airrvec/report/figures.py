@@ -1,0 +1,235 @@
+"""Figures as SVG and PNG, readable in grey and by the colour-blind."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pyarrow as pa
+
+from airrvec.benchmark.rules import RULES
+from airrvec.benchmark.scoring import TEST_SETS
+from airrvec.core.schema import MEAN
+from airrvec.core.tables import written
+from airrvec.encoders import title
+
+# Okabe and Ito's colours, and a marker and a dash with each.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = "osD^vPX"
+
+RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
+CHAIN_TITLES = {"paired": "α and β chain", "alpha": "α chain alone", "beta": "β chain alone"}
+TEST_SET_TITLES = {
+    "all": "all test receptors",
+    "below_90": "below 90 % similarity",
+    "below_80": "below 80 % similarity",
+    "other_studies": "other studies",
+}
+
+# Settings in the order in which a reader expects them; the user's own text stands before `none`.
+_ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
+
+
+def in_order(settings: Iterable[str]) -> list[str]:
+    """Words of one column of `airrvec.core.schema.SETTING`, each once, the expected ones first."""
+    return sorted(set(settings), key=lambda word: _ORDER.index(word) if word in _ORDER else -1)
+
+
+def setting_title(column: str, word: str) -> str:
+    """What a word of one column of `airrvec.core.schema.SETTING` means; may be the user's own text."""
+    if column == "excluded":
+        return "no reference excluded" if word == "none" else f"without references of '{word}'"
+    return {"chains": CHAIN_TITLES, "test_set": TEST_SET_TITLES}[column][word]
+
+
+def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
+    """
+    Rows of the setting that a reader expects: both chains, all test receptors, references excluded.
+
+    Where that was not measured, the next one takes its place.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A table with the columns of `airrvec.core.schema.SETTING`.
+    one_rule : bool
+        Whether all rules but the first are left out too.
+    """
+    for column in ("chains", "test_set", "excluded", *(["rule"] if one_rule else [])):
+        if len(data):
+            data = data[data[column] == in_order(data[column])[0]]
+    return data
+
+
+def panels(n: int, width: float, height: float, **shared):
+    """A figure and its ``n`` axes, at most three beside each other; the size of one in inches."""
+    n_columns = max(1, min(3, n))
+    n_rows = max(1, -(-n // n_columns))
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(width * n_columns, height * n_rows),
+        squeeze=False,
+        layout="constrained",
+        **shared,
+    )
+    for axis in axes.flat[n:]:
+        axis.set_visible(False)
+    return figure, axes
+
+
+def style(index: int) -> dict:
+    """Colour and marker of the encoder at a position."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "linestyle": ("-", "--", ":", "-.")[index // len(COLOURS) % 4],
+    }
+
+
+def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
+    """
+    Mean AUROC over epitopes against the number of references, a panel for each rule, in one setting.
+
+    Parameters
+    ----------
+    summary : pyarrow.Table
+        `airrvec.core.schema.AUROC_SUMMARY`.
+    stem : str or Path
+        Path without its suffix; ``.svg`` and ``.png`` are written. Bars are standard errors.
+    """
+    data = default_view(summary.to_pandas())
+    data = data[data["epitope"] == MEAN]
+    rules = in_order(data["rule"])
+    figure, axes = panels(len(rules), 5.2, 4.2, sharey=True)
+    for axis, rule in zip(axes.flat, rules, strict=False):
+        of_rule = data[data["rule"] == rule]
+        for index, encoder in enumerate(of_rule["encoder"].unique()):
+            line = of_rule[of_rule["encoder"] == encoder].sort_values("k")
+            axis.errorbar(
+                line["k"],
+                line["auroc_mean"],
+                yerr=line["auroc_se"].fillna(0),
+                label=title(encoder),
+                markersize=5,
+                capsize=2,
+                **style(index),
+            )
+        ks = sorted(of_rule["k"].unique())
+        axis.set_xscale("log")
+        axis.set_xticks(ks, [str(k) for k in ks])
+        axis.minorticks_off()
+        axis.set_xlabel("Reference receptors of the epitope (k)")
+        axis.set_title(f"By {RULE_TITLES[rule]}", fontsize=11)
+        axis.grid(alpha=0.3)
+    axes[0, 0].set_ylabel("AUROC, mean of the epitopes")
+    _legend(figure, axes[0, 0])
+    save(figure, stem)
+
+
+def _legend(figure, axis) -> None:
+    """In the panel for a few lines, beside the panels for many."""
+    handles, labels = axis.get_legend_handles_labels()
+    if len(labels) > 6:
+        figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right upper")
+    elif labels:
+        axis.legend(frameon=False, fontsize=8)
+
+
+def roc_curves(roc: pa.Table, stem: str | Path) -> None:
+    """
+    Mean ROC curve of every encoder, a panel for each epitope; bands are standard deviations.
+
+    Parameters
+    ----------
+    roc : pyarrow.Table
+        `airrvec.core.schema.ROC`.
+    stem : str or Path
+        Path without its suffix; ``.svg`` and ``.png`` are written. One rule and setting is drawn.
+    """
+    data = default_view(roc.to_pandas(), one_rule=True)
+    epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
+    figure, axes = panels(len(epitopes), 3.6, 3.6, sharex=True, sharey=True)
+    for axis, epitope in zip(axes.flat, epitopes, strict=False):
+        of_epitope = data[data["epitope"] == epitope]
+        for index, encoder in enumerate(of_epitope["encoder"].unique()):
+            line = of_epitope[of_epitope["encoder"] == encoder]
+            _draw_roc(axis, line, title(encoder), style(index))
+        axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
+        axis.set_title(f"{plain(epitope)} (k = {of_epitope['k'].iloc[0]})", fontsize=10)
+        axis.set_aspect("equal")
+        axis.set_xlabel("False-positive rate")
+        axis.set_ylabel("True-positive rate")
+        axis.label_outer()
+    _legend(figure, axes[0, 0])
+    save(figure, stem)
+
+
+def _draw_roc(axis, line: pd.DataFrame, label: str, look: dict) -> None:
+    colour, dash = look["color"], look["linestyle"]
+    axis.plot(line["fpr"], line["tpr_mean"], label=label, color=colour, linestyle=dash, linewidth=1.4)
+    low, high = (line["tpr_mean"] + sign * line["tpr_std"] for sign in (-1, 1))
+    axis.fill_between(line["fpr"], low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.15)
+
+
+def plain(text: str) -> str:
+    """Text of the user's that matplotlib must not read as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def save(figure, stem: str | Path) -> None:
+    """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
+    for suffix in (".svg", ".png"):
+        with written(Path(f"{stem}{suffix}")) as temporary:
+            figure.savefig(
+                temporary,
+                format=suffix[1:],
+                dpi=150,
+                metadata={"Date": None} if suffix == ".svg" else None,
+            )
+    plt.close(figure)
+
+
+def training_curves(history: pa.Table, stem: str | Path) -> None:
+    """
+    Losses, alignment and uniformity against the step, of training and validation.
+
+    Parameters
+    ----------
+    history : pyarrow.Table
+        `airrvec.core.schema.TRAINING`.
+    stem : str or Path
+        Path without its suffix; ``.svg`` and ``.png`` are written. Training is a mean over a
+        hundredth of the steps.
+    """
+    data = history.to_pandas()
+    titles = {
+        "contrastive_loss": "contrastive loss",
+        "mlm_loss": "masked-language loss",
+        "alignment": "alignment",
+        "uniformity": "uniformity",
+    }
+    shown = [name for name in titles if data[name].notna().any()]
+    figure, axes = plt.subplots(
+        1, len(shown), figsize=(3.6 * len(shown), 3.2), squeeze=False, layout="constrained"
+    )
+    for axis, name in zip(axes[0], shown, strict=True):
+        for index, part in enumerate(("train", "validation")):
+            of_part = data[data["part"] == part]
+            if of_part.empty:
+                continue
+            values = of_part[name]
+            if part == "train":
+                values = values.rolling(max(len(values) // 100, 1), min_periods=1).mean()
+            axis.plot(
+                of_part["step"], values, color=COLOURS[index], linestyle="-" if index else "--", label=part
+            )
+        axis.set_title(titles[name])
+        axis.set_xlabel("step")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].legend(frameon=False)
+    save(figure, stem)

@@ -1,0 +1,272 @@
+"""What the MultiQC report shows, as MultiQC's custom content, and the summary for the terminal."""
+
+from html import escape
+from importlib.metadata import version
+
+import pandas as pd
+
+from airrvec import __version__
+from airrvec.core import schema, tables
+from airrvec.encoders import title
+from airrvec.input import species_names
+
+# Receptors of each sort of chains are measured apart.
+CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
+_PAIRING_COLOURS = dict(
+    zip(
+        schema.CHAIN_PAIRINGS,
+        ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7"),
+        strict=True,
+    )
+)
+
+
+def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
+    """Titles of groups by ``species`` and ``chains``; the species is named where there are several."""
+    several = len({group["species"] for group in groups}) > 1
+    return {
+        (group["species"], group["chains"]): CHAINS[group["chains"]]
+        + (f", {species_names.TITLES[group['species']]}" if several else "")
+        for group in groups
+    }
+
+
+def titled(frame: pd.DataFrame, titles: dict[tuple[str, str], str]) -> pd.DataFrame:
+    """A table with the title of each row's group as ``group``."""
+    pairs = zip(frame["species"], frame["chains"], strict=True)
+    return frame.assign(group=pd.Series([titles[pair] for pair in pairs], frame.index, dtype=object))
+
+
+def without_background(counts: dict) -> str:
+    """A sentence on species that were not compared; nothing where all were."""
+    reasons = counts.get("without_background") or {}
+    return "".join(
+        f" <strong>Not compared, {species_names.TITLES[species]}: {safe(reason)}</strong>"
+        for species, reason in reasons.items()
+    )
+
+
+def of_all_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
+    """The QC of a table from that of its partitions: ``counts`` are summed, all else is the same in each.
+
+    Devices alone may differ: each that computed a partition is named.
+    """
+    devices = tables.joined([{"device": qc["device"]} for qc in partitions if "device" in qc])
+    return {**partitions[0], **devices, **{name: sum(qc[name] for qc in partitions) for name in counts}}
+
+
+def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
+    """What came in, what was kept, and why the rest was not."""
+    numbers = {
+        "rows_in": "Rows read",
+        "rows_out": "Rows kept",
+        "rows_rejected": "Rows rejected",
+        "cells": "Cells",
+        "receptors": "Receptors",
+    }
+    overview = {
+        safe(sample["sample_id"]): {
+            "format": safe(sample["format"]),
+            **{name: sample[name] for name in numbers},
+            "kept": 100 * sample["rows_out"] / sample["rows_in"],
+            "paired": 100 * _n_paired(sample) / sample["cells"],
+            "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
+            "functional": sample["per_cent_functional"],
+            "uncertain_calls": sample["uncertain_calls"],
+            "mended_junctions": sample["mended_junctions"],
+        }
+        for sample in samples
+    }
+    headers = {
+        "format": {"title": "Format"},
+        **{
+            name: {"title": heading, "format": "{:,.0f}", "scale": False} for name, heading in numbers.items()
+        },
+        "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
+        "paired": {
+            "title": "Paired",
+            "suffix": " %",
+            "max": 100,
+            "min": 0,
+            "scale": "Greens",
+            "description": "Cells with at least one α and one β chain",
+        },
+        "doublets": {
+            "title": "Doublets",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Cells with more than two α or β chains (multichain): probably two cells",
+        },
+        "functional": {
+            "title": "Functional",
+            "suffix": " %",
+            "max": 100,
+            "min": 0,
+            "scale": "Purples",
+            "description": "Chains with functional genes, of those that are left out for nothing else",
+        },
+        "uncertain_calls": {
+            "title": "Uncertain calls",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Chains whose V or J call names several genes: the first functional one is taken",
+        },
+        "mended_junctions": {
+            "title": "Mended junctions",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Chains whose junction came without a conserved end, or with residues beyond it",
+        },
+    }
+    warnings = [f"{safe(s['sample_id'])}: {safe(w)}" for s in samples for w in s["warnings"]]
+    pairing = {
+        safe(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
+        for sample in samples
+    }
+    sections = [
+        section(
+            "airrvec_samples",
+            "Samples",
+            "Rows read are rows kept plus rows rejected, for every sample."
+            + "".join(f" {sentence}." for sentence in _public(receptors))
+            + "".join(f"<br><strong>{warning}</strong>" for warning in warnings),
+            "table",
+            overview,
+            headers=headers,
+            pconfig={"col1_header": "Sample"},
+        ),
+        section(
+            "airrvec_chain_pairing",
+            "Chain pairing",
+            "Cells by their chains, in scirpy's words: VJ is α, VDJ is β. Of extra chains the one with"
+            " the most UMIs is kept.",
+            "bargraph",
+            pairing,
+            categories={
+                word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS
+            },
+            pconfig={"ylab": "Cells"},
+        ),
+    ]
+    for id, heading, description, key in (
+        (
+            "airrvec_rejects",
+            "Rejected chains",
+            "Chains and rows that were left out, by reason; each is listed in <code>rejects/</code>.",
+            "reject_reasons",
+        ),
+        (
+            "airrvec_other_loci",
+            "Other loci",
+            "Rejected chains that are no α or β chains of a T-cell receptor.",
+            "other_loci",
+        ),
+    ):
+        counts = {
+            safe(sample["sample_id"]): {safe(word): n for word, n in sample[key].items()}
+            for sample in samples
+            if sample[key]
+        }
+        if counts:
+            sections.append(section(id, heading, description, "bargraph", counts, pconfig={"ylab": "Chains"}))
+    return sections
+
+
+def embedding_section(embeddings: dict) -> dict:
+    """Which model embedded how many receptors."""
+    row = {
+        "receptors": embeddings["receptors"],
+        "without_vector": embeddings["without_vector"],
+        "dimensions": embeddings["dimensions"],
+        "device": embeddings["device"].upper().replace(",", " and "),
+        "precision": embeddings["precision"],
+        "weights": embeddings["weights_sha256"][:16],
+        "airrvec": embeddings["airrvec_version"],
+    }
+    headers = {
+        "receptors": {"title": "Distinct receptors", "format": "{:,.0f}", "scale": False},
+        "without_vector": {
+            "title": "Without a vector",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Receptors of which the model sees no loop, e.g. α chains for a β model",
+        },
+        "dimensions": {"title": "Dimensions", "format": "{:,.0f}", "scale": False},
+        "device": {"title": "Computed on"},
+        "precision": {"title": "In"},
+        "weights": {"title": "Weights (SHA-256)"},
+        "airrvec": {"title": "airrvec"},
+    }
+    return section(
+        "airrvec_embeddings",
+        "Embeddings",
+        "Every receptor is embedded once, however many cells and samples carry it.",
+        "table",
+        {title(embeddings["model"]): row},
+        headers=headers,
+        pconfig={"col1_header": "Model"},
+    )
+
+
+def _public(receptors: dict) -> list[str]:
+    """How many clonotypes samples share; nothing where there is one sample alone."""
+    if receptors["samples"] < 2:
+        return []
+    n_public = receptors["public_clonotypes"]
+    return [f"{n_public:,} clonotype{' occurs' if n_public == 1 else 's occur'} in two or more samples"]
+
+
+def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
+    """What happened, for the terminal."""
+    lines = ["Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"]
+    for sample in samples:
+        lines.append(
+            f"{sample['sample_id'][:17]:<17} {sample['format']:<8} {sample['rows_in']:>10,}"
+            f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {sample['cells']:>7,}"
+            f" {sample['receptors']:>10,}"
+        )
+    warnings = [f"Note: {s['sample_id']}: {warning}" for s in samples for warning in s["warnings"]]
+    lines += [
+        *(["", *warnings] if warnings else []),
+        "",
+        f"{embeddings['receptors']:,} distinct receptors embedded by {title(embeddings['model'])}"
+        f" in {embeddings['dimensions']} dimensions"
+        + (
+            f"; {embeddings['without_vector']:,} hold nothing that the model sees"
+            if embeddings["without_vector"]
+            else ""
+        ),
+        *_public(receptors),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def merged_versions(documents: list[str], nextflow: str) -> str:
+    """One YAML of all tasks' versions, those of a process once, and of the workflow itself."""
+    own = f'"REPORT":\n    multiqc: "{version("multiqc")}"\n'
+    workflow = f'"Workflow":\n    airrvec: "{__version__}"\n    nextflow: "{nextflow}"\n'
+    blocks = {document.strip() + "\n" for document in [*documents, own] if document.strip()}
+    return "".join([*sorted(blocks), workflow])
+
+
+def _n_paired(sample: dict) -> int:
+    single = sum(sample["pairing"].get(word, 0) for word in (schema.ORPHAN_VJ, schema.ORPHAN_VDJ))
+    return sample["cells"] - single
+
+
+def safe(value) -> str:
+    """A user's words, harmless in HTML."""
+    return escape(str(value))
+
+
+def section(name: str, heading: str, description: str, kind: str, data, **more) -> dict:
+    pconfig = {"id": f"{name}_plot", "title": f"airrvec: {heading}", **more.pop("pconfig", {})}
+    return {
+        "id": name,
+        "section_name": heading,
+        "description": description,
+        "plot_type": kind,
+        "pconfig": pconfig,
+        **more,
+        "data": data,
+    }

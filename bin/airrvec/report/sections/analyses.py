@@ -1,0 +1,62 @@
+"""What the report shows of the analyses: a section each, with its figure and what is seen in it."""
+
+from base64 import b64encode
+from pathlib import Path
+
+import pandas as pd
+
+from airrvec import analyses
+from airrvec.core import tables
+from airrvec.encoders import title
+from airrvec.report.page import safe, section
+
+PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}
+
+
+def analysis_sections(folder: Path | None) -> list[dict]:
+    """A section for each analysis of which ``folder`` holds the table of ``analyse_results.py``."""
+    if folder is None:
+        return []
+    return [
+        {**_section(name, folder), **PARENT}
+        for name in analyses.ANALYSES
+        if (folder / f"{name}.parquet").exists()
+    ]
+
+
+def _section(name: str, folder: Path) -> dict:
+    analysis = analyses.load(name)
+    table = tables.read(folder / f"{name}.parquet")
+    words = [safe(analysis.reading(table))] if len(table) else []
+    words += [f"Not done: {safe(reason)}." for reason in _not_done(folder / f"{name}_not_done.tsv")]
+    if len(table):
+        words.append(f"The table and the figure are <code>analyses/{name}.tsv</code> and <code>.svg</code>.")
+    if not len(table):
+        shown = {"kind": "html", "data": "<p>There is nothing to show.</p>"}
+    elif hasattr(analysis, "plot"):
+        shown = _escaped(analysis.plot(table))
+    else:
+        shown = {"kind": "html", "data": _image(folder / f"{name}.png", analysis.TITLE)}
+    return section(f"airrvec_analysis_{name}", analysis.TITLE, " ".join(words), **shown)
+
+
+def _not_done(path: Path) -> list[str]:
+    """The reasons, those of an encoder with its name."""
+    if not path.exists():
+        return []
+    rows = pd.read_csv(path, sep="\t", keep_default_na=False).itertuples()
+    return [f"{title(row.encoder)}: {row.reason}" if row.encoder else row.reason for row in rows]
+
+
+def _image(path: Path, words: str) -> str:
+    encoded = b64encode(path.read_bytes()).decode()
+    return f'<img style="max-width: 100%" alt="{safe(words)}" src="data:image/png;base64,{encoded}" />'
+
+
+def _escaped(content):
+    """The same with every text in it harmless in HTML: epitopes are the user's words."""
+    if isinstance(content, dict):
+        return {_escaped(key): _escaped(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_escaped(value) for value in content]
+    return safe(content) if isinstance(content, str) else content

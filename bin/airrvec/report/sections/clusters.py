@@ -1,0 +1,306 @@
+"""What the report shows of clusters: how many, how large, the largest with their logos, and conditions."""
+
+import json
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from airrvec.core import tables
+from airrvec.encoders._chains import CHAINS as LOCI_OF
+from airrvec.repertoire import motifs
+from airrvec.report.figures import plt, save
+from airrvec.report.page import group_titles, safe, section, titled, without_background
+
+PARENT = {
+    "parent_id": "airrvec_clusters",
+    "parent_name": "Clusters",
+    "parent_description": "Which receptors belong together: nearer to each other than chance explains.",
+}
+N_TOP = 50  # clusters, and comparisons of clusters, in a table
+
+_SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
+_COUNT = {"format": "{:,.0f}", "scale": False}
+_MOTIF = ("v_call", "consensus")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Results of ``cluster_receptors.py``: counts, tables as data frames, and the figure of the logos."""
+
+    counts: dict
+    clusters: pd.DataFrame
+    conditions: pd.DataFrame
+    logos: bytes | None
+    titles: dict[tuple[str, str], str]
+
+
+def read_clusters(folder: Path | None) -> Clusters | None:
+    """The results; None where the folder holds none."""
+    if folder is None or not (folder / "clusters.qc.json").exists():
+        return None
+    logos = folder / "logos.png"
+    counts = json.loads((folder / "clusters.qc.json").read_text())
+    titles = group_titles(counts["groups"])
+    return Clusters(
+        counts,
+        titled(tables.read(folder / "clusters.parquet").to_pandas(), titles),
+        tables.read(folder / "conditions.parquet").to_pandas(),
+        logos.read_bytes() if logos.exists() else None,
+        titles,
+    )
+
+
+def cluster_sections(found: Clusters) -> list[dict]:
+    """The sections of the report."""
+    sections = [_overview(found)]
+    if len(found.clusters):
+        sections += [_sizes(found.clusters), _largest(found.clusters)]
+    if found.logos:
+        sections.append(_logos(found))
+    if found.counts["condition"]:
+        sections.append(_conditions(found))
+    return [{**content, **PARENT} for content in sections]
+
+
+def cluster_lines(found: Clusters) -> list[str]:
+    """Clusters of each class of chains, for the terminal."""
+    return [
+        f"{group['clusters']:,} clusters of {found.titles[group['species'], group['chains']]} hold"
+        f" {group['clustered']:,} of {group['receptors']:,} receptors"
+        for group in found.counts["groups"]
+    ] or ["No clusters: there are no receptors with a vector"]
+
+
+def cluster_answer(found: Clusters) -> str:
+    """How many clusters there are, the largest, and what conditions have to do with them."""
+    words = "; ".join(cluster_lines(found)) + "."
+    if len(found.clusters):
+        largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
+        words += f" The largest has {largest['n_receptors']:,} receptors, {_motif(largest)}."
+    if len(found.conditions):
+        differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
+        words += (
+            f" {differ:,} of {len(found.conditions):,} comparisons by {safe(found.counts['condition'])}"
+            " differ at a false discovery rate of 5 % (Fisher)."
+        )
+    return words
+
+
+def _motif(cluster) -> str:
+    """Genes and commonest junctions of a cluster, and its epitope where it has one."""
+    parts = [cluster[f"{locus.lower()}_{name}"] for locus in LOCI_OF[cluster["chains"]] for name in _MOTIF]
+    words = " ".join(part for part in parts if part)
+    if not cluster["epitope"]:
+        return words
+    return f"{words} ({cluster['n_labelled']:,} labelled, most of them {safe(cluster['epitope'])})"
+
+
+def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> None:
+    """Logos of the junctions of the ``n`` largest clusters, a row each, as ``stem``.svg and ``stem``.png."""
+    shown = clusters.to_pandas().sort_values("n_receptors", ascending=False, kind="stable").head(n)
+    of_cluster = positions.to_pandas().groupby(["cluster_id", "locus"])
+    figure, axes = plt.subplots(
+        len(shown), 2, figsize=(8, 1.1 * len(shown)), squeeze=False, layout="constrained"
+    )
+    for row, of_row in zip(axes, shown.itertuples(), strict=True):
+        for axis, locus in zip(row, ("TRA", "TRB"), strict=True):
+            if locus not in LOCI_OF[of_row.chains]:
+                axis.set_visible(False)
+                continue
+            motifs.draw_logo(of_cluster.get_group((of_row.cluster_id, locus)), axis)
+            genes = (getattr(of_row, f"{locus.lower()}_{gene}_call") for gene in "vj")
+            axis.set_title(f"{of_row.n_receptors} receptors, {' '.join(g for g in genes if g)}", fontsize=8)
+            axis.set_xticks([])
+            axis.set_yticks([0, 2, 4])
+            axis.tick_params(labelsize=7)
+            axis.set_ylabel("bits", fontsize=7)
+    save(figure, stem)
+
+
+def _overview(found: Clusters) -> dict:
+    counts = found.counts
+    data = {
+        found.titles[group["species"], group["chains"]]: {
+            **{name: group[name] for name in ("receptors", "clusters", "clustered", "radius", "neighbours")},
+            "share": 100 * group["clustered"] / group["receptors"],
+        }
+        for group in counts["groups"]
+    }
+    words = (
+        f"Receptors are neighbours within a radius at which one would have {counts['chance']:g} neighbours by"
+        f" chance, on average, among as many background receptors ({safe(counts['background'])})."
+        " What they have beyond that is not chance; a common antigen is one reason, the selection that"
+        " background receptors have not gone through is another."
+    )
+    if counts["not_compared"]:
+        words += f" Not compared, without vector or of another species: {counts['not_compared']:,} receptors."
+    words += without_background(counts)
+    headers = {
+        "receptors": {"title": "Receptors", **_COUNT},
+        "clusters": {"title": "Clusters", **_COUNT},
+        "clustered": {"title": "Receptors in clusters", **_COUNT},
+        "share": {"title": "Share", "suffix": " %", "min": 0, "max": 100, "scale": "Blues"},
+        "radius": {"title": "Radius", "format": "{:,.3f}", "scale": False},
+        "neighbours": {
+            "title": "Neighbours",
+            "format": "{:,.2f}",
+            "scale": False,
+            "description": f"Mean; by chance {counts['chance']:g}",
+        },
+    }
+    if not data:
+        return section(
+            "airrvec_clusters_overview",
+            "How many clusters",
+            words,
+            "html",
+            "<p>No receptor has a vector.</p>",
+        )
+    return section(
+        "airrvec_clusters_overview",
+        "How many clusters",
+        words,
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Chains"},
+    )
+
+
+def _sizes(clusters: pd.DataFrame) -> dict:
+    data = {
+        title: {
+            words: int(of_chains["n_receptors"].between(*limits).sum()) for words, limits in _SIZES.items()
+        }
+        for title, of_chains in clusters.groupby("group", sort=False)
+    }
+    return section(
+        "airrvec_clusters_sizes",
+        "Sizes of clusters",
+        "Clusters by their number of receptors.",
+        "bargraph",
+        data,
+        pconfig={"ylab": "Clusters"},
+    )
+
+
+def _largest(clusters: pd.DataFrame) -> dict:
+    shown = clusters.sort_values("n_receptors", ascending=False, kind="stable").head(N_TOP)
+    data = {
+        row.cluster_id: {
+            "receptors": row.n_receptors,
+            "epitope": safe(row.epitope) if row.epitope else "",
+            "labelled": row.n_labelled,
+            "purity": 100 * row.purity if row.n_labelled else None,
+            "samples": row.n_samples,
+            "cells": row.n_cells,
+            **{name: getattr(row, name) or "" for name in ("tra_v_call", "tra_consensus")},
+            **{name: getattr(row, name) or "" for name in ("trb_v_call", "trb_consensus")},
+            "expected": row.centre_expected,
+            "chains": row.group,
+        }
+        for row in shown.itertuples()
+    }
+    headers = {
+        "receptors": {"title": "Receptors", **_COUNT},
+        "epitope": {"title": "Epitope", "description": "That of most labelled members"},
+        "labelled": {"title": "Labelled", **_COUNT, "description": "Members with a known epitope"},
+        "purity": {
+            "title": "Purity",
+            "suffix": " %",
+            "min": 0,
+            "max": 100,
+            "scale": "Greens",
+            "description": "Labelled members that have this epitope",
+        },
+        "samples": {"title": "Samples", **_COUNT},
+        "cells": {"title": "Cells", **_COUNT},
+        "tra_v_call": {"title": "V α", "description": "The commonest; its share is in the table"},
+        "tra_consensus": {"title": "Junction α", "description": "The commonest residue of each position"},
+        "trb_v_call": {"title": "V β"},
+        "trb_consensus": {"title": "Junction β"},
+        "expected": {
+            "title": "By chance",
+            "format": "{:,.2f}",
+            "scale": False,
+            "description": "Neighbours that the centre would have by chance",
+        },
+        "chains": {"title": "Chains"},
+    }
+    return section(
+        "airrvec_clusters_largest",
+        "Largest clusters",
+        f"{len(shown)} of {len(clusters):,}; all are in <code>clusters/clusters.tsv</code>, their receptors"
+        " in <code>clusters/members.tsv</code>.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Cluster", "sort_rows": False},
+    )
+
+
+def _logos(found: Clusters) -> dict:
+    encoded = b64encode(found.logos).decode()
+    return section(
+        "airrvec_clusters_logos",
+        "Junctions of the largest clusters",
+        "The higher a letter, the more the position is of it alone; 4.3 bits is the most. Gaps stand in the"
+        " middle. The first and last letters, C and F or W, are in every junction. The figure is"
+        " <code>clusters/logos.svg</code>.",
+        "html",
+        f'<img style="max-width: 100%" alt="Logos of junctions" src="data:image/png;base64,{encoded}" />',
+    )
+
+
+def _conditions(found: Clusters) -> dict:
+    column = safe(found.counts["condition"])
+    words = (
+        f"Clusters that samples of one {column} carry rather than those of another; samples are the units."
+    )
+    if not len(found.conditions):
+        return section(
+            "airrvec_clusters_conditions",
+            f"Clusters by {column}",
+            words,
+            "html",
+            "<p>Nothing was tested: it takes two samples of each of two values, and a cluster that two of"
+            " them carry.</p>",
+        )
+    shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
+    motif = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
+    data = {
+        f"{row.cluster_id}, {safe(row.value_1)} and {safe(row.value_2)}": {
+            "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
+            "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
+            "fisher_fdr": row.fisher_fdr,
+            "rank_fdr": row.rank_fdr,
+            "motif": motif[row.cluster_id],
+            "share_1": 100 * row.share_1,
+            "share_2": 100 * row.share_2,
+        }
+        for row in shown.itertuples()
+    }
+    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
+    headers = {
+        "carrying_1": {"title": "First: samples"},
+        "carrying_2": {"title": "Second: samples"},
+        "fisher_fdr": {"title": "FDR, Fisher", **rate, "description": "Of the samples that carry it"},
+        "rank_fdr": {"title": "FDR, ranks", **rate, "description": "Mann–Whitney, of the shares"},
+        "motif": {"title": "Genes and junctions"},
+        "share_1": {"title": "First: share of cells", **share},
+        "share_2": {"title": "Second: share of cells", **share},
+    }
+    return section(
+        "airrvec_clusters_conditions",
+        f"Clusters by {column}",
+        f"{words} {len(shown)} of {len(found.conditions):,} comparisons, those of least p; all are in"
+        " <code>clusters/conditions.tsv</code>. Few samples cannot give a small p: three against three give"
+        " 0.1 at best.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Cluster", "sort_rows": False},
+    )

@@ -1,0 +1,300 @@
+"""What the report shows of samples beside each other: diversity, overlap, distances, conditions."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from airrvec.core import tables
+from airrvec.report.figures import COLOURS
+from airrvec.report.page import group_titles, safe, section, titled, without_background
+
+PARENT = {
+    "parent_id": "airrvec_comparison",
+    "parent_name": "Samples compared",
+    "parent_description": "Whether samples, and the conditions of the samplesheet, differ.",
+}
+N_PAIRS = 100  # in the table
+
+_COUNT = {"format": "{:,.0f}", "scale": False}
+_NUMBER = {"format": "{:,.3g}", "scale": False}
+_SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
+_MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_rarefied": f"log Hill number {q}" for q in (0, 1, 2)}}
+_NAMES = ("diversity", "pairs", "samples_pca", "conditions")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of ``compare_samples.py``: counts, and tables as data frames."""
+
+    counts: dict
+    diversity: pd.DataFrame
+    pairs: pd.DataFrame
+    samples_pca: pd.DataFrame
+    conditions: pd.DataFrame
+
+
+def read_comparison(folder: Path | None) -> Comparison | None:
+    """The results; None where the folder holds none."""
+    if folder is None or not (folder / "comparison.qc.json").exists():
+        return None
+    counts = json.loads((folder / "comparison.qc.json").read_text())
+    titles = group_titles(counts["groups"])
+    frames = (titled(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES)
+    return Comparison(counts, *frames)
+
+
+def comparison_sections(found: Comparison) -> list[dict]:
+    """The sections of the report."""
+    sections = [_diversity(found)]
+    if len(found.pairs):
+        sections.append(_pairs(found))
+    else:
+        sections.append(_alone(found))
+    if len(found.samples_pca):
+        sections.append(_components(found))
+    if found.counts["condition"]:
+        sections.append(_conditions(found))
+    return [{**content, **PARENT} for content in sections]
+
+
+def comparison_lines(found: Comparison) -> list[str]:
+    """Which samples differ, for the terminal."""
+    if not len(found.pairs):
+        return [f"Samples are not compared: {_why_alone(found)}"]
+    tested = found.pairs["mmd_fdr"].notna()
+    differ = found.pairs["mmd_fdr"] <= 0.05
+    return [
+        f"Samples compared: {len(found.pairs):,} pairs (of each class of chains); of {tested.sum():,} tested,"
+        f" {differ.sum():,} differ at a false discovery rate of 5 % (receptors as units)"
+    ]
+
+
+def comparison_answer(found: Comparison) -> str:
+    """Which measures of the conditions differ, in a sentence, and how far apart the samples are."""
+    column = safe(found.counts["condition"] or "")
+    if len(found.conditions):
+        least = found.conditions.sort_values("p", kind="stable").iloc[0]
+        differ = (found.conditions["fdr"] <= 0.05).sum()
+        words = (
+            f"{differ:,} of {len(found.conditions):,} comparisons by {column} differ at a false discovery"
+            f" rate of 5 %; the least p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
+            f" {safe(least['value_1'])} and {safe(least['value_2'])})"
+        )
+    elif column:
+        words = f"By {column} nothing could be tested: it takes two samples of each of two values"
+    else:
+        words = "No condition was named (<code>--condition</code>)"
+    return f"{words}. {comparison_lines(found)[0]}."
+
+
+def _why_alone(found: Comparison) -> str:
+    n = len(found.counts["samples"])
+    if n < 2:
+        return f"it takes two samples, and the samplesheet has {n or 'none'}"
+    return "no two samples have receptors with the same chains and a vector"
+
+
+def _alone(found: Comparison) -> dict:
+    return section(
+        "airrvec_comparison_pairs",
+        "Overlap and distance",
+        "What two samples share, and how far apart they are.",
+        "html",
+        f"<p>Samples are not compared: {_why_alone(found)}.</p>",
+    )
+
+
+def _diversity(found: Comparison) -> dict:
+    data = {
+        f"{safe(row.sample_id)}, {row.group}": {
+            "cells": row.n_cells,
+            "receptors": row.n_receptors,
+            "depth": row.depth,
+            **{f"hill_{order}": getattr(row, f"hill_{order}_rarefied") for order in (0, 1, 2)},
+            "coincidence": row.coincidence if pd.notna(row.coincidence) else None,
+            "coverage": 100 * row.coverage,
+        }
+        for row in found.diversity.itertuples()
+    }
+    depth = {"format": "{:,.1f}", "scale": False}
+    headers = {
+        "cells": {"title": "Cells", **_COUNT},
+        "receptors": {"title": "Receptors", **_COUNT},
+        "depth": {"title": "Depth", **_COUNT, "description": "Cells of the smallest sample"},
+        "hill_0": {"title": "Receptors at depth", **depth, "description": "Hill number of order 0"},
+        "hill_1": {
+            "title": "Effective, order 1",
+            **depth,
+            "description": "Hill number of order 1 at the depth: exp of Shannon's entropy",
+        },
+        "hill_2": {
+            "title": "Effective, order 2",
+            **depth,
+            "description": "Hill number of order 2 at the depth: large clones alone count",
+        },
+        "coincidence": {
+            "title": "Coincidence",
+            **_NUMBER,
+            "description": "Probability that two cells have the same receptor",
+        },
+        "coverage": {
+            "title": "Coverage",
+            **_SHARE,
+            "description": "Cells of the repertoire whose receptor was seen, estimated",
+        },
+    }
+    words = (
+        "How many different receptors, and how evenly cells have them. The numbers at depth are those that"
+        " as many cells of each sample would show as the smallest has: compare these. A sample of order 2 far"
+        " below order 0 has a few large clones. Receptors that differ in alleles alone count as one."
+    )
+    words += without_background(found.counts)
+    if not data:
+        return section(
+            "airrvec_comparison_diversity", "Diversity", words, "html", "<p>There are no cells to count.</p>"
+        )
+    return section(
+        "airrvec_comparison_diversity",
+        "Diversity",
+        words,
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample", "sort_rows": False},
+    )
+
+
+def _pairs(found: Comparison) -> dict:
+    shown = found.pairs.head(N_PAIRS)
+    data = {
+        f"{safe(row.sample_1)} and {safe(row.sample_2)}, {row.group}": {
+            "shared": row.n_shared,
+            "morisita_horn": row.morisita_horn,
+            "near_1_in_2": _hundredfold(row.near_1_in_2),
+            "near_2_in_1": _hundredfold(row.near_2_in_1),
+            **{
+                name: getattr(row, name) if pd.notna(getattr(row, name)) else None
+                for name in ("frechet", "frechet_by_chance", "mmd", "mmd_fdr")
+            },
+        }
+        for row in shown.itertuples()
+    }
+    headers = {
+        "shared": {"title": "Shared", **_COUNT, "description": "Receptors that both samples have"},
+        "morisita_horn": {
+            "title": "Morisita–Horn",
+            **_NUMBER,
+            "description": "Overlap by cells, 0 to 1",
+        },
+        "near_1_in_2": {
+            "title": "First near second",
+            **_SHARE,
+            "description": "Receptors of the first sample with a neighbour in the second",
+        },
+        "near_2_in_1": {"title": "Second near first", **_SHARE},
+        "frechet": {"title": "Fréchet distance", **_NUMBER},
+        "frechet_by_chance": {
+            "title": "By chance",
+            **_NUMBER,
+            "description": "The Fréchet distance if receptors change samples at random",
+        },
+        "mmd": {"title": "MMD²", **_NUMBER, "description": "Kernel distance; about 0 if there is none"},
+        "mmd_fdr": {"title": "FDR", **_NUMBER, "description": "Of the kernel test, by permutation"},
+    }
+    return section(
+        "airrvec_comparison_pairs",
+        "Overlap and distance",
+        f"{len(shown)} of {len(found.pairs):,} pairs; all are in <code>comparison/pairs.tsv</code>. A low FDR"
+        " says that the receptors of two samples are not draws from one repertoire. It does not say that a"
+        " treatment made them differ: two people, or two tubes, differ too. For that see the conditions,"
+        " whose units are samples.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Samples", "sort_rows": False},
+    )
+
+
+def _hundredfold(value: float) -> float | None:
+    return 100 * value if pd.notna(value) else None
+
+
+def _components(found: Comparison) -> dict:
+    condition = found.counts["of_sample"]
+    values = sorted(set(condition.values()))
+    tabs, names = [], []
+    for title, rows in found.samples_pca.groupby("group", sort=False):
+        names.append({"name": title})
+        tabs.append(
+            {
+                safe(row.sample_id): {
+                    "x": row.pc_1,
+                    "y": row.pc_2,
+                    "group": safe(condition.get(row.sample_id, "")),
+                    "color": COLOURS[values.index(condition[row.sample_id]) % len(COLOURS)]
+                    if row.sample_id in condition
+                    else COLOURS[-1],
+                }
+                for row in rows.itertuples()
+            }
+        )
+    first = found.samples_pca.iloc[0]
+    return section(
+        "airrvec_comparison_pca",
+        "Samples by their mean vectors",
+        "Principal components: samples near each other have receptors of the same kinds, on average. Of"
+        f" {first['group']} the two show {100 * first['pc_1_explained']:.0f} % and"
+        f" {100 * first['pc_2_explained']:.0f} % of the differences. With few samples some"
+        " pattern is always seen.",
+        "scatter",
+        tabs,
+        pconfig={"xlab": "PC 1", "ylab": "PC 2", "marker_size": 9, "showlegend": True, "data_labels": names},
+    )
+
+
+def _conditions(found: Comparison) -> dict:
+    column = safe(found.counts["condition"])
+    words = (
+        f"Samples of one {column} against those of another; samples are the units, and are permuted. With few"
+        " of them the least possible p is large: 0.33 of two against two, 0.1 of three against three."
+    )
+    if not len(found.conditions):
+        sizes = ", ".join(f"{safe(value)} {n}" for value, n in found.counts["values"].items())
+        return section(
+            "airrvec_comparison_conditions",
+            f"Samples by {column}",
+            words,
+            "html",
+            "<p>Nothing was tested: it takes two samples of each of two values"
+            f" (there are: {sizes or 'none'}).</p>",
+        )
+    data = {
+        f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {
+            "samples": f"{row.n_samples_1} and {row.n_samples_2}",
+            "difference": row.difference,
+            "p": row.p,
+            "fdr": row.fdr,
+        }
+        for row in found.conditions.itertuples()
+    }
+    headers = {
+        "samples": {"title": "Samples"},
+        "difference": {
+            "title": "Difference",
+            **_NUMBER,
+            "description": "First minus second; MMD² has no sign",
+        },
+        "p": {"title": "p", **_NUMBER},
+        "fdr": {"title": "FDR", **_NUMBER},
+    }
+    return section(
+        "airrvec_comparison_conditions",
+        f"Samples by {column}",
+        words,
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Compared", "sort_rows": False},
+    )

@@ -1,0 +1,1 @@
+"""AUROC, rank tests, permutation tests."""

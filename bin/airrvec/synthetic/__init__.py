@@ -1,0 +1,1 @@
+"""Generation probabilities, synthetic receptors, and background receptors."""

@@ -1,0 +1,108 @@
+"""
+Generation probabilities of junctions, by OLGA (Sethna et al. 2019, Bioinformatics 35, 2974).
+
+The probability of a chain is that of a recombination with its V gene, its J gene and the amino acids of its
+junction, summed over all that give them: OLGA's ``compute_aa_CDR3_pgen`` with both genes as masks.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import olga
+import pyarrow as pa
+from olga import generation_probability, load_model
+from olga.utils import gene_to_num_str
+
+from airrvec.core import schema
+
+# Species of which OLGA ships models of both chains → its word.
+SPECIES = {"homosapiens": "human", "musmusculus": "mouse"}
+
+_MODELS = Path(olga.__file__).with_name("default_models")
+_FOLDERS = {"TRA": "T_alpha", "TRB": "T_beta"}
+# OLGA's compiled kernels take 6 to 10 s to compile: only for more chains than the plain code does in that.
+_WORTH_COMPILING = {"TRA": 10_000, "TRB": 600}
+
+
+def load(locus: str, species: str = "homosapiens") -> tuple:
+    """OLGA's genomic data and generative model of a locus."""
+    with_d = locus == "TRB"
+    folder = _MODELS / f"{SPECIES[species]}_{_FOLDERS[locus]}"
+    genomic = load_model.GenomicDataVDJ() if with_d else load_model.GenomicDataVJ()
+    genomic.load_igor_genomic_data(
+        *(
+            str(folder / name)
+            for name in ("model_params.txt", "V_gene_CDR3_anchors.csv", "J_gene_CDR3_anchors.csv")
+        )
+    )
+    model = load_model.GenerativeModelVDJ() if with_d else load_model.GenerativeModelVJ()
+    model.load_and_process_igor_model(str(folder / "model_marginals.txt"))
+    return genomic, model
+
+
+def of_receptors(receptors: pa.Table, *, species: str) -> pa.Table:
+    """
+    Generation probabilities of both chains, each distinct chain computed once, a process a locus.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors`` of one species with V gene, J gene and junction of both chains.
+    species : str
+        A key of `SPECIES`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.GENERATION`, a row a receptor; null where OLGA does not know the V or the J gene,
+        0 where it knows no way to make the junction of them.
+    """
+    loci = list(schema.LOCI)
+    chains = [
+        list(zip(*(receptors[schema.field(locus, name)].to_pylist() for name in _COLUMNS), strict=True))
+        for locus in loci
+    ]
+    # Not forked: threads of numba or torch that the parent has would be missing.
+    with ProcessPoolExecutor(len(loci), mp_context=get_context("spawn")) as pool:
+        columns = pool.map(probabilities, chains, loci, [species] * len(loci))
+    return pa.table([receptors["receptor_id"], *columns], schema=schema.GENERATION)
+
+
+_COLUMNS = ("junction_aa", "v_call", "j_call")
+
+
+def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) -> list[float | None]:
+    """
+    Generation probability of each chain: junction, V gene and J gene; alleles do not matter.
+
+    Of an unknown gene OLGA's own command line takes all genes; here such a chain is None.
+    """
+    genomic, model = load(locus, species)
+    of_locus = "GenerationProbabilityVDJ" if locus == "TRB" else "GenerationProbabilityVJ"
+    olga_model = getattr(generation_probability, of_locus)(model, genomic)
+    distinct = dict.fromkeys(
+        (junction, v_call.split("*")[0], j_call.split("*")[0]) for junction, v_call, j_call in chains
+    )
+    if len(distinct) > _WORTH_COMPILING[locus]:
+        from olga.performance.fast_pgen import FastPgen  # imports numba, which takes seconds
+
+        olga_model = FastPgen(olga_model)
+    for junction, v_gene, j_gene in distinct:
+        known = (
+            gene_to_num_str(v_gene, "V") in olga_model.V_mask_mapping
+            and gene_to_num_str(j_gene, "J") in olga_model.J_mask_mapping
+        )
+        distinct[junction, v_gene, j_gene] = (
+            float(olga_model.compute_aa_CDR3_pgen(junction, v_gene, j_gene)) if known else None
+        )
+    return [distinct[junction, v.split("*")[0], j.split("*")[0]] for junction, v, j in chains]
+
+
+def log10_of_receptors(table: pa.Table) -> np.ndarray:
+    """log10 of α times β probability, shape (n,); NaN where one is null or 0."""
+    alpha, beta = (table[name].to_numpy() for name in schema.GENERATION.names[1:])
+    with np.errstate(divide="ignore"):
+        logs = np.log10(alpha) + np.log10(beta)
+    return np.where(np.isfinite(logs), logs, np.nan)

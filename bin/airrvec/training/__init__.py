@@ -1,0 +1,1 @@
+"""Presets, objectives and the training loop."""

@@ -1,0 +1,330 @@
+"""One step of training after another: batches, losses, gradients, validation and the log."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+
+import lightning as L
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader
+
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.training import objectives, sharing
+from airrvec.training.batches import Receptors
+from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
+
+# Receptors that go through the model at once: few enough for a core's cache, many enough for a GPU.
+MICRO_BATCH = {"cpu": 128, "cuda": 4096}
+LEAST_MICRO_BATCH = 16
+LABELLED = {
+    "supervised": objectives.supervised_contrastive_loss,
+    "neighbour": objectives.neighbour_loss,
+}
+
+
+class Loop(L.LightningModule):
+    """Lightning's view of training; it counts the steps, and the batches follow from their numbers."""
+
+    def __init__(self, encoder, receptors, validation, objective, schedule, seed, progress):
+        super().__init__()
+        self.automatic_optimization = False
+        self.encoder = encoder
+        self.receptors, self.validation = receptors, validation
+        self.objective, self.schedule, self.seed = objective, schedule, seed
+        self.progress = progress or (lambda n: None)
+        self.rows: list[dict] = []
+        self.best, self.best_loss, self.best_step = None, math.inf, 0
+        self.looks_without_progress = 0
+        self.notes: list[str] = []
+        self.micro_batch = None
+        self.recompute = False
+        self.started = time.monotonic()
+
+    # --- Lightning's hooks
+
+    def train_dataloader(self):
+        return DataLoader(range(self.schedule.steps), batch_size=None)
+
+    def configure_optimizers(self):
+        parameters = [parameter for parameter in self.encoder.parameters() if parameter.requires_grad]
+        return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+
+    def on_train_start(self):
+        self.micro_batch = self.micro_batch or MICRO_BATCH.get(self.device.type, MICRO_BATCH["cuda"])
+        self.progress(self.global_step)
+        if self.global_step == 0:
+            self._validate()
+
+    def training_step(self, *_):
+        step = self.global_step
+        optimiser = self.optimizers()
+        rate = self.schedule.rate(step + 1)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        terms = self._terms(self.receptors, step, training=True)
+        if not math.isfinite(terms["loss"]):
+            raise InputError(
+                f"the loss is not a number at step {step + 1}; the last good checkpoint is kept in"
+                f" {self.trainer.default_root_dir}",
+                fix="Lower the learning rate of the preset, or lengthen its warm-up",
+            )
+        if self.schedule.clip is not None:
+            self.clip_gradients(optimiser, gradient_clip_val=self.schedule.clip)
+        optimiser.step()
+        self._log("train", step + 1, {**terms, "learning_rate": rate})
+        self.progress(1)
+        if (step + 1) % self.schedule.validate_every == 0 or step + 1 == self.schedule.steps:
+            self._validate()
+
+    def on_save_checkpoint(self, saved):
+        names = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes", "micro_batch")
+        saved["loop"] = {name: getattr(self, name) for name in (*names, "recompute")}
+
+    def on_load_checkpoint(self, saved):
+        for name, value in saved["loop"].items():
+            setattr(self, name, value)
+        spent = self.rows[-1]["seconds"] if self.rows else 0
+        self.started = time.monotonic() - spent
+
+    # --- One step
+
+    def _terms(self, receptors: Receptors, step: int, *, training: bool) -> dict[str, float]:
+        """
+        Loss of a batch and its terms, and in training its gradients.
+
+        Where memory runs out on any device, all devices do the same in smaller portions.
+        """
+        while True:
+            if training:
+                self.optimizers().zero_grad()
+            terms = self._attempt(receptors, step, training=training)
+            if terms is not None:
+                return terms
+            self._save_memory(step)
+
+    def _save_memory(self, step: int) -> None:
+        if self.recompute and self.micro_batch <= LEAST_MICRO_BATCH:
+            raise torch.OutOfMemoryError(f"{self.micro_batch} receptors at a time do not fit into memory")
+        if self.recompute:
+            self.micro_batch //= 2
+        self.recompute = True
+        torch.cuda.empty_cache()
+        self.notes.append(
+            f"memory ran out at step {step + 1}: from there on {self.micro_batch} receptors at a time, and"
+            " their activations computed twice; the losses are the same"
+        )
+        logging.getLogger(__name__).warning(self.notes[-1])
+
+    def _attempt(self, receptors: Receptors, step: int, *, training: bool) -> dict[str, float] | None:
+        """
+        Terms and gradients of a batch; None, on all devices, where the memory of one ran out.
+
+        Each device computes the vectors of its own receptors, tells them the others, and computes the loss
+        of its own against all. The gradients with respect to all vectors are summed over the devices, and
+        each takes those of its own vectors back to the parameters.
+        """
+        numbers = self._batch(receptors, step, training)
+        own = _share(len(numbers), self.global_rank, self.trainer.world_size)
+        fits, found = sharing.attempted(
+            lambda: self._forward(receptors, numbers, own, step, training), self.device
+        )
+        if not fits:
+            return None
+        vectors, masked_language = found
+        terms, of_vectors = {}, None
+        if vectors is not None:
+            every = sharing.gathered(vectors).requires_grad_(training)
+            fits, contrastive = sharing.attempted(
+                lambda: self._contrastive(every, receptors, numbers, own), self.device
+            )
+            if not fits:
+                return None
+            terms |= contrastive
+            of_vectors = sharing.total(every.grad)[own] if training else None
+        if masked_language is not None:
+            terms["mlm_loss"] = masked_language
+        if training:
+            parts = [(vectors, of_vectors), (masked_language, None)]
+            known = [part for part in parts if part[0] is not None and part[0].requires_grad]
+            fits, _ = sharing.attempted(
+                lambda: torch.autograd.backward(*zip(*known, strict=True)), self.device
+            )
+            if not fits:
+                return None
+            sharing.average_gradients([p for p in self.encoder.parameters() if p.requires_grad])
+        losses = [terms[name] for name in ("contrastive_loss", "mlm_loss") if name in terms]
+        of_device = {"loss": sum(value.detach() for value in losses), **terms}
+        means = torch.stack([value.detach().float() for value in of_device.values()])
+        means = sharing.total(means) / self.trainer.world_size
+        return dict(zip(of_device, means.tolist(), strict=True))
+
+    def _forward(
+        self, receptors: Receptors, numbers: np.ndarray, own: slice, step: int, training: bool
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Vectors of this device's receptors, (n, 2, d), and its share of the masked-language loss."""
+        objective = self.objective
+        generator = torch.Generator(self.device).manual_seed(_mixed(self.seed, step, int(training)))
+        torch.manual_seed(_mixed(self.seed, step, 2 + self.global_rank))  # dropout
+        batch = padded(receptors.tokens, numbers).to(self.device)
+        vectors = loss = None
+        if objective.contrastive:
+            views = censored(
+                batch.repeated(2),
+                self.encoder.config.loops,
+                residues=objective.censored_residues,
+                chain=objective.dropped_chains,
+                generator=generator,
+            )
+            own_views = _rows(views, slice(2 * own.start, 2 * own.stop))
+            vectors = self._in_portions(own_views, lambda part: self.encoder(part.tokens, part.padding))
+            vectors = vectors.unflatten(0, (-1, 2))
+        if objective.masked_language:
+            shown, targets = masked(batch, fraction=objective.masked_residues, generator=generator)
+            n_targets = (targets != NO_TARGET).sum()
+            logits, order = self._guesses(_rows(shown, own), targets[own])
+            loss = objectives.masked_language_loss(logits, order, objective.label_smoothing)
+            # Each device's mean counts by its number of targets.
+            loss = loss * (len(order) * self.trainer.world_size / n_targets)
+        return vectors, loss
+
+    def _contrastive(
+        self, vectors: Tensor, receptors: Receptors, numbers: np.ndarray, own: slice
+    ) -> dict[str, Tensor]:
+        """Contrastive terms of this device's receptors among all of a batch, and gradients of ``vectors``."""
+        objective = self.objective
+        # All devices have all rows of the batch, so that only vectors are gathered.
+        copies = self._of_batch(receptors.contents, numbers)
+        if objective.contrastive == "auto":
+            loss = objectives.autocontrastive_loss(vectors, objective.temperature, own, copies)
+        else:
+            labels, known = (
+                self._of_batch(values, numbers) for values in (receptors.labels, receptors.known_labels)
+            )
+            loss = LABELLED[objective.contrastive](vectors, labels, objective.temperature, own, copies, known)
+        loss = loss * self.trainer.world_size
+        if vectors.requires_grad:
+            loss.backward()
+        with torch.no_grad():
+            terms = {"contrastive_loss": loss, "alignment": objectives.alignment(*vectors.unbind(1))}
+            if (receptors.contents[numbers] != receptors.contents[numbers[0]]).any():
+                terms["uniformity"] = objectives.uniformity(vectors[:, 0], receptors=copies)
+        return terms
+
+    def _batch(self, receptors: Receptors, step: int, training: bool) -> np.ndarray:
+        """Rows of a batch, as many as the devices can share evenly; the same on all devices."""
+        numbers = receptors.rows(step, self.schedule.batch_size, self.seed, distinct=not training)
+        n_devices = self.trainer.world_size
+        if len(numbers) < n_devices:
+            return np.resize(numbers, n_devices)  # copies, which no loss compares
+        return numbers[: len(numbers) - len(numbers) % n_devices]
+
+    def _guesses(self, shown: PaddedTokens, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits at the targets, and the targets, in one order."""
+        parts = []
+        for rows, part in _portions(shown, self.micro_batch):
+            of_part = targets[rows, : part.tokens.shape[1]]
+            where = of_part != NO_TARGET
+            logits = self._computed(
+                lambda p, w=where: self.encoder.guess_residues(p.tokens, p.padding, w), part
+            )
+            parts.append((logits, of_part[where]))
+        return tuple(torch.cat(values) for values in zip(*parts, strict=True))
+
+    def _in_portions(self, batch: PaddedTokens, function: Callable) -> Tensor:
+        """A function of receptors, applied to receptors of like length at a time; (B, d)."""
+        rows, results = zip(
+            *((rows, self._computed(function, part)) for rows, part in _portions(batch, self.micro_batch)),
+            strict=True,
+        )
+        return torch.cat(results)[torch.cat(rows).argsort()]
+
+    def _computed(self, function: Callable, part: PaddedTokens) -> Tensor:
+        if self.recompute and torch.is_grad_enabled():
+            return checkpoint(function, part, use_reentrant=False)
+        return function(part)
+
+    def _of_batch(self, values: np.ndarray, numbers: np.ndarray) -> Tensor:
+        return torch.from_numpy(values[numbers]).to(self.device)
+
+    # --- Validation
+
+    @torch.no_grad()
+    def _validate(self) -> None:
+        if self.validation is None:
+            self._keep(None)
+            return
+        self.encoder.eval()
+        # The same batches and views at every look.
+        n_batches = min(max(len(self.validation.tokens) // self.schedule.batch_size, 1), 8)
+        looks = [self._terms(self.validation, number, training=False) for number in range(n_batches)]
+        comparable = any(
+            self.validation.comparable(
+                self._batch(self.validation, number, False), self.objective.contrastive
+            )
+            for number in range(n_batches)
+        )
+        self.encoder.train()
+        names = dict.fromkeys(name for look in looks for name in look)
+        terms = {name: float(np.mean([look[name] for look in looks if name in look])) for name in names}
+        self._log("validation", self.global_step, terms)
+        self._keep(terms.get("contrastive_loss", terms["loss"]) if comparable else None)
+        note = "the validation receptors are too few or too alike to choose by: the last weights are kept"
+        if not comparable and note not in self.notes:
+            self.notes.append(note)
+
+    def _keep(self, loss: float | None) -> None:
+        """Keep the weights if they are the best so far, and stop where patience is at its end."""
+        patience = self.schedule.patience
+        if patience is None or loss is None:
+            self.best_step = self.global_step  # the last counts
+            return
+        if loss < self.best_loss:
+            state = self.encoder.state_dict()
+            self.best = {name: value.detach().cpu().clone() for name, value in state.items()}
+            self.best_loss, self.best_step, self.looks_without_progress = loss, self.global_step, 0
+            return
+        self.looks_without_progress += 1
+        if self.looks_without_progress >= patience:
+            self.notes.append(
+                f"stopped at step {self.global_step}: the validation loss was least at step {self.best_step}"
+            )
+            self.trainer.should_stop = True
+
+    # --- The log
+
+    def _log(self, part: str, step: int, terms: dict[str, float]) -> None:
+        seconds = time.monotonic() - self.started
+        self.rows.append({"step": step, "part": part, "seconds": seconds, **terms})
+
+    def history(self) -> pa.Table:
+        """All steps; `airrvec.core.schema.TRAINING`."""
+        return pa.Table.from_pylist(self.rows, schema.TRAINING)
+
+
+def _portions(batch: PaddedTokens, size: int):
+    """Row numbers and receptors, at most ``size`` at a time, by length, so that little is padded."""
+    lengths = (~batch.padding).sum(1)
+    for rows in lengths.argsort(stable=True).split(size):
+        longest = int(lengths[rows].max())
+        yield rows, PaddedTokens(batch.tokens[rows, :longest], batch.padding[rows, :longest])
+
+
+def _rows(batch: PaddedTokens, rows: slice) -> PaddedTokens:
+    return PaddedTokens(batch.tokens[rows], batch.padding[rows])
+
+
+def _share(n: int, rank: int, world_size: int) -> slice:
+    """The receptors of a batch that are one device's."""
+    bounds = [n * number // world_size for number in range(world_size + 1)]
+    return slice(bounds[rank], bounds[rank + 1])
+
+
+def _mixed(*numbers: int) -> int:
+    """One seed of 63 bits from several numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,94 @@
+"""The folder that training leaves: weights, configuration, history, figure, and a card for people."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from airrvec import __version__
+from airrvec.benchmark import training_labels
+from airrvec.benchmark.training_labels import TrainingLabels
+from airrvec.core import tables
+from airrvec.model import weights
+from airrvec.report import figures
+from airrvec.training.presets import Preset
+from airrvec.training.trainer import Trained
+
+
+def write(
+    folder: Path,
+    trained: Trained,
+    preset: Preset,
+    *,
+    name: str,
+    start: str,
+    data: dict[str, str],
+    labels: TrainingLabels = training_labels.NONE,
+) -> None:
+    """
+    Write the folder of a trained model.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    trained : Trained
+        From `airrvec.training.trainer.train`.
+    preset : Preset
+        How it was trained.
+    name : str
+        What reports call the model.
+    start : str
+        The model that training started from, or ``random weights``.
+    data : dict
+        What was learnt from: words → numbers or digests, for the card and the configuration.
+    labels : TrainingLabels
+        The labelled receptors among it, and those that the start has been trained on.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    details = {"start": start, "step": trained.step, "data": data, "labels": labels.write(folder)}
+    weights.save(trained.encoder, name, folder, {**details, "preset": preset.as_dict()})
+    tables.write(trained.history, folder / "training.parquet")
+    figures.training_curves(trained.history, folder / "training")
+    tables.write_text(card(trained, preset, name=name, start=start, data=data), folder / "MODEL_CARD.md")
+
+
+def card(trained: Trained, preset: Preset, *, name: str, start: str, data: dict[str, str]) -> str:
+    """What someone who finds the model has to know, as Markdown; parameters as in `write`."""
+    terms = [preset.objective.contrastive and f"{preset.objective.contrastive} contrastive"]
+    terms.append("masked language" if preset.objective.masked_language else None)
+    facts = {
+        "Start": start,
+        "Objective": " + ".join(filter(None, terms)),
+        "Trained layers": preset.layers,
+        "Steps": f"{trained.step:,} of at most {preset.schedule.steps:,}",
+        "Batch": f"{preset.schedule.batch_size:,} receptors",
+        "Learning rate": f"{preset.schedule.learning_rate:g}",
+        "Warm-up": f"{preset.schedule.warmup_steps:,} steps",
+        **data,
+        "airrvec": __version__,
+    }
+    last = {part: _last(trained.history, part) for part in ("train", "validation")}
+    losses = [f"| {part} | {row['step']:,} | {row['loss']:.4f} |" for part, row in last.items() if row]
+    lines = [
+        f"# {name}",
+        "",
+        f"{preset.title}: vectors of T-cell receptors, made by airrvec.",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {word} | {value} |" for word, value in facts.items()),
+        "",
+        "| Part | Step | Loss |",
+        "|---|---|---|",
+        *losses,
+        "",
+        *(f"- {note}" for note in trained.notes),
+        "",
+        "`config.json` holds every setting, `training.parquet` every step, `training.png` the curves.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _last(history: pa.Table, part: str) -> dict | None:
+    rows = [row for row in history.to_pylist() if row["part"] == part]
+    return rows[-1] if rows else None
