@@ -17,10 +17,9 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
 
-script_options.limit_threads(2)
+runtime.limit_threads(2)
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,7 @@ from scipy.spatial.distance import pdist
 from airrvec.annotation import calibration, search, validation
 from airrvec.annotation.annotator import Annotator
 from airrvec.benchmark.rules import KERNEL
-from airrvec.encoders import on_chains
+from airrvec.core.chains import chain_classes, on_chains
 from airrvec.synthetic.synthesis import synthesise
 
 PREVALENCES = (0.01, 0.05, 0.1, 0.3)
@@ -289,7 +288,7 @@ def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -
     asking, _, known, binds = held_out(reference, folds, 0)
     chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
     spiked, binds = ours.vectors["reference"][asking[chosen]], binds[chosen]
-    own = Sceptr("sceptr").embed(receptors.filter(pa.array(search.chains_of(receptors) == annotator.chains)))
+    own = Sceptr("sceptr").embed(receptors.filter(pa.array(chain_classes(receptors) == annotator.chains)))
     print(f"\n{N_SPIKED} labelled receptors of other studies among {len(own):,} of the sample")
     show_spiked(annotator, spiked, binds, own, ours.threads)
     order = np.random.default_rng(420).permutation(len(own))

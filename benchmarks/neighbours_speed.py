@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec.app import script_options
+from airrvec.core import runtime
 
-script_options.limit_threads(2)
+runtime.limit_threads(2)
 import numpy as np
 
 from airrvec.search import neighbours

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec.app import script_options
+from airrvec.core import runtime
 
 POINTS = (25, 50, 100, 200, *range(400, 200_000, 400))
 
@@ -37,7 +37,7 @@ def parse_args(argv=None):
 
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.threads)
+    runtime.limit_threads(args.threads)
     import numpy as np
     import pyarrow.compute as pc
     import torch

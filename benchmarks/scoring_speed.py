@@ -13,7 +13,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-from airrvec.app import script_options
+from airrvec.core import runtime
 
 
 def grown(labelled, n: int):
@@ -44,7 +44,7 @@ def main():
     )
     parser.add_argument("--cpus", type=int, default=2)
     args = parser.parse_args()
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables

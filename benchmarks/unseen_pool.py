@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-from airrvec.app import script_options
+from airrvec.core import runtime
 
-script_options.limit_threads(1)
+runtime.limit_threads(1)
 
 import pyarrow as pa
 

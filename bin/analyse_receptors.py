@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airrvec import analyses
 from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.report.sections.missing import optional_part
 
 
@@ -30,7 +30,7 @@ def parse_args(argv=None):
 @optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec import encoders
 
     name = args.name or args.encoder or ""

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
+from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.report.sections.missing import optional_part
 
 N_TOP = 50  # calls in the report
@@ -33,7 +34,7 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
     receptors = tables.distinct(tables.read(args.receptors))
     calls, groups = annotated(receptors, _vectors(args, receptors), args)
@@ -55,12 +56,12 @@ def main(argv=None):
 
 def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:
     """``species``, ``chains`` and calls of each receptor; what was estimated of each species and class."""
-    from airrvec.annotation import annotator, search
+    from airrvec.annotation import annotator
 
-    of_chains = search.chains_of(receptors)
+    of_chains = chain_classes(receptors)
     of_species = receptors["species"].to_numpy()
     parts, groups = [], []
-    for species, chains in product(schema.SPECIES, search.CHAINS):
+    for species, chains in product(schema.SPECIES, CHAIN_CLASSES):
         rows = np.flatnonzero((of_chains == chains) & (of_species == species))
         path = args.reference / f"{species}_{chains}.npz"
         if not len(rows) or not path.exists():
@@ -91,9 +92,7 @@ def _vectors(args, receptors: pa.Table) -> np.ndarray:
     if args.embeddings is None:
         from airrvec.encoders.sceptr import Sceptr
 
-        return Sceptr(args.model).embed(
-            receptors, progress=script_options.progress("receptors", len(receptors))
-        )
+        return Sceptr(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
     table = tables.read_of_receptors(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import short_hash
 from airrvec.report.sections.missing import optional_part
 
 
@@ -44,7 +45,7 @@ def parse_args(argv=None):
 @optional_part("benchmark")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring, training_labels
     from airrvec.benchmark.rules import RULES
@@ -75,7 +76,7 @@ def main(argv=None):
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
         for chosen in chains:
             what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
-            progress = script_options.progress(what, sum(len(split.references) for split in splits))
+            progress = runtime.progress(what, sum(len(split.references) for split in splits))
             results.append(
                 scoring.score(
                     encoder,
@@ -93,7 +94,7 @@ def main(argv=None):
     first, *others = measured.values()
     qc = {**first, "with_excluded": others[0] if others else None}
     if background is not None:
-        qc["background"] = fewshot.short_hash(background["receptor_id"].to_pylist())
+        qc["background"] = short_hash(background["receptor_id"].to_pylist())
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
     digests["title"] = encoders.title(name) + (training_labels.MARK if warnings else "")
     digests["warning"] = "; ".join(warnings)

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
+from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import generator
 from airrvec.report.sections.missing import optional_part
 
 CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
@@ -32,7 +34,7 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec.annotation import reference_table, search
     from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
@@ -59,9 +61,9 @@ def main(argv=None):
         except InputError as problem:
             if len(args.species) == 1:
                 raise
-            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in search.CHAINS]
+            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in CHAIN_CLASSES]
             continue
-        for chains in search.CHAINS:
+        for chains in CHAIN_CLASSES:
             counts, found = _calibrate(args, encoder, labels, options, background, chains)
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = found.pop("reference", None)
@@ -88,7 +90,6 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
 
 def _background(args, options: dict) -> pa.Table:
     """Receptors of the species that are not labelled, at most as many as asked for."""
-    from airrvec.benchmark.fewshot import generator
     from airrvec.synthetic.negatives import unselected
 
     found = unselected(
@@ -121,16 +122,13 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     """What is counted of a class of chains, and its tables; its reference is written."""
     from airrvec.annotation import calibration, search, validation
     from airrvec.annotation.annotator import Annotator
-    from airrvec.encoders import on_chains
 
     reference = search.labelled_reference(**options, chains=chains)
     excluded = search.excluded_of_epitopes(reference, **options, chains=chains)
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
-    of_chains = search.chains_of(background)
-    usable = pa.array((of_chains == "paired") | (of_chains == chains))
-    others = encoder.embed(on_chains(background.filter(usable), chains))
+    others = encoder.embed(on_chains(background.filter(pa.array(has_chains(background, chains))), chains))
     others = others[np.isfinite(others).all(axis=1)]
     contrast, negatives = np.split(others, [round(CONTRAST * len(others))])
     candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.report.sections.missing import optional_part
 
 N_LOGOS = 10
@@ -25,7 +25,7 @@ def parse_args(argv=None):
 @optional_part("clusters")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec.repertoire import cluster_tables
     from airrvec.report.sections import clusters as report_clusters
 

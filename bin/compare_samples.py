@@ -4,7 +4,7 @@
 import pyarrow as pa
 
 from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
 from airrvec.report.sections.missing import optional_part
 
 SCHEMAS = {
@@ -27,7 +27,7 @@ def parse_args(argv=None):
 @optional_part("comparison")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     repertoires = script_options.repertoires(args)
     conditions = repertoires.conditions(args.condition)
     without_background = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec import __version__
 from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.core.devices import DEVICES, PRECISIONS, chosen
 from airrvec.core.errors import exit_on_input_error
 
@@ -29,7 +29,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     device, precision = chosen(args.device, args.precision)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.model.cpu import inference
 
@@ -45,7 +45,7 @@ def main(argv=None):
         "device": device,
         "precision": precision,
     }
-    progress = script_options.progress("receptors embedded", tables.n_rows(args.receptors))
+    progress = runtime.progress("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.portions(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
     # A GPU has one portion in work, while the next is read and tokenised.
     done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)

@@ -4,7 +4,7 @@
 import hashlib
 
 from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.training import presets
 
@@ -26,7 +26,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa
 
@@ -35,6 +35,7 @@ def main(argv=None):
     from airrvec.encoders.sum import Sum
     from airrvec.model import weights
     from airrvec.model.tokens import tokenise
+    from airrvec.report import figures
     from airrvec.training import model_folder, trainer
 
     labelled = fewshot.select_labelled(**script_options.labelled_options(args))
@@ -80,7 +81,7 @@ def main(argv=None):
             data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
         ),
         trainable=preset.trainable(start.config.n_layers),
-        progress=script_options.progress("steps trained", preset.schedule.steps),
+        progress=runtime.progress("steps trained", preset.schedule.steps),
         **script_options.training_options(args),
     )
     folder = args.outdir / preset.name
@@ -91,6 +92,7 @@ def main(argv=None):
     }
     labels = training_labels.of_split(split, of_start)
     model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
+    figures.training_curves(trained.history, folder / "training")
 
     measured, unseen = [specificity.gene_floor(split)], []
     tcrdist = encoders.load("tcrdist")

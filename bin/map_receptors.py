@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import runtime, schema, tables
 from airrvec.report.sections.missing import optional_part
 
 
@@ -26,7 +26,7 @@ def parse_args(argv=None):
 @optional_part("map")
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     from airrvec.repertoire import layout, map_tables
     from airrvec.report import map_page
 

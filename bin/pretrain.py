@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import runtime, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.training import presets
 
@@ -23,7 +23,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    script_options.limit_threads(args.cpus)
+    runtime.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -32,6 +32,7 @@ def main(argv=None):
     from airrvec.core import schema
     from airrvec.model.tokens import tokenise
     from airrvec.model.transformer import ReceptorEncoder
+    from airrvec.report import figures
     from airrvec.synthetic import synthesis
     from airrvec.training import model_folder, trainer
 
@@ -75,7 +76,7 @@ def main(argv=None):
         seed=args.seed,
         folder=args.checkpoints / preset.name,
         fingerprint=trainer.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
-        progress=script_options.progress("steps trained", preset.schedule.steps),
+        progress=runtime.progress("steps trained", preset.schedule.steps),
         **script_options.training_options(args),
     )
     species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))
@@ -83,9 +84,9 @@ def main(argv=None):
         "Data": f"{len(train):,} receptors ({preset.data}, {species}), {len(test):,} more held out",
         "Digest of the data": digest[:16],
     }
-    model_folder.write(
-        args.outdir / preset.name, trained, preset, name=preset.name, start="random weights", data=data
-    )
+    folder = args.outdir / preset.name
+    model_folder.write(folder, trained, preset, name=preset.name, start="random weights", data=data)
+    figures.training_curves(trained.history, folder / "training")
     script_options.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
 
 

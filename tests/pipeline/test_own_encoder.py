@@ -11,8 +11,8 @@ from conftest import ROOT, run_pipeline
 from sklearn.metrics import roc_auc_score
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot
 from airrvec.core import tables
+from airrvec.core.seeds import short_hash
 from airrvec.synthetic import negatives
 from airrvec.synthetic.synthesis import synthesise
 
@@ -85,7 +85,7 @@ def test_a_classifier_learns_against_the_background_that_was_given(runs):
     chosen = negatives.background(
         run.folder / "background.parquet", tables.read(run.results / "receptors"), "homosapiens", 420
     )
-    assert counts["background"] == fewshot.short_hash(chosen["receptor_id"].to_pylist())
+    assert counts["background"] == short_hash(chosen["receptor_id"].to_pylist())
     summary = pd.read_parquet(run.results / "benchmark/auroc_summary.parquet").query("rule == 'linear_svc'")
     means = summary.groupby("encoder")["auroc_mean"].mean()
     assert set(means.index) == {"random", "composition"}

@@ -32,6 +32,7 @@ from airrvec.analyses import (
 )
 from airrvec.benchmark import fewshot
 from airrvec.core import schema, tables
+from airrvec.core.seeds import generator
 from airrvec.report.sections import analyses as report_analyses
 from airrvec.synthetic import synthesis
 
@@ -62,7 +63,7 @@ class Toy:
         words = zip(
             receptors["tra_junction_aa"].to_pylist(), receptors["trb_junction_aa"].to_pylist(), strict=True
         )
-        seeds = (fewshot.generator(0, *pair) for pair in words)
+        seeds = (generator(0, *pair) for pair in words)
         return np.stack([rng.normal(size=self.n_dimensions) for rng in seeds]).astype(np.float32)
 
 
@@ -218,7 +219,7 @@ def test_alignment_and_uniformity_are_the_papers_equations():
     squares = ((vectors[i] - vectors[j]) ** 2).sum(1)
     assert row["uniformity"] == pytest.approx(np.log(np.exp(-squares).mean()))
     assert row["uniformity_t2"] == pytest.approx(np.log(np.exp(-2 * squares).mean()))
-    a, b = alignment.positive_pairs(chosen, fewshot.generator(1, "alignment"))
+    a, b = alignment.positive_pairs(chosen, generator(1, "alignment"))
     assert material.co_specific(chosen, a, b).all()
     assert (a != b).all()
     distances = np.linalg.norm(vectors[a] - vectors[b], axis=1)

@@ -75,9 +75,9 @@ def test_k_rules_and_settings():
         ["SCEPTR", ".800", ".700", ".750"],
     ]
     settings = [
-        "α and β chain, all test",
-        "α chain alone, all test",
-        "α and β chain, below 90 % similarity |",
+        "α and β chains, all test",
+        "α chains alone, all test",
+        "α and β chains, below 90 % similarity |",
     ]
     assert "| Encoder | " + " receptors | ".join(settings) in text
 

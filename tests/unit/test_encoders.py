@@ -10,6 +10,7 @@ from rapidfuzz.distance import Levenshtein
 
 from airrvec import encoders
 from airrvec.core import schema
+from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders.sum import Sum
 from airrvec.input import normalise, reading
@@ -110,7 +111,7 @@ def test_tcrdist_of_one_chain_is_pyrepseqs(dash, chains):
     from pyrepseq.metric.tcr_metric import AlphaTcrdist, BetaTcrdist
 
     some = dash.slice(0, 90)
-    ours = encoders.load("tcrdist").distances(*[encoders.on_chains(some, chains)] * 2)
+    ours = encoders.load("tcrdist").distances(*[on_chains(some, chains)] * 2)
     theirs = {"alpha": AlphaTcrdist, "beta": BetaTcrdist}[chains]()
     np.testing.assert_array_equal(ours, theirs.calc_cdist_matrix(*[as_pyrepseq(some)] * 2))
 
@@ -143,7 +144,7 @@ def test_distances_of_single_chains(dash, name):
     """Sums over chains: α and β add up to both, for lengths their squares do."""
     encoder, rows = encoders.load(name), np.arange(30)
     alpha, beta, paired = (
-        encoders.distance_rows(encoder, encoders.on_chains(dash, chains))(rows).astype(float)
+        encoders.distance_rows(encoder, on_chains(dash, chains))(rows).astype(float)
         for chains in ("alpha", "beta", "paired")
     )
     assert (alpha != beta).any()
@@ -162,7 +163,7 @@ def test_a_chain_that_some_receptors_lack_cannot_be_measured(dash, name):
 
 @pytest.mark.parametrize("name", CHAINWISE)
 def test_receptors_without_a_chain_cannot_be_measured(dash, name):
-    none = encoders.on_chains(encoders.on_chains(dash, "alpha"), "beta")
+    none = on_chains(on_chains(dash, "alpha"), "beta")
     with pytest.raises(encoders.NotMeasurable, match="no receptor has it"):
         encoders.distance_rows(encoders.load(name), none)(np.arange(3))
 
@@ -171,13 +172,11 @@ def test_receptors_without_a_chain_cannot_be_measured(dash, name):
     ("chains", "seen_alone"), [("alpha", "sceptr_alpha_only"), ("beta", "sceptr_beta_only")]
 )
 def test_sceptr_sees_the_chains_that_are_there(dash, chains, seen_alone):
-    both, one = (encoders.load("sceptr_tiny").embed(t) for t in (dash, encoders.on_chains(dash, chains)))
+    both, one = (encoders.load("sceptr_tiny").embed(t) for t in (dash, on_chains(dash, chains)))
     assert np.isfinite(one).all()
     assert np.abs(both - one).max() > 0.1
     one_chain = encoders.load(seen_alone)
-    np.testing.assert_allclose(
-        one_chain.embed(encoders.on_chains(dash, chains)), one_chain.embed(dash), atol=1e-6
-    )
+    np.testing.assert_allclose(one_chain.embed(on_chains(dash, chains)), one_chain.embed(dash), atol=1e-6)
 
 
 def test_length_is_that_of_the_junctions(dash):

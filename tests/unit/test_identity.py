@@ -14,6 +14,7 @@ from airrvec.annotation import search
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.calibration import Calibration
 from airrvec.core import schema, tables
+from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.encoders import load
 from airrvec.repertoire import map_tables
 from airrvec.report import map_page
@@ -130,7 +131,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
         cells = cells.set_column(cells.schema.get_field_index("epitope"), "epitope", epitopes)
         found[name] = cells, tables.read(folder / "cells" / f"{name}.receptors_0000.parquet")
     both = tuple(pa.concat_tables(tables) for tables in zip(*found.values(), strict=True))
-    for chains in search.CHAINS:
+    for chains in CHAIN_CLASSES:
         references = [
             search.labelled_reference(*given, chains=chains, species="homosapiens")
             for given in (*found.values(), both)

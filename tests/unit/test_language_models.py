@@ -11,6 +11,7 @@ from transformers import BertConfig, BertForMaskedLM, EsmConfig, EsmForMaskedLM
 
 from airrvec import encoders
 from airrvec.core import schema
+from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders import language_model
 from airrvec.input import germline
@@ -153,13 +154,13 @@ def test_padding_changes_nothing(hub, receptors, name, monkeypatch):
 def test_a_chain_that_is_not_there_has_no_vector(hub, receptors, name):
     encoder = encoders.load(name, hub_cache=hub)
     both = encoder.embed(receptors)
-    alpha, beta = (encoder.embed(encoders.on_chains(receptors, chains)) for chains in ("alpha", "beta"))
+    alpha, beta = (encoder.embed(on_chains(receptors, chains)) for chains in ("alpha", "beta"))
     np.testing.assert_allclose(np.concatenate([alpha, beta], axis=1), both, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_junction_that_some_lack_cannot_be_measured(hub, receptors, name):
-    one = encoders.on_chains(receptors.slice(0, 1), "beta")
+    one = on_chains(receptors.slice(0, 1), "beta")
     with pytest.raises(encoders.NotMeasurable, match="of all receptors or of none; 'r0' lacks it"):
         encoders.load(name, hub_cache=hub).embed(pa.concat_tables([one, receptors.slice(1)]))
 

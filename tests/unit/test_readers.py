@@ -275,7 +275,7 @@ def test_format_is_found_from_the_header_and_by_name(name, format):
     assert found.format == named.format == format
     ((found_batch,), (named_batch,)) = (list(source.batches) for source in (found, named))
     assert found_batch.chains.equals(named_batch.chains)
-    assert found_batch.chains.schema == schema.CHAINS
+    assert found_batch.chains.schema == schema.CHAIN_RECORDS
 
 
 def test_every_format_has_a_table_here():

@@ -165,9 +165,9 @@ def test_benchmark_sections_hold_the_numbers(benchmark):
     }
     left_out = found["not_evaluated"]["data"]
     assert list(left_out) == [
-        "TCRdist, linear support vector classifier, α and β chain, without references of &#x27;10x&#x27;",
+        "TCRdist, linear support vector classifier, α and β chains, without references of &#x27;10x&#x27;",
         "small",
-        "E&lt;1&gt;, contrast with the other epitopes, α and β chain, below 90 % similarity",
+        "E&lt;1&gt;, contrast with the other epitopes, α and β chains, below 90 % similarity",
     ]
     assert left_out["small"] == {"k": 5, "reason": "9 receptors, 15 needed"}
     assert "<1>" not in json.dumps(found)
@@ -188,7 +188,7 @@ def test_other_settings_are_tabs_of_their_own(benchmark):
     assert found["auroc_by_epitope"]["data"]["mean"]["tcrdist"] == 0.8
     others = found["auroc_settings"]
     tabs = [label["name"] for label in others["pconfig"]["data_labels"]]
-    assert tabs == ["β chain alone (1 epitopes)", "below 80 % similarity (1 epitopes)"]
+    assert tabs == ["β chains alone (1 epitopes)", "below 80 % similarity (1 epitopes)"]
     assert others["data"] == [{"TCRdist": {"1": 0.6, "5": 0.6}}, {"SCEPTR": {"1": 0.7, "5": 0.7}}]
 
 

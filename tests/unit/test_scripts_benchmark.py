@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT, normalised
 
-from airrvec.benchmark import fewshot
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import short_hash
 from airrvec.synthetic import negatives, synthesis
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
@@ -119,7 +119,7 @@ def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
 
 
 def test_a_hash_of_words_depends_on_their_order():
-    assert fewshot.short_hash(["a", "b"]) != fewshot.short_hash(["b", "a"])
+    assert short_hash(["a", "b"]) != short_hash(["b", "a"])
 
 
 @pytest.mark.parametrize("ks", ["1,5,200", "200,5,1"])

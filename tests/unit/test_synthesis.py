@@ -130,8 +130,8 @@ def test_normalising_them_changes_nothing(chains, locus):
     columns = dict(zip(schema.CHAIN_FIELDS, zip(*chains, strict=True), strict=True))
     given = {"row": range(N), "locus": [locus] * N, **columns}
     table = pa.table(
-        [pa.array(given.get(field.name, [None] * N), field.type) for field in schema.CHAINS],
-        schema=schema.CHAINS,
+        [pa.array(given.get(field.name, [None] * N), field.type) for field in schema.CHAIN_RECORDS],
+        schema=schema.CHAIN_RECORDS,
     )
     standardised, failures = standardise(table, "homosapiens")
     assert len(failures) == 0

@@ -16,8 +16,8 @@ from airrvec import encoders
 from airrvec.benchmark import fewshot, splits, training_labels
 from airrvec.benchmark.training_labels import FILE, MARK, NONE, TrainingLabels
 from airrvec.core import schema, tables
+from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
-from airrvec.encoders import on_chains
 from airrvec.model import weights
 from airrvec.report.sections import annotation, benchmark
 from airrvec.synthetic import synthesis

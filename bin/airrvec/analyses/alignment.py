@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material
-from airrvec.benchmark.fewshot import LabelledReceptors, generator
+from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.core.seeds import generator
 from airrvec.encoders import title
 from airrvec.report.figures import style
 from airrvec.training import objectives

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses import ONCE, NotDone
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
-from airrvec.benchmark.fewshot import generator
+from airrvec.core.seeds import generator
 from airrvec.report.figures import plain, style
 
 TITLE = "Probability of coincidence"

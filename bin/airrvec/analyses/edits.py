@@ -12,8 +12,9 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, pair_distances
-from airrvec.benchmark.fewshot import generator
 from airrvec.core import schema
+from airrvec.core.chains import GREEK
+from airrvec.core.seeds import generator
 from airrvec.encoders import title
 from airrvec.model.tokens import AMINO_ACIDS
 from airrvec.report.figures import style
@@ -31,7 +32,6 @@ SCHEMA = pa.schema(
 )
 EDITS = ("insertion", "deletion", "substitution")
 REGIONS = ("start", "second", "middle", "fourth", "end")
-CHAINS = {"TRA": "α", "TRB": "β"}
 # Each is edited once in every chain, region and way: the paper has at least 100 of each.
 N_EDITED = 200
 
@@ -45,7 +45,7 @@ def measure(material: Material) -> pa.Table:
     variants, described = [], []
     rng = generator(material.seed, "edits")
     for row, receptor in enumerate(receptors.to_pylist()):
-        for locus, chain in CHAINS.items():
+        for locus, chain in GREEK.items():
             column = schema.field(locus, "junction_aa")
             for edit in EDITS:
                 for region, words in enumerate(REGIONS):
@@ -119,7 +119,7 @@ def draw(table: pa.Table):
         sharey="col",
     )
     for column, name in enumerate(names):
-        for row, chain in enumerate(CHAINS.values()):
+        for row, chain in enumerate(GREEK.values()):
             axis = axes[row][column]
             own = data[(data["encoder"] == name) & (data["chain"] == chain)]
             for index, edit in enumerate(EDITS):

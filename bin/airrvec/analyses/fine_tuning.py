@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 from airrvec.analyses import BEFORE_AND_AFTER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
 from airrvec.benchmark import splits
-from airrvec.benchmark.fewshot import generator
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import generator
 from airrvec.encoders import title
 from airrvec.report.figures import style
 from airrvec.stats.metrics import auroc

@@ -9,7 +9,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from airrvec import encoders
-from airrvec.benchmark.fewshot import LabelledReceptors, generator
+from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.core.chains import on_chains
+from airrvec.core.seeds import generator
 
 # All pairs of the paper's thousand receptors; of more receptors as many are drawn.
 MAX_PAIRS = 500_000
@@ -132,7 +134,7 @@ def co_specific(labelled: LabelledReceptors, i: np.ndarray, j: np.ndarray) -> np
 
 def tcrdist(receptors: pa.Table, i: np.ndarray, j: np.ndarray, chains: str = "paired") -> np.ndarray:
     """TCRdist of pairs, float64; of ``alpha`` or ``beta`` alone, or the ``paired`` sum of both."""
-    return pair_distances(encoders.load("tcrdist"), encoders.on_chains(receptors, chains), i, j)
+    return pair_distances(encoders.load("tcrdist"), on_chains(receptors, chains), i, j)
 
 
 def auroc_of_encoders(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 
 from airrvec.annotation.search import MIN_REFERENCES, Reference, search
-from airrvec.benchmark.fewshot import generator
 from airrvec.benchmark.rules import KERNEL
+from airrvec.core.seeds import generator
 
 N_FOLDS = 5
 

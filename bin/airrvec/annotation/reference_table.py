@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.annotation import search
-from airrvec.annotation.search import CHAINS, Reference
+from airrvec.annotation.search import Reference
 from airrvec.core import identity, schema, tables
-from airrvec.encoders import on_chains
+from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 
 
 def reference_table(
@@ -31,10 +31,10 @@ def reference_table(
         `airrvec.core.schema.ANNOTATION_REFERENCE`, by ``receptor_id``; without receptors that no class knows.
     """
     receptors = tables.distinct(receptors)
-    for chains in CHAINS:
+    for chains in CHAIN_CLASSES:
         known = [reference for (_, of_chains), reference in references.items() if of_chains == chains]
         receptors = receptors.append_column(f"{chains}_id", _known_as(receptors, known, chains))
-    used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAINS)))
+    used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
     labels = [name for name in schema.LABELS if name != "split"]
     names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
     cells = search.labelled_cells(cells, exclude_references).select(names.names).cast(names)
@@ -57,6 +57,5 @@ def _known_as(receptors: pa.Table, references: list[Reference | None], chains: s
     known = pa.concat_tables(named).combine_chunks()
     shown = identity.clonotype_ids(on_chains(receptors.select(schema.RECEPTORS.names), chains))
     place = pc.index_in(shown, known["clonotype_id"].combine_chunks())
-    of_chains = search.chains_of(receptors)
-    place = pc.if_else(pa.array((of_chains == "paired") | (of_chains == chains)), place, None)
+    place = pc.if_else(pa.array(has_chains(receptors, chains)), place, None)
     return known["receptor_id"].combine_chunks().take(place)

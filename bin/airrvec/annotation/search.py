@@ -17,7 +17,7 @@ from scipy import sparse
 
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core import identity, schema, tables
-from airrvec.encoders import on_chains
+from airrvec.core.chains import has_chains, on_chains
 from airrvec.search import neighbours
 
 K = 100  # references that make the density; those farther away add nothing to it
@@ -25,7 +25,6 @@ FAR = np.exp(-16.0)  # density of nothing: of one receptor 16 kernels away, 0.8 
 LEAST = np.exp(-60.0)  # so that the log of no density is a number
 N_SHOWN = 3  # nearest references of a receptor that are reported
 MIN_REFERENCES = 10  # an epitope with fewer is not called
-CHAINS = ("paired", "alpha", "beta")
 CHUNK = 65_536  # queries whose neighbours are in memory at once
 BLOCK = 8192  # queries whose densities of all epitopes are
 
@@ -93,14 +92,6 @@ class Found:
     rows: np.ndarray
 
 
-def chains_of(receptors: pa.Table) -> np.ndarray:
-    """``paired``, ``alpha``, ``beta`` or an empty string: the chains of which the junction is known."""
-    alpha, beta = (
-        pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI
-    )
-    return np.select([alpha & beta, alpha, beta], CHAINS, "")
-
-
 def labelled_reference(
     cells: pa.Table,
     receptors: pa.Table,
@@ -126,8 +117,7 @@ def labelled_reference(
     """
     cells = labelled_cells(cells, exclude_references)
     receptors = tables.distinct(receptors)
-    of_chains = chains_of(receptors)
-    usable = (of_chains == "paired") | (of_chains == chains)
+    usable = has_chains(receptors, chains)
     usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
     usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
     shown = on_chains(receptors.filter(pa.array(usable)).select(schema.RECEPTORS.names), chains)

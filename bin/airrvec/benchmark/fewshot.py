@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema, tables
+from airrvec.core.seeds import generator
 
 TRAINED_ON = "a model of this run has been trained on it"
 
@@ -179,17 +180,6 @@ def plan_splits(
                 chosen = [rng.choice(rows, k, replace=False) for _ in range(n_splits)]
                 planned.append(Splits(epitope, k, np.stack(chosen)))
     return planned, pa.Table.from_pylist(left_out, schema.NOT_EVALUATED)
-
-
-def generator(seed: int, *names) -> np.random.Generator:
-    """Random numbers seeded by names as well, so that adding an epitope or a k changes no other's."""
-    key = hashlib.sha256("|".join(map(str, (seed, *names))).encode()).digest()
-    return np.random.default_rng(np.frombuffer(key, np.uint32))
-
-
-def short_hash(words: Iterable[str]) -> str:
-    """16 hexadecimal digits of a hash of words in their order."""
-    return hashlib.sha256("".join(words).encode()).hexdigest()[:16]
 
 
 def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:

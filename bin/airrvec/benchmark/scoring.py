@@ -17,7 +17,8 @@ from airrvec.benchmark import similarity
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.benchmark.rules import KERNEL, RULES, contrast, soft_nearest_neighbour
 from airrvec.core import schema
-from airrvec.encoders import NotMeasurable, distance_rows, on_chains
+from airrvec.core.chains import on_chains
+from airrvec.encoders import NotMeasurable, distance_rows
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
 # The paper's.

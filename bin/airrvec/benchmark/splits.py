@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.benchmark.fewshot import LabelledReceptors, generator
+from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.benchmark.similarity import similar_pairs
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import generator
 
 SEEN_BY_START = "test receptors that the start has been trained on"
 PARTS = ("train", "validation", "test")

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import identity, schema, tables
-from airrvec.encoders import on_chains
+from airrvec.core.chains import on_chains
 from airrvec.model import weights
-from airrvec.training.presets import CONTRASTIVE
+from airrvec.model.architecture import LABELLED_TERMS
 
 FILE = "training_labels.parquet"  # of a model's folder
 # Published models trained on labels; their package does not list the receptors.
@@ -143,7 +143,7 @@ def _of_folder(folder: Path) -> TrainingLabels:
     recorded = config.get("labels")
     if recorded is None:  # of airrvec 0.1, or a published model
         contrastive = config.get("preset", {}).get("objective", {}).get("contrastive")
-        trained = contrastive in CONTRASTIVE[1:] or {name, config.get("start")} & {*NOT_RECORDED}
+        trained = contrastive in LABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
         return TrainingLabels(NONE.receptors, (name,) if trained else ())
     if not (folder / FILE).is_file():
         lost = (name,) if recorded["receptors"] else ()

@@ -66,7 +66,7 @@ def _strings(*names: str) -> list[tuple[str, pa.DataType]]:
 
 # What a reader yields: one row a chain. Chains of one `cell_key` are one cell; without a key, those of
 # one row are one clonotype. Chains of a cell that are equal in all fields, `chain_key` included, are one.
-CHAINS = pa.schema(
+CHAIN_RECORDS = pa.schema(
     [
         ("row", pa.int64()),
         *_strings("cell_key", "chain_key", "cell_id", "species", "locus", *CHAIN_FIELDS),

@@ -16,7 +16,7 @@ import pyarrow as pa
 from scipy.spatial.distance import cdist
 
 from airrvec.core.errors import InputError
-from airrvec.encoders._chains import NotMeasurable, on_chains, present_loci
+from airrvec.encoders.measurable import NotMeasurable, present_loci
 from airrvec.model.variants import VARIANTS
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "NotMeasurable",
     "distance_rows",
     "load",
-    "on_chains",
     "present_loci",
     "title",
 ]

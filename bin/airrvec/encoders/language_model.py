@@ -19,8 +19,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
-from airrvec.app import script_options
-from airrvec.core import schema
+from airrvec.core import runtime, schema
 from airrvec.core.errors import InputError
 from airrvec.encoders import NotMeasurable, present_loci, title
 from airrvec.input.germline import chain_sequence
@@ -148,7 +147,7 @@ class LanguageModel:
     def _embed_sequences(self, sequences: list[str]) -> np.ndarray:
         """Mean vectors of the residues of each sequence, (n, d_model)."""
         vectors = np.empty((len(sequences), self.model.config.hidden_size), np.float32)
-        progress = script_options.progress(f"chains read by {self.title}", len(sequences))
+        progress = runtime.progress(f"chains read by {self.title}", len(sequences))
         for batch in _batches([len(sequence) for sequence in sequences]):
             tokens = self._tokens([sequences[row] for row in batch]).to(self.device)
             residues = tokens["attention_mask"] * (1 - tokens.pop("special_tokens_mask"))

@@ -11,7 +11,8 @@ of such columns, whatever file they are from: a module with
 - optionally ``CLOSED``: whether a table with any other column is not recognised as its,
 - optionally ``NEEDED``: of each layout the columns that every row of a text must reach, if not all of it,
 - optionally ``HEADER_ROWS``: how many lines a text's header may have; the names of two are joined,
-- ``chains(table)``: a block of the file's rows, as strings, to chain records (`airrvec.core.schema.CHAINS`),
+- ``chains(table)``: a block of the file's rows, as strings, to chain records
+  (`airrvec.core.schema.CHAIN_RECORDS`),
 - optionally ``warnings(columns)``: what the user should know of a file with these columns.
 """
 
@@ -64,7 +65,7 @@ class Batch:
     Attributes
     ----------
     chains : pyarrow.Table
-        Chain records (`airrvec.core.schema.CHAINS`), as the file spells them.
+        Chain records (`airrvec.core.schema.CHAIN_RECORDS`), as the file spells them.
     first_row, n_rows : int
         The rows of the file that the batch stands for.
     malformed : list of MalformedRow

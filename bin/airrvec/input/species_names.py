@@ -89,7 +89,7 @@ class Evidence:
         self._calls: Counter[tuple[str, str]] = Counter()  # species, V call
 
     def add(self, chains: pa.Table) -> None:
-        """Count some chains, as the input spells them (`airrvec.core.schema.CHAINS`)."""
+        """Count some chains, as the input spells them (`airrvec.core.schema.CHAIN_RECORDS`)."""
         words = pc.fill_null(chains["species"], self._default)
         keys = pc.binary_join_element_wise(words, chains["v_call"], "\0").drop_null()
         for item in pc.value_counts(keys).to_pylist():

@@ -37,7 +37,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     Parameters
     ----------
     chains : pyarrow.Table
-        `airrvec.core.schema.CHAINS`, as the input spells them.
+        `airrvec.core.schema.CHAIN_RECORDS`, as the input spells them.
     default_species : str
         A key of `airrvec.core.schema.SPECIES`, for chains that name no species.
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 from airrvec.model import tokens as tk
 
+# Contrastive terms of an objective that learn from labels, as the folder of a trained model names them.
+LABELLED_TERMS = ("supervised", "neighbour")
 MAX_LENGTH = 100  # residues of a loop that a left-aligned model knows
 FIXED = ("embedding.residue_features", "embedding.position")  # arrays of weights that are not learnt
 

@@ -15,11 +15,10 @@ from safetensors import SafetensorError
 from airrvec import __version__
 from airrvec.core import tables
 from airrvec.core.errors import InputError
-from airrvec.core.json_files import read_object
+from airrvec.core.json_files import data_class, read_object
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.tokens import ALL_LOOPS
 from airrvec.model.variants import VARIANTS
-from airrvec.training.presets import model_config
 
 _LOOPS = {
     "CdrTokeniser": ALL_LOOPS,
@@ -178,7 +177,7 @@ def _own(folder: Path) -> LoadedModel:
             raise InputError(f"the model lacks its {name}", file=folder, fix="Give the whole folder")
     described = configuration(folder)
     try:
-        config = model_config(described["model"])
+        config = data_class(ModelConfig, described["model"])
         content = (folder / WEIGHTS).read_bytes()
         state = safetensors.numpy.load(content)
         _check(config, state)

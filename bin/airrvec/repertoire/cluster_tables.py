@@ -7,9 +7,8 @@ import pandas as pd
 import pyarrow as pa
 from scipy import sparse
 
-from airrvec.annotation.search import CHAINS
 from airrvec.core import schema
-from airrvec.encoders._chains import CHAINS as LOCI_OF
+from airrvec.core.chains import CHAIN_CLASSES, LOCI_OF
 from airrvec.repertoire import motifs
 from airrvec.repertoire.clustering import Neighbourhood, centre, cluster_id
 from airrvec.repertoire.enrichment import compare
@@ -207,7 +206,7 @@ def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame
         fields = [schema.field(locus, name) for name in ("junction_aa", "v_call", "j_call")]
         chains = of_centres[fields].reset_index(drop=True)
         known = chains.notna().all(axis=1) & clusters["chains"].isin(
-            [chains_word for chains_word in CHAINS if locus in LOCI_OF[chains_word]]
+            [chains_word for chains_word in CHAIN_CLASSES if locus in LOCI_OF[chains_word]]
         )
         for species in generation.SPECIES:
             wanted = known & (clusters["species"] == species)

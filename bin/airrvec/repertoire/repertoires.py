@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.annotation.search import CHAINS, chains_of
 from airrvec.core import identity, schema, tables
+from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.errors import InputError
 
 ABUNDANCES = ("cells", "duplicate_count")
@@ -61,7 +61,7 @@ class Repertoires:
     @property
     def present(self) -> list[str]:
         """The classes of chains that there are."""
-        return [chains for chains in CHAINS if (self.chains == chains).any()]
+        return [chains for chains in CHAIN_CLASSES if (self.chains == chains).any()]
 
     def rows(self, chains: str) -> np.ndarray:
         """Rows of the receptors that have these chains and a vector."""
@@ -118,7 +118,7 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     return Repertoires(
         table,
         np.stack(dimensions, axis=1).astype(np.float32),
-        chains_of(table),
+        chain_classes(table),
         counts,
         metadata.set_index("sample_id").sort_index(),
         ids,

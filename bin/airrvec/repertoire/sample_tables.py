@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.benchmark.fewshot import generator
 from airrvec.core import schema
+from airrvec.core.seeds import generator
 from airrvec.repertoire import diversity
 from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.repertoires import Repertoires

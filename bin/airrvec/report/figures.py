@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.scoring import TEST_SETS
+from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN
 from airrvec.core.tables import written
 from airrvec.encoders import title
@@ -22,7 +23,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _MARKERS = "osD^vPX"
 
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
-CHAIN_TITLES = {"paired": "α and β chain", "alpha": "α chain alone", "beta": "β chain alone"}
 TEST_SET_TITLES = {
     "all": "all test receptors",
     "below_90": "below 90 % similarity",

@@ -7,11 +7,11 @@ import pandas as pd
 
 from airrvec import __version__
 from airrvec.core import schema, tables
+from airrvec.core.chains import CHAIN_TITLES
 from airrvec.encoders import title
 from airrvec.input import species_names
 
 # Receptors of each sort of chains are measured apart.
-CHAINS = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 _PAIRING_COLOURS = dict(
     zip(
         schema.CHAIN_PAIRINGS,
@@ -25,7 +25,7 @@ def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
     """Titles of groups by ``species`` and ``chains``; the species is named where there are several."""
     several = len({group["species"] for group in groups}) > 1
     return {
-        (group["species"], group["chains"]): CHAINS[group["chains"]]
+        (group["species"], group["chains"]): CHAIN_TITLES[group["chains"]]
         + (f", {species_names.TITLES[group['species']]}" if several else "")
         for group in groups
     }

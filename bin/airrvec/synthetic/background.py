@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec.annotation.search import chains_of
-from airrvec.benchmark.fewshot import generator
 from airrvec.core import schema
-from airrvec.encoders import on_chains
+from airrvec.core.chains import has_chains, on_chains
+from airrvec.core.seeds import generator
 from airrvec.synthetic.negatives import unselected
 
 N = 10_000  # receptors
@@ -40,5 +39,4 @@ def background(
 
 def of_chains(found: pa.Table, chains: str) -> pa.Table:
     """Those of the background that have some chains (paired, alpha or beta), shown by these alone."""
-    known = chains_of(found)
-    return on_chains(found.filter(pa.array((known == "paired") | (known == chains))), chains)
+    return on_chains(found.filter(pa.array(has_chains(found, chains))), chains)

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.benchmark.fewshot import generator
 from airrvec.core import identity, schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.seeds import generator
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

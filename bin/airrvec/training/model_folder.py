@@ -1,4 +1,4 @@
-"""The folder that training leaves: weights, configuration, history, figure, and a card for people."""
+"""The folder of a trained model: weights, configuration, history, and a card for people."""
 
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from airrvec.benchmark import training_labels
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import tables
 from airrvec.model import weights
-from airrvec.report import figures
 from airrvec.training.presets import Preset
 from airrvec.training.trainer import Trained
 
@@ -48,7 +47,6 @@ def write(
     details = {"start": start, "step": trained.step, "data": data, "labels": labels.write(folder)}
     weights.save(trained.encoder, name, folder, {**details, "preset": preset.as_dict()})
     tables.write(trained.history, folder / "training.parquet")
-    figures.training_curves(trained.history, folder / "training")
     tables.write_text(card(trained, preset, name=name, start=start, data=data), folder / "MODEL_CARD.md")
 
 

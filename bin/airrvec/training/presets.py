@@ -1,18 +1,13 @@
 """How a model is trained: the presets in ``conf/models/``, one JSON file a variant of the paper."""
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal
 
 from airrvec.core.errors import InputError
-from airrvec.core.json_files import read_object
-from airrvec.model.architecture import ModelConfig
-
-# Contrastive terms; all but the first learn from labels.
-CONTRASTIVE = ("auto", "supervised", "neighbour")
+from airrvec.core.json_files import data_class, read_object
+from airrvec.model.architecture import LABELLED_TERMS, ModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +52,7 @@ class Objective:
     @property
     def needs_labels(self) -> bool:
         """Whether the contrastive term learns from labels."""
-        return self.contrastive in CONTRASTIVE[1:]
+        return self.contrastive in LABELLED_TERMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,67 +166,13 @@ def load(path: str | Path) -> Preset:
     content = read_object(path, "the preset", "docs/models.md lists what a preset holds")
     try:
         parts = {
-            "model": model_config(content.pop("model", {})),
-            "objective": _made(Objective, content.pop("objective", {})),
-            "schedule": _made(Schedule, content.pop("schedule", {})),
+            "model": data_class(ModelConfig, content.pop("model", {})),
+            "objective": data_class(Objective, content.pop("objective", {})),
+            "schedule": data_class(Schedule, content.pop("schedule", {})),
         }
-        preset = _made(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
+        preset = data_class(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"the preset does not fit: {error}", file=path, fix="docs/models.md lists what a preset holds"
         ) from error
     return preset
-
-
-def model_config(content: dict) -> ModelConfig:
-    """
-    The shape of a model, from a JSON object.
-
-    Raises
-    ------
-    ValueError
-        If the object holds a word that `ModelConfig` does not know, or a value of another type.
-    """
-    return _made(ModelConfig, content)
-
-
-def _made(kind: type, content: dict):
-    """A data class from a JSON object, whose values must be of its fields' types."""
-    if not isinstance(content, dict):
-        raise ValueError(f"{content!r} is no JSON object")
-    types = get_type_hints(kind)
-    for name, value in content.items():
-        if name not in types:
-            raise ValueError(f"'{name}' is not one of {', '.join(types)}")
-        if not _fits(value, types[name]):
-            raise ValueError(f"{name} is {value!r}, not {_in_words(types[name])}")
-    return kind(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
-    )
-
-
-def _fits(value, expected) -> bool:
-    """Whether a JSON value is of a type; truth values, NaN and infinity are no numbers."""
-    parts = get_args(expected)
-    if get_origin(expected) is Literal:
-        return isinstance(value, str) and value in parts
-    if get_origin(expected) in (Union, UnionType):
-        return any(_fits(value, part) for part in parts)
-    if get_origin(expected) is tuple:
-        return isinstance(value, list | tuple) and all(_fits(item, parts[0]) for item in value)
-    if expected is float:
-        return type(value) in (int, float) and math.isfinite(value)
-    return type(value) is expected
-
-
-def _in_words(expected) -> str:
-    """A type, for a message."""
-    parts = get_args(expected)
-    if get_origin(expected) is Literal:
-        return f"one of {', '.join(parts)}"
-    if get_origin(expected) in (Union, UnionType):
-        return " or ".join(_in_words(part) for part in parts)
-    if get_origin(expected) is tuple:
-        return "a list of words"
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", NoneType: "null"}
-    return words.get(expected, expected.__name__)

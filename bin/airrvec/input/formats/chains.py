@@ -72,9 +72,9 @@ def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
     return pa.table(
         [
             columns[field.name].cast(field.type) if field.name in columns else pa.nulls(n_rows, field.type)
-            for field in schema.CHAINS
+            for field in schema.CHAIN_RECORDS
         ],
-        schema=schema.CHAINS,
+        schema=schema.CHAIN_RECORDS,
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from airrvec.core import tables
-from airrvec.encoders._chains import CHAINS as LOCI_OF
+from airrvec.core.chains import LOCI_OF
 from airrvec.repertoire import motifs
 from airrvec.report.figures import plt, save
 from airrvec.report.page import group_titles, safe, section, titled, without_background

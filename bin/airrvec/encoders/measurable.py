@@ -1,4 +1,4 @@
-"""What encoders have to know of the chains that receptors have."""
+"""Errors of encoders, and the loci that an encoder can read."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,30 +8,6 @@ from airrvec.core import schema
 
 class NotMeasurable(Exception):
     """What an encoder cannot do with the receptors that it was given; the message is the reason."""
-
-
-CHAINS = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
-
-
-def on_chains(receptors: pa.Table, chains: str) -> pa.Table:
-    """
-    Receptors as they are known by some of their chains: V gene, J gene and junction of the others are null.
-
-    Parameters
-    ----------
-    receptors : pyarrow.Table
-        ``receptors``.
-    chains : {"paired", "alpha", "beta"}
-        The chains to keep.
-    """
-    for locus in schema.LOCI:
-        if locus not in CHAINS[chains]:
-            for name in schema.CHAIN_FIELDS:
-                index = receptors.column_names.index(schema.field(locus, name))
-                receptors = receptors.set_column(
-                    index, receptors.field(index), pa.nulls(len(receptors), pa.string())
-                )
-    return receptors
 
 
 def present_loci(encoder: str, fields: tuple[str, ...], *tables: pa.Table) -> list[str]:

@@ -1,0 +1,63 @@
+"""
+Classes of receptors by the chains that are known: paired, alpha, beta.
+
+Every part of the pipeline that looks at receptors by some of their chains uses these words and functions.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import schema
+
+CHAIN_CLASSES = ("paired", "alpha", "beta")
+LOCI_OF = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
+CHAIN_TITLES = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
+GREEK = {"TRA": "α", "TRB": "β"}
+
+
+def chain_classes(receptors: pa.Table) -> np.ndarray:
+    """
+    Return the class of each receptor: the chains whose junction is known.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+        One of `CHAIN_CLASSES`, or an empty string.
+    """
+    alpha, beta = (
+        pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI
+    )
+    return np.select([alpha & beta, alpha, beta], CHAIN_CLASSES, "")
+
+
+def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
+    """Return whether each receptor has the chains of a class; a pair has those of every class."""
+    found = chain_classes(receptors)
+    return (found == "paired") | (found == chains)
+
+
+def on_chains(receptors: pa.Table, chains: str) -> pa.Table:
+    """
+    Set V gene, J gene and junction of all other chains to null.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors``.
+    chains : {"paired", "alpha", "beta"}
+        The chains to keep.
+    """
+    for locus in schema.LOCI:
+        if locus not in LOCI_OF[chains]:
+            for name in schema.CHAIN_FIELDS:
+                index = receptors.column_names.index(schema.field(locus, name))
+                receptors = receptors.set_column(
+                    index, receptors.field(index), pa.nulls(len(receptors), pa.string())
+                )
+    return receptors
