@@ -3,15 +3,13 @@ The paper's analyses: one file each, one registry.
 
 An analysis is a module with
 
-- ``TITLE``, ``SCHEMA`` (of its table) and ``SCOPE``: measured once (`ONCE`), once for each encoder of the run
+- ``SCHEMA`` (of its table) and ``SCOPE``: measured once (`ONCE`), once for each encoder of the run
   (`EACH_ENCODER`), or with a model before and after fine-tuning (`BEFORE_AND_AFTER`);
 - ``measure(material)`` → table: what is measured with one encoder, or with none; raises `NotDone`;
 - ``conclude(measured, auroc)`` → table of ``SCHEMA``, where it is not the measured one: ``measured`` holds
-  the tables of all encoders, ``auroc`` their few-shot AUROC (`airrvec.analyses.material.auroc_of_encoders`);
-- ``draw(table)`` → matplotlib's figure;
-- ``reading(table)`` → what is seen, and what the paper saw, in a sentence or two;
-- ``plot(table)`` → dict of ``kind``, ``data`` and others for `airrvec.report.page.section`, where MultiQC has
-  such a plot; else the report shows the figure.
+  the tables of all encoders, ``auroc`` their few-shot AUROC (`airrvec.analyses.material.auroc_of_encoders`).
+
+`airrvec.report.analyses` draws them.
 """
 
 from importlib import import_module

@@ -11,14 +11,11 @@ Here also that of background pairs, random labelled receptors that share no epit
 
 import numpy as np
 import pyarrow as pa
-from matplotlib import pyplot as plt
 
 from airrvec.analyses import ONCE, NotDone
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
 from airrvec.core.seeds import generator
-from airrvec.report.figures import plain, style
 
-TITLE = "Probability of coincidence"
 SCOPE = ONCE
 SCHEMA = pa.schema(
     [
@@ -31,7 +28,6 @@ SCHEMA = pa.schema(
     ]
 )
 THRESHOLDS = np.arange(0, 421, 12)
-SHOWN = 6  # epitopes of the most receptors, in the figures
 
 
 def measure(material: Material) -> pa.Table:
@@ -66,66 +62,3 @@ def measure(material: Material) -> pa.Table:
 def cumulative(distances: np.ndarray) -> np.ndarray:
     """Share of distances not above each of `THRESHOLDS`."""
     return np.searchsorted(np.sort(distances), THRESHOLDS, side="right") / len(distances)
-
-
-def draw(table: pa.Table):
-    """Probabilities, and their ratio to the background's."""
-    data = table.to_pandas()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    for index, (epitope, line) in enumerate(list(data.groupby("epitope", sort=False))[:SHOWN]):
-        look = {**style(index), "markersize": 3}
-        positive = line[line["probability"] > 0]
-        left.plot(positive["tcrdist"], positive["probability"], label=plain(epitope), **look)
-        right.plot(positive["tcrdist"], positive["ratio"], **look)
-    background = data[(data["epitope"] == data["epitope"].iloc[0]) & (data["background"] > 0)]
-    left.plot(
-        background["tcrdist"], background["background"], color="grey", linestyle=":", label="background"
-    )
-    right.axhline(1, color="grey", linestyle=":")
-    left.set_ylabel("Share of pairs within the TCRdist")
-    right.set_ylabel("Ratio to the background")
-    left.legend(frameon=False, fontsize=8)
-    for axis in (left, right):
-        axis.set_xlabel("TCRdist")
-        axis.set_yscale("log")
-        axis.grid(alpha=0.3)
-    return figure
-
-
-def plot(table: pa.Table) -> dict:
-    data = table.to_pandas()
-    shown = list(data.groupby("epitope", sort=False))[:SHOWN]
-    first = shown[0][1]
-    probabilities = {epitope: _line(line, "probability") for epitope, line in shown}
-    probabilities["background"] = _line(first, "background")
-    return {
-        "kind": "linegraph",
-        "data": [probabilities, {epitope: _line(line, "ratio") for epitope, line in shown}],
-        "pconfig": {
-            "xlab": "TCRdist",
-            "ylab": "Share of pairs within the TCRdist",
-            "ylog": True,
-            "showlegend": True,
-            "data_labels": [
-                {"name": "Probability", "ylab": "Share of pairs within the TCRdist"},
-                {"name": "Ratio to the background", "ylab": "Ratio"},
-            ],
-        },
-    }
-
-
-def _line(data, column: str) -> dict[int, float]:
-    """Threshold → value, where there is one that a logarithm has."""
-    known = data[data[column] > 0]
-    return {int(x): float(f"{y:.4g}") for x, y in zip(known["tcrdist"], known[column], strict=True)}
-
-
-def reading(table: pa.Table) -> str:
-    data = table.to_pandas()
-    near = data[data["tcrdist"] == 120].sort_values("probability", ascending=False)
-    found = ", ".join(f"{row.epitope} {100 * row.probability:.1f} %" for row in near.head(SHOWN).itertuples())
-    return (
-        f"Share of an epitope's pairs within a TCRdist of 120: {found};"
-        f" background pairs: {100 * near['background'].iloc[0]:.2f} %. In the paper the epitopes that are"
-        " easiest to predict have the fewest dissimilar pairs, and TFEYVSQPFLMDLE the most alike."
-    )

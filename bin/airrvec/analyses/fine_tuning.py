@@ -11,18 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from matplotlib import pyplot as plt
 
 from airrvec.analyses import BEFORE_AND_AFTER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
 from airrvec.benchmark import splits
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
-from airrvec.encoders import title
-from airrvec.report.figures import style
-from airrvec.stats.metrics import auroc
 
-TITLE = "Distances before and after fine-tuning"
 SCOPE = BEFORE_AND_AFTER
 MEASURED = pa.schema(
     [
@@ -42,8 +37,6 @@ SCHEMA = pa.schema(
     ]
 )
 N_PAIRS = 5_000  # of each kind
-_SHOWN = 1_500
-KINDS = {True: "Co-specific", False: "Cross-specific"}
 
 
 def measure(material: Material) -> pa.Table:
@@ -112,49 +105,3 @@ def conclude(measured: pa.Table, _auroc: pd.DataFrame) -> pa.Table:
         before=names[0], after=names[1]
     )
     return pa.Table.from_pandas(both[SCHEMA.names], SCHEMA, preserve_index=False)
-
-
-def draw(table: pa.Table):
-    """Pairs by both distances, with the distributions of each at the sides."""
-    data = table.to_pandas()
-    figure, axes = plt.subplot_mosaic(
-        [["top", "."], ["middle", "right"]], figsize=(7, 7), layout="constrained",
-        width_ratios=(4, 1), height_ratios=(1, 4),
-    )  # fmt: skip
-    for index, (same, words) in enumerate(KINDS.items()):
-        pairs, colour = data[data["co_specific"] == same], style(1 - index)["color"]
-        shown = pairs.sample(min(_SHOWN, len(pairs)), random_state=0)
-        axes["middle"].plot(
-            shown["distance_before"], shown["distance_after"], ".", markersize=2.5, alpha=0.5, color=colour,
-            label=words,
-        )  # fmt: skip
-        look = {"bins": 60, "density": True, "histtype": "step", "color": colour}
-        axes["top"].hist(pairs["distance_before"], **look)
-        axes["right"].hist(pairs["distance_after"], orientation="horizontal", **look)
-    axes["top"].sharex(axes["middle"])
-    axes["right"].sharey(axes["middle"])
-    for name in ("top", "right"):
-        axes[name].set_axis_off()
-    axes["middle"].set_xlabel(f"Distance by {title(data['before'].iloc[0])}")
-    axes["middle"].set_ylabel(f"Distance by {title(data['after'].iloc[0])}")
-    axes["middle"].legend(frameon=False, markerscale=4)
-    axes["middle"].grid(alpha=0.3)
-    return figure
-
-
-def reading(table: pa.Table) -> str:
-    data = table.to_pandas()
-    same = data["co_specific"].to_numpy()
-    if same.all() or not same.any():
-        return "All pairs are of one kind: nothing is compared."
-    found = {}
-    for when in ("before", "after"):
-        distances = data[f"distance_{when}"].to_numpy()
-        medians = [np.median(distances[of_kind]) for of_kind in (same, ~same)]
-        area = auroc(distances[same], distances[~same])
-        found[when] = f"AUROC {area:.3f}, medians {medians[0]:.2f} and {medians[1]:.2f}"
-    return (
-        "Co-specific against cross-specific pairs of a training and a test receptor:"
-        f" {found['before']} before, {found['after']} after. The paper found that fine-tuning mostly moves"
-        " cross-specific pairs, a part of which it puts far apart."
-    )

@@ -10,16 +10,12 @@ and J gene (`airrvec.synthetic.generation`).
 
 import numpy as np
 import pyarrow as pa
-from matplotlib import pyplot as plt
 from scipy import stats
 
 from airrvec.analyses import EACH_ENCODER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
-from airrvec.encoders import title
-from airrvec.report.figures import style
 from airrvec.synthetic.generation import log10_of_receptors
 
-TITLE = "Distances and generation probability"
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(
     [
@@ -99,97 +95,3 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> dict:
     result = stats.pearsonr(a, b)
     interval = result.confidence_interval(0.95)
     return {"pearson": result.statistic, "pearson_low": interval.low, "pearson_high": interval.high}
-
-
-def draw(table: pa.Table):
-    """Correlation of TCRdist with probability by distance; co-specific pairs by probability."""
-    data = table.to_pandas()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    for index, (name, of_encoder) in enumerate(data.groupby("encoder", sort=False)):
-        line = of_encoder[(of_encoder["binned_by"] == "distance") & of_encoder["pearson"].notna()]
-        x = line["mean_distance"] / line["mean_distance"].max()
-        left.plot(x, line["pearson"], label=title(name), markersize=4, **style(index))
-        left.fill_between(
-            x, line["pearson_low"], line["pearson_high"], color=style(index)["color"], alpha=0.15
-        )
-    share = _by_probability(data)
-    right.plot(share["mean_log10_probability"], 100 * share["co_specific"], color="black", marker="o")
-    left.axhline(0, color="grey", linewidth=0.8, linestyle=":")
-    left.set_xlabel("Encoder's distance (1: the farthest bin)")
-    left.set_ylabel("Pearson's r, TCRdist with log generation probability")
-    right.set_xlabel("log10 generation probability, the smaller of the pair")
-    right.set_ylabel("Co-specific pairs, %")
-    right.set_ylim(0)
-    left.legend(frameon=False, fontsize=9)
-    for axis in (left, right):
-        axis.grid(alpha=0.3)
-    return figure
-
-
-def _by_probability(data):
-    """The bins by probability, which are the same for all encoders."""
-    return data[(data["binned_by"] == "probability") & (data["encoder"] == data["encoder"].iloc[0])]
-
-
-def plot(table: pa.Table) -> dict:
-    data = table.to_pandas()
-    by_distance = data[(data["binned_by"] == "distance") & data["pearson"].notna()]
-    far = by_distance.groupby("encoder")["mean_distance"].max()
-    return {
-        "kind": "linegraph",
-        "data": [
-            {
-                title(name): {
-                    round(row.mean_distance / (far[name] or 1), 4): round(row.pearson, 4)
-                    for row in line.itertuples()
-                }
-                for name, line in by_distance.groupby("encoder", sort=False)
-            },
-            {
-                "pairs": {
-                    round(row.mean_log10_probability, 3): round(100 * row.co_specific, 4)
-                    for row in _by_probability(data).itertuples()
-                }
-            },
-        ],
-        "pconfig": {
-            "xlab": "Encoder's distance (1: the farthest bin)",
-            "ylab": "Pearson's r",
-            "tt_decimals": 3,
-            "style": "lines+markers",
-            "showlegend": True,
-            "data_labels": [
-                {
-                    "name": "Correlation",
-                    "ylab": "Pearson's r",
-                    "xlab": "Encoder's distance (1: the farthest bin)",
-                },
-                {
-                    "name": "Co-specific pairs",
-                    "ylab": "%",
-                    "xlab": "log10 generation probability, the smaller of the pair",
-                },
-            ],
-        },
-    }
-
-
-def reading(table: pa.Table) -> str:
-    data = table.to_pandas()
-    near = (
-        data[(data["binned_by"] == "distance") & data["pearson"].notna()]
-        .groupby("encoder", sort=False)
-        .head(5)
-    )
-    found = ", ".join(
-        f"{title(name)} {np.average(bins['pearson'], weights=bins['n_pairs']):.2f}"
-        for name, bins in near.groupby("encoder", sort=False)
-    )
-    share = _by_probability(data)
-    return (
-        "Pearson's r of TCRdist with log generation probability among the tenth of the pairs that an encoder"
-        f" holds nearest (mean of its bins): {found or 'too few pairs'}. Below 0, the encoder brings together"
-        " receptors that differ more where recombination makes few; the paper found SCEPTR to do so."
-        f" {100 * share['co_specific'].iloc[0]:.1f} % of the pairs are co-specific in the tenth of the lowest"
-        f" probability, {100 * share['co_specific'].iloc[-1]:.1f} % in that of the highest."
-    )

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from airrvec import analyses
+from airrvec.analyses import ANALYSES
 from airrvec.core import tables
 from airrvec.encoders import title
+from airrvec.report import analyses
 from airrvec.report.page import safe, section
 
 PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}
@@ -18,9 +19,7 @@ def analysis_sections(folder: Path | None) -> list[dict]:
     if folder is None:
         return []
     return [
-        {**_section(name, folder), **PARENT}
-        for name in analyses.ANALYSES
-        if (folder / f"{name}.parquet").exists()
+        {**_section(name, folder), **PARENT} for name in ANALYSES if (folder / f"{name}.parquet").exists()
     ]
 
 
