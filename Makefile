@@ -41,6 +41,7 @@ check: test test-slurm test-containers test-r ## Run those, and the tests on a S
 lint: $(ENV) ## Check style, Nextflow's strict syntax, nf-core's conventions and the parameters' schema
 	ruff check .
 	ruff format --check .
+	PYTHONPATH=bin lint-imports --no-cache
 	AIRRVEC_NEXTFLOW=25.04.4 $(NEXTFLOW) lint main.nf modules subworkflows nextflow.config conf
 	nf-core --hide-progress pipelines schema lint nextflow_schema.json
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .

@@ -111,9 +111,9 @@ def draw(table: Path, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     import pandas as pd
+    from airrvec.report.figures import COLOURS
 
     from airrvec.encoders import title
-    from airrvec.report.figures import COLOURS
 
     rows = pd.read_csv(table, sep="\t")
     own, known = rows[rows["steps"].notna()], rows[rows["steps"].isna()]

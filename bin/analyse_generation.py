@@ -3,7 +3,7 @@
 
 from airrvec.app import script_options
 from airrvec.core import schema, tables
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 from airrvec.synthetic import generation
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from airrvec import analyses
 from airrvec.app import script_options
 from airrvec.core import runtime, tables
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 
 
 def parse_args(argv=None):

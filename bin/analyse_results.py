@@ -9,9 +9,9 @@ from airrvec import analyses, encoders
 from airrvec.analyses.material import auroc_of_encoders
 from airrvec.app import script_options
 from airrvec.core import schema, tables
-from airrvec.report import analyses as drawings
-from airrvec.report import figures
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
+from airrvec.figures import analyses as drawings
+from airrvec.figures import style
 
 NO_TABLE = "there is no labelled receptor table (--labelled)"
 
@@ -52,7 +52,7 @@ def main(argv=None):
             not_done.append({"encoder": None, "reason": str(problem)})
     tables.write_both(table, args.outdir / args.analysis)
     if len(table):
-        figures.save(drawings.load(args.analysis).draw(table), args.outdir / args.analysis)
+        style.save(drawings.load(args.analysis).draw(table), args.outdir / args.analysis)
     if not_done:
         reasons = pa.Table.from_pylist(
             [{"analysis": args.analysis, **row} for row in not_done], schema.NOT_DONE

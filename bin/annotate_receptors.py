@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from airrvec.app import script_options
 from airrvec.core import runtime, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 
 N_TOP = 50  # calls in the report
 

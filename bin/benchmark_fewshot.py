@@ -10,8 +10,8 @@ import pyarrow as pa
 from airrvec.app import script_options
 from airrvec.core import runtime, schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
 from airrvec.core.seeds import short_hash
-from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):

@@ -11,8 +11,8 @@ from airrvec.app import script_options
 from airrvec.core import runtime, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
 from airrvec.core.seeds import generator
-from airrvec.report.sections.missing import optional_part
 
 CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
 MIN_BACKGROUND = 500  # receptors of a class of chains

@@ -8,9 +8,9 @@ from pathlib import Path
 from airrvec.app import script_options
 from airrvec.core import tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.missing import write_missing
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
-from airrvec.report.sections.missing import write_missing
 
 
 def parse_args(argv=None):

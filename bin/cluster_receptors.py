@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from airrvec.app import script_options
 from airrvec.core import runtime, tables
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 
 N_LOGOS = 10
 
@@ -26,8 +26,8 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
+    from airrvec.figures.logos import draw_logos
     from airrvec.repertoire import cluster_tables
-    from airrvec.report.sections import clusters as report_clusters
 
     repertoires = script_options.repertoires(args)
     repertoires.conditions(args.condition)
@@ -43,7 +43,7 @@ def main(argv=None):
     for name, table in results.items():
         tables.write_both(table, args.outdir / name)
     if len(clusters):
-        report_clusters.draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
+        draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_json(qc, args.outdir / "clusters.qc.json")
     script_options.write_versions(
         args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch"

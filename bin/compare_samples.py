@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from airrvec.app import script_options
 from airrvec.core import runtime, schema, tables
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,

@@ -4,11 +4,11 @@
 from itertools import chain
 from pathlib import Path
 
-from airrvec import __version__
 from airrvec.app import script_options
 from airrvec.core import runtime, tables
 from airrvec.core.devices import DEVICES, PRECISIONS, chosen
 from airrvec.core.errors import exit_on_input_error
+from airrvec.core.version import __version__
 
 PORTION = 8_192  # receptors that are read, embedded and written together, by one core
 GPU_PORTION = 16 * PORTION  # so many that those of one length keep a GPU busy

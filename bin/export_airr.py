@@ -9,8 +9,8 @@ import duckdb
 
 from airrvec.app import script_options
 from airrvec.core import schema, tables
+from airrvec.core.missing import optional_part
 from airrvec.input import cells
-from airrvec.report.sections.missing import optional_part
 
 
 def parse_args(argv=None):

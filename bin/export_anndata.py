@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from airrvec.app import script_options
 from airrvec.core import schema, tables
+from airrvec.core.missing import optional_part
 from airrvec.input import cells
-from airrvec.report.sections.missing import optional_part
 
 # Fields that scirpy's functions ask for, and that the run does not know.
 UNKNOWN_FIELDS = ("d_call", "c_call", "junction")

@@ -33,9 +33,9 @@ def main(argv=None):
     from airrvec import encoders
     from airrvec.benchmark import fewshot, specificity, splits, training_labels
     from airrvec.encoders.sum import Sum
+    from airrvec.figures.training import training_curves
     from airrvec.model import weights
     from airrvec.model.tokens import tokenise
-    from airrvec.report import figures
     from airrvec.training import model_folder, trainer
 
     labelled = fewshot.select_labelled(**script_options.labelled_options(args))
@@ -92,7 +92,7 @@ def main(argv=None):
     }
     labels = training_labels.of_split(split, of_start)
     model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
-    figures.training_curves(trained.history, folder / "training")
+    training_curves(trained.history, folder / "training")
 
     measured, unseen = [specificity.gene_floor(split)], []
     tcrdist = encoders.load("tcrdist")

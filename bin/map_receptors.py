@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from airrvec.app import script_options
 from airrvec.core import runtime, schema, tables
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
 
 
 def parse_args(argv=None):
@@ -27,8 +27,8 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
+    from airrvec.figures import map_page
     from airrvec.repertoire import layout, map_tables
-    from airrvec.report import map_page
 
     n, n_without = map_tables.n_with_vector(args.embeddings)
     wanted = map_tables.spread(n, layout.MOST_MAPPED)

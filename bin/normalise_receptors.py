@@ -9,10 +9,10 @@ from airrvec.app import script_options
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import by_partition
+from airrvec.core.missing import write_missing
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.pairing import POLICIES
-from airrvec.report.sections.missing import write_missing
 
 
 def parse_args(argv=None):

@@ -30,9 +30,9 @@ def main(argv=None):
     import torch
 
     from airrvec.core import schema
+    from airrvec.figures.training import training_curves
     from airrvec.model.tokens import tokenise
     from airrvec.model.transformer import ReceptorEncoder
-    from airrvec.report import figures
     from airrvec.synthetic import synthesis
     from airrvec.training import model_folder, trainer
 
@@ -86,7 +86,7 @@ def main(argv=None):
     }
     folder = args.outdir / preset.name
     model_folder.write(folder, trained, preset, name=preset.name, start="random weights", data=data)
-    figures.training_curves(trained.history, folder / "training")
+    training_curves(trained.history, folder / "training")
     script_options.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
 
 

@@ -12,8 +12,8 @@ from airrvec.app import script_options
 from airrvec.benchmark import comparisons, fewshot
 from airrvec.core import tables
 from airrvec.core.errors import InputError
-from airrvec.report import benchmark_page, figures
-from airrvec.report.sections.missing import optional_part
+from airrvec.core.missing import optional_part
+from airrvec.figures import benchmark, benchmark_page
 
 
 def parse_args(argv=None):
@@ -55,8 +55,8 @@ def main(argv=None):
         ("not_evaluated", not_evaluated),
     ):
         tables.write_both(table, args.outdir / name, digests)
-    figures.auroc_against_k(summary, args.outdir / "auroc_against_k")
-    figures.roc_curves(roc, args.outdir / "roc_curves")
+    benchmark.auroc_against_k(summary, args.outdir / "auroc_against_k")
+    benchmark.roc_curves(roc, args.outdir / "roc_curves")
     warnings = {name: metadata[name]["warning"] for name in names if metadata[name].get("warning")}
     counts = {**qcs[0], "titles": titles, "warnings": warnings}
     page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)

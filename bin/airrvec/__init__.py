@@ -1,9 +1,9 @@
 """airrvec: T-cell receptor repertoires as vectors, and what the vectors know."""
 
 from airrvec.core import processor
+from airrvec.core.version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["embed", "nearest", "read"]
+__all__ = ["__version__", "embed", "nearest", "read"]
 
 processor.name_it_for_openblas()
 

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 from conftest import ROOT, run_pipeline
 
-from airrvec import __version__
 from airrvec.core import tables
+from airrvec.core.version import __version__
 from airrvec.input import cells
 
 # After tests/pipeline, whose conftest is meant above.

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from airrvec.core import schema
-from airrvec.report import benchmark_page
+from airrvec.figures import benchmark_page
 
 PAPER = benchmark_page.paper_values()
 

@@ -16,8 +16,8 @@ from airrvec.annotation.calibration import Calibration
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.encoders import load
+from airrvec.figures import map_page
 from airrvec.repertoire import map_tables
-from airrvec.report import map_page
 from airrvec.synthetic.synthesis import synthesise
 
 SOURCE = ROOT / "assets/test/pbmc_a.csv.gz"

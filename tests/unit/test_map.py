@@ -13,8 +13,8 @@ from sklearn.manifold import trustworthiness
 import browser
 import map_receptors
 from airrvec.core import schema, tables
+from airrvec.figures import map_page
 from airrvec.repertoire import layout, map_tables
-from airrvec.report import map_page
 from airrvec.search.neighbours import nearest
 
 PAGE = Path(__file__).parents[2] / "assets/report"

@@ -12,7 +12,8 @@ import pytest
 
 from airrvec import encoders
 from airrvec.core import schema
-from airrvec.report import figures, page
+from airrvec.figures import benchmark as benchmark_figures
+from airrvec.report import page
 from airrvec.report.sections import benchmark as report_benchmark
 
 ROOT = Path(__file__).parents[2]
@@ -226,8 +227,8 @@ def test_versions_of_one_process_are_said_once():
 
 
 def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
-    figures.auroc_against_k(pa.Table.from_pandas(benchmark.summary), tmp_path / "auroc")
-    figures.roc_curves(pa.Table.from_pandas(benchmark.roc), tmp_path / "roc")
+    benchmark_figures.auroc_against_k(pa.Table.from_pandas(benchmark.summary), tmp_path / "auroc")
+    benchmark_figures.roc_curves(pa.Table.from_pandas(benchmark.roc), tmp_path / "roc")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "auroc.png",
         "auroc.svg",

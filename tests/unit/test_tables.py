@@ -18,7 +18,7 @@ import safetensors.numpy
 from inputs import DATA, ROOT, normalised
 
 from airrvec.core import schema, tables
-from airrvec.report import figures
+from airrvec.figures import style
 
 
 class Interrupted(Exception):
@@ -65,7 +65,7 @@ def write_an_experiment(path):
 
 
 def write_a_figure(path):
-    figures.save(plt.figure(), path.with_suffix(""))
+    style.save(plt.figure(), path.with_suffix(""))
 
 
 @pytest.mark.parametrize(("umask", "permissions"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])

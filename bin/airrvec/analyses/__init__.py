@@ -9,7 +9,7 @@ An analysis is a module with
 - ``conclude(measured, auroc)`` → table of ``SCHEMA``, where it is not the measured one: ``measured`` holds
   the tables of all encoders, ``auroc`` their few-shot AUROC (`airrvec.analyses.material.auroc_of_encoders`).
 
-`airrvec.report.analyses` draws them.
+`airrvec.figures.analyses` draws them.
 """
 
 from importlib import import_module

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec import __version__
 from airrvec.benchmark import training_labels
 from airrvec.core import schema
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.version import __version__
 
 # In a checkout the library lies beside the scripts; installed, they lie in it.
 _LIBRARY = Path(__file__).parents[1]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from airrvec import __version__
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.version import __version__
 
 GB = 1 << 30
 

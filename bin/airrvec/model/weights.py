@@ -12,10 +12,10 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from airrvec import __version__
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import data_class, read_object
+from airrvec.core.version import __version__
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.tokens import ALL_LOOPS
 from airrvec.model.variants import VARIANTS

@@ -1,4 +1,4 @@
-"""Junctions of a cluster in columns, and their logos."""
+"""Aligned junctions of a cluster, their frequencies, and the heights of a logo's letters."""
 
 from collections import Counter
 
@@ -6,9 +6,6 @@ import numpy as np
 import pandas as pd
 
 GAP = "-"
-
-# Okabe and Ito's colours: acidic, basic, polar; what is left is black.
-_COLOURS = {"DE": "#D55E00", "HKR": "#0072B2", "CGNQSTY": "#009E73", "AFILMPVW": "#000000"}
 
 
 def aligned(junctions: list[str]) -> list[str]:
@@ -68,11 +65,3 @@ def heights(found: pd.DataFrame) -> pd.DataFrame:
     within = shares.div(filled, axis=0)
     entropy = -(within * np.log2(within.where(within > 0, 1))).sum(axis=1)
     return within.mul((np.log2(20) - entropy) * filled, axis=0)
-
-
-def draw_logo(found: pd.DataFrame, axis) -> None:
-    """Draw the logo of `frequencies` on matplotlib's axis."""
-    import logomaker
-
-    logomaker.Logo(heights(found), ax=axis, color_scheme=_COLOURS, show_spines=False)
-    axis.set_ylim(0, np.log2(20))

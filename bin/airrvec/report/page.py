@@ -5,9 +5,9 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from airrvec import __version__
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
+from airrvec.core.version import __version__
 from airrvec.encoders import title
 from airrvec.input import species_names
 

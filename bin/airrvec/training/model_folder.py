@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec import __version__
 from airrvec.benchmark import training_labels
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import tables
+from airrvec.core.version import __version__
 from airrvec.model import weights
 from airrvec.training.presets import Preset
 from airrvec.training.trainer import Trained

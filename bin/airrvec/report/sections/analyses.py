@@ -8,7 +8,7 @@ import pandas as pd
 from airrvec.analyses import ANALYSES
 from airrvec.core import tables
 from airrvec.encoders import title
-from airrvec.report import analyses
+from airrvec.figures import analyses
 from airrvec.report.page import safe, section
 
 PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}

@@ -23,7 +23,7 @@ def answers_section(
     Parameters
     ----------
     missing : collection of str
-        Parts that could not be made, of `airrvec.report.sections.missing.PARTS`.
+        Parts that could not be made, of `airrvec.core.missing.PARTS`.
     """
     questions = (
         (

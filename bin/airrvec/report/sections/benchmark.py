@@ -11,7 +11,8 @@ from airrvec.benchmark.training_labels import MARK
 from airrvec.core import tables
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
-from airrvec.report.figures import COLOURS, RULE_TITLES, default_view, in_order, setting_title
+from airrvec.figures.benchmark import RULE_TITLES, default_view, in_order, setting_title
+from airrvec.figures.style import COLOURS
 from airrvec.report.page import safe, section
 
 MAX_ROC_TABS = 6

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from airrvec.report.figures import COLOURS
+from airrvec.figures.style import COLOURS
 from airrvec.report.page import section
 
 

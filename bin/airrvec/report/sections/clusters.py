@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from airrvec.core import tables
 from airrvec.core.chains import LOCI_OF
-from airrvec.repertoire import motifs
-from airrvec.report.figures import plt, save
 from airrvec.report.page import group_titles, safe, section, titled, without_background
 
 PARENT = {
@@ -96,28 +93,6 @@ def _motif(cluster) -> str:
     if not cluster["epitope"]:
         return words
     return f"{words} ({cluster['n_labelled']:,} labelled, most of them {safe(cluster['epitope'])})"
-
-
-def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> None:
-    """Logos of the junctions of the ``n`` largest clusters, a row each, as ``stem``.svg and ``stem``.png."""
-    shown = clusters.to_pandas().sort_values("n_receptors", ascending=False, kind="stable").head(n)
-    of_cluster = positions.to_pandas().groupby(["cluster_id", "locus"])
-    figure, axes = plt.subplots(
-        len(shown), 2, figsize=(8, 1.1 * len(shown)), squeeze=False, layout="constrained"
-    )
-    for row, of_row in zip(axes, shown.itertuples(), strict=True):
-        for axis, locus in zip(row, ("TRA", "TRB"), strict=True):
-            if locus not in LOCI_OF[of_row.chains]:
-                axis.set_visible(False)
-                continue
-            motifs.draw_logo(of_cluster.get_group((of_row.cluster_id, locus)), axis)
-            genes = (getattr(of_row, f"{locus.lower()}_{gene}_call") for gene in "vj")
-            axis.set_title(f"{of_row.n_receptors} receptors, {' '.join(g for g in genes if g)}", fontsize=8)
-            axis.set_xticks([])
-            axis.set_yticks([0, 2, 4])
-            axis.tick_params(labelsize=7)
-            axis.set_ylabel("bits", fontsize=7)
-    save(figure, stem)
 
 
 def _overview(found: Clusters) -> dict:

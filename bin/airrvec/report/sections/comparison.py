@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.core import tables
-from airrvec.report.figures import COLOURS
+from airrvec.figures.style import COLOURS
 from airrvec.report.page import group_titles, safe, section, titled, without_background
 
 PARENT = {

@@ -10,7 +10,7 @@ import pandas as pd
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema, tables
 from airrvec.encoders import title
-from airrvec.report.figures import COLOURS
+from airrvec.figures.style import COLOURS
 from airrvec.report.page import safe, section
 
 # What fine-tuning is judged by; the other rules are in the tables.

@@ -1,79 +1,10 @@
 """What a run could not make, and why: the first section of the report, the first lines of its summary."""
 
-import argparse
 import json
-import sys
 from pathlib import Path
 
-from airrvec.core import tables
-from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.missing import PARTS
 from airrvec.report.page import safe, section
-
-PARTS = {
-    "sample": "Sample",
-    "labelled": "Labelled table",
-    "reference": "Reference",
-    "model": "Model",
-    "benchmark": "Benchmark",
-    "analysis": "Analysis",
-    "annotation": "Annotation",
-    "clusters": "Clusters",
-    "comparison": "Comparison",
-    "map": "Map",
-    "export": "Export",
-    "report": "Report",
-}
-
-
-def optional_part(part: str):
-    """
-    Make a script's ``main`` a part that the run goes on without.
-
-    With the option ``--missing <name>.missing.json`` an `InputError` is written there, and the script ends
-    with status 0. Without it the script ends as with `exit_on_input_error`.
-
-    Parameters
-    ----------
-    part : str
-        One of `PARTS`.
-    """
-
-    def decorate(main):
-        def wrapped(argv=None) -> None:
-            option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-            option.add_argument("--missing", type=Path)
-            path = option.parse_known_args(argv)[0].missing
-            if path is None:
-                return exit_on_input_error(main)(argv)
-            try:
-                return main(argv)
-            except InputError as error:
-                reason = str(error)
-            name = path.name.removesuffix(".missing.json")
-            write_missing([{"part": part, "name": name, "reason": reason}], path)
-            print(f"WARNING: {PARTS[part]} {name} could not be made: {reason}", file=sys.stderr)
-
-        return wrapped
-
-    return decorate
-
-
-def write_missing(missing: list[dict[str, str]], path: str | Path) -> None:
-    """
-    Write what a task could not make, for `read_missing`.
-
-    Parameters
-    ----------
-    missing : list of dict
-        Each with ``part`` (one of `PARTS`), ``name`` (of the sample, encoder, file …) and ``reason``, a
-        sentence.
-    path : str or Path
-        ``<name>.missing.json``.
-    """
-    for entry in missing:
-        if entry.keys() != {"part", "name", "reason"} or entry["part"] not in PARTS:
-            raise ValueError(f"no entry of a missing part: {entry}")
-    tables.write_json(missing, path)
 
 
 def read_missing(folder: Path | None) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses.entropy import FEATURES
 from airrvec.encoders import title
-from airrvec.report.figures import style
+from airrvec.figures.style import style
 
 TITLE = "Diversity of an epitope's receptors"
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 from matplotlib import pyplot as plt
 
 from airrvec.encoders import title
-from airrvec.report.figures import style
+from airrvec.figures.style import style
 
 TITLE = "Alignment and uniformity"
 

@@ -1,13 +1,8 @@
-"""Figures as SVG and PNG, readable in grey and by the colour-blind."""
+"""Figures of the few-shot benchmark, and the words and order of its settings."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import pandas as pd
 import pyarrow as pa
 
@@ -15,12 +10,8 @@ from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.scoring import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN
-from airrvec.core.tables import written
 from airrvec.encoders import title
-
-# Okabe and Ito's colours, and a marker and a dash with each.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = "osD^vPX"
+from airrvec.figures.style import panels, plain, save, style
 
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
 TEST_SET_TITLES = {
@@ -63,32 +54,6 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
         if len(data):
             data = data[data[column] == in_order(data[column])[0]]
     return data
-
-
-def panels(n: int, width: float, height: float, **shared):
-    """A figure and its ``n`` axes, at most three beside each other; the size of one in inches."""
-    n_columns = max(1, min(3, n))
-    n_rows = max(1, -(-n // n_columns))
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(width * n_columns, height * n_rows),
-        squeeze=False,
-        layout="constrained",
-        **shared,
-    )
-    for axis in axes.flat[n:]:
-        axis.set_visible(False)
-    return figure, axes
-
-
-def style(index: int) -> dict:
-    """Colour and marker of the encoder at a position."""
-    return {
-        "color": COLOURS[index % len(COLOURS)],
-        "marker": _MARKERS[index % len(_MARKERS)],
-        "linestyle": ("-", "--", ":", "-.")[index // len(COLOURS) % 4],
-    }
 
 
 def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
@@ -174,62 +139,3 @@ def _draw_roc(axis, line: pd.DataFrame, label: str, look: dict) -> None:
     axis.plot(line["fpr"], line["tpr_mean"], label=label, color=colour, linestyle=dash, linewidth=1.4)
     low, high = (line["tpr_mean"] + sign * line["tpr_std"] for sign in (-1, 1))
     axis.fill_between(line["fpr"], low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.15)
-
-
-def plain(text: str) -> str:
-    """Text of the user's that matplotlib must not read as mathematics."""
-    return text.replace("$", r"\$")
-
-
-def save(figure, stem: str | Path) -> None:
-    """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
-    for suffix in (".svg", ".png"):
-        with written(Path(f"{stem}{suffix}")) as temporary:
-            figure.savefig(
-                temporary,
-                format=suffix[1:],
-                dpi=150,
-                metadata={"Date": None} if suffix == ".svg" else None,
-            )
-    plt.close(figure)
-
-
-def training_curves(history: pa.Table, stem: str | Path) -> None:
-    """
-    Losses, alignment and uniformity against the step, of training and validation.
-
-    Parameters
-    ----------
-    history : pyarrow.Table
-        `airrvec.core.schema.TRAINING`.
-    stem : str or Path
-        Path without its suffix; ``.svg`` and ``.png`` are written. Training is a mean over a
-        hundredth of the steps.
-    """
-    data = history.to_pandas()
-    titles = {
-        "contrastive_loss": "contrastive loss",
-        "mlm_loss": "masked-language loss",
-        "alignment": "alignment",
-        "uniformity": "uniformity",
-    }
-    shown = [name for name in titles if data[name].notna().any()]
-    figure, axes = plt.subplots(
-        1, len(shown), figsize=(3.6 * len(shown), 3.2), squeeze=False, layout="constrained"
-    )
-    for axis, name in zip(axes[0], shown, strict=True):
-        for index, part in enumerate(("train", "validation")):
-            of_part = data[data["part"] == part]
-            if of_part.empty:
-                continue
-            values = of_part[name]
-            if part == "train":
-                values = values.rolling(max(len(values) // 100, 1), min_periods=1).mean()
-            axis.plot(
-                of_part["step"], values, color=COLOURS[index], linestyle="-" if index else "--", label=part
-            )
-        axis.set_title(titles[name])
-        axis.set_xlabel("step")
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0][0].legend(frameon=False)
-    save(figure, stem)

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from airrvec.analyses.distances import BIN
 from airrvec.encoders import title
-from airrvec.report.figures import panels, style
+from airrvec.figures.style import panels, style
 
 TITLE = "Distances against TCRdist"
 

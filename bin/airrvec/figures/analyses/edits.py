@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from airrvec.analyses.edits import EDITS, REGIONS
 from airrvec.core.chains import GREEK
 from airrvec.encoders import title
-from airrvec.report.figures import style
+from airrvec.figures.style import style
 
 TITLE = "Cost of an edit along the junction"
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.report.figures import plain, style
+from airrvec.figures.style import plain, style
 
 TITLE = "Probability of coincidence"
 

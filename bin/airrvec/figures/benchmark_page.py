@@ -8,7 +8,7 @@ import pandas as pd
 from airrvec.benchmark.training_labels import MARK
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
-from airrvec.report.figures import RULE_TITLES, setting_title
+from airrvec.figures.benchmark import RULE_TITLES, setting_title
 
 # The setting of the paper's Table I.
 PAPER_RULE, PAPER_K = "nearest_neighbour", 200
@@ -45,7 +45,7 @@ def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
 
 def paper_values() -> dict[str, dict[str, float]]:
     """Encoder → epitope → AUROC of the paper's Table I (nearest neighbour, 200 references)."""
-    with files("airrvec").joinpath("data/paper_auroc.tsv").open() as handle:
+    with files("airrvec.figures").joinpath("data/paper_auroc.tsv").open() as handle:
         return {
             row.pop("encoder"): {epitope: float(value) for epitope, value in row.items()}
             for row in csv.DictReader(handle, delimiter="\t")

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses.power_mean import EXPONENTS
 from airrvec.encoders import title
-from airrvec.report.figures import style
+from airrvec.figures.style import style
 
 TITLE = "Means of α and β distances"
 

@@ -1,0 +1,48 @@
+"""Curves of training."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from airrvec.figures.style import COLOURS, plt, save
+
+
+def training_curves(history: pa.Table, stem: str | Path) -> None:
+    """
+    Losses, alignment and uniformity against the step, of training and validation.
+
+    Parameters
+    ----------
+    history : pyarrow.Table
+        `airrvec.core.schema.TRAINING`.
+    stem : str or Path
+        Path without its suffix; ``.svg`` and ``.png`` are written. Training is a mean over a
+        hundredth of the steps.
+    """
+    data = history.to_pandas()
+    titles = {
+        "contrastive_loss": "contrastive loss",
+        "mlm_loss": "masked-language loss",
+        "alignment": "alignment",
+        "uniformity": "uniformity",
+    }
+    shown = [name for name in titles if data[name].notna().any()]
+    figure, axes = plt.subplots(
+        1, len(shown), figsize=(3.6 * len(shown), 3.2), squeeze=False, layout="constrained"
+    )
+    for axis, name in zip(axes[0], shown, strict=True):
+        for index, part in enumerate(("train", "validation")):
+            of_part = data[data["part"] == part]
+            if of_part.empty:
+                continue
+            values = of_part[name]
+            if part == "train":
+                values = values.rolling(max(len(values) // 100, 1), min_periods=1).mean()
+            axis.plot(
+                of_part["step"], values, color=COLOURS[index], linestyle="-" if index else "--", label=part
+            )
+        axis.set_title(titles[name])
+        axis.set_xlabel("step")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].legend(frameon=False)
+    save(figure, stem)
