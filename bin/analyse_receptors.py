@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from airrvec import analyses
-from airrvec.app import script_options
-from airrvec.core import runtime, tables
+from airrvec.analyses.options import add_analysis_options, analysis_material
+from airrvec.benchmark.options import add_labelled_options
+from airrvec.core import runtime, script, tables
 from airrvec.core.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_labelled_options(parser)
-    script_options.add_analysis_options(parser)
+    parser = script.parser(__doc__)
+    add_labelled_options(parser)
+    add_analysis_options(parser)
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
     parser.add_argument("--encoder", help="a name, or the folder or file of one")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
@@ -23,7 +24,7 @@ def parse_args(argv=None):
     parser.add_argument("--split", choices=("study", "random", "given"), default="study")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
-    script_options.add_options(parser, "cpus", "missing")
+    script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -38,7 +39,7 @@ def main(argv=None):
     metadata = {"analysis": args.analysis, "encoder": name}
     try:
         material = replace(
-            script_options.analysis_material(args),
+            analysis_material(args),
             name=name,
             encoder=_encoder(args) if args.encoder else None,
             generation=tables.read(args.generation) if args.generation else None,
@@ -59,7 +60,7 @@ def main(argv=None):
         measured = getattr(analysis, "MEASURED", analysis.SCHEMA).empty_table()
     metadata["title"] = encoders.title(name)
     tables.write(measured, args.outdir / f"{args.analysis}.{name or 'none'}.measured.parquet", metadata)
-    script_options.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
+    script.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
 
 
 def _encoder(args: argparse.Namespace):

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from airrvec import analyses, encoders
 from airrvec.analyses.material import auroc_of_encoders
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.figures import analyses as drawings
 from airrvec.figures import style
@@ -17,13 +16,13 @@ NO_TABLE = "there is no labelled receptor table (--labelled)"
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("measured", type=Path, nargs="*", help="files of analyse_receptors.py")
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
     parser.add_argument("--encoders", default="", help="names, in the order of tables and figures")
     parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
     parser.add_argument("--exclude-references", default="none", help="which rows of --auroc to take")
-    script_options.add_options(parser, "outdir", "missing")
+    script.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -58,7 +57,7 @@ def main(argv=None):
             [{"analysis": args.analysis, **row} for row in not_done], schema.NOT_DONE
         )
         tables.write_tsv(reasons, args.outdir / f"{args.analysis}_not_done.tsv")
-    script_options.write_versions(args, "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
+    script.write_versions(args, "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 
 
 if __name__ == "__main__":

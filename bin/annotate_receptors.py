@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.app import script_options
-from airrvec.core import runtime, schema, tables
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.missing import optional_part
 
@@ -19,7 +18,7 @@ N_TOP = 50  # calls in the report
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True)
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
     parser.add_argument("--embeddings", type=Path, help="vectors by the same model; else they are made")
@@ -27,7 +26,7 @@ def parse_args(argv=None):
     parser.add_argument("--reference", type=Path, required=True, help="folder of calibrate_annotation.py")
     parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
     parser.add_argument("--sample", required=True, help="names the files")
-    script_options.add_options(parser, "cpus", "outdir", "missing")
+    script.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -49,9 +48,7 @@ def main(argv=None):
     calls["receptor_id"] = receptors["receptor_id"].to_pylist()
     qc = {"sample_id": args.sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
     tables.write_json(qc, args.outdir / f"{args.sample}.annotation.qc.json")
-    script_options.write_versions(
-        args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch"
-    )
+    script.write_versions(args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
 
 
 def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:

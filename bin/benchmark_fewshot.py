@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec.app import script_options
-from airrvec.core import runtime, schema, tables
+from airrvec.benchmark.options import add_labelled_options, labelled_options
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.seeds import short_hash
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_labelled_options(parser)
+    parser = script.parser(__doc__)
+    add_labelled_options(parser)
     parser.add_argument("--encoder", required=True, help="a name, the folder of a model, or a Python file")
     parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
     parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
@@ -38,7 +38,7 @@ def parse_args(argv=None):
         default=[],
         help="training_labels.parquet of the run's models; all encoders are measured without these receptors",
     )
-    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -56,7 +56,7 @@ def main(argv=None):
     rules, chains, test_sets = (
         tuple(words.split(",")) for words in (args.rules, args.chains, args.test_sets)
     )
-    options = script_options.labelled_options(args)
+    options = labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
         background = negatives.background(args.background, options["receptors"], args.species, args.seed)
@@ -105,7 +105,7 @@ def main(argv=None):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
     tables.write_json(qc, args.outdir / f"{name}.qc.json")
     packages = "numba numpy olga pyarrow rapidfuzz scikit-learn scipy sceptr torch transformers"
-    script_options.write_versions(args, *packages.split())
+    script.write_versions(args, *packages.split())
 
 
 def _planned(fewshot, labelled, args) -> tuple:

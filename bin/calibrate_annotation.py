@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec.app import script_options
-from airrvec.core import runtime, schema, tables
+from airrvec.benchmark.options import add_labelled_options, labelled_options
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
@@ -20,14 +20,14 @@ MIN_TESTED = 20  # labelled receptors of a class whose epitope can be called
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_labelled_options(parser, several_species=True)
+    parser = script.parser(__doc__)
+    add_labelled_options(parser, several_species=True)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
     parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
     parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
     parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
-    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -43,7 +43,7 @@ def main(argv=None):
     labels = training_labels.of_encoder(args.model)
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
-    options = script_options.labelled_options(args)
+    options = labelled_options(args)
     excluded = search.excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
     references = {}
@@ -79,7 +79,7 @@ def main(argv=None):
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
     packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
-    script_options.write_versions(args, *packages)
+    script.write_versions(args, *packages)
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:

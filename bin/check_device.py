@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Say on which GPUs a task of this kind can compute, or end the run with what to do about their lack."""
 
-from airrvec.app import script_options
+from airrvec.core import script
 from airrvec.core.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--device", choices=("auto", "gpu"), default="gpu", help="auto: a warning suffices")
     parser.add_argument("--devices", type=int, default=1, help="GPUs that a task needs")
     parser.add_argument("--executor", default="local", help="Nextflow's, for the advice")
@@ -28,7 +28,7 @@ def main(argv=None):
     else:
         names = [torch.cuda.get_device_name(number) for number in range(args.devices)]
         print(f"Training computes on {', '.join(names)}; each task that embeds, on one GPU.")
-    script_options.write_versions(args, "torch")
+    script.write_versions(args, "torch")
 
 
 def problem_of(torch, needed: int) -> str | None:

@@ -5,8 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.missing import write_missing
 from airrvec.input.samplesheet import checks
@@ -14,7 +13,7 @@ from airrvec.input.samplesheet import sheet as samplesheet
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
@@ -40,7 +39,7 @@ def main(argv=None):
         *samplesheet.condition_problems(request["condition"], sheet),
     ]
     found = tables_of_run(request["tables"], sheet, args)
-    limit = int(request["max_unpacked"] * script_options.GB)
+    limit = int(request["max_unpacked"] * script.GB)
     seen, of_tables = checks.check([replace(table, max_unpacked=limit) for _, table in found])
     problems = sorted([*problems, *of_tables], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
@@ -68,7 +67,7 @@ def main(argv=None):
         if problem["sample"]
     ]
     write_missing(missing, args.missing)
-    script_options.write_versions(args, "pyarrow", "tidytcells")
+    script.write_versions(args, "pyarrow", "tidytcells")
 
 
 def tables_of_run(

@@ -6,19 +6,19 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.compute as pc
 
-from airrvec.app import script_options
-from airrvec.core import runtime, tables
+from airrvec.core import runtime, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.repertoire.options import add_repertoire_options, by_chance, read_repertoires
 
 N_LOGOS = 10
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_repertoire_options(parser)
+    parser = script.parser(__doc__)
+    add_repertoire_options(parser)
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
     parser.add_argument("--method", choices=("leiden", "components"), default="leiden")
-    script_options.add_options(parser, "missing")
+    script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
@@ -29,7 +29,7 @@ def main(argv=None):
     from airrvec.figures.logos import draw_logos
     from airrvec.repertoire import cluster_tables
 
-    repertoires = script_options.repertoires(args)
+    repertoires = read_repertoires(args)
     repertoires.conditions(args.condition)
     found, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
@@ -45,9 +45,7 @@ def main(argv=None):
     if len(clusters):
         draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_json(qc, args.outdir / "clusters.qc.json")
-    script_options.write_versions(
-        args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch"
-    )
+    script.write_versions(args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
 
 
 def _clustered(args, repertoires) -> tuple[list, dict]:
@@ -64,7 +62,7 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "without_background": {},
     }
     found = []
-    for group in script_options.by_chance(args, repertoires, qc["without_background"]):
+    for group in by_chance(args, repertoires, qc["without_background"]):
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
         label = clustering.clusters(neighbourhood.graph, args.method, seed=args.seed)

@@ -9,8 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.model.tokens import shards
 
@@ -18,13 +17,13 @@ BATCH = 100_000  # receptors
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
     parser.add_argument("--labelled", type=Path, help="receptors of the labelled table, which is no sample")
     parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="residues of loops in a shard")
     parser.add_argument("--part", default="", help="ending of the files' names, e.g. _0003 of a partition")
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    script_options.add_options(parser, "cpus", "outdir")
+    script.add_options(parser, "cpus", "outdir")
     return parser.parse_args(argv)
 
 
@@ -84,7 +83,7 @@ def main(argv=None):
             last = shard["clonotype_id"][-1].as_py() if len(shard) else last
     qc = {"samples": len(args.receptors), **counts}
     tables.write_json(qc, args.outdir / f"receptors{args.part}.qc.json")
-    script_options.write_versions(args, "duckdb", "pyarrow", "tidytcells")
+    script.write_versions(args, "duckdb", "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 
 import pyarrow as pa
 
-from airrvec.app import script_options
-from airrvec.core import runtime, schema, tables
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.repertoire.options import add_repertoire_options, by_chance, read_repertoires
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,
@@ -16,11 +16,11 @@ SCHEMAS = {
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_repertoire_options(parser)
+    parser = script.parser(__doc__)
+    add_repertoire_options(parser)
     parser.add_argument("--compared", type=int, default=1000, help="receptors of a sample in kernel tests")
     parser.add_argument("--permutations", type=int, default=999)
-    script_options.add_options(parser, "missing")
+    script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
@@ -28,7 +28,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
-    repertoires = script_options.repertoires(args)
+    repertoires = read_repertoires(args)
     conditions = repertoires.conditions(args.condition)
     without_background = {}
     results, groups = _measured(args, repertoires, without_background)
@@ -48,7 +48,7 @@ def main(argv=None):
         "abundance": args.abundance,
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
-    script_options.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
 
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
@@ -56,7 +56,7 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
     from airrvec.repertoire import sample_tables
 
     results, groups = [], []
-    for group in script_options.by_chance(args, repertoires, without_background):
+    for group in by_chance(args, repertoires, without_background):
         samples = sample_tables.Samples(
             group.repertoires,
             group.species,

@@ -4,8 +4,7 @@
 from itertools import chain
 from pathlib import Path
 
-from airrvec.app import script_options
-from airrvec.core import runtime, tables
+from airrvec.core import runtime, script, tables
 from airrvec.core.devices import DEVICES, PRECISIONS, chosen
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.version import __version__
@@ -15,12 +14,12 @@ GPU_PORTION = 16 * PORTION  # so many that those of one length keep a GPU busy
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path)
     parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU where there is one")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
-    script_options.add_options(parser, "cpus")
+    script.add_options(parser, "cpus")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 
@@ -55,7 +54,7 @@ def main(argv=None):
             writer.write_table(table)
             progress(len(table))
     packages = ["numba", "numpy", "pyarrow", "safetensors", "tidytcells"]
-    script_options.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
+    script.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
 
 
 if __name__ == "__main__":

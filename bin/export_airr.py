@@ -7,19 +7,18 @@ from pathlib import Path
 import airr.schema
 import duckdb
 
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    script_options.add_options(parser, "cpus", "missing")
+    script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -66,7 +65,7 @@ def main(argv=None):
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
     with tables.written(args.out) as temporary:
         chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
-    script_options.write_versions(args, "airr", "duckdb")
+    script.write_versions(args, "airr", "duckdb")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
@@ -21,13 +20,13 @@ UNKNOWN_FIELDS = ("d_call", "c_call", "junction")
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="those of the run, a file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="their vectors")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
-    script_options.add_options(parser, "cpus", "missing")
+    script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -118,7 +117,7 @@ def main(argv=None):
         )
         with tables.written(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)
-    script_options.write_versions(args, "anndata", "awkward", "duckdb", "pyarrow")
+    script.write_versions(args, "anndata", "awkward", "duckdb", "pyarrow")
 
 
 if __name__ == "__main__":

@@ -3,23 +3,24 @@
 
 import hashlib
 
-from airrvec.app import script_options
-from airrvec.core import runtime, tables
+from airrvec.benchmark.options import add_labelled_options, labelled_options
+from airrvec.core import runtime, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.training import presets
+from airrvec.training.options import add_training_options, training_options
 
 SPLITS = ("study", "random", "given")
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
-    script_options.add_labelled_options(parser)
+    parser = script.parser(__doc__)
+    add_labelled_options(parser)
     parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
     parser.add_argument("--name", help="what reports call the new model; else the preset's")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
     parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
     parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
-    script_options.add_training_options(parser)
+    add_training_options(parser)
     return parser.parse_args(argv)
 
 
@@ -38,7 +39,7 @@ def main(argv=None):
     from airrvec.model.tokens import tokenise
     from airrvec.training import model_folder, trainer
 
-    labelled = fewshot.select_labelled(**script_options.labelled_options(args))
+    labelled = fewshot.select_labelled(**labelled_options(args))
     if args.split == "study":
         split = splits.study_split(
             labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=args.seed
@@ -82,7 +83,7 @@ def main(argv=None):
         ),
         trainable=preset.trainable(start.config.n_layers),
         progress=runtime.progress("steps trained", preset.schedule.steps),
-        **script_options.training_options(args),
+        **training_options(args),
     )
     folder = args.outdir / preset.name
     counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
@@ -114,7 +115,7 @@ def main(argv=None):
         "notes": [*_cautions(of_start), *trained.notes],
     }
     tables.write_json(qc, args.outdir / "finetune.qc.json")
-    script_options.write_versions(
+    script.write_versions(
         args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
     )
 

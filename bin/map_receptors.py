@@ -6,20 +6,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec.app import script_options
-from airrvec.core import runtime, schema, tables
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each sample")
     parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
-    script_options.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -65,7 +64,7 @@ def main(argv=None):
         "colours": [column["title"] for column in data["colours"]],
     }
     tables.write_json(qc, args.outdir / "map.qc.json")
-    script_options.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
+    script.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
 
 
 def _table(ids, places: np.ndarray) -> pa.Table:

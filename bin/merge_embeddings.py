@@ -6,13 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("shards", type=Path, nargs="+", help="embeddings of each shard")
     parser.add_argument("--receptors", type=Path, required=True, help="those of all shards")
     parser.add_argument("--out", type=Path, required=True)
@@ -63,7 +62,7 @@ def main(argv=None):
         n_dimensions = shard.num_columns - 1
     qc = {**metadata, "dimensions": n_dimensions, "receptors": done, "without_vector": n_null}
     tables.write_json(qc, args.qc)
-    script_options.write_versions(args, "pyarrow")
+    script.write_versions(args, "pyarrow")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ import json
 from contextlib import ExitStack
 from pathlib import Path
 
-from airrvec.app import script_options
-from airrvec.core import schema, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import by_partition
 from airrvec.core.missing import write_missing
@@ -16,7 +15,7 @@ from airrvec.input.pairing import POLICIES
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("table", type=Path, help="text, Parquet, JSON or AnnData")
     parser.add_argument("--sample", required=True, help="sample_id")
     layout = parser.add_mutually_exclusive_group()
@@ -35,7 +34,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--max-unpacked",
         type=float,
-        default=reading.MAX_UNPACKED / script_options.GB,
+        default=reading.MAX_UNPACKED / script.GB,
         help="GB of memory that a packed Parquet or AnnData file, or the records of JSON, may take",
     )
     parser.add_argument(
@@ -44,7 +43,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--missing", type=Path, help="JSON: write here why the table cannot be read, and end with status 0"
     )
-    script_options.add_options(parser, "outdir")
+    script.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 
@@ -58,14 +57,14 @@ def main(argv=None):
             raise
         part = args.sample if args.sample in ("labelled", "reference") else "sample"
         write_missing([{"part": part, "name": args.sample, "reason": str(error)}], args.missing)
-    script_options.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
+    script.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
 
 
 def write_normalised(args) -> None:
     """Cells, receptors of each partition, rejects and their counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = reading.read_column_map(args.columns) if args.columns else None
-    max_unpacked = int(args.max_unpacked * script_options.GB)
+    max_unpacked = int(args.max_unpacked * script.GB)
     source = reading.open_chains(args.table, args.format, columns, max_unpacked)
     normaliser = Normaliser(
         sample_id=args.sample,

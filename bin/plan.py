@@ -4,13 +4,13 @@
 import json
 from pathlib import Path
 
-from airrvec.app import planning, script_options
-from airrvec.core import tables
+from airrvec.app import planning
+from airrvec.core import script, tables
 from airrvec.core.errors import exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("tables", type=Path, nargs="+", help="input tables, the labelled one too")
     parser.add_argument(
         "--request", type=Path, required=True,
@@ -26,7 +26,7 @@ def main(argv=None):
     request = json.loads(args.request.read_text())
     layouts = request.pop("layouts")
     reading = {"multichain": request.pop("multichain")}
-    reading["max_unpacked"] = int(request.pop("max_unpacked") * script_options.GB)
+    reading["max_unpacked"] = int(request.pop("max_unpacked") * script.GB)
     samples = [
         planning.expected(
             table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
@@ -36,7 +36,7 @@ def main(argv=None):
     plan = planning.plan(samples, **request)
     tables.write_tsv(plan, args.out)
     print(planning.as_text(samples, plan))
-    script_options.write_versions(args, "pyarrow", "tidytcells")
+    script.write_versions(args, "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 
 from pathlib import Path
 
-from airrvec.app import script_options
+from airrvec.core import script
 from airrvec.core.errors import exit_on_input_error
 from airrvec.model import weights
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("model", help="a published variant")
     parser.add_argument("--out", type=Path, required=True, help="folder")
     return parser.parse_args(argv)
@@ -19,7 +19,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     weights.load(args.model).save(args.out)
-    script_options.write_versions(args, "safetensors", "sceptr", "torch")
+    script.write_versions(args, "safetensors", "sceptr", "torch")
 
 
 if __name__ == "__main__":

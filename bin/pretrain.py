@@ -5,18 +5,18 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec.app import script_options
-from airrvec.core import runtime, tables
+from airrvec.core import runtime, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.training import presets
+from airrvec.training.options import add_training_options, training_options
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic ones")
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
     parser.add_argument("--name", help="what reports call the model; else the preset's")
-    script_options.add_training_options(parser)
+    add_training_options(parser)
     return parser.parse_args(argv)
 
 
@@ -77,7 +77,7 @@ def main(argv=None):
         folder=args.checkpoints / preset.name,
         fingerprint=trainer.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
         progress=runtime.progress("steps trained", preset.schedule.steps),
-        **script_options.training_options(args),
+        **training_options(args),
     )
     species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))
     data = {
@@ -87,7 +87,7 @@ def main(argv=None):
     folder = args.outdir / preset.name
     model_folder.write(folder, trained, preset, name=preset.name, start="random weights", data=data)
     training_curves(trained.history, folder / "training")
-    script_options.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
+    script.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
 
 
 def _unlabelled(receptors):

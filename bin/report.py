@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airrvec import encoders
-from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.report import page
 from airrvec.report.sections import analyses, annotation, benchmark, clusters, comparison, learning, map
@@ -19,7 +18,7 @@ from airrvec.report.sections import missing as report_missing
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
     parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
@@ -34,7 +33,7 @@ def parse_args(argv=None):
     parser.add_argument("--missing", type=Path, help="folder of *.missing.json: what could not be made")
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
-    script_options.add_options(parser, "outdir")
+    script.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 

@@ -8,19 +8,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec import encoders
-from airrvec.app import script_options
 from airrvec.benchmark import comparisons, fewshot
-from airrvec.core import tables
+from airrvec.core import script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.figures import benchmark, benchmark_page
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("results", type=Path, nargs="+", help="files of benchmark_fewshot.py")
     parser.add_argument("--encoders", required=True, help="names, in the order of the figures")
-    script_options.add_options(parser, "outdir", "missing")
+    script.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -62,7 +61,7 @@ def main(argv=None):
     page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)
     tables.write_text(page, args.outdir / "benchmark.md")
     tables.write_json(counts, args.outdir / "benchmark.json")
-    script_options.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
+    script.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
 
 
 def _nothing_measured(not_evaluated: pa.Table) -> InputError:

@@ -3,17 +3,16 @@
 
 from pathlib import Path
 
-from airrvec.app import script_options
-from airrvec.core import tables
+from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 
 
 def parse_args(argv=None):
-    parser = script_options.parser(__doc__)
+    parser = script.parser(__doc__)
     parser.add_argument("--receptors", type=int, required=True, help="receptors of all shards together")
     parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
     parser.add_argument("--shards", type=int, default=1, help="how many shards there are")
-    script_options.add_options(parser, "seed")
+    script.add_options(parser, "seed")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)
 
@@ -31,7 +30,7 @@ def main(argv=None):
 
     first, end = (args.receptors * number // args.shards for number in (args.shard, args.shard + 1))
     tables.write(synthesise(end - first, seed=args.seed, first=first), args.out)
-    script_options.write_versions(args, "numpy", "olga", "pyarrow", "tidytcells")
+    script.write_versions(args, "numpy", "olga", "pyarrow", "tidytcells")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+"""Options of the scripts that take labelled receptors."""
+
+import argparse
+from pathlib import Path
+
+from airrvec.core import schema, tables
+
+
+def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bool = False) -> None:
+    """Options of the scripts that take labelled receptors."""
+    parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
+    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {"default": "homosapiens"}
+    parser.add_argument("--species", choices=list(schema.SPECIES), **several)
+    parser.add_argument(
+        "--exclude-references",
+        default="none",
+        help="leave out cells whose reference_id contains this text; none keeps all",
+    )
+
+
+def labelled_options(args: argparse.Namespace) -> dict:
+    """Those options as `airrvec.benchmark.fewshot.select_labelled` takes them."""
+    return {
+        "cells": tables.read(args.cells),
+        "receptors": tables.read(args.receptors),
+        "species": args.species,
+        "exclude_references": None if args.exclude_references == "none" else args.exclude_references,
+    }
