@@ -26,7 +26,7 @@ import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import pdist
 
-from airrvec.annotation import calibration, search, validation
+from airrvec.annotation import calibration, reference_set, search, validation
 from airrvec.annotation.annotator import Annotator
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core.chains import chain_classes, on_chains
@@ -304,7 +304,7 @@ def main(argv=None):
     with TemporaryDirectory() as folder:
         cells, receptors = normalised(args.labelled, Path(folder))
         own = normalised(args.sample, Path(folder))[1] if args.sample else None
-    reference = search.labelled_reference(
+    reference = reference_set.labelled_reference(
         cells,
         receptors,
         chains=args.chains,

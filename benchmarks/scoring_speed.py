@@ -46,7 +46,7 @@ def main():
     args = parser.parse_args()
     runtime.limit_threads(args.cpus)
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, scoring
+    from airrvec.benchmark import fewshot, scoring, shown
     from airrvec.core import tables
 
     labelled = fewshot.select_labelled(
@@ -62,7 +62,7 @@ def main():
     for name in args.encoders.split(","):
         encoder = encoders.load(name)
         if hasattr(encoder, "embed"):
-            encoder = scoring.Embedded(encoder.embed(labelled.receptors))
+            encoder = shown.Embedded(encoder.embed(labelled.receptors))
         else:  # numba compiles
             encoder.distances(labelled.receptors.slice(0, 2), labelled.receptors.slice(0, 2))
         start = time.monotonic()

@@ -35,7 +35,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
-    from airrvec.annotation import reference_table, search
+    from airrvec.annotation import reference_set, reference_table
     from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
 
@@ -44,7 +44,7 @@ def main(argv=None):
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     options = labelled_options(args)
-    excluded = search.excluded_cells(options["cells"], options["exclude_references"])
+    excluded = reference_set.excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
     references = {}
     qc = {
@@ -120,11 +120,11 @@ def _unseen(queries, seen: np.ndarray) -> tuple:
 
 def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
     """What is counted of a class of chains, and its tables; its reference is written."""
-    from airrvec.annotation import calibration, search, validation
+    from airrvec.annotation import calibration, reference_set, search, validation
     from airrvec.annotation.annotator import Annotator
 
-    reference = search.labelled_reference(**options, chains=chains)
-    excluded = search.excluded_of_epitopes(reference, **options, chains=chains)
+    reference = reference_set.labelled_reference(**options, chains=chains)
+    excluded = reference_set.excluded_of_epitopes(reference, **options, chains=chains)
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]

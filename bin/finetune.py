@@ -32,7 +32,7 @@ def main(argv=None):
     import pyarrow as pa
 
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, specificity, splits, training_labels
+    from airrvec.benchmark import fewshot, leaks, specificity, splits, training_labels
     from airrvec.encoders.sum import Sum
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
@@ -48,9 +48,9 @@ def main(argv=None):
         split = splits.random_split(labelled, min_receptors=args.min_receptors, seed=args.seed)
     else:
         split = splits.given_split(labelled)
-    splits.check_leaks(split)
+    leaks.check_leaks(split)
     of_start = training_labels.of_encoder(args.model)
-    split = splits.without_seen(split, of_start)
+    split = leaks.without_seen(split, of_start)
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)

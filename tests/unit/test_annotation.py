@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation import calibration, search, validation
+from airrvec.annotation import calibration, reference_set, search, validation
 from airrvec.annotation.annotator import Annotator
 from airrvec.core import identity, schema, tables
 from airrvec.report import page
@@ -39,7 +39,7 @@ def labelled_cells(receptors, epitopes, studies):
 def reference_of(epitopes, studies, chains="paired"):
     receptors = synthesise(len(epitopes), seed=5)
     cells = labelled_cells(receptors, epitopes, studies)
-    found = search.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+    found = reference_set.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
     place = {name: row for row, name in enumerate(found.receptors["receptor_id"].to_pylist())}
     return found, [place[name] for name in receptors["receptor_id"].to_pylist()]
 
@@ -84,7 +84,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
     receptors = pa.Table.from_pandas(frame, schema.RECEPTORS, preserve_index=False)
     cells = labelled_cells(receptors, ["a", "b"], ["s", "t"])
     pairs, betas = (
-        search.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+        reference_set.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
         for chains in ("paired", "beta")
     )
     assert len(pairs) == 2
@@ -357,4 +357,4 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
 
 def test_words_of_rows_are_joined():
     matrix = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0]]))
-    assert search.joined_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]
+    assert reference_set.joined_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]

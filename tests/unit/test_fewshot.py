@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from airrvec.benchmark import fewshot, rules, scoring, similarity
+from airrvec.benchmark import distances as benchmark_distances
+from airrvec.benchmark import fewshot, rules, scoring, similarity, test_sets
 from airrvec.core import schema
 from airrvec.encoders import NotMeasurable
 from airrvec.stats import metrics
@@ -75,8 +76,9 @@ def plain_rules(x, references, others):
 @pytest.mark.parametrize("encoder", [Line(), Place()])
 def test_scores_are_those_of_a_plain_loop(monkeypatch, kept_bytes, encoder):
     # All distances kept, those of the first epitope alone, none.
-    monkeypatch.setattr(scoring, "KEPT_BYTES", kept_bytes)
-    monkeypatch.setattr(scoring, "BATCH_BYTES", 60 * 4 * 10)
+    monkeypatch.setattr(benchmark_distances, "KEPT_BYTES", kept_bytes)
+    for module in (benchmark_distances, scoring):
+        monkeypatch.setattr(module, "BATCH_BYTES", 60 * 4 * 10)
     table = labelled()
     splits, _ = plan(table)
     names = list(rules.OF_DISTANCES)
@@ -125,7 +127,7 @@ class OnCircle:
 
 def test_shared_exponentials_change_no_rule():
     table = labelled()
-    shown = scoring._Shown(OnCircle(), table.receptors, None)
+    shown = benchmark_distances.Distances(OnCircle(), table.receptors, None)
     shown.keep(np.arange(40))
     references, others = np.arange(12).reshape(4, 3), np.arange(12, 36).reshape(4, 6)
     to_epitope, to_others = (shown.distances(rows).astype(np.float64) for rows in (references, others))
@@ -141,7 +143,7 @@ def test_shared_exponentials_change_no_rule():
     shown.keep(np.arange(40))
     # A row whose distances are not kept; distances so large that exponentials would vanish.
     assert shown.density(references + 30) is None
-    far = scoring._Shown(Place(), table.receptors, None)
+    far = benchmark_distances.Distances(Place(), table.receptors, None)
     far.keep(np.arange(40))
     assert far.density(references) is None
 
@@ -181,7 +183,7 @@ def test_test_sets_are_those_of_a_plain_loop():
     ]
     table = fewshot.LabelledReceptors(table.receptors, table.epitopes, {}, pa.Table.from_pylist(sources))
     splits, _ = plan(table)
-    found = scoring.score(Line(), "line", table, splits, test_sets=scoring.TEST_SETS).auroc.to_pandas()
+    found = scoring.score(Line(), "line", table, splits, test_sets=test_sets.TEST_SETS).auroc.to_pandas()
     x = table.receptors["tra_v_call"].to_pylist()
 
     def similar(test, reference, least):
@@ -203,7 +205,7 @@ def test_test_sets_are_those_of_a_plain_loop():
         tests = [i for i in range(60) if i not in references and all(kept(i, r) for r in references)]
         n_positive = len(np.intersect1d(tests, table.epitopes[row.epitope]))
         assert (row.n_positive, row.n_negative) == (n_positive, len(tests) - n_positive)
-    assert set(found["test_set"]) == set(scoring.TEST_SETS)
+    assert set(found["test_set"]) == set(test_sets.TEST_SETS)
     counts = found.groupby("test_set")["n_positive"].sum()
     assert counts["all"] > counts["below_90"]
 

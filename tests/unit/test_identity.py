@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from inputs import ROOT
 
-from airrvec.annotation import search
+from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.calibration import Calibration
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_CLASSES
+from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.encoders import load
 from airrvec.figures import map_page
 from airrvec.repertoire import map_tables
@@ -133,7 +133,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
     both = tuple(pa.concat_tables(tables) for tables in zip(*found.values(), strict=True))
     for chains in CHAIN_CLASSES:
         references = [
-            search.labelled_reference(*given, chains=chains, species="homosapiens")
+            reference_set.labelled_reference(*given, chains=chains, species="homosapiens")
             for given in (*found.values(), both)
         ]
         assert len({len(reference) for reference in references}) == 1
@@ -143,7 +143,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
             annotator = Annotator(chains, reference, empty, empty, nothing, 1)
             for _, receptors in found.values():
                 known = tables.distinct(receptors).filter(
-                    pa.array(search.chains_of(tables.distinct(receptors)) == chains)
+                    pa.array(chain_classes(tables.distinct(receptors)) == chains)
                 )
                 exact = annotator.exact(known["clonotype_id"])
                 expected = [f"E{int(digits[:4], 16) % 7}" for digits in known["clonotype_id"].to_pylist()]

@@ -13,7 +13,8 @@ from test_rules import LOOPS
 
 from airrvec import encoders
 from airrvec.benchmark import fewshot, scoring, specificity
-from airrvec.benchmark.splits import check_leaks, given_split, random_split, study_split
+from airrvec.benchmark.leaks import check_leaks
+from airrvec.benchmark.splits import given_split, random_split, study_split
 from airrvec.core import schema
 
 EPITOPES = ("A", "B", "C")

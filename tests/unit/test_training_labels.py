@@ -162,13 +162,13 @@ def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
     first = split.epitopes[0]
     seen = split.test[first][:3]
     labels = labels_of(table.receptors.take(pa.array(seen)))
-    left = splits.without_seen(split, labels)
+    left = leaks.without_seen(split, labels)
     assert set(split.test[first]) - set(left.test[first]) == set(seen)
-    assert left.removed[splits.SEEN_BY_START] == 3
-    assert splits.without_seen(split, NONE).removed[splits.SEEN_BY_START] == 0
+    assert left.removed[leaks.SEEN_BY_START] == 3
+    assert leaks.without_seen(split, NONE).removed[leaks.SEEN_BY_START] == 0
     everything = labels_of(table.receptors.take(pa.array(split.test[first])))
     with pytest.raises(InputError, match=f"all {len(split.test[first])} test receptors of {first}"):
-        splits.without_seen(split, everything)
+        leaks.without_seen(split, everything)
 
 
 # --- The benchmark

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.annotation.calibration import Calibration
-from airrvec.annotation.search import N_SHOWN, Found, Reference, joined_words, search
+from airrvec.annotation.reference_set import Reference, joined_words
+from airrvec.annotation.search import N_SHOWN, Found, search
 from airrvec.core import schema, tables
 
 _IDS = ("receptor_id", "clonotype_id")

@@ -12,7 +12,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 
-from airrvec.annotation.search import MIN_REFERENCES, Reference, search
+from airrvec.annotation.reference_set import Reference
+from airrvec.annotation.search import MIN_REFERENCES, search
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core.seeds import generator
 

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.annotation import search
-from airrvec.annotation.search import Reference
+from airrvec.annotation import reference_set
+from airrvec.annotation.reference_set import Reference
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 
@@ -23,7 +23,7 @@ def reference_table(
     references : dict
         By species and class of chains; None where a class was not calibrated.
     cells, receptors, exclude_references
-        What they were made of, as in `airrvec.annotation.search.labelled_reference`.
+        What they were made of, as in `airrvec.annotation.reference_set.labelled_reference`.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def reference_table(
     used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
     labels = [name for name in schema.LABELS if name != "split"]
     names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
-    cells = search.labelled_cells(cells, exclude_references).select(names.names).cast(names)
+    cells = reference_set.labelled_cells(cells, exclude_references).select(names.names).cast(names)
     evidence = cells.group_by(["receptor_id", *labels]).aggregate([([], "count_all")])
     evidence = evidence.rename_columns([*evidence.column_names[:-1], "n_cells"])
     joined = evidence.join(

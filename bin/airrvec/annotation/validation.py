@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 
 from airrvec.annotation.calibration import brier, cross_fitted
-from airrvec.annotation.search import Reference
+from airrvec.annotation.reference_set import Reference
 from airrvec.core import schema
 
 # Share of receptors of the reference's epitopes that measures are given for: a labelled receptor set
@@ -120,8 +120,8 @@ def of_epitopes(
     """
     `airrvec.core.schema.ANNOTATION_EPITOPES` without ``species`` and ``chains``.
 
-    ``excluded``, from `airrvec.annotation.search.excluded_of_epitopes`, adds a row for each epitope of which
-    nothing is left; without it nothing is excluded.
+    ``excluded``, from `airrvec.annotation.reference_set.excluded_of_epitopes`, adds a row for each epitope of
+    which nothing is left; without it nothing is excluded.
 
     Recall and share of wrong calls are those at the lowest threshold where the precision of all epitopes
     together is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Calls of

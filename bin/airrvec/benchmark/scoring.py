@@ -11,24 +11,18 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
-from airrvec.benchmark import similarity
+from airrvec.benchmark.distances import BATCH_BYTES, Distances
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.benchmark.rules import KERNEL, RULES, contrast, soft_nearest_neighbour
+from airrvec.benchmark.test_sets import always, test_filter
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
-from airrvec.encoders import NotMeasurable, distance_rows
+from airrvec.encoders import NotMeasurable
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
 # The paper's.
 DEFAULT_RULES = ("nearest_neighbour", "average_distance")
-OTHER_STUDIES = "other_studies"
-TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
-
-KEPT_BYTES = 2**30  # distances that are kept for reuse, and their exponentials
-MAX_EXPONENT = 80  # exp(-80) is still a normal float32
-BATCH_BYTES = 2**24  # distances to the references of the splits that are scored together
 
 
 @dataclass(frozen=True)
@@ -90,12 +84,12 @@ def score(
     if not splits:
         return report.scores()
     receptors = on_chains(labelled.receptors, chains)
-    filters = {test_set: _filter(test_set, receptors, labelled, splits) for test_set in test_sets}
+    filters = {test_set: test_filter(test_set, receptors, labelled, splits) for test_set in test_sets}
     for test_set, rows in (never_tested or {}).items():
-        filters[test_set] = partial(_always, np.isin(np.arange(len(receptors)), rows))
+        filters[test_set] = partial(always, np.isin(np.arange(len(receptors)), rows))
     largest = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
     try:
-        shown = _Shown(encoder, receptors, None if background is None else on_chains(background, chains))
+        shown = Distances(encoder, receptors, None if background is None else on_chains(background, chains))
         if "linear_svc" in rules and not shown.has_vectors:
             report.leave_out("the encoder gives distances, no vectors", encoder=name, rule="linear_svc")
         usable = [rule for rule in rules if RULES[rule].takes != "vectors" or shown.has_vectors]
@@ -118,7 +112,7 @@ def _score_split(
     split: Splits,
     others: np.ndarray | None,
     rules: list[str],
-    shown: "_Shown",
+    shown: Distances,
     filters: dict[str, Callable],
     with_roc: bool,
     report: "_Report",
@@ -139,110 +133,6 @@ def _score_split(
             parts = list(_measured(rule, split, against, shown, positive, filters, with_roc))
             shared = parts if alone else shared
         report.add(rule, split, shared if alone else parts)
-
-
-class _Shown:
-    """
-    What the encoder makes of the receptors: vectors, if it has them, and rows of the distance matrix.
-
-    Parameters
-    ----------
-    encoder
-        From `airrvec.encoders.load`.
-    receptors : pyarrow.Table
-        n ``receptors``.
-    background : pyarrow.Table, optional
-        Further ``receptors``, of which the vectors alone are needed.
-    """
-
-    def __init__(self, encoder, receptors: pa.Table, background: pa.Table | None):
-        for column in getattr(encoder, "needs", ()):
-            if receptors[column].null_count:
-                raise NotMeasurable(f"it needs {column}, which {receptors[column].null_count} receptors lack")
-        self.n = len(receptors)
-        self.has_vectors = hasattr(encoder, "embed")
-        if self.has_vectors:
-            self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
-            self.background = (
-                None
-                if background is None
-                else _complete_vectors(encoder.embed(background), "background receptors")
-            )
-            self.rows_to_all = distance_rows(Embedded(self.vectors), receptors)
-        else:
-            self.rows_to_all = distance_rows(encoder, receptors)
-        self._kept_rows, self._kept = np.array([], np.int64), np.empty((0, self.n), np.float32)
-        self._terms = None
-
-    def fit(self, rows: np.ndarray) -> bool:
-        """Whether the distances of some receptors to all may be kept."""
-        return len(rows) * self.n * 8 <= KEPT_BYTES
-
-    def keep(self, rows: np.ndarray) -> None:
-        """Compute the distances of some receptors to all, if they may be kept; sorted row numbers."""
-        if not self.fit(rows) or np.array_equal(rows, self._kept_rows):
-            return
-        self._kept_rows, self._kept = rows, np.empty((len(rows), self.n), np.float32)
-        step = max(BATCH_BYTES // (8 * self.n), 1)
-        for start in range(0, len(rows), step):
-            block = slice(start, start + step)
-            self._kept[block] = _complete_distances(self.rows_to_all(rows[block]))
-        small = self._kept.max(initial=0) < MAX_EXPONENT * KERNEL
-        self._terms = np.exp(self._kept / -KERNEL) if small else None
-
-    def density(self, references: np.ndarray) -> np.ndarray | None:
-        """
-        Σ exp(−d / `KERNEL`) over references, shape (s, k), at all receptors; shape (s, n).
-
-        None where distances are not kept, or so large that terms would vanish in float32.
-        """
-        if self._terms is None or not np.isin(references, self._kept_rows).all():
-            return None
-        columns = np.searchsorted(self._kept_rows, references).ravel()
-        rows = np.repeat(np.arange(len(references)), references.shape[1])
-        shape = (len(references), len(self._kept_rows))
-        chosen = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
-        return chosen @ self._terms
-
-    def distances(self, references: np.ndarray) -> np.ndarray:
-        """Distances of all receptors to references, shape (s, k), of s splits; shape (s, n, k)."""
-        rows, places = self._kept_rows, self._kept
-        if not np.isin(references, rows).all():
-            rows = np.unique(references)
-            places = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
-        return places[np.searchsorted(rows, references)].swapaxes(1, 2)
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """Vectors that are known, as an encoder."""
-
-    vectors: np.ndarray
-
-    def embed(self, _receptors: pa.Table) -> np.ndarray:
-        return self.vectors
-
-
-def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
-    """Vectors, shape (n, d), none of which is missing."""
-    missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
-    if missing:
-        raise NotMeasurable(f"it sees nothing of {missing} of {len(vectors)} {what}")
-    return vectors
-
-
-def _complete_distances(distances: np.ndarray) -> np.ndarray:
-    """Distances of some receptors to all n, shape (s, n), none of which is missing."""
-    missing = np.isnan(distances) if distances.dtype.kind == "f" else np.zeros((1, 1), bool)
-    if not missing.any():
-        return distances
-    of_seen = missing[~missing.all(axis=1)]  # a receptor without any distance says nothing of the others
-    if not len(of_seen):
-        raise NotMeasurable(f"it sees nothing of {len(missing)} receptors or more")
-    unseen = of_seen.all(axis=0).sum()
-    if unseen:
-        raise NotMeasurable(f"it sees nothing of {unseen} of {missing.shape[1]} receptors")
-    raise NotMeasurable(f"it has no distance for {of_seen.sum()} of {of_seen.size} pairs of receptors")
 
 
 def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
@@ -275,7 +165,7 @@ def _measured(
     rule: str,
     split: Splits,
     others: np.ndarray,
-    shown: _Shown,
+    shown: Distances,
     positive: np.ndarray,
     filters: dict,
     with_roc: bool,
@@ -293,7 +183,7 @@ def _measured(
             yield _Part.of(test_set, Curves(ranking, positive, tested & ~leaves_out(seen)), with_roc)
 
 
-def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _Shown) -> np.ndarray:
+def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: Distances) -> np.ndarray:
     """Scores of all receptors in some splits, shape (s, n)."""
     combine, _, takes = RULES[rule]
     if takes == "vectors":
@@ -309,35 +199,6 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: _
     if takes == "all":
         return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))
     return combine(to_epitope)
-
-
-def _always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """The same receptors left out beside any references, shape (s, n)."""
-    return np.broadcast_to(left_out, (len(references), len(left_out)))
-
-
-def _filter(
-    test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
-) -> Callable:
-    """References, shape (s, k) → receptors that are not tested beside them, bool of shape (s, n)."""
-    n = len(receptors)
-
-    def chosen(references: np.ndarray) -> sparse.csr_array:
-        rows = np.repeat(np.arange(len(references)), references.shape[1])
-        return sparse.csr_array(
-            (np.ones(references.size, np.int32), (rows, references.ravel())), shape=(len(references), n)
-        )
-
-    if test_set == "all":
-        return lambda references: np.zeros((len(references), n), bool)
-    if test_set == OTHER_STUDIES:
-        studies = similarity.studies(labelled.receptors, labelled.sources)
-        unknown = np.diff(studies.indptr) == 0
-        return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
-    rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
-    similar = similarity.similar_pairs(receptors, rows, np.arange(n), similarity.TEST_SETS[test_set])
-    placed = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
-    return lambda references: (chosen(references) @ placed @ similar).toarray() > 0
 
 
 class _Report:

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from airrvec.benchmark.rules import RULES
-from airrvec.benchmark.scoring import TEST_SETS
+from airrvec.benchmark.test_sets import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title

@@ -1,0 +1,176 @@
+"""Labelled receptors that annotation compares with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+
+from airrvec.core import identity, schema, tables
+from airrvec.core.chains import has_chains, on_chains
+
+_ABOUT = ("antigen_species", "mhc_a")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """
+    Labelled receptors, as some of their chains show them.
+
+    Attributes
+    ----------
+    receptors : pyarrow.Table
+        `airrvec.core.schema.RECEPTORS`, each clonotype once; ``clonotype_id`` is that of the chains.
+    epitopes : DataFrame
+        ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent of its receptors),
+        ``n_references``, ``n_studies``; sorted by ``epitope``.
+    labels : csr_array of float32, shape (n_receptors, n_epitopes)
+        1 where the receptor binds.
+    studies : csr_array of float32, shape (n_receptors, n_studies)
+        1 where the study reports it; receptors without a study have one together.
+    study_names : list of str
+    """
+
+    receptors: pa.Table
+    epitopes: pd.DataFrame
+    labels: sparse.csr_array
+    studies: sparse.csr_array
+    study_names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.receptors)
+
+    def take(self, rows: np.ndarray) -> "Reference":
+        """Some of the receptors; the epitopes stay, their counts are those of these receptors."""
+        labels, studies = self.labels[rows], self.studies[rows]
+        return Reference(
+            self.receptors.take(pa.array(rows)),
+            _counted(self.epitopes, labels, studies),
+            labels,
+            studies,
+            self.study_names,
+        )
+
+
+def labelled_reference(
+    cells: pa.Table,
+    receptors: pa.Table,
+    *,
+    chains: str,
+    species: str,
+    exclude_references: str | None = None,
+) -> Reference:
+    """
+    The labelled receptors that have some chains.
+
+    Parameters
+    ----------
+    cells, receptors : pyarrow.Table
+        ``cells`` with ``epitope``; their receptors, each at least once.
+    chains : {"paired", "alpha", "beta"}
+        Receptors need these, and are known by them alone: the β chains of pairs are references of β chains.
+        Those that these chains tell apart by alleles alone are one reference.
+    species : str
+        Of the receptors.
+    exclude_references : str, optional
+        Cells whose ``reference_id`` contains this text are left out.
+    """
+    cells = labelled_cells(cells, exclude_references)
+    receptors = tables.distinct(receptors)
+    usable = has_chains(receptors, chains)
+    usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
+    usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
+    shown = on_chains(receptors.filter(pa.array(usable)).select(schema.RECEPTORS.names), chains)
+    clonotype = pa.array(identity.clonotype_ids(shown), pa.string())
+    shown = shown.set_column(shown.column_names.index("clonotype_id"), "clonotype_id", clonotype)
+    group, first = identity.clonotypes(shown)
+    row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
+
+    columns = ["receptor_id", "epitope", "reference_id", *_ABOUT]
+    pairs = cells.select(columns).to_pandas()
+    pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": "none"})
+    rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
+    epitopes = (
+        pairs.groupby("epitope")[list(_ABOUT)]
+        .agg(lambda words: words.mode().iloc[0] if len(words.mode()) else None)
+        .reset_index()
+    )
+    labels, _ = _indicator(rows, pairs["epitope"], len(first))
+    studies, names = _indicator(rows, pairs["reference_id"], len(first))
+    return Reference(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
+
+
+def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
+    """Cells with an epitope, without those whose ``reference_id`` contains a text."""
+    cells = cells.filter(pc.is_valid(cells["epitope"]))
+    if exclude_references:
+        cells = cells.filter(pc.invert(_of_reference(cells, exclude_references)))
+    return cells
+
+
+def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None, **options) -> pd.DataFrame:
+    """
+    What ``exclude_references`` leaves out of a reference.
+
+    Parameters
+    ----------
+    reference : Reference
+        From `labelled_reference` with the same options.
+
+    Returns
+    -------
+    DataFrame
+        As `Reference.epitopes`, a row an epitope with and without the excluded studies; ``n_excluded``: its
+        receptors that only excluded studies report.
+    """
+    every = reference
+    if exclude_references:
+        every = labelled_reference(**options, exclude_references=None)
+    left = reference.epitopes.set_index("epitope")["n_references"]
+    epitopes = every.epitopes
+    n_left = left.reindex(epitopes["epitope"], fill_value=0).to_numpy()
+    return epitopes.assign(n_excluded=epitopes["n_references"].to_numpy() - n_left)
+
+
+def excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
+    """Cells with an epitope that ``exclude_references`` leaves out."""
+    if not exclude_references:
+        return 0
+    excluded = _of_reference(cells, exclude_references)
+    return pc.sum(pc.and_(excluded, pc.is_valid(cells["epitope"])), min_count=0).as_py()
+
+
+def _of_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
+    """Whether each cell's ``reference_id`` contains the text, in either case."""
+    return pc.match_substring(pc.fill_null(cells["reference_id"], ""), text, ignore_case=True)
+
+
+def _indicator(rows: np.ndarray, words: pd.Series, n_rows: int) -> tuple[sparse.csr_array, list[str]]:
+    """1 for each row and word; the columns are the sorted words."""
+    names, column = np.unique(words.to_numpy(str), return_inverse=True)
+    matrix = sparse.csr_array((np.ones(len(rows), np.float32), (rows, column)), (n_rows, len(names)))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix, names.tolist()
+
+
+def _counted(epitopes: pd.DataFrame, labels, studies) -> pd.DataFrame:
+    n_studies = (labels.T @ studies).tocsr()
+    return epitopes.assign(
+        n_references=np.asarray(labels.sum(axis=0), np.int64).ravel(),
+        n_studies=np.diff(n_studies.indptr).astype(np.int64),
+    )
+
+
+def joined_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
+    """The words of each row's columns, joined by ``;``."""
+    names = np.array(words, object)
+    return np.array(
+        [
+            ";".join(names[matrix.indices[start:end]])
+            for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+        ],
+        object,
+    )

@@ -1,0 +1,118 @@
+"""What an encoder makes of the receptors of a benchmark: vectors, and rows of the distance matrix."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from airrvec.benchmark.rules import KERNEL
+from airrvec.encoders import NotMeasurable, distance_rows
+
+BATCH_BYTES = 2**24  # distances that are computed at once
+KEPT_BYTES = 2**30  # distances that are kept for reuse, and their exponentials
+MAX_EXPONENT = 80  # exp(-80) is still a normal float32
+
+
+class Distances:
+    """
+    What the encoder makes of the receptors: vectors, if it has them, and rows of the distance matrix.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`.
+    receptors : pyarrow.Table
+        n ``receptors``.
+    background : pyarrow.Table, optional
+        Further ``receptors``, of which the vectors alone are needed.
+    """
+
+    def __init__(self, encoder, receptors: pa.Table, background: pa.Table | None):
+        for column in getattr(encoder, "needs", ()):
+            if receptors[column].null_count:
+                raise NotMeasurable(f"it needs {column}, which {receptors[column].null_count} receptors lack")
+        self.n = len(receptors)
+        self.has_vectors = hasattr(encoder, "embed")
+        if self.has_vectors:
+            self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
+            self.background = (
+                None
+                if background is None
+                else _complete_vectors(encoder.embed(background), "background receptors")
+            )
+            self.rows_to_all = distance_rows(Embedded(self.vectors), receptors)
+        else:
+            self.rows_to_all = distance_rows(encoder, receptors)
+        self._kept_rows, self._kept = np.array([], np.int64), np.empty((0, self.n), np.float32)
+        self._terms = None
+
+    def fit(self, rows: np.ndarray) -> bool:
+        """Whether the distances of some receptors to all may be kept."""
+        return len(rows) * self.n * 8 <= KEPT_BYTES
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Compute the distances of some receptors to all, if they may be kept; sorted row numbers."""
+        if not self.fit(rows) or np.array_equal(rows, self._kept_rows):
+            return
+        self._kept_rows, self._kept = rows, np.empty((len(rows), self.n), np.float32)
+        step = max(BATCH_BYTES // (8 * self.n), 1)
+        for start in range(0, len(rows), step):
+            block = slice(start, start + step)
+            self._kept[block] = _complete_distances(self.rows_to_all(rows[block]))
+        small = self._kept.max(initial=0) < MAX_EXPONENT * KERNEL
+        self._terms = np.exp(self._kept / -KERNEL) if small else None
+
+    def density(self, references: np.ndarray) -> np.ndarray | None:
+        """
+        Σ exp(−d / `KERNEL`) over references, shape (s, k), at all receptors; shape (s, n).
+
+        None where distances are not kept, or so large that terms would vanish in float32.
+        """
+        if self._terms is None or not np.isin(references, self._kept_rows).all():
+            return None
+        columns = np.searchsorted(self._kept_rows, references).ravel()
+        rows = np.repeat(np.arange(len(references)), references.shape[1])
+        shape = (len(references), len(self._kept_rows))
+        chosen = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+        return chosen @ self._terms
+
+    def distances(self, references: np.ndarray) -> np.ndarray:
+        """Distances of all receptors to references, shape (s, k), of s splits; shape (s, n, k)."""
+        rows, places = self._kept_rows, self._kept
+        if not np.isin(references, rows).all():
+            rows = np.unique(references)
+            places = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
+        return places[np.searchsorted(rows, references)].swapaxes(1, 2)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Vectors that are known, as an encoder."""
+
+    vectors: np.ndarray
+
+    def embed(self, _receptors: pa.Table) -> np.ndarray:
+        return self.vectors
+
+
+def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
+    """Vectors, shape (n, d), none of which is missing."""
+    missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
+    if missing:
+        raise NotMeasurable(f"it sees nothing of {missing} of {len(vectors)} {what}")
+    return vectors
+
+
+def _complete_distances(distances: np.ndarray) -> np.ndarray:
+    """Distances of some receptors to all n, shape (s, n), none of which is missing."""
+    missing = np.isnan(distances) if distances.dtype.kind == "f" else np.zeros((1, 1), bool)
+    if not missing.any():
+        return distances
+    of_seen = missing[~missing.all(axis=1)]  # a receptor without any distance says nothing of the others
+    if not len(of_seen):
+        raise NotMeasurable(f"it sees nothing of {len(missing)} receptors or more")
+    unseen = of_seen.all(axis=0).sum()
+    if unseen:
+        raise NotMeasurable(f"it sees nothing of {unseen} of {missing.shape[1]} receptors")
+    raise NotMeasurable(f"it has no distance for {of_seen.sum()} of {of_seen.size} pairs of receptors")

@@ -1,0 +1,44 @@
+"""Receptors that are not tested beside references: the test sets of the benchmark."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from airrvec.benchmark import similarity
+from airrvec.benchmark.fewshot import LabelledReceptors, Splits
+
+OTHER_STUDIES = "other_studies"
+
+
+TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
+
+
+def always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """The same receptors left out beside any references, shape (s, n)."""
+    return np.broadcast_to(left_out, (len(references), len(left_out)))
+
+
+def test_filter(
+    test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
+) -> Callable:
+    """References, shape (s, k) → receptors that are not tested beside them, bool of shape (s, n)."""
+    n = len(receptors)
+
+    def chosen(references: np.ndarray) -> sparse.csr_array:
+        rows = np.repeat(np.arange(len(references)), references.shape[1])
+        return sparse.csr_array(
+            (np.ones(references.size, np.int32), (rows, references.ravel())), shape=(len(references), n)
+        )
+
+    if test_set == "all":
+        return lambda references: np.zeros((len(references), n), bool)
+    if test_set == OTHER_STUDIES:
+        studies = similarity.studies(labelled.receptors, labelled.sources)
+        unknown = np.diff(studies.indptr) == 0
+        return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
+    rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
+    similar = similarity.similar_pairs(receptors, rows, np.arange(n), similarity.TEST_SETS[test_set])
+    placed = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
+    return lambda references: (chosen(references) @ placed @ similar).toarray() > 0

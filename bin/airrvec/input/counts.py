@@ -1,0 +1,112 @@
+"""What came into normalising and what became of it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.input.calls import NOT_FUNCTIONAL
+from airrvec.input.pairing import EXTRA, REPEATED, SEVERAL
+from airrvec.input.standardise import OTHER_LOCUS
+
+
+@dataclass
+class Counts:
+    """
+    What came in and what became of it; complete when the last part has been made.
+
+    ``rows_of_cells`` sums the ``input_rows`` of cells, which has to be ``rows_out``; ``rows_filled``
+    are those of a text whose last cells are missing and were taken as empty.
+    ``uncertain_calls``, ``mended_junctions`` and ``built_junctions`` (from the field ``cdr3_aa``) count
+    chains that passed, before pairing; ``species``
+    and ``pairing`` count cells, ``reject_reasons`` and ``other_loci`` chains.
+    """
+
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    rows_of_cells: int = 0
+    rows_filled: int = 0
+    chains_in: int = 0
+    chains_out: int = 0
+    cells: int = 0
+    uncertain_calls: int = 0
+    mended_junctions: int = 0
+    built_junctions: int = 0
+    species: Counter = field(default_factory=Counter)
+    pairing: Counter = field(default_factory=Counter)
+    reject_reasons: Counter = field(default_factory=Counter)
+    other_loci: Counter = field(default_factory=Counter)
+    first_reject: dict | None = None
+    receptor_bits: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def receptors(self) -> int:
+        """Distinct receptors, told by the first 64 bits of their ids."""
+        bits = np.sort(np.concatenate([*self.receptor_bits, np.empty(0, np.uint64)]))
+        return int(np.count_nonzero(bits[1:] != bits[:-1])) + (len(bits) > 0)
+
+    @property
+    def per_cent_rejected(self) -> float:
+        return 100 * self.rows_rejected / max(self.rows_in, 1)
+
+    @property
+    def main_reasons(self) -> str:
+        """The three most frequent reasons of rejects, each with its number."""
+        return "; ".join(f"{n} × {reason}" for reason, n in self.reject_reasons.most_common(3))
+
+    @property
+    def per_cent_functional(self) -> float:
+        """Chains with functional genes, of those whose genes IMGT knows and nothing else speaks against."""
+        useless = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
+        left_out = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
+        functional = self.chains_out + left_out
+        return 100 * functional / max(functional + useless, 1)
+
+    def as_dict(self) -> dict:
+        """Numbers, and counts from the most frequent down."""
+        numbers = {
+            name: getattr(self, name)
+            for name in (
+                "rows_in",
+                "rows_out",
+                "rows_rejected",
+                "rows_filled",
+                "chains_in",
+                "chains_out",
+                "cells",
+                "receptors",
+                "uncertain_calls",
+                "mended_junctions",
+                "built_junctions",
+                "per_cent_functional",
+            )
+        }
+        return {
+            **numbers,
+            "species": dict(self.species.most_common()),
+            "other_loci": dict(self.other_loci.most_common()),
+            "pairing": dict(self.pairing.most_common()),
+            "reject_reasons": dict(self.reject_reasons.most_common()),
+        }
+
+
+def nothing_kept(sample_id: str, counts: Counts) -> str:
+    if set(counts.reject_reasons) <= {OTHER_LOCUS}:
+        loci = ", ".join(f"{n} {locus}" for locus, n in counts.other_loci.most_common(5))
+        return (
+            f"{sample_id}: none of the {counts.rows_in} rows is an α or β chain of a"
+            f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
+        )
+    first = counts.first_reject
+    value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
+    return (
+        f"{sample_id}: none of the {counts.rows_in} rows could be read as a receptor"
+        f" ({counts.main_reasons}; first: row {first['row']}, {value})"
+    )
+
+
+def value_counts(values: pa.ChunkedArray) -> Counter:
+    return Counter({item["values"]: item["counts"] for item in pc.value_counts(values).to_pylist()})
