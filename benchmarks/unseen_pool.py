@@ -21,7 +21,8 @@ runtime.limit_threads(1)
 import pyarrow as pa
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot, specificity, splits
+from airrvec.benchmark import fewshot
+from airrvec.benchmark.heldout import specificity, splits
 from airrvec.core import schema
 from airrvec.input import reading
 from airrvec.input.normalise import normalise

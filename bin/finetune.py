@@ -32,7 +32,8 @@ def main(argv=None):
     import pyarrow as pa
 
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, leaks, specificity, splits, training_labels
+    from airrvec.benchmark import fewshot, training_labels
+    from airrvec.benchmark.heldout import division, leaks, specificity, splits
     from airrvec.encoders.sum import Sum
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
@@ -86,7 +87,7 @@ def main(argv=None):
         **training_options(args),
     )
     folder = args.outdir / preset.name
-    counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
+    counts = {part: sum(map(len, getattr(split, part).values())) for part in division.PARTS}
     data = {
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],

@@ -12,7 +12,16 @@ from airrvec import encoders
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.report import page
-from airrvec.report.sections import analyses, annotation, benchmark, clusters, comparison, learning, map
+from airrvec.report.sections import (
+    analyses,
+    annotation,
+    benchmark,
+    clusters,
+    comparison,
+    finetuning,
+    learning,
+    map,
+)
 from airrvec.report.sections import answers as report_answers
 from airrvec.report.sections import missing as report_missing
 
@@ -69,9 +78,9 @@ PARTS = {
     ),
     "analyses": Part(lambda args: args.analyses, analyses.analysis_sections),
     "fine-tuning": Part(
-        lambda args: learning.read_finetuning(args.measured),
-        learning.finetuning_sections,
-        learning.finetuning_lines,
+        lambda args: finetuning.read_finetuning(args.measured),
+        finetuning.finetuning_sections,
+        finetuning.finetuning_lines,
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }

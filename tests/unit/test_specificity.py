@@ -12,9 +12,10 @@ from sklearn.preprocessing import OneHotEncoder
 from test_rules import LOOPS
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot, scoring, specificity
-from airrvec.benchmark.leaks import check_leaks
-from airrvec.benchmark.splits import given_split, random_split, study_split
+from airrvec.benchmark import fewshot, scoring
+from airrvec.benchmark.heldout import specificity
+from airrvec.benchmark.heldout.leaks import check_leaks
+from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
 from airrvec.core import schema
 
 EPITOPES = ("A", "B", "C")

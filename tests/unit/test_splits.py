@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from inputs import needs_vdjdb, vdjdb_labelled
 
 from airrvec.benchmark import fewshot
-from airrvec.benchmark.leaks import check_leaks
-from airrvec.benchmark.splits import PARTS, Split, given_split, random_split, study_split
+from airrvec.benchmark.heldout.division import PARTS, Split
+from airrvec.benchmark.heldout.leaks import check_leaks
+from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 

@@ -13,7 +13,8 @@ import pytest
 from inputs import ROOT, normalised
 
 from airrvec import encoders
-from airrvec.benchmark import fewshot, splits, training_labels
+from airrvec.benchmark import fewshot, training_labels
+from airrvec.benchmark.heldout import leaks, splits
 from airrvec.benchmark.training_labels import FILE, MARK, NONE, TrainingLabels
 from airrvec.core import schema, tables
 from airrvec.core.chains import on_chains

@@ -2,7 +2,7 @@
 Distances before and after fine-tuning, of co-specific and of cross-specific pairs.
 
 The paper's figure "Supervised contrastive learning reshapes the embedding space": one receptor of a pair is
-of the training, the other of the test part. The parts are those of `airrvec.benchmark.splits`, as fine-tuning
+of the training, the other of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as fine-tuning
 makes them; of the published model they are rebuilt by the paper's rule.
 """
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from airrvec.analyses import BEFORE_AND_AFTER, NotDone
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
-from airrvec.benchmark import splits
+from airrvec.benchmark.heldout import division, splits
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
 
@@ -64,7 +64,7 @@ def measure(material: Material) -> pa.Table:
     )
 
 
-def _split(material: Material) -> splits.Split:
+def _split(material: Material) -> division.Split:
     options = dict(material.splitting)
     method = options.pop("method")
     try:

@@ -10,11 +10,12 @@ block of queries sees the cells about it alone: that is approximate, and its rec
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numba
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from airrvec.search.index import Index, index_of, one_cell
 
 QUERIES, REFERENCES = 256, 2048  # a block: 2 MB of distances
 MARGIN = 8  # more than k are looked at again
@@ -69,7 +70,7 @@ def nearest(
         if device == "gpu":
             of_used = _nearest_torch(queries[usable], references[usable_references], found)
         elif len(usable) * len(usable_references) <= approximate_above:
-            of_used = _nearest(queries[usable], _one_cell(references[usable_references]), found, threads)
+            of_used = _nearest(queries[usable], one_cell(references[usable_references]), found, threads)
         else:
             index = _cells(references[usable_references], seed=seed, threads=threads)
             of_used = _nearest(queries[usable], index, found, threads)
@@ -103,7 +104,7 @@ def within(
     distances : ndarray of float32
     """
     usable, usable_references = _usable(queries), _usable(references)
-    index = _one_cell(references[usable_references])
+    index = one_cell(references[usable_references])
     used = np.ascontiguousarray(queries[usable], np.float32)
 
     def of_block(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -126,43 +127,7 @@ def within(
     return np.concatenate([[0], np.cumsum(counts)]), rows, distances
 
 
-@dataclass(frozen=True)
-class _Index:
-    """
-    References in cells, one behind the other.
-
-    Attributes
-    ----------
-    vectors : ndarray of float32, shape (m, d)
-        In the order of the cells.
-    augmented : ndarray of float32, shape (m, d + 1)
-        −2 r and r · r, whose product with (q, 1) is the squared distance less q · q.
-    rows : ndarray of int64, shape (m,)
-        What each was before it was ordered.
-    starts : ndarray of int64, shape (n_cells + 1,)
-    centres : ndarray of float32, shape (n_cells, d)
-    """
-
-    vectors: np.ndarray
-    augmented: np.ndarray
-    rows: np.ndarray
-    starts: np.ndarray
-    centres: np.ndarray
-
-
-def _index(references: np.ndarray, cell: np.ndarray, centres: np.ndarray) -> _Index:
-    rows = np.argsort(cell, kind="stable")
-    vectors = np.ascontiguousarray(references[rows], np.float32)
-    augmented = np.concatenate([-2 * vectors, (vectors**2).sum(axis=1, keepdims=True)], axis=1)
-    starts = np.searchsorted(cell[rows], np.arange(len(centres) + 1))
-    return _Index(vectors, augmented, rows, starts, centres)
-
-
-def _one_cell(references: np.ndarray) -> _Index:
-    return _index(references, np.zeros(len(references), np.int64), np.zeros((1, references.shape[1])))
-
-
-def _cells(references: np.ndarray, *, seed: int, threads: int) -> _Index:
+def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
     """Cells of k-means, of about as many references as there are cells."""
     from sklearn.cluster import MiniBatchKMeans
 
@@ -170,17 +135,17 @@ def _cells(references: np.ndarray, *, seed: int, threads: int) -> _Index:
     means = MiniBatchKMeans(n_cells, batch_size=10_000, max_iter=10, n_init=1, random_state=seed)
     sample = np.random.default_rng(seed).permutation(len(references))[: 100 * n_cells]
     centres = means.fit(references[sample]).cluster_centers_.astype(np.float32)
-    _, cell = _nearest(references, _one_cell(centres), 1, threads)
-    return _index(references, cell[:, 0], centres)
+    _, cell = _nearest(references, one_cell(centres), 1, threads)
+    return index_of(references, cell[:, 0], centres)
 
 
-def _nearest(queries: np.ndarray, index: _Index, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Distances and rows, shape (n, k), of vectors without NaN; k is at most the number of references."""
     queries = np.ascontiguousarray(queries, np.float32)
     several = len(index.centres) > 1
     if several:
         n_probed = min(N_PROBED, len(index.centres))
-        _, probed = _nearest(queries, _one_cell(index.centres), n_probed, threads)
+        _, probed = _nearest(queries, one_cell(index.centres), n_probed, threads)
         order = np.argsort(probed[:, 0], kind="stable")  # queries of a block ask for the same cells
     else:
         order = np.arange(len(queries))
@@ -206,7 +171,7 @@ def _nearest(queries: np.ndarray, index: _Index, k: int, threads: int) -> tuple[
     return distances, rows
 
 
-def _products(queries: np.ndarray, index: _Index, cells) -> Iterator[tuple[int, np.ndarray]]:
+def _products(queries: np.ndarray, index: Index, cells) -> Iterator[tuple[int, np.ndarray]]:
     """Squared distances less q · q of each block of the cells' references, and where it begins."""
     augmented = np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1)
     room = np.empty(len(queries) * REFERENCES, np.float32)
@@ -289,10 +254,10 @@ def _nearest_torch(
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def _report_recall(queries, index: _Index, found, *, seed: int, threads: int) -> None:
+def _report_recall(queries, index: Index, found, *, seed: int, threads: int) -> None:
     """Print how many of the true neighbours of some queries the cells gave."""
     sample = np.random.default_rng(seed).permutation(len(queries))[:N_MEASURED]
-    everything = _one_cell(index.vectors[np.argsort(index.rows)])
+    everything = one_cell(index.vectors[np.argsort(index.rows)])
     exact, _ = _nearest(queries[sample], everything, found[0].shape[1], threads)
     recall = (found[0][sample] <= exact[:, -1:] * (1 + 1e-6)).mean()
     print(

@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from airrvec.benchmark import fewshot, scoring
-from airrvec.benchmark.leaks import check_leaks
+from airrvec.benchmark.heldout.division import Split
+from airrvec.benchmark.heldout.leaks import check_leaks
 from airrvec.benchmark.rules import OF_DISTANCES
 from airrvec.benchmark.similarity import TEST_SETS
-from airrvec.benchmark.splits import Split
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
 from airrvec.stats import metrics

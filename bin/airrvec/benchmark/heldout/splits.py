@@ -6,73 +6,15 @@ tests nothing, and what validates tests nothing, whatever the epitope.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.benchmark.fewshot import LabelledReceptors
-from airrvec.benchmark.leaks import check_labels
-from airrvec.core import schema
+from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union
+from airrvec.benchmark.heldout.leaks import check_labels
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
-
-PARTS = ("train", "validation", "test")
-NO_ROWS = np.array([], np.int64)
-
-
-@dataclass(frozen=True)
-class Split:
-    """
-    The labelled receptors of some epitopes, divided.
-
-    Attributes
-    ----------
-    labelled : LabelledReceptors
-        What was divided.
-    train, validation, test : dict of str to ndarray
-        Sorted row numbers in ``labelled.receptors`` of each epitope's receptors.
-    removed : dict
-        How many receptors of an epitope were taken out of a part, by reason.
-    left_out : dict
-        Epitopes that are not divided, each with the reason.
-    """
-
-    labelled: LabelledReceptors
-    train: dict[str, np.ndarray]
-    validation: dict[str, np.ndarray]
-    test: dict[str, np.ndarray]
-    removed: dict[str, int]
-    left_out: dict[str, str]
-
-    @property
-    def epitopes(self) -> list[str]:
-        """The divided epitopes, sorted."""
-        return list(self.train)
-
-    def rows(self, part: str) -> np.ndarray:
-        """Sorted row numbers of a part's receptors, all epitopes together."""
-        return _union(getattr(self, part).values())
-
-    def table(self) -> pa.Table:
-        """Return `airrvec.core.schema.SPLIT`: a row a receptor and epitope, its studies joined by ``;``."""
-        studies = defaultdict(set)
-        for source in self.labelled.sources.to_pylist():
-            studies[source["receptor_id"], source["epitope"]].add(source["reference_id"])
-        receptor_ids = self.labelled.receptors["receptor_id"].to_pylist()
-        rows = [
-            {
-                "receptor_id": receptor_ids[row],
-                "epitope": epitope,
-                "reference_id": ";".join(sorted(studies[receptor_ids[row], epitope] - {None})) or None,
-                "part": part,
-            }
-            for epitope in self.epitopes
-            for part in PARTS
-            for row in getattr(self, part)[epitope]
-        ]
-        return pa.Table.from_pylist(rows, schema.SPLIT)
 
 
 def study_split(
@@ -114,7 +56,7 @@ def study_split(
     parts, left_out, n_without_study = {}, {}, 0
     for epitope, studies in _grouped(labelled, "reference_id").items():
         without_study = studies.pop(None, NO_ROWS)
-        known = _union(studies.values())
+        known = union(studies.values())
         waiting = sorted(studies, key=lambda study: (-len(studies[study]), study))
         learnt = NO_ROWS
         while waiting and len(learnt) <= per_epitope:
@@ -132,7 +74,7 @@ def study_split(
             parts[epitope] = {
                 "train": train,
                 "validation": np.setdiff1d(learnt, train),
-                "test": _union(studies[study] for study in waiting),
+                "test": union(studies[study] for study in waiting),
             }
             n_without_study += len(np.setdiff1d(without_study, known))
     return _split(labelled, parts, {"without a study": n_without_study}, left_out)
@@ -215,7 +157,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
     parts, n_without_part = {}, 0
     for epitope, groups in _grouped(labelled, column).items():
         without_part = groups.pop(None, NO_ROWS)
-        n_without_part += len(np.setdiff1d(without_part, _union(groups.values())))
+        n_without_part += len(np.setdiff1d(without_part, union(groups.values())))
         parts[epitope] = groups
     return _split(labelled, parts, {"without a part": n_without_part}, {})
 
@@ -242,7 +184,7 @@ def _split(labelled, parts: dict[str, dict], removed: dict[str, int], left_out: 
         rows = {epitope: np.unique(groups.get(part, NO_ROWS)) for epitope, groups in parts.items()}
         divided[part] = {epitope: np.setdiff1d(members, taken) for epitope, members in rows.items()}
         n_removed[part] = sum(len(rows[epitope]) - len(divided[part][epitope]) for epitope in parts)
-        taken = np.union1d(taken, _union(divided[part].values()))
+        taken = np.union1d(taken, union(divided[part].values()))
     removed = {
         **removed,
         "validation receptors that also train": n_removed["validation"],
@@ -273,7 +215,3 @@ def _too_few(split: Split) -> InputError:
         f"specificity needs at least two epitopes, and {usable} can be divided{others}",
         fix="Label more receptors, ask for fewer of an epitope, or divide them in another way",
     )
-
-
-def _union(arrays) -> np.ndarray:
-    return np.unique(np.concatenate([NO_ROWS, *arrays]))

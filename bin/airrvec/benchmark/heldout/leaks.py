@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.benchmark.heldout.division import Split
 from airrvec.benchmark.similarity import similar_pairs
-from airrvec.benchmark.splits import Split
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core.errors import InputError
 

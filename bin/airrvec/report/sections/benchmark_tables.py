@@ -1,0 +1,192 @@
+"""Tables of the benchmark: by epitope, by metric, comparisons, and what was not evaluated."""
+
+import pandas as pd
+
+from airrvec.benchmark.fewshot import complete_epitopes
+from airrvec.core.schema import MEAN
+from airrvec.encoders import title
+from airrvec.figures.benchmark import RULE_TITLES, setting_title
+from airrvec.report.page import safe, section
+
+MAX_COLUMNS = 8  # encoders side by side in a table; more stand below one another
+
+
+MAX_ROWS = 50
+
+
+_METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
+
+
+def epitope_table(shown: pd.DataFrame) -> dict:
+    """Epitopes below one another, or encoders where there are many of them."""
+    largest = largest_k(shown)
+    encoders = list(dict.fromkeys(largest["encoder"]))
+    score = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+    data = {}
+    if len(encoders) <= MAX_COLUMNS:
+        for row in largest.itertuples():
+            data.setdefault(safe(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
+        headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False}}
+        headers |= {name: {"title": title(name), **score} for name in encoders}
+    else:
+        for row in largest.itertuples():
+            data.setdefault(title(row.encoder), {})[row.epitope] = row.auroc_mean
+        of_epitope = largest.drop_duplicates("epitope")
+        headers = {
+            row.epitope: {"title": f"{safe(row.epitope)} (k = {row.k})", **score}
+            for row in of_epitope.itertuples()
+        }
+    return section(
+        "airrvec_auroc_by_epitope",
+        "AUROC by epitope",
+        f"{of_setting(shown).capitalize()}, at the largest k that the epitope allows; mean over splits.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={
+            "col1_header": "Epitope" if len(encoders) <= MAX_COLUMNS else "Encoder",
+            "sort_rows": False,
+        },
+    )
+
+
+def metrics_table(by_rule: pd.DataFrame) -> dict | None:
+    means = by_rule[by_rule["epitope"] == MEAN]
+    if means.empty:
+        return None
+    largest = means[means["k"] == means["k"].max()]
+    data = {
+        f"{title(row['encoder'])}, {RULE_TITLES[row['rule']]}": {
+            name: row[f"{name}_mean"] for name in _METRIC_TITLES
+        }
+        for row in largest.to_dict("records")
+    }
+    return section(
+        "airrvec_metrics",
+        "Metrics",
+        f"Mean over the epitopes, k = {means['k'].max()}. AUC0.1 is the area up to a false-positive rate"
+        " of 0.1, standardised so that chance is 0.5; chance has an average precision of the epitope's"
+        " share of the receptors.",
+        "table",
+        data,
+        headers={
+            name: {"title": heading, "format": "{:,.3f}", "min": 0, "max": 1, "scale": "Blues"}
+            for name, heading in _METRIC_TITLES.items()
+        },
+        pconfig={"col1_header": "Encoder and rule", "sort_rows": False},
+    )
+
+
+def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
+    """Pairs of encoders at the largest k of the mean; of many pairs those of the first encoder."""
+    pairs = comparisons[(comparisons["epitope"] == MEAN) & comparisons["other"].notna()]
+    if pairs.empty:
+        return None
+    pairs = pairs[pairs["k"] == pairs["k"].max()]
+    n_pairs = len(pairs)
+    if n_pairs > MAX_ROWS:
+        pairs = pairs[pairs["encoder"] == pairs["encoder"].iloc[0]]
+    data = {
+        f"{title(row.encoder)} − {title(row.other)}": {
+            "difference": row.difference_mean,
+            "error": row.difference_se,
+            "better": f"{row.n_better:.0f} of {row.n_epitopes:.0f}",
+            **{name: value for name, value in _p_values(row).items() if pd.notna(value)},
+        }
+        for row in pairs.itertuples()
+    }
+    number = {"format": "{:,.4f}", "scale": False}
+    return section(
+        "airrvec_comparisons",
+        "Comparisons of encoders",
+        f"{of_setting(pairs).capitalize()}, k = {pairs['k'].iloc[0]}: differences of AUROC on the same"
+        " splits, mean over the epitopes. Few epitopes leave the tests little power."
+        + (" The other pairs, each k and epitope" if n_pairs > MAX_ROWS else " Each k and epitope")
+        + " are in <code>benchmark/comparisons.tsv</code>.",
+        "table",
+        data,
+        headers={
+            "difference": {"title": "Difference", **number, "description": "AUROC, first minus second"},
+            "error": {"title": "Standard error", **number, "description": "Over splits"},
+            "better": {"title": "Better", "description": "Epitopes in which the first is ahead"},
+            "sign": {"title": "p, sign test", **number, "description": "One-sided binomial test, epitopes"},
+            "wilcoxon": {"title": "p, Wilcoxon", **number, "description": "Signed-rank test over epitopes"},
+            "holm": {"title": "p, Wilcoxon, Holm", **number, "description": "Corrected for all pairs"},
+        },
+        pconfig={"col1_header": "Encoders", "sort_rows": False},
+    )
+
+
+def _p_values(row) -> dict[str, float]:
+    return {"sign": row.sign_p, "wilcoxon": row.wilcoxon_p, "holm": row.wilcoxon_p_holm}
+
+
+def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
+    if left_out.empty:
+        return None
+    # What concerns whole encoders first, then the epitopes with the most receptors.
+    names = ["encoder", "rule", "chains", "test_set", "epitope", "excluded"]
+    shown = left_out.assign(is_epitope=left_out["epitope"].notna(), is_filtered=left_out["test_set"].notna())
+    shown = shown.sort_values(
+        ["is_epitope", "is_filtered", "n_receptors", "epitope", "k"],
+        ascending=[True, True, False, True, True],
+        kind="stable",
+    ).drop_duplicates(names)
+    n_epitopes = left_out["epitope"].nunique()
+    several = len(left_out["excluded"].unique()) > 1
+    data = {
+        _left_out_title(row, with_excluded=several or pd.isna(row.epitope)): {
+            **({"k": int(row.k)} if pd.notna(row.k) else {}),
+            "reason": safe(row.reason),
+        }
+        for row in shown.head(MAX_ROWS).itertuples()
+    }
+    return section(
+        "airrvec_not_evaluated",
+        "Not evaluated",
+        f"{n_epitopes:,} epitopes were not evaluated at one k or more"
+        f"{f'; the first {MAX_ROWS} of {len(shown):,} rows are shown' if len(shown) > MAX_ROWS else ''}."
+        " All are in <code>benchmark/not_evaluated.tsv</code>.",
+        "table",
+        data,
+        headers={
+            "k": {"title": "From k", "format": "{:,.0f}", "scale": False},
+            "reason": {"title": "Reason"},
+        },
+        pconfig={"col1_header": "Epitope", "sort_rows": False},
+    )
+
+
+def _left_out_title(row, *, with_excluded: bool) -> str:
+    words = [
+        row.epitope and safe(row.epitope),
+        row.encoder and title(row.encoder),
+        row.rule and RULE_TITLES[row.rule],
+        row.chains and setting_title("chains", row.chains),
+        row.test_set and setting_title("test_set", row.test_set),
+        with_excluded and safe(setting_title("excluded", row.excluded)),
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def of_setting(shown: pd.DataFrame) -> str:
+    """The one rule of some rows, and their setting where it is an unusual one."""
+    first = shown.iloc[0]
+    words = [RULE_TITLES[first["rule"]]]
+    for column, usual in (("chains", "paired"), ("test_set", "all")):
+        if first[column] != usual:
+            words.append(setting_title(column, first[column]))
+    return ", ".join(words)
+
+
+def n_complete(summary: pd.DataFrame) -> int:
+    """Number of the epitopes that the mean of the first rule is taken over."""
+    rows = summary[(summary["epitope"] != MEAN) & (summary["rule"] == summary["rule"].iloc[0])]
+    return len(complete_epitopes(rows["epitope"], rows["k"]))
+
+
+def largest_k(summary: pd.DataFrame) -> pd.DataFrame:
+    """Rows of each epitope's largest k: largest first, the mean over epitopes at the end."""
+    largest = summary[summary["k"] == summary.groupby("epitope")["k"].transform("max")]
+    is_mean = largest["epitope"] == MEAN
+    return pd.concat([largest[~is_mean].sort_values("k", ascending=False, kind="stable"), largest[is_mean]])

@@ -1,0 +1,146 @@
+"""Tables of fine-tuning: epitopes that were trained, and others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from airrvec.benchmark.rules import RULES
+from airrvec.core import schema
+from airrvec.encoders import title
+from airrvec.report.page import safe, section
+from airrvec.report.sections.finetuning import _n_epitopes, _sentence, changes, unseen_differences, verdict
+
+# What fine-tuning is judged by; the other rules are in the tables.
+SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
+
+
+TEST_SETS = {
+    "all": "all test receptors",
+    "below_90": "those less than 90 % like any of training",
+    "below_80": "those less than 80 % like any",
+}
+
+
+UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without those of training"}
+
+
+FLOOR = "v_j_genes"
+
+
+# The sum of a model's distances and TCRdist, by the rule that it serves best.
+SUM, SUM_RULE = "+tcrdist", "contrast"
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """Tables of `airrvec.core.schema` as data frames, and what ``finetune.py`` counted."""
+
+    specificity: pd.DataFrame
+    unseen: pd.DataFrame
+    counts: dict
+
+
+def specificity_table(finetuning: Finetuning) -> dict:
+    before, after = names(finetuning)
+    specificity, counts = finetuning.specificity, finetuning.counts
+    shown = [
+        *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES),
+        ("sum", SUM_RULE, SUM, f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"),
+    ]
+    columns = {
+        f"{key}_{when}": (name + added, rule, f"{rule_words}, {when}")
+        for key, rule, added, rule_words in shown
+        for when, name in (("before", before), ("after", after))
+    }
+    columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
+    data = {}
+    for test_set, words in TEST_SETS.items():
+        of_set = specificity[specificity["test_set"] == test_set]
+        for epitope in sorted(of_set["epitope"].unique(), key=lambda name: name != "mean"):
+            of_epitope = of_set[of_set["epitope"] == epitope]
+            values = of_epitope.set_index(["encoder", "rule"])["auroc"]
+            row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}
+            n = of_epitope["n_positive"].iloc[0]
+            data[f"{safe(epitope)}, {words}"] = {
+                "n": None if pd.isna(n) else int(n),
+                **{key: None if pd.isna(value) else float(value) for key, value in row.items()},
+            }
+    parts, left_out = counts["receptors"], counts["left_out"]
+    facts = [
+        f"<code>{safe(after)}</code> started from {safe(title(before))} and learnt from"
+        f" {parts['train']:,} receptors of {_n_epitopes(finetuning)} epitopes, {parts['validation']:,}"
+        f" validated, {parts['test']:,} tested (split: {safe(counts['split'])}); its weights are those"
+        f" of step {counts['step']:,}",
+        "AUROC of an epitope's test receptors against those of the other epitopes, the training receptors"
+        " as references; there is one test set, so that these differences have no standard error",
+        *(safe(note) for note in counts["notes"]),
+        *(f"removed: {n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n),
+        *([f"{len(left_out):,} epitopes have too few receptors to be trained"] if left_out else []),
+    ]
+    return section(
+        "airrvec_finetuning_specificity",
+        "Before and after",
+        "".join(
+            f"<strong>{safe(_sentence(words))}</strong><br>"
+            for words in (*changes(finetuning), *verdict(finetuning))
+        )
+        + "<br>".join(_sentence(fact) for fact in facts),
+        "table",
+        data,
+        headers={
+            "n": {"title": "Test receptors", "format": "{:,.0f}", "scale": False},
+            **{
+                key: {"title": words, "format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+                for key, (_, _, words) in columns.items()
+            },
+        },
+        pconfig={"col1_header": "Epitope, test receptors", "sort_rows": False},
+    )
+
+
+def unseen_table(finetuning: Finetuning) -> dict:
+    differences = unseen_differences(finetuning)
+    data = {
+        f"{safe(row.epitope)}, {RULES[row.rule].title}, k = {row.k}, {UNSEEN_SETS[row.test_set]}": {
+            name: None if pd.isna(value) else value
+            for name, value in (
+                ("before", row.before),
+                ("after", row.after),
+                ("difference", row.difference),
+                ("se", row.se),
+                ("better", 100 * row.n_better / row.n_splits),
+                ("splits", row.n_splits),
+            )
+        }
+        for row in differences.itertuples()
+        if row.last or row.epitope == "mean"
+    }
+    auroc = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+    return section(
+        "airrvec_finetuning_unseen",
+        "Epitopes that were not trained",
+        "Few-shot prediction, before and after on the same splits; epitopes at the largest k, their mean"
+        " at every k. Among all receptors, as in the paper, are those that trained or validated, which the"
+        " model has seen as receptors of other epitopes; without them it cannot profit from that."
+        " Every split is in <code>models/finetune/unseen.tsv</code>.",
+        "table",
+        data,
+        headers={
+            "before": {"title": "Before", **auroc},
+            "after": {"title": "After", **auroc},
+            "difference": {"title": "Difference", "format": "{:+,.3f}", "scale": "RdBu"},
+            "se": {"title": "± standard error", "format": "{:,.3f}", "scale": False},
+            "better": {"title": "Splits better", "suffix": " %", "format": "{:,.0f}", "scale": False},
+            "splits": {"title": "Splits", "format": "{:,.0f}", "scale": False},
+        },
+        pconfig={"col1_header": "Epitope, rule", "sort_rows": False},
+    )
+
+
+def names(finetuning: Finetuning) -> tuple[str, str]:
+    return finetuning.counts["start"], finetuning.counts["name"]
+
+
+def number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}"
