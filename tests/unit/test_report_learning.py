@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from airrvec.core import schema, tables
-from airrvec.report.sections import finetuning, finetuning_tables, learning
+from airrvec.report.sections import finetuning, finetuning_words, learning
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {
@@ -30,13 +30,13 @@ def specificity(before: float, after: float, floor: float) -> pd.DataFrame:
     rows = []
     for encoder, rules, mean in (
         ("v_j_genes", ["logistic_regression"], floor),
-        ("sceptr", finetuning_tables.SHOWN_RULES, before),
-        ("own", finetuning_tables.SHOWN_RULES, after),
+        ("sceptr", finetuning_words.SHOWN_RULES, before),
+        ("own", finetuning_words.SHOWN_RULES, after),
         ("sceptr+tcrdist", ["contrast"], before + 0.02),
         ("own+tcrdist", ["contrast"], after + 0.03),
     ):
         for rule in rules:
-            for test_set in finetuning_tables.TEST_SETS:
+            for test_set in finetuning_words.TEST_SETS:
                 last = None if test_set == "below_80" else mean - 0.01
                 of_mean = None if last is None else mean
                 rows += [
@@ -62,8 +62,8 @@ def unseen() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["encoder", "rule", "test_set", "epitope", "k", "split", "auroc"])
 
 
-def finetuning(before=0.8, after=0.9, floor=0.85) -> finetuning_tables.Finetuning:
-    return finetuning_tables.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
+def measured(before=0.8, after=0.9, floor=0.85) -> finetuning_words.Finetuning:
+    return finetuning_words.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
 
 
 @pytest.fixture
@@ -79,13 +79,13 @@ def trained(tmp_path) -> Path:
 
 
 def test_changes_are_said_by_test_set_and_rule():
-    first, second = finetuning.changes(finetuning())
+    first, second = finetuning_words.changes(measured())
     assert first.startswith(
         "all test receptors: by average distance up from 0.800 to 0.900 (2 of 2 epitopes better); by nearest"
     )
     assert second.startswith("those less than 90 %")  # below 80 % an epitope has no receptors left
-    assert "still 0.800 (0 of 2" in finetuning.changes(finetuning(after=0.8))[0]
-    assert "down from 0.800 to 0.700" in finetuning.changes(finetuning(after=0.7))[0]
+    assert "still 0.800 (0 of 2" in finetuning_words.changes(measured(after=0.8))[0]
+    assert "down from 0.800 to 0.700" in finetuning_words.changes(measured(after=0.7))[0]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_changes_are_said_by_test_set_and_rule():
     ],
 )
 def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentences):
-    verdict = finetuning.verdict(finetuning(after=after, floor=floor))
+    verdict = finetuning_words.verdict(measured(after=after, floor=floor))
     for sentence, expected in zip(verdict, sentences, strict=False):
         assert expected in sentence
 
 
 def test_unseen_epitopes_are_compared_split_by_split():
-    rows = finetuning.unseen_differences(finetuning()).set_index(["rule", "test_set", "k", "epitope"])
+    rows = finetuning_words.unseen_differences(measured()).set_index(["rule", "test_set", "k", "epitope"])
     c, d, mean = (rows.loc[("nearest_neighbour", "all", 5, epitope)] for epitope in ("C", "D", "mean"))
     without = rows.loc[("nearest_neighbour", "not_trained", 5, "mean")]
     assert without["difference"] == pytest.approx(mean["difference"] - 0.1)
@@ -113,29 +113,29 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence, flattered = finetuning.verdict(finetuning())[-2:]
+    sentence, flattered = finetuning_words.verdict(measured())[-2:]
     assert sentence.startswith("2 epitopes that were not trained, by nearest neighbour of 5, all receptors: ")
     assert "nearest neighbour of 5, without those of training: " in flattered
     assert sentence.endswith("-0.010 ± 0.003 (standard error), better in 2 of 8 splits")
 
 
 def test_no_unseen_epitope_makes_no_table():
-    without = finetuning_tables.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
+    without = finetuning_words.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
     assert len(finetuning.finetuning_sections(without)) == 1
-    assert len(finetuning.verdict(without)) == 3
+    assert len(finetuning_words.verdict(without)) == 3
 
 
 def test_what_tcrdist_adds_is_said():
-    assert finetuning.verdict(finetuning())[2] == (
+    assert finetuning_words.verdict(measured())[2] == (
         "with TCRdist added to the distances, contrast with the other epitopes reaches 0.820 before"
         " and 0.930 after"
     )
-    table = finetuning.finetuning_sections(finetuning())[0]
+    table = finetuning.finetuning_sections(measured())[0]
     assert table["data"]["mean, all test receptors"]["sum_after"] == pytest.approx(0.93)
 
 
 def test_the_terminal_shows_means_and_the_verdict():
-    lines = finetuning.finetuning_lines(finetuning())
+    lines = finetuning.finetuning_lines(measured())
     assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
     assert lines[2].split()[-2:] == ["0.800", "0.900"]
     assert lines[-7].startswith("Note: the best rule after")
@@ -154,7 +154,7 @@ def test_curves_are_thinned(trained):
 
 
 def test_multiqc_takes_the_sections(trained, tmp_path):
-    sections = [*finetuning.finetuning_sections(finetuning()), learning.curves_section([trained])]
+    sections = [*finetuning.finetuning_sections(measured()), learning.curves_section([trained])]
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))

@@ -29,8 +29,6 @@ ANALYSES = (
     "fine_tuning",
     "edits",
 )
-
-
 # Labelled receptors below which no analysis says anything.
 MIN_RECEPTORS = 20
 

@@ -2,8 +2,8 @@
 Distances before and after fine-tuning, of co-specific and of cross-specific pairs.
 
 The paper's figure "Supervised contrastive learning reshapes the embedding space": one receptor of a pair is
-of the training, the other of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as fine-tuning
-makes them; of the published model they are rebuilt by the paper's rule.
+of the training, the other of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as
+fine-tuning makes them; of the published model they are rebuilt by the paper's rule.
 """
 
 from dataclasses import replace

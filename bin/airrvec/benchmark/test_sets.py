@@ -10,8 +10,6 @@ from airrvec.benchmark import similarity
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 
 OTHER_STUDIES = "other_studies"
-
-
 TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
 
 

@@ -17,11 +17,7 @@ from airrvec.input.standardise import contiguous
 from airrvec.synthetic import generation
 
 _NUCLEOTIDES = "ACGT"
-
-
 _AMINO_ACIDS = np.array([ord(nt2aa("".join(codon))) for codon in product(_NUCLEOTIDES, repeat=3)], np.uint8)
-
-
 _CONSERVED_ENDS = np.frombuffer(b"FW", np.uint8)
 
 

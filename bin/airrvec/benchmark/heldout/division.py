@@ -10,8 +10,6 @@ from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core import schema
 
 PARTS = ("train", "validation", "test")
-
-
 NO_ROWS = np.array([], np.int64)
 
 

@@ -6,8 +6,6 @@ from matplotlib import pyplot as plt
 from airrvec.figures.style import plain, style
 
 TITLE = "Probability of coincidence"
-
-
 SHOWN = 6  # epitopes of the most receptors, in the figures
 
 

@@ -8,8 +8,6 @@ from airrvec.encoders import title
 from airrvec.figures.style import panels, style
 
 TITLE = "Distances against TCRdist"
-
-
 KINDS = {"all": "All pairs", "co_specific": "Co-specific pairs"}
 
 

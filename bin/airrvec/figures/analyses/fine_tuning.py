@@ -9,11 +9,7 @@ from airrvec.figures.style import style
 from airrvec.stats.metrics import auroc
 
 TITLE = "Distances before and after fine-tuning"
-
-
 _SHOWN = 1_500
-
-
 KINDS = {True: "Co-specific", False: "Cross-specific"}
 
 

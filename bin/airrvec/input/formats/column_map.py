@@ -24,8 +24,6 @@ CHAIN_FIELDS = (
     *_OF_ROW,
 )
 PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_OF_ROW)
-
-
 # In a column map: column → the value, or list of values, that a row must have.
 ONLY = "only"
 

@@ -9,11 +9,7 @@ from airrvec.figures.benchmark import RULE_TITLES, setting_title
 from airrvec.report.page import safe, section
 
 MAX_COLUMNS = 8  # encoders side by side in a table; more stand below one another
-
-
 MAX_ROWS = 50
-
-
 _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
 
 

@@ -1,44 +1,25 @@
 """Tables of fine-tuning: epitopes that were trained, and others."""
 
-from dataclasses import dataclass
-
-import numpy as np
 import pandas as pd
 
 from airrvec.benchmark.rules import RULES
-from airrvec.core import schema
 from airrvec.encoders import title
 from airrvec.report.page import safe, section
-from airrvec.report.sections.finetuning import _n_epitopes, _sentence, changes, unseen_differences, verdict
-
-# What fine-tuning is judged by; the other rules are in the tables.
-SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
-
-
-TEST_SETS = {
-    "all": "all test receptors",
-    "below_90": "those less than 90 % like any of training",
-    "below_80": "those less than 80 % like any",
-}
-
-
-UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without those of training"}
-
-
-FLOOR = "v_j_genes"
-
-
-# The sum of a model's distances and TCRdist, by the rule that it serves best.
-SUM, SUM_RULE = "+tcrdist", "contrast"
-
-
-@dataclass(frozen=True)
-class Finetuning:
-    """Tables of `airrvec.core.schema` as data frames, and what ``finetune.py`` counted."""
-
-    specificity: pd.DataFrame
-    unseen: pd.DataFrame
-    counts: dict
+from airrvec.report.sections.finetuning_words import (
+    FLOOR,
+    SHOWN_RULES,
+    SUM,
+    SUM_RULE,
+    TEST_SETS,
+    UNSEEN_SETS,
+    Finetuning,
+    changes,
+    n_epitopes,
+    names,
+    sentence,
+    unseen_differences,
+    verdict,
+)
 
 
 def specificity_table(finetuning: Finetuning) -> dict:
@@ -69,7 +50,7 @@ def specificity_table(finetuning: Finetuning) -> dict:
     parts, left_out = counts["receptors"], counts["left_out"]
     facts = [
         f"<code>{safe(after)}</code> started from {safe(title(before))} and learnt from"
-        f" {parts['train']:,} receptors of {_n_epitopes(finetuning)} epitopes, {parts['validation']:,}"
+        f" {parts['train']:,} receptors of {n_epitopes(finetuning)} epitopes, {parts['validation']:,}"
         f" validated, {parts['test']:,} tested (split: {safe(counts['split'])}); its weights are those"
         f" of step {counts['step']:,}",
         "AUROC of an epitope's test receptors against those of the other epitopes, the training receptors"
@@ -82,10 +63,10 @@ def specificity_table(finetuning: Finetuning) -> dict:
         "airrvec_finetuning_specificity",
         "Before and after",
         "".join(
-            f"<strong>{safe(_sentence(words))}</strong><br>"
+            f"<strong>{safe(sentence(words))}</strong><br>"
             for words in (*changes(finetuning), *verdict(finetuning))
         )
-        + "<br>".join(_sentence(fact) for fact in facts),
+        + "<br>".join(sentence(fact) for fact in facts),
         "table",
         data,
         headers={
@@ -136,11 +117,3 @@ def unseen_table(finetuning: Finetuning) -> dict:
         },
         pconfig={"col1_header": "Epitope, rule", "sort_rows": False},
     )
-
-
-def names(finetuning: Finetuning) -> tuple[str, str]:
-    return finetuning.counts["start"], finetuning.counts["name"]
-
-
-def number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
