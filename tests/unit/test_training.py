@@ -26,7 +26,7 @@ from airrvec.model.tokens import Tokens, tokenise
 from airrvec.model.transformer import ModelConfig, ReceptorEncoder
 from airrvec.stats.metrics import auroc
 from airrvec.synthetic import synthesis
-from airrvec.training import loop, presets
+from airrvec.training import loop, portions, presets
 from airrvec.training.objectives import autocontrastive_loss, neighbour_loss
 from airrvec.training.presets import Objective, Schedule
 from airrvec.training.trainer import Receptors, train
@@ -426,7 +426,7 @@ def test_a_loss_that_is_no_number_ends_with_the_step(tokens, tmp_path):
 
 def test_where_memory_runs_out_portions_shrink_and_the_losses_stay(tokens, tmp_path, monkeypatch):
     expected = run(tiny_encoder(), Receptors(tokens), tmp_path / "a")
-    monkeypatch.setitem(loop.MICRO_BATCH, "cpu", 64)
+    monkeypatch.setitem(portions.MICRO_BATCH, "cpu", 64)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     forward = ReceptorEncoder.forward
 
@@ -460,7 +460,8 @@ def test_the_same_seed_gives_the_same_weights(tokens, tmp_path):
 SCRIPT = """
     import json, os, sys
     import torch
-    from airrvec.training import objectives, synthesis, training
+    from airrvec.synthetic import synthesis
+    from airrvec.training import objectives, trainer
     from airrvec.model.transformer import ModelConfig, ReceptorEncoder
     from airrvec.training.presets import Objective, Schedule
     from airrvec.model.tokens import tokenise
@@ -493,12 +494,12 @@ SCRIPT = """
     torch.manual_seed(0)
     shape = dict(n_layers=2, d_model=16, n_heads=2, d_feedforward=32, dropout=options.pop("dropout"))
     encoder = ReceptorEncoder(ModelConfig(**shape)).train()
-    data = training.Receptors(tokenise(synthesis.synthesise(200, seed=1)))
+    data = trainer.Receptors(tokenise(synthesis.synthesise(200, seed=1)))
     schedule = Schedule(
         steps=options.pop("steps"), batch_size=options.pop("batch_size"), learning_rate=1e-3,
         warmup_steps=4, decay=False, validate_every=10,
     )
-    trained = training.train(
+    trained = trainer.train(
         encoder, data, data, Objective(), schedule, seed=1, folder=folder, device="cpu",
         **options,
     )

@@ -43,8 +43,8 @@ def test_a_crash_of_hdf5_is_an_error_of_the_file_and_the_next_file_is_read(monke
 
 def test_a_file_that_hdf5_never_ends_is_an_error_of_the_file(monkeypatch):
     endless = (
-        "import sys; from airrvec.input.files import hdf5; _hdf5.SECONDS = 0; sys.stdin.readline();"
-        " _hdf5._limit_time(0)\nwhile True: pass"
+        "import sys; from airrvec.input.files import hdf5; hdf5.SECONDS = 0; sys.stdin.readline();"
+        " hdf5._limit_time(0)\nwhile True: pass"
     )
     monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
     monkeypatch.setattr(anndata_table, "_start", lambda: started(endless))

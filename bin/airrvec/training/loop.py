@@ -3,25 +3,23 @@
 import logging
 import math
 import time
-from collections.abc import Callable
 
 import lightning as L
 import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.training import objectives, sharing
 from airrvec.training.batches import Receptors
+from airrvec.training.portions import Portions
 from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
 
-# Receptors that go through the model at once: few enough for a core's cache, many enough for a GPU.
-MICRO_BATCH = {"cpu": 128, "cuda": 4096}
-LEAST_MICRO_BATCH = 16
+# What a checkpoint holds beside the weights and the optimiser.
+SAVED = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes")
 LABELLED = {
     "supervised": objectives.supervised_contrastive_loss,
     "neighbour": objectives.neighbour_loss,
@@ -42,8 +40,7 @@ class Loop(L.LightningModule):
         self.best, self.best_loss, self.best_step = None, math.inf, 0
         self.looks_without_progress = 0
         self.notes: list[str] = []
-        self.micro_batch = None
-        self.recompute = False
+        self.portions = Portions()
         self.started = time.monotonic()
 
     # --- Lightning's hooks
@@ -56,7 +53,7 @@ class Loop(L.LightningModule):
         return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9)
 
     def on_train_start(self):
-        self.micro_batch = self.micro_batch or MICRO_BATCH.get(self.device.type, MICRO_BATCH["cuda"])
+        self.portions.on(self.device)
         self.progress(self.global_step)
         if self.global_step == 0:
             self._validate()
@@ -83,12 +80,13 @@ class Loop(L.LightningModule):
             self._validate()
 
     def on_save_checkpoint(self, saved):
-        names = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes", "micro_batch")
-        saved["loop"] = {name: getattr(self, name) for name in (*names, "recompute")}
+        saved["loop"] = {name: getattr(self, name) for name in SAVED}
+        saved["portions"] = vars(self.portions)
 
     def on_load_checkpoint(self, saved):
         for name, value in saved["loop"].items():
             setattr(self, name, value)
+        vars(self.portions).update(saved["portions"])
         spent = self.rows[-1]["seconds"] if self.rows else 0
         self.started = time.monotonic() - spent
 
@@ -109,14 +107,9 @@ class Loop(L.LightningModule):
             self._save_memory(step)
 
     def _save_memory(self, step: int) -> None:
-        if self.recompute and self.micro_batch <= LEAST_MICRO_BATCH:
-            raise torch.OutOfMemoryError(f"{self.micro_batch} receptors at a time do not fit into memory")
-        if self.recompute:
-            self.micro_batch //= 2
-        self.recompute = True
-        torch.cuda.empty_cache()
+        self.portions.save_memory()
         self.notes.append(
-            f"memory ran out at step {step + 1}: from there on {self.micro_batch} receptors at a time, and"
+            f"memory ran out at step {step + 1}: from there on {self.portions.size} receptors at a time, and"
             " their activations computed twice; the losses are the same"
         )
         logging.getLogger(__name__).warning(self.notes[-1])
@@ -182,12 +175,12 @@ class Loop(L.LightningModule):
                 generator=generator,
             )
             own_views = _rows(views, slice(2 * own.start, 2 * own.stop))
-            vectors = self._in_portions(own_views, lambda part: self.encoder(part.tokens, part.padding))
+            vectors = self.portions.vectors(own_views, lambda part: self.encoder(part.tokens, part.padding))
             vectors = vectors.unflatten(0, (-1, 2))
         if objective.masked_language:
             shown, targets = masked(batch, fraction=objective.masked_residues, generator=generator)
             n_targets = (targets != NO_TARGET).sum()
-            logits, order = self._guesses(_rows(shown, own), targets[own])
+            logits, order = self.portions.guesses(self.encoder, _rows(shown, own), targets[own])
             loss = objectives.masked_language_loss(logits, order, objective.label_smoothing)
             # Each device's mean counts by its number of targets.
             loss = loss * (len(order) * self.trainer.world_size / n_targets)
@@ -223,31 +216,6 @@ class Loop(L.LightningModule):
         if len(numbers) < n_devices:
             return np.resize(numbers, n_devices)  # copies, which no loss compares
         return numbers[: len(numbers) - len(numbers) % n_devices]
-
-    def _guesses(self, shown: PaddedTokens, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits at the targets, and the targets, in one order."""
-        parts = []
-        for rows, part in _portions(shown, self.micro_batch):
-            of_part = targets[rows, : part.tokens.shape[1]]
-            where = of_part != NO_TARGET
-            logits = self._computed(
-                lambda p, w=where: self.encoder.guess_residues(p.tokens, p.padding, w), part
-            )
-            parts.append((logits, of_part[where]))
-        return tuple(torch.cat(values) for values in zip(*parts, strict=True))
-
-    def _in_portions(self, batch: PaddedTokens, function: Callable) -> Tensor:
-        """A function of receptors, applied to receptors of like length at a time; (B, d)."""
-        rows, results = zip(
-            *((rows, self._computed(function, part)) for rows, part in _portions(batch, self.micro_batch)),
-            strict=True,
-        )
-        return torch.cat(results)[torch.cat(rows).argsort()]
-
-    def _computed(self, function: Callable, part: PaddedTokens) -> Tensor:
-        if self.recompute and torch.is_grad_enabled():
-            return checkpoint(function, part, use_reentrant=False)
-        return function(part)
 
     def _of_batch(self, values: np.ndarray, numbers: np.ndarray) -> Tensor:
         return torch.from_numpy(values[numbers]).to(self.device)
@@ -305,14 +273,6 @@ class Loop(L.LightningModule):
     def history(self) -> pa.Table:
         """All steps; `airrvec.core.schema.TRAINING`."""
         return pa.Table.from_pylist(self.rows, schema.TRAINING)
-
-
-def _portions(batch: PaddedTokens, size: int):
-    """Row numbers and receptors, at most ``size`` at a time, by length, so that little is padded."""
-    lengths = (~batch.padding).sum(1)
-    for rows in lengths.argsort(stable=True).split(size):
-        longest = int(lengths[rows].max())
-        yield rows, PaddedTokens(batch.tokens[rows, :longest], batch.padding[rows, :longest])
 
 
 def _rows(batch: PaddedTokens, rows: slice) -> PaddedTokens:

@@ -164,7 +164,7 @@ def fingerprint(**facts) -> str:
     """SHA-256 of what training follows from: facts that JSON can hold, and the code that trains."""
     names = (
         *(f"model/{name}" for name in ("dropout", "dropout_kernel", "tokens", "transformer")),
-        *(f"training/{name}" for name in ("batches", "loop", "objectives", "presets")),
+        *(f"training/{name}" for name in ("batches", "loop", "objectives", "portions", "presets")),
         *(f"training/{name}" for name in ("sharing", "trainer", "views")),
     )
     code = [(Path(__file__).parents[1] / f"{name}.py").read_text() for name in names]

@@ -1,0 +1,100 @@
+"""Tables of clusters, samples and the map."""
+
+import pyarrow as pa
+
+from airrvec.core.schema.words import LOCI, strings
+
+# Neighbours within the radius, found and expected by chance; `cluster_id` is null of a receptor that has
+# no cluster, all but `receptor_id` of one that was not compared.
+CLUSTER_MEMBERS = pa.schema(
+    [
+        *strings("receptor_id", "species", "chains", "cluster_id"),
+        ("n_neighbours", pa.int32()),
+        ("n_expected", pa.float64()),
+    ]
+)
+
+# Genes are those of most members, alleles taken together; `epitope` that of most labelled members.
+CLUSTERS = pa.schema(
+    [
+        *strings("cluster_id", "species", "chains"),
+        *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
+        ("centre_id", pa.string()),
+        ("centre_neighbours", pa.int64()),
+        ("centre_expected", pa.float64()),
+        *(
+            (f"{locus.lower()}_{name}", pa.float64() if name.endswith("share") else pa.string())
+            for locus in LOCI
+            for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
+        ),
+        *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
+        ("n_labelled", pa.int64()),
+        ("epitope", pa.string()),
+        ("n_epitopes", pa.int64()),
+        ("purity", pa.float64()),
+    ]
+)
+
+# Aligned junctions of a cluster; `residue` may be a gap, `-`.
+CLUSTER_MOTIFS = pa.schema(
+    [
+        *strings("cluster_id", "locus"),
+        ("position", pa.int32()),
+        ("residue", pa.string()),
+        ("frequency", pa.float64()),
+    ]
+)
+
+# Samples whose metadata column `condition` says `value_1` or `value_2`; shares are means over samples.
+CLUSTER_CONDITIONS = pa.schema(
+    [
+        *strings("cluster_id", "species", "chains", "condition", "value_1", "value_2"),
+        *((f"{name}_{side}", pa.int64()) for name in ("n_samples", "n_carrying") for side in (1, 2)),
+        *((name, pa.float64()) for name in ("share_1", "share_2", "odds_ratio")),
+        *((f"{test}_{part}", pa.float64()) for test in ("fisher", "rank") for part in ("p", "fdr")),
+    ]
+)
+
+# Places of receptors with a vector, on axes without a unit.
+MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2", pa.float32())])
+
+# Hill numbers of order 0, 1 and 2 of all cells, and those expected of `depth` cells.
+DIVERSITY = pa.schema(
+    [
+        *strings("sample_id", "species", "chains"),
+        *((name, pa.int64()) for name in ("n_cells", "n_receptors", "depth")),
+        *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
+        *((f"hill_{order}_rarefied", pa.float64()) for order in (0, 1, 2)),
+        *((name, pa.float64()) for name in ("coincidence", "coverage")),
+    ]
+)
+
+SAMPLE_PAIRS = pa.schema(
+    [
+        *strings("species", "chains", "sample_1", "sample_2"),
+        ("n_shared", pa.int64()),
+        *((name, pa.float64()) for name in ("jaccard", "morisita_horn")),
+        *((name, pa.float64()) for name in ("radius", "near_1_in_2", "near_2_in_1")),
+        *((f"n_compared_{side}", pa.int64()) for side in (1, 2)),
+        *((name, pa.float64()) for name in ("frechet", "frechet_by_chance", "mmd", "mmd_p", "mmd_fdr")),
+    ]
+)
+
+SAMPLES_PCA = pa.schema(
+    [
+        *strings("sample_id", "species", "chains"),
+        ("n_receptors", pa.int64()),
+        *((f"pc_{number}{part}", pa.float64()) for part in ("", "_explained") for number in (1, 2, 3)),
+    ]
+)
+
+# `measure`: mmd, or a rarefied Hill number, whose `difference` is that of the means of its log.
+SAMPLE_CONDITIONS = pa.schema(
+    [
+        *strings("species", "chains", "condition", "value_1", "value_2", "measure"),
+        *((name, pa.int64()) for name in ("n_samples_1", "n_samples_2")),
+        ("difference", pa.float64()),
+        ("n_divisions", pa.int64()),
+        *((name, pa.float64()) for name in ("p", "fdr")),
+    ]
+)

@@ -1,0 +1,42 @@
+"""Tables of training and fine-tuning."""
+
+import pyarrow as pa
+
+from airrvec.core.schema.receptors import RECEPTORS
+from airrvec.core.schema.words import strings
+
+# Of each receptor and epitope its part: train, validation or test.
+SPLIT = pa.schema(strings("receptor_id", "epitope", "reference_id", "part"))
+
+# One row a receptor and epitope that a model has been trained on; `part`: train, validation.
+TRAINING_LABELS = pa.schema([*RECEPTORS, *strings("epitope", "part")])
+
+# `test_set`: all test receptors, or those less similar to any of training; `epitope`: also `mean`.
+SPECIFICITY = pa.schema(
+    [
+        *strings("encoder", "rule", "test_set", "epitope"),
+        ("auroc", pa.float64()),
+        ("n_positive", pa.int32()),
+        ("n_negative", pa.int32()),
+    ]
+)
+
+# `part`: train or validation; terms that the objective lacks are null.
+TRAINING = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("part", pa.string()),
+        ("seconds", pa.float64()),
+        *(
+            (name, pa.float64())
+            for name in (
+                "loss",
+                "contrastive_loss",
+                "mlm_loss",
+                "alignment",
+                "uniformity",
+                "learning_rate",
+            )
+        ),
+    ]
+)
