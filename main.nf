@@ -1,6 +1,8 @@
 #!/usr/bin/env nextflow
 
-include { checkParameters ; helpText ; planAnalyses ; planLearning ; tablesOfRun } from './subworkflows/local/initialise/main'
+include { checkParameters ; helpText } from './subworkflows/local/parameters/main'
+include { tablesOfRun         } from './subworkflows/local/samplesheet/main'
+include { planAnalyses ; planLearning } from './subworkflows/local/models/main'
 include { libraryDigest       } from './subworkflows/local/digest/main'
 include { lostParts           } from './subworkflows/local/missing/main'
 include { advice ; conclude ; inputPaths ; markStart } from './subworkflows/local/conclude/main'

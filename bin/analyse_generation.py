@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generation probabilities of the labelled receptors that the analyses take, by OLGA."""
+"""Compute the generation probabilities of the labelled receptors of the analyses, with OLGA."""
 
 from airrvec.analyses.options import add_analysis_options, analysis_material
 from airrvec.benchmark.options import add_labelled_options
@@ -20,13 +20,13 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     sample = analysis_material(args).sample
-    # Empty for a species that OLGA has no models of: the analysis says so.
-    found = (
+    # Empty for a species without OLGA models; the analysis reports the reason.
+    probabilities = (
         generation.of_receptors(sample.receptors, species=args.species)
         if args.species in generation.SPECIES and len(sample.receptors)
         else schema.GENERATION.empty_table()
     )
-    tables.write(found, args.outdir / "generation_probability.parquet")
+    tables.write(probabilities, args.outdir / "generation_probability.parquet")
     script.write_versions(args, "numpy", "olga", "pyarrow")
 
 

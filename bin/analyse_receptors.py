@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an analysis measures with one encoder, or with none; if it cannot, an empty table with the reason."""
+"""Measure one analysis with one encoder or none; if that is impossible, write the reason."""
 
 import argparse
 from dataclasses import replace
@@ -17,13 +17,17 @@ def parse_args(argv=None):
     add_labelled_options(parser)
     add_analysis_options(parser)
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
-    parser.add_argument("--encoder", help="a name, or the folder or file of one")
-    parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
-    parser.add_argument("--hub-cache", type=Path, help="folder of language models' weights")
-    parser.add_argument("--generation", type=Path, help="table of analyse_generation.py")
+    parser.add_argument("--encoder", help="encoder: a name, a model folder or a Python file")
+    parser.add_argument("--name", help="name of the encoder in tables and files; if not given, --encoder")
+    parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
+    parser.add_argument("--generation", type=Path, help="table written by analyse_generation.py")
     parser.add_argument("--split", choices=("study", "random", "given"), default="study")
-    parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
-    parser.add_argument("--min-trained", type=int, default=300, help="receptors of a trained epitope")
+    parser.add_argument(
+        "--per-epitope", type=int, default=200, help="training receptors per epitope, with --split study"
+    )
+    parser.add_argument(
+        "--min-trained", type=int, default=300, help="minimum number of receptors of a trained epitope"
+    )
     script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An analysis from what was measured with all encoders: its table, figure, and what could not be done."""
+"""Combine the measurements of all encoders into the table and figure of an analysis; list what is missing."""
 
 from pathlib import Path
 
@@ -17,11 +17,13 @@ NO_TABLE = "there is no labelled receptor table (--labelled)"
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("measured", type=Path, nargs="*", help="files of analyse_receptors.py")
+    parser.add_argument("measured", type=Path, nargs="*", help="files written by analyse_receptors.py")
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
-    parser.add_argument("--encoders", default="", help="names, in the order of tables and figures")
+    parser.add_argument("--encoders", default="", help="encoder names, in the order of tables and figures")
     parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
-    parser.add_argument("--exclude-references", default="none", help="which rows of --auroc to take")
+    parser.add_argument(
+        "--exclude-references", default="none", help="use the rows of --auroc with this text in excluded"
+    )
     script.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the receptors of a sample may bind, with probability and false discovery rate."""
+"""Call the epitopes of the receptors of a sample, with probability and false discovery rate."""
 
 import json
 from itertools import product
@@ -21,11 +21,15 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True)
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
-    parser.add_argument("--embeddings", type=Path, help="vectors by the same model; else they are made")
-    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
-    parser.add_argument("--reference", type=Path, required=True, help="folder of calibrate_annotation.py")
-    parser.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
-    parser.add_argument("--sample", required=True, help="names the files")
+    parser.add_argument("--embeddings", type=Path, help="vectors of the same model; if not given, computed")
+    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
+    parser.add_argument(
+        "--reference", type=Path, required=True, help="folder written by calibrate_annotation.py"
+    )
+    parser.add_argument(
+        "--fdr", type=float, default=0.1, help="false discovery rate: expected share of false calls"
+    )
+    parser.add_argument("--sample", required=True, help="sample name, used in file names")
     script.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -38,8 +42,7 @@ def main(argv=None):
     receptors = tables.distinct(tables.read(args.receptors))
     calls, groups = annotated(receptors, _vectors(args, receptors), args)
     place = pc.index_in(cells["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
-    of_receptors = pa.Table.from_pandas(calls, preserve_index=False)
-    table = of_receptors.take(pa.array(place))
+    table = pa.Table.from_pandas(calls, preserve_index=False).take(pa.array(place))
     for name in cells.column_names:
         table = table.append_column(name, cells[name])
     table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
@@ -52,20 +55,20 @@ def main(argv=None):
 
 
 def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:
-    """``species``, ``chains`` and calls of each receptor; what was estimated of each species and class."""
+    """Return ``species``, ``chains`` and call of each receptor, and the counts of each species and class."""
     from airrvec.annotation import annotator
 
-    of_chains = chain_classes(receptors)
-    of_species = receptors["species"].to_numpy()
+    receptor_chains = chain_classes(receptors)
+    receptor_species = receptors["species"].to_numpy()
     parts, groups = [], []
     for species, chains in product(schema.SPECIES, CHAIN_CLASSES):
-        rows = np.flatnonzero((of_chains == chains) & (of_species == species))
+        rows = np.flatnonzero((receptor_chains == chains) & (receptor_species == species))
         path = args.reference / f"{species}_{chains}.npz"
         if not len(rows) or not path.exists():
             continue
-        of_group = annotator.Annotator.load(path)
-        calls, prevalence = of_group.annotate(vectors[rows], fdr=args.fdr, threads=args.cpus)
-        calls["exact_epitope"] = of_group.exact(receptors["clonotype_id"].take(pa.array(rows)))
+        group_annotator = annotator.Annotator.load(path)
+        calls, prevalence = group_annotator.annotate(vectors[rows], fdr=args.fdr, threads=args.cpus)
+        calls["exact_epitope"] = group_annotator.exact(receptors["clonotype_id"].take(pa.array(rows)))
         parts.append(calls.set_index(rows))
         called = calls[calls["call"] == annotator.CALLED]
         counts = {
@@ -81,11 +84,11 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFr
     left = np.setdiff1d(np.arange(len(receptors)), done)
     parts.append(annotator.without_calls(len(left), annotator.NOT_CALIBRATED).set_index(left))
     calls = pd.concat([part for part in parts if len(part)]).sort_index()
-    return calls.assign(species=of_species, chains=of_chains), groups
+    return calls.assign(species=receptor_species, chains=receptor_chains), groups
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
-    """Of each receptor, shape (n, d)."""
+    """Return the vectors of the receptors, shape (n, d)."""
     if args.embeddings is None:
         from airrvec.encoders.sceptr import Sceptr
 
@@ -96,9 +99,9 @@ def _vectors(args, receptors: pa.Table) -> np.ndarray:
 
 
 def _counts(calls: pd.DataFrame) -> dict:
-    """For the report: receptors by what became of them, called epitopes, and the surest calls."""
+    """Return the counts for the report: receptors by call, called epitopes, calls with the highest score."""
     called = calls[calls["call"] == "called"]
-    of_epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
+    epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
         receptors=("call", "size"), cells=("n_cells", "sum")
     )
     columns = [
@@ -120,7 +123,7 @@ def _counts(calls: pd.DataFrame) -> dict:
         "calls": calls["call"].value_counts().to_dict(),
         "called_cells": int(called["n_cells"].sum()),
         "exact": int(calls["exact_epitope"].notna().sum()),
-        "epitopes": json.loads(of_epitopes.reset_index().to_json(orient="records")),
+        "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),
         "top": json.loads(top.to_json(orient="records")),
     }
 

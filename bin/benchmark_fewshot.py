@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Few-shot epitope prediction with one encoder: metrics of every split, and ROC curves."""
+"""Measure few-shot epitope prediction with one encoder: metrics of every split, and ROC curves."""
 
 import logging
 from collections.abc import Iterator
@@ -17,26 +17,32 @@ from airrvec.core.seeds import short_hash
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser)
-    parser.add_argument("--encoder", required=True, help="a name, the folder of a model, or a Python file")
-    parser.add_argument("--name", help="of the encoder in tables and files; else as --encoder")
+    parser.add_argument("--encoder", required=True, help="encoder: a name, a model folder or a Python file")
+    parser.add_argument("--name", help="name of the encoder in tables and files; if not given, --encoder")
     parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="of models")
-    parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of references")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="device for models")
+    parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of reference receptors")
     parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
-    parser.add_argument("--min-positives", type=int, default=100, help="receptors left to test")
-    parser.add_argument("--rules", default="nearest_neighbour,average_distance", help="decision rules")
-    parser.add_argument("--chains", default="paired", help="what the encoder is shown: paired, alpha, beta")
-    parser.add_argument("--test-sets", default="all", help="all, below_90, below_80, other_studies")
     parser.add_argument(
-        "--with-excluded", action="store_true", help="measure also with what --exclude-references leaves out"
+        "--min-positives", type=int, default=100, help="minimum number of test receptors of an epitope"
     )
-    parser.add_argument("--background", type=Path, help="receptors for linear_svc; else OLGA's")
+    parser.add_argument("--rules", default="nearest_neighbour,average_distance", help="decision rules")
+    parser.add_argument("--chains", default="paired", help="chains given to the encoder: paired, alpha, beta")
+    parser.add_argument(
+        "--test-sets", default="all", help="test sets: all, below_90, below_80, other_studies"
+    )
+    parser.add_argument(
+        "--with-excluded", action="store_true", help="also measure with the excluded references"
+    )
+    parser.add_argument(
+        "--background", type=Path, help="background set for linear_svc; if not given, generated with OLGA"
+    )
     parser.add_argument(
         "--trained-on",
         type=Path,
         nargs="+",
         default=[],
-        help="training_labels.parquet of the run's models; all encoders are measured without these receptors",
+        help="training_labels.parquet of the run's models; these receptors are excluded for all encoders",
     )
     script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
@@ -119,13 +125,13 @@ def _planned(fewshot, labelled, args) -> tuple:
 
 
 def _enough_left(fewshot, options: dict, labels, args) -> bool:
-    """Whether an epitope can be measured without the receptors that models have been trained on."""
+    """Return whether an epitope can be measured without the receptors that models were trained on."""
     labelled = fewshot.select_labelled(**options, leave_out=labels)
     return not labelled.removed.get(fewshot.TRAINED_ON) or bool(_planned(fewshot, labelled, args)[0])
 
 
 def _labelled(fewshot, options: dict, with_excluded: bool, not_evaluated: list) -> Iterator:
-    """The labelled receptors, and those together with the references left out, where there are any."""
+    """Yield the labelled receptors, and, if requested and different, those with the excluded references."""
     labelled = fewshot.select_labelled(**options)
     yield labelled
     if not with_excluded or options["exclude_references"] is None:
@@ -159,8 +165,8 @@ def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:
             fix="See docs/input.md for the columns that name the epitope",
         )
     largest = max(n, key=n.get)
-    of_largest = [row for row in not_evaluated.to_pylist() if row["epitope"] == largest]
-    reason = min(of_largest, key=lambda row: row["k"])["reason"]
+    largest_rows = [row for row in not_evaluated.to_pylist() if row["epitope"] == largest]
+    reason = min(largest_rows, key=lambda row: row["k"])["reason"]
     return InputError(
         f"no epitope has enough receptors; the most has {largest}: {reason}",
         fix="Label more receptors, or lower --benchmark_min_positives or --benchmark_k",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reference of annotation: vectors of labelled receptors, and by cross-validation what scores mean."""
+"""Build the reference set of annotation: vectors of labelled receptors, and cross-validated calibration."""
 
 import logging
 from pathlib import Path
@@ -14,19 +14,29 @@ from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.seeds import generator
 
-CONTRAST = 1 / 6  # of the background, in the density; the others calibrate
-MIN_BACKGROUND = 500  # receptors of a class of chains
-MIN_TESTED = 20  # labelled receptors of a class whose epitope can be called
+CONTRAST = 1 / 6  # share of the background used in the score; the rest is used for calibration
+MIN_BACKGROUND = 500  # background receptors per class of chains
+MIN_TESTED = 20  # labelled receptors per class whose epitope can be called
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser, several_species=True)
-    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
-    parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
-    parser.add_argument("--background-receptors", type=int, default=60_000, help="how many to take")
-    parser.add_argument("--min-references", type=int, default=10, help="of an epitope that is called")
-    parser.add_argument("--fdr", type=float, default=0.1, help="for the table of epitopes")
+    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
+    parser.add_argument(
+        "--background",
+        type=Path,
+        help="background set: receptors of another run; if not given, generated with OLGA",
+    )
+    parser.add_argument(
+        "--background-receptors", type=int, default=60_000, help="number of background receptors"
+    )
+    parser.add_argument(
+        "--min-references", type=int, default=10, help="minimum number of references to call an epitope"
+    )
+    parser.add_argument(
+        "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
+    )
     script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -74,8 +84,8 @@ def main(argv=None):
     )
     tables.write_both(table, args.outdir / "receptors")
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
-    for (name, found), of_name in zip(measured.items(), schemas, strict=True):
-        table = pa.concat_tables([of_name.empty_table(), *found])
+    for (name, found), table_schema in zip(measured.items(), schemas, strict=True):
+        table = pa.concat_tables([table_schema.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
     packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
@@ -83,13 +93,13 @@ def main(argv=None):
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:
-    """What is counted of a class of chains without a background."""
+    """Return the counts of a class of chains without a background."""
     zeros = dict.fromkeys(("references", "epitopes", "candidates", "studies", "background", "tested"), 0)
     return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
 
 
 def _background(args, options: dict) -> pa.Table:
-    """Receptors of the species that are not labelled, at most as many as asked for."""
+    """Return background receptors of the species, none labelled, at most ``--background-receptors``."""
     from airrvec.synthetic.negatives import unselected
 
     found = unselected(
@@ -106,9 +116,9 @@ def _background(args, options: dict) -> pa.Table:
 
 def _unseen(queries, seen: np.ndarray) -> tuple:
     """
-    Queries that the model has not been trained on, where enough are left; and how many it has.
+    Return the queries without those that the model was trained on, if enough remain, and the counts.
 
-    The receptors of training remain references: so they are for receptors of a sample.
+    Training receptors remain references, as they do for the receptors of a sample.
     """
     trained_on = seen[queries["row"]]
     counts = {"queries": int(trained_on.sum()), "left_out": False}
@@ -119,7 +129,7 @@ def _unseen(queries, seen: np.ndarray) -> tuple:
 
 
 def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
-    """What is counted of a class of chains, and its tables; its reference is written."""
+    """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import calibration, reference_set, search, validation
     from airrvec.annotation.annotator import Annotator
 
@@ -155,7 +165,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     counts["tested"] = int(queries["findable"].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
-            f"{counts['tested']} labelled receptors have an epitope that other studies know, and"
+            f"{counts['tested']} labelled receptors have an epitope with references in other studies, and"
             f" {MIN_TESTED} are needed"
         )
         return counts, {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Say on which GPUs a task of this kind can compute, or end the run with what to do about their lack."""
+"""Print the GPUs that a task of this kind can use; if there are too few, end the run with advice."""
 
 from airrvec.core import script
 from airrvec.core.errors import InputError, exit_on_input_error
@@ -7,9 +7,9 @@ from airrvec.core.errors import InputError, exit_on_input_error
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--device", choices=("auto", "gpu"), default="gpu", help="auto: a warning suffices")
+    parser.add_argument("--device", choices=("auto", "gpu"), default="gpu", help="auto: only warn")
     parser.add_argument("--devices", type=int, default=1, help="GPUs that a task needs")
-    parser.add_argument("--executor", default="local", help="Nextflow's, for the advice")
+    parser.add_argument("--executor", default="local", help="Nextflow's executor, for the advice")
     parser.add_argument("--container", default="", help="Nextflow's container engine, for the advice")
     return parser.parse_args(argv)
 
@@ -32,7 +32,7 @@ def main(argv=None):
 
 
 def problem_of(torch, needed: int) -> str | None:
-    """Why ``torch`` cannot compute on as many GPUs as are ``needed``, or None."""
+    """Return why ``torch`` cannot compute on ``needed`` GPUs, or None if it can."""
     if torch.version.cuda is None:
         return f"a GPU was asked for, but torch {torch.__version__} is a build for CPUs alone"
     found = torch.cuda.device_count()
@@ -41,7 +41,7 @@ def problem_of(torch, needed: int) -> str | None:
         return f"a GPU was asked for, but torch sees {seen} in this task"
     for number in range(needed):
         try:
-            # A device may be listed, and its driver too old or its architecture unknown to this torch.
+            # A listed device may have too old a driver, or an architecture that this torch does not support.
             torch.ones(1, device=f"cuda:{number}").sum().item()
         except RuntimeError as error:
             return f"a GPU was asked for, but torch cannot use it: {str(error).splitlines()[0].rstrip('.')}"
@@ -49,7 +49,7 @@ def problem_of(torch, needed: int) -> str | None:
 
 
 def remedy(executor: str, container: str) -> str:
-    """What to see to, where such tasks run."""
+    """Return advice for the executor and the container engine."""
     needed = ["See that the task runs with -profile gpu, on a node with a GPU and NVIDIA's driver"]
     if container in ("docker", "podman"):
         needed.append("with NVIDIA's container toolkit")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the samplesheet and the beginning of every table, before the first task that takes long."""
+"""Check the samplesheet and the beginning of every table before the first long task."""
 
 import json
 from dataclasses import replace
@@ -17,15 +17,19 @@ def parse_args(argv=None):
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: species, condition, max_unpacked (GB), and the tables: part, table and columns (their"
-        " folders),"
-        " problem; of a sample line and path; of another format and species",
+        help="JSON: species, condition, max_unpacked (GB) and tables, each with part, table and columns"
+        " (numbers of their folders) and problem; samples also with line and path; other tables also with"
+        " format and species",
     )  # fmt: skip
-    parser.add_argument("--tables", type=Path, default=Path("tables"), help="a folder a table: 1, 2, …")
-    parser.add_argument("--maps", type=Path, default=Path("maps"), help="a folder a column map: 1, 2, …")
+    parser.add_argument("--tables", type=Path, default=Path("tables"), help="one folder per table: 1, 2, …")
+    parser.add_argument("--maps", type=Path, default=Path("maps"), help="one folder per column map: 1, 2, …")
     parser.add_argument("--out", type=Path, default=Path("checked.json"))
-    parser.add_argument("--seen", type=Path, default=Path("samples.tsv"), help="what the tables begin with")
-    parser.add_argument("--missing", type=Path, default=Path("check.missing.json"), help="samples left out")
+    parser.add_argument(
+        "--seen", type=Path, default=Path("samples.tsv"), help="TSV file: contents of the first rows"
+    )
+    parser.add_argument(
+        "--missing", type=Path, default=Path("check.missing.json"), help="JSON file: excluded samples"
+    )
     return parser.parse_args(argv)
 
 
@@ -40,8 +44,8 @@ def main(argv=None):
     ]
     found = tables_of_run(request["tables"], sheet, args)
     limit = int(request["max_unpacked"] * script.GB)
-    seen, of_tables = checks.check([replace(table, max_unpacked=limit) for _, table in found])
-    problems = sorted([*problems, *of_tables], key=lambda problem: problem.row)
+    seen, table_problems = checks.check([replace(table, max_unpacked=limit) for _, table in found])
+    problems = sorted([*problems, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
@@ -73,7 +77,7 @@ def main(argv=None):
 def tables_of_run(
     entries: list[dict], sheet: samplesheet.Sheet | None, args
 ) -> list[tuple[int, checks.Table]]:
-    """The tables of the run with their places in the request: those of the samplesheet, then the others."""
+    """Return the tables of the run with their numbers in the request: samples first, then the others."""
     at_line = {entry.get("line"): number for number, entry in enumerate(entries)}
     found = []
     for sample in sheet.samples if sheet else []:
@@ -107,7 +111,7 @@ def _table(
 
 
 def _staged(folder: Path, number: int | None) -> Path | None:
-    """The one file of a numbered folder."""
+    """Return the only file of a numbered folder; None without a number."""
     return next((folder / str(number)).iterdir()) if number else None
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Receptors nearer to each other than chance explains: clusters, their members, motifs and conditions."""
+"""Cluster receptors that are closer than expected by chance: clusters, members, motifs and conditions."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def main(argv=None):
 
 
 def _clustered(args, repertoires) -> tuple[list, dict]:
-    """The clusters of each species and class of chains, and what is counted of it."""
+    """Return the clusters of each species and class of chains, and their QC."""
     from airrvec.repertoire import clustering
     from airrvec.repertoire.cluster_tables import Clustered
 
@@ -84,7 +84,7 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
 
 
 def _labels(args, repertoires) -> pd.DataFrame:
-    """Clonotypes (their rows) and their epitopes, each pair once."""
+    """Return the row numbers of clonotypes and their epitopes, each pair once."""
     ids = repertoires.receptors["clonotype_id"].combine_chunks()
     parts = [
         tables.read(path, ["clonotype_id", "epitope"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Distinct receptors of all samples, or of a partition, sorted by clonotype, and their shards."""
+"""Collect the distinct receptors of all samples or of a partition, sorted by clonotype, and their shards."""
 
 import tempfile
 from functools import reduce
@@ -19,16 +19,16 @@ BATCH = 100_000  # receptors
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
-    parser.add_argument("--labelled", type=Path, help="receptors of the labelled table, which is no sample")
-    parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="residues of loops in a shard")
-    parser.add_argument("--part", default="", help="ending of the files' names, e.g. _0003 of a partition")
-    parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
+    parser.add_argument("--labelled", type=Path, help="receptors of the labelled table; it is not a sample")
+    parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="loop residues per shard")
+    parser.add_argument("--part", default="", help="suffix of the file names, e.g. _0003 for a partition")
+    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
     script.add_options(parser, "cpus", "outdir")
     return parser.parse_args(argv)
 
 
 def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.DuckDBPyRelation:
-    """Each receptor of the files once, with the number of the samples that its clonotype occurs in."""
+    """Return each receptor of the files once, with the number of samples that contain its clonotype."""
     columns = ", ".join(schema.RECEPTORS.names)
     occurrences = reduce(
         duckdb.DuckDBPyRelation.union,
@@ -50,7 +50,7 @@ def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.
 
 
 def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:
-    """Which of sorted receptors are the first of their clonotype; ``before`` is the one before them."""
+    """Return whether each sorted receptor is the first of its clonotype; ``before``: previous clonotype."""
     ids = receptors["clonotype_id"].to_numpy()
     return ids != np.append(before, ids[:-1])[: len(ids)]
 
@@ -74,8 +74,8 @@ def main(argv=None):
         for number, shard in enumerate(shards(in_order.to_arrow_reader(BATCH), args.shard_tokens)):
             shard = shard.cast(schema.COLLECTED_RECEPTORS)
             receptors.write_table(shard)
-            of_model = shard.select(schema.RECEPTORS.names)
-            tables.write(of_model, args.outdir / "shards" / f"shard{args.part}_{number:04d}.parquet")
+            to_embed = shard.select(schema.RECEPTORS.names)
+            tables.write(to_embed, args.outdir / "shards" / f"shard{args.part}_{number:04d}.parquet")
             clonotypes = shard.filter(first_of_clonotypes(shard, last))
             counts["receptors"] += len(shard)
             counts["clonotypes"] += len(clonotypes)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Samples beside each other: diversity, overlap, distances of their vectors, and conditions."""
+"""Compare samples: diversity, overlap, distances of their vectors, and conditions."""
 
 import pyarrow as pa
 
@@ -18,7 +18,9 @@ SCHEMAS = {
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
-    parser.add_argument("--compared", type=int, default=1000, help="receptors of a sample in kernel tests")
+    parser.add_argument(
+        "--compared", type=int, default=1000, help="maximum number of receptors per sample in kernel tests"
+    )
     parser.add_argument("--permutations", type=int, default=999)
     script.add_options(parser, "missing")
     return parser.parse_args(argv)
@@ -32,8 +34,8 @@ def main(argv=None):
     conditions = repertoires.conditions(args.condition)
     without_background = {}
     results, groups = _measured(args, repertoires, without_background)
-    for name, of_name in SCHEMAS.items():
-        table = pa.concat_tables([of_name.empty_table(), *(found[name] for found in results)])
+    for name, table_schema in SCHEMAS.items():
+        table = pa.concat_tables([table_schema.empty_table(), *(found[name] for found in results)])
         tables.write_both(table, args.outdir / name)
     qc = {
         "samples": list(repertoires.samples.index),
@@ -52,7 +54,7 @@ def main(argv=None):
 
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
-    """The tables of each species and class of chains, and its radius."""
+    """Return the tables and the radius of each species and class of chains."""
     from airrvec.repertoire import sample_tables
 
     results, groups = [], []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Vectors of a shard of receptors."""
+"""Embed a shard of receptors as vectors."""
 
 from itertools import chain
 from pathlib import Path
@@ -9,15 +9,15 @@ from airrvec.core.devices import DEVICES, PRECISIONS, chosen
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.version import __version__
 
-PORTION = 8_192  # receptors that are read, embedded and written together, by one core
-GPU_PORTION = 16 * PORTION  # so many that those of one length keep a GPU busy
+PORTION = 8_192  # receptors that one core reads, embeds and writes at a time
+GPU_PORTION = 16 * PORTION  # enough receptors of each length to keep a GPU busy
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path)
-    parser.add_argument("--model", default="sceptr", help="a published variant, or the folder of a model")
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU where there is one")
+    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU if available")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
     script.add_options(parser, "cpus")
     parser.add_argument("--out", type=Path, required=True)
@@ -46,7 +46,7 @@ def main(argv=None):
     }
     progress = runtime.progress("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.portions(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
-    # A GPU has one portion in work, while the next is read and tokenised.
+    # With a GPU, one portion is embedded while the next is read and tokenised.
     done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
     first = next(done)
     with tables.writer(args.out, first.schema, metadata) as writer:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cells of a sample → AIRR rearrangement TSV of their standardised chains, one row a chain."""
+"""Export the standardised chains of a sample as AIRR rearrangement TSV, one row per chain."""
 
 import tempfile
 from pathlib import Path
@@ -17,24 +17,24 @@ def parse_args(argv=None):
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
+    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
     script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
 def rearrangement_columns() -> dict[str, str]:
-    """AIRR field → its expression, for a cell joined with its receptor and a locus."""
+    """Return AIRR field → SQL expression, for a cell joined with its receptor and a locus."""
     alpha, beta = (schema.field(locus, "junction_aa") for locus in schema.LOCI)
-    alone = f"({alpha} IS NULL OR {beta} IS NULL)"
+    is_single = f"({alpha} IS NULL OR {beta} IS NULL)"
     known = {
         "sequence_id": "name || '_' || locus",
         "productive": "'T'",
         **{name: _of_locus(name) for name in schema.CHAIN_FIELDS},
         "locus": "locus",
-        "cell_id": f"if(cell_id IS NULL AND {alone}, NULL, name)",
-        # Readers sum the counts of a cell's chains; how the cell's were shared out is not known.
+        "cell_id": f"if(cell_id IS NULL AND {is_single}, NULL, name)",
+        # Readers sum the counts of a cell's chains. Counts per chain are unknown: one chain has them all.
         **{
-            name: f"if(locus = '{schema.LOCI[0]}' OR {alone}, {name}, NULL)"
+            name: f"if(locus = '{schema.LOCI[0]}' OR {is_single}, {name}, NULL)"
             for name in ("duplicate_count", "umi_count")
         },
         **{name: name for name in ("species", "receptor_id", "clonotype_id", *schema.LABELS)},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cells of a sample → AnnData: vectors in ``obsm["X_sceptr"]``, chains where scirpy looks for them."""
+"""Export the cells of a sample as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
 
 import tempfile
 import warnings
@@ -15,23 +15,23 @@ from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
-# Fields that scirpy's functions ask for, and that the run does not know.
+# Fields that scirpy's functions require and that are unknown here.
 UNKNOWN_FIELDS = ("d_call", "c_call", "junction")
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
-    parser.add_argument("--receptors", type=Path, required=True, help="those of the run, a file or folder")
-    parser.add_argument("--embeddings", type=Path, required=True, help="their vectors")
+    parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
+    parser.add_argument("--embeddings", type=Path, required=True, help="vectors of the receptors")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--memory", default="2GB", help="memory for duckdb, which spills to disk beyond")
+    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
     script.add_options(parser, "cpus", "missing")
     return parser.parse_args(argv)
 
 
 def cell_names(path: Path, spill: Path, memory: str, cpus: int) -> list[str]:
-    """A name of its own for each cell, in their order."""
+    """Return a unique name for each cell, in the order of the cells."""
     with tempfile.TemporaryDirectory(dir=spill) as folder:
         connection = duckdb.connect(
             config={"memory_limit": memory, "threads": cpus, "temp_directory": folder}
@@ -42,28 +42,28 @@ def cell_names(path: Path, spill: Path, memory: str, cpus: int) -> list[str]:
 
 
 def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
-    """``obs``: text as categories, which hold missing values in every version of AnnData."""
+    """Return ``obs`` with text as categories, which hold missing values in every version of AnnData."""
     obs = pd.DataFrame(index=pd.Index(names, dtype=object))
     taken = {"_index"}
     for name, values in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_string(values.type):
             column = pd.Categorical(values.to_pandas())
-        else:  # whole numbers stay whole beside missing ones
+        else:  # integers stay integers if values are missing
             column = pd.array(values.to_pandas(types_mapper=pd.ArrowDtype), dtype="Int64")
             column = column if values.null_count else column.to_numpy("int64")
-        # A slash opens a folder in HDF5, and AnnData has a use for _index.
+        # A slash opens a group in HDF5, and AnnData reserves _index.
         obs[cells.free_name(name.replace("/", "_"), taken)] = column
     return obs
 
 
 def chain_lists(table: pa.Table):
     """
-    Chains of each cell, α before β, as scirpy keeps them in ``obsm["airr"]``.
+    Return the chains of each cell, α before β, as scirpy stores them in ``obsm["airr"]``.
 
     Returns
     -------
     awkward.Array, n cells × their chains
-        As in the AIRR table, of two chains the first has the cell's counts.
+        As in the AIRR table, the first of two chains has the counts of the cell.
     """
     import awkward as ak
 
@@ -88,7 +88,7 @@ def chain_lists(table: pa.Table):
 
 
 def vectors(embeddings: pa.Table) -> np.ndarray:
-    """Vectors, NaN where there is none: (n cells, n dimensions), float32."""
+    """Return the vectors, NaN for a cell without one: float32, shape (n cells, n dimensions)."""
     columns = embeddings.drop_columns("receptor_id").columns
     matrix = np.empty((len(embeddings), len(columns)), np.float32)
     for number, values in enumerate(columns):
@@ -99,17 +99,15 @@ def vectors(embeddings: pa.Table) -> np.ndarray:
 @optional_part("export")
 def main(argv=None):
     args = parse_args(argv)
-    import anndata  # takes seconds, which --help need not wait
+    import anndata  # slow import, not needed for --help
 
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    of_cells = tables.read(args.cells)
-    receptors = tables.read_of_receptors(args.receptors, of_cells["receptor_id"])
-    embeddings = tables.read_of_receptors(args.embeddings, of_cells["receptor_id"])
-    table = cells.with_receptors(of_cells, receptors)
+    sample_cells = tables.read(args.cells)
+    receptors = tables.read_of_receptors(args.receptors, sample_cells["receptor_id"])
+    embeddings = tables.read_of_receptors(args.embeddings, sample_cells["receptor_id"])
+    table = cells.with_receptors(sample_cells, receptors)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", anndata.ExperimentalFeatureWarning
-        )  # lists of chains, as scirpy has them
+        warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
             obs=observations(table, cell_names(args.cells, args.out.parent, args.memory, args.cpus)),
             obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(table)},

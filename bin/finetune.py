@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fine-tune a model on labelled receptors, and measure it before and after on receptors held out."""
+"""Fine-tune a model on labelled receptors, and measure it before and after on held-out receptors."""
 
 import hashlib
 
@@ -15,11 +15,18 @@ SPLITS = ("study", "random", "given")
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser)
-    parser.add_argument("--model", default="sceptr", help="the start: a published variant, or a folder")
-    parser.add_argument("--name", help="what reports call the new model; else the preset's")
+    parser.add_argument("--model", default="sceptr", help="start: published variant, or model folder")
+    parser.add_argument("--name", help="name of the new model; if not given, the name of the preset")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
-    parser.add_argument("--per-epitope", type=int, default=200, help="training receptors, with study")
-    parser.add_argument("--min-receptors", type=int, default=300, help="of an epitope, with study and random")
+    parser.add_argument(
+        "--per-epitope", type=int, default=200, help="training receptors per epitope, with --split study"
+    )
+    parser.add_argument(
+        "--min-receptors",
+        type=int,
+        default=300,
+        help="minimum number of receptors of an epitope, with --split study or random",
+    )
     add_training_options(parser)
     return parser.parse_args(argv)
 
@@ -50,8 +57,8 @@ def main(argv=None):
     else:
         split = splits.given_split(labelled)
     leaks.check_leaks(split)
-    of_start = training_labels.of_encoder(args.model)
-    split = leaks.without_seen(split, of_start)
+    start_labels = training_labels.of_encoder(args.model)
+    split = leaks.without_seen(split, start_labels)
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
@@ -92,7 +99,7 @@ def main(argv=None):
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],
     }
-    labels = training_labels.of_split(split, of_start)
+    labels = training_labels.of_split(split, start_labels)
     model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
     training_curves(trained.history, folder / "training")
 
@@ -113,7 +120,7 @@ def main(argv=None):
         "removed": split.removed,
         "left_out": split.left_out,
         "step": trained.step,
-        "notes": [*_cautions(of_start), *trained.notes],
+        "notes": [*_cautions(start_labels), *trained.notes],
     }
     tables.write_json(qc, args.outdir / "finetune.qc.json")
     script.write_versions(
@@ -121,11 +128,11 @@ def main(argv=None):
     )
 
 
-def _cautions(of_start) -> list[str]:
-    """A sentence on each model of the start whose training receptors are not recorded."""
+def _cautions(start_labels) -> list[str]:
+    """Return a sentence on each start model whose training receptors are not recorded."""
     from airrvec.benchmark.training_labels import not_recorded_warning
 
-    return [not_recorded_warning(name) for name in of_start.not_recorded]
+    return [not_recorded_warning(name) for name in start_labels.not_recorded]
 
 
 if __name__ == "__main__":

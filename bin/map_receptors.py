@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A map of the receptors of a run: their places on a plane, and a page to look at them."""
+"""Map the receptors of a run: coordinates on a plane, and a page that shows them."""
 
 from pathlib import Path
 
@@ -13,8 +13,10 @@ from airrvec.core.missing import optional_part
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each sample")
-    parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
-    parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
+    parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
+    parser.add_argument(
+        "--embeddings", type=Path, required=True, help="vectors of the receptors, file or folder"
+    )
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
@@ -40,9 +42,9 @@ def main(argv=None):
             writer.write_table(_table(ids, places))
         else:
             density = map_page.Density(map_page.Scale(places))
-            for of_batch, found in _all_places(args, wanted, mapped, places):
-                writer.write_table(_table(of_batch, found))
-                density.add(found)
+            for batch_ids, batch_places in _all_places(args, wanted, mapped, places):
+                writer.write_table(_table(batch_ids, batch_places))
+                density.add(batch_places)
     receptors = map_tables.of_receptors(args.receptors, ids)
     data = map_page.content(
         _table(ids, places).to_pandas(),
@@ -72,7 +74,7 @@ def _table(ids, places: np.ndarray) -> pa.Table:
 
 
 def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray):
-    """receptor_ids and places of each batch; those that made the map keep theirs."""
+    """Yield receptor_ids and coordinates of each batch; receptors used for the map keep theirs."""
     from airrvec.repertoire import layout, map_tables
 
     first = 0

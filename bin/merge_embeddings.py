@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embeddings of shards as one table, one row for each receptor of the run or partition, checked by key."""
+"""Merge embeddings of shards into one table: one row per receptor of the run or partition, checked by key."""
 
 from pathlib import Path
 
@@ -13,21 +13,21 @@ from airrvec.core.errors import InputError, exit_on_input_error
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("shards", type=Path, nargs="+", help="embeddings of each shard")
-    parser.add_argument("--receptors", type=Path, required=True, help="those of all shards")
+    parser.add_argument("--receptors", type=Path, required=True, help="receptors of all shards")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--qc", type=Path, required=True, help="JSON file for what was embedded")
+    parser.add_argument("--qc", type=Path, required=True, help="JSON file for the counts")
     return parser.parse_args(argv)
 
 
 def merged_metadata(shards: list[Path]) -> dict[str, str]:
     """
-    Metadata of all shards, with every device that computed some.
+    Return the metadata that all shards share, with the names of all devices.
 
     Raises
     ------
     InputError
-        If the shards differ in anything else, e.g. in the model: vectors of two devices are equal within
-        rounding, those of two models are not.
+        If the shards differ in anything but the device, e.g. in the model. Vectors of two devices are equal
+        within rounding, vectors of two models are not.
     """
     found = [tables.metadata(shard) for shard in shards]
     merged = tables.joined(found)
@@ -38,7 +38,7 @@ def merged_metadata(shards: list[Path]) -> dict[str, str]:
 
 
 def place(shard: Path, receptor_ids: pa.ChunkedArray) -> int:
-    """Where the shard's first receptor lies among those of the run; the order of the files means nothing."""
+    """Return the row of the shard's first receptor in the run; the order of the files is arbitrary."""
     first = tables.read(shard, ["receptor_id"])["receptor_id"]
     return pc.index(receptor_ids, first[0]).as_py() if len(first) else -1
 

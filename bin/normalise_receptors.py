@@ -16,32 +16,30 @@ from airrvec.input.pairing import POLICIES
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("table", type=Path, help="text, Parquet, JSON or AnnData")
+    parser.add_argument("table", type=Path, help="input table: text, Parquet, JSON or AnnData")
     parser.add_argument("--sample", required=True, help="sample_id")
     layout = parser.add_mutually_exclusive_group()
-    layout.add_argument("--format", choices=list(reading.FORMATS), help="else found from the columns")
+    layout.add_argument("--format", choices=list(reading.FORMATS), help="if not given, detected")
     layout.add_argument(
-        "--columns", type=Path, help="column map: JSON object, our field → the table's column"
+        "--columns", type=Path, help="column map: JSON object, field of airrvec → column of the table"
     )
     parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
-    parser.add_argument("--metadata", type=Path, help="JSON object: further columns of cells")
+    parser.add_argument("--metadata", type=Path, help="JSON object: additional columns of cells")
     parser.add_argument(
         "--multichain", choices=POLICIES, default="top", help="cells with more than one α or β chain"
     )
-    parser.add_argument(
-        "--max-rejected", type=float, default=100, help="per cent of the rows that may be rejected"
-    )
+    parser.add_argument("--max-rejected", type=float, default=100, help="maximum percentage of rejected rows")
     parser.add_argument(
         "--max-unpacked",
         type=float,
         default=reading.MAX_UNPACKED / script.GB,
-        help="GB of memory that a packed Parquet or AnnData file, or the records of JSON, may take",
+        help="maximum memory in GB for an unpacked Parquet or AnnData file, or for the records of JSON",
     )
     parser.add_argument(
-        "--partitions", type=int, default=1, help="files of receptors, each a range of clonotype_id"
+        "--partitions", type=int, default=1, help="number of receptor files, one per range of clonotype_id"
     )
     parser.add_argument(
-        "--missing", type=Path, help="JSON: write here why the table cannot be read, and end with status 0"
+        "--missing", type=Path, help="JSON file: write here why the table cannot be read, and exit with 0"
     )
     script.add_options(parser, "outdir")
     return parser.parse_args(argv)
@@ -61,7 +59,7 @@ def main(argv=None):
 
 
 def write_normalised(args) -> None:
-    """Cells, receptors of each partition, rejects and their counts."""
+    """Write cells, receptors of each partition, rejects and counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = reading.read_column_map(args.columns) if args.columns else None
     max_unpacked = int(args.max_unpacked * script.GB)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a run would take: a table of its tasks, for the terminal and as a file."""
+"""Estimate the resources of a run: a table of its tasks, for the terminal and as a file."""
 
 import json
 from pathlib import Path
@@ -11,10 +11,11 @@ from airrvec.core.errors import exit_on_input_error
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("tables", type=Path, nargs="+", help="input tables, the labelled one too")
+    parser.add_argument("tables", type=Path, nargs="+", help="input tables, including the labelled one")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: layouts (format, species, columns) of tables, multichain, max_unpacked, planning.plan's",
+        help="JSON: layouts of the tables (format, species, columns), multichain, max_unpacked, and the"
+        " arguments of planning.plan",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, help="TSV")
     return parser.parse_args(argv)

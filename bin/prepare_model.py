@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A published variant of SCEPTR as a model's folder, so that the tasks that embed need no torch."""
+"""Save a published variant of SCEPTR as a model folder, so that embedding tasks need no torch."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from airrvec.model import weights
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("model", help="a published variant")
-    parser.add_argument("--out", type=Path, required=True, help="folder")
+    parser.add_argument("model", help="published variant")
+    parser.add_argument("--out", type=Path, required=True, help="model folder")
     return parser.parse_args(argv)
 
 

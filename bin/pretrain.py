@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train a model from nothing on receptors without labels."""
+"""Pre-train a model from random weights on unlabelled receptors."""
 
 import hashlib
 from dataclasses import replace
@@ -13,9 +13,9 @@ from airrvec.training.options import add_training_options, training_options
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic ones")
+    parser.add_argument("receptors", type=Path, nargs="+", help="receptors, or shards of synthetic receptors")
     parser.add_argument("--synthetic", action="store_true", help="the receptors are synthetic")
-    parser.add_argument("--name", help="what reports call the model; else the preset's")
+    parser.add_argument("--name", help="name of the model; if not given, the name of the preset")
     add_training_options(parser)
     return parser.parse_args(argv)
 
@@ -91,7 +91,7 @@ def main(argv=None):
 
 
 def _unlabelled(receptors):
-    """Without those of the labelled table alone, which shall measure a model that has not seen them."""
+    """Exclude receptors that occur only in the labelled table: they measure the model."""
     import pyarrow.compute as pc
 
     if "n_samples" not in receptors.column_names:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Content of the MultiQC report, a summary for the terminal, and the versions of all software."""
+"""Write the content of the MultiQC report, the summary for the terminal, and the versions of all software."""
 
 import json
 import traceback
@@ -31,25 +31,25 @@ def parse_args(argv=None):
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
     parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
-    parser.add_argument("--benchmark", type=Path, help="folder of summarise_fewshot.py's results")
-    parser.add_argument("--analyses", type=Path, help="folder of analyse_results.py's results")
-    parser.add_argument("--annotation", type=Path, help="folder of the annotation's results")
-    parser.add_argument("--clusters", type=Path, help="folder of cluster_receptors.py's results")
-    parser.add_argument("--comparison", type=Path, help="folder of compare_samples.py's results")
+    parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
+    parser.add_argument("--analyses", type=Path, help="folder with the results of analyse_results.py")
+    parser.add_argument("--annotation", type=Path, help="folder with the results of annotation")
+    parser.add_argument("--clusters", type=Path, help="folder with the results of cluster_receptors.py")
+    parser.add_argument("--comparison", type=Path, help="folder with the results of compare_samples.py")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
-    parser.add_argument("--measured", type=Path, help="folder of finetune.py's tables")
+    parser.add_argument("--measured", type=Path, help="folder with the tables of finetune.py")
     parser.add_argument("--map", type=Path, help="QC of map_receptors.py")
-    parser.add_argument("--missing", type=Path, help="folder of *.missing.json: what could not be made")
-    parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of tasks")
+    parser.add_argument("--missing", type=Path, help="folder with *.missing.json: missing parts")
+    parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of each task")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     script.add_options(parser, "outdir")
     return parser.parse_args(argv)
 
 
 class Part(NamedTuple):
-    """A part of the report: what is read of the options, its sections, its lines in the summary."""
+    """Part of the report: functions that return its results, its sections, and its lines in the summary."""
 
-    read: Callable  # options → what is found, or None
+    read: Callable  # options → results, or None
     sections: Callable
     lines: Callable = lambda found: []
 
@@ -90,7 +90,7 @@ SUMMARISED = ("benchmark", "fine-tuning", *ANSWERS)
 
 @contextmanager
 def _without(name: str, missing: list[dict[str, str]]) -> Iterator[None]:
-    """Let the report go on without a part of it that cannot be made, whatever the reason, and say so."""
+    """Continue the report without a part that fails for any reason, and add the part to ``missing``."""
     try:
         yield
     except Exception as problem:
@@ -121,9 +121,9 @@ def main(argv=None):
                 lines[name] = part.lines(found[name])
     answers = None
     with _without("answers", missing):
-        of_answers = (found.get(name) if name in shown else None for name in ANSWERS)
+        answered = (found.get(name) if name in shown else None for name in ANSWERS)
         absent = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
-        answers = report_answers.answers_section(*of_answers, missing=absent)
+        answers = report_answers.answers_section(*answered, missing=absent)
     absent = report_missing.missing_section(missing)
     sections = [
         *([absent] if absent else []),

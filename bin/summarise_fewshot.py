@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The few-shot results of all encoders: tables, summary and figures."""
+"""Summarise the few-shot results of all encoders: tables, summary and figures."""
 
 import json
 from pathlib import Path
@@ -17,8 +17,8 @@ from airrvec.figures import benchmark, benchmark_page
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("results", type=Path, nargs="+", help="files of benchmark_fewshot.py")
-    parser.add_argument("--encoders", required=True, help="names, in the order of the figures")
+    parser.add_argument("results", type=Path, nargs="+", help="files written by benchmark_fewshot.py")
+    parser.add_argument("--encoders", required=True, help="encoder names, in the order of the figures")
     script.add_options(parser, "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -27,7 +27,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     paths = {path.name: path for path in args.results}
-    # What kept an encoder from being measured is told by its task.
+    # If an encoder could not be measured, its own task reports the reason.
     names = [name for name in args.encoders.split(",") if f"{name}.qc.json" in paths]
     qcs = [json.loads(paths[f"{name}.qc.json"].read_text()) for name in names]
     if any(qc != qcs[0] for qc in qcs):
@@ -65,8 +65,8 @@ def main(argv=None):
 
 
 def _nothing_measured(not_evaluated: pa.Table) -> InputError:
-    of_encoders = not_evaluated.filter(pc.is_valid(not_evaluated["encoder"]))
-    first = of_encoders.slice(0, 1).to_pylist() or not_evaluated.slice(0, 1).to_pylist()
+    encoder_rows = not_evaluated.filter(pc.is_valid(not_evaluated["encoder"]))
+    first = encoder_rows.slice(0, 1).to_pylist() or not_evaluated.slice(0, 1).to_pylist()
     named = f"{first[0]['encoder']}: " if first[0]["encoder"] else ""
     return InputError(
         f"no encoder could be measured ({named}{first[0]['reason']})",

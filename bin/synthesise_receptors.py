@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A shard of synthetic human receptors, whose chains OLGA's models of recombination make."""
+"""Generate a shard of synthetic human receptors, with chains from OLGA's recombination models."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from airrvec.core.errors import InputError, exit_on_input_error
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--receptors", type=int, required=True, help="receptors of all shards together")
+    parser.add_argument("--receptors", type=int, required=True, help="number of receptors of all shards")
     parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
-    parser.add_argument("--shards", type=int, default=1, help="how many shards there are")
+    parser.add_argument("--shards", type=int, default=1, help="number of shards")
     script.add_options(parser, "seed")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""airrvec: T-cell receptor repertoires as vectors, and what the vectors know."""
+"""airrvec: represent T-cell receptor repertoires as vectors and analyse them."""
 
 from airrvec.core import processor
 from airrvec.core.version import __version__
@@ -9,7 +9,7 @@ processor.name_it_for_openblas()
 
 
 def __getattr__(name: str):
-    """The verbs of a notebook, imported when they are used: what they need takes seconds to load."""
+    """Import the notebook functions on first use: their dependencies take seconds to load."""
     if name in __all__:
         from airrvec.app import api
 

@@ -29,7 +29,7 @@ def test_the_report_has_the_sections_that_the_readme_names(run):
         assert f">{section}</h2>" in report
     for question in ("bind known epitopes?", "belong together?", "or conditions differ?"):
         assert question in report
-    assert "Not asked for" not in report
+    assert "Not requested" not in report
 
 
 def test_what_donors_are_called_is_what_their_cells_were_sorted_by(run):

@@ -88,13 +88,13 @@ def test_parameter_is_refused(tmp_path, args, sentence):
         ("name,path\na,b\n", ["samples.csv: the column 'sample' is missing"]),
         (
             f"sample,path,epitope,x,X\na,{PBMC},x,,\n",
-            ["the column 'epitope' is one of airrvec's own", "the column 'X' is there twice, once as 'x'"],
+            ["the column 'epitope' is one of airrvec's own", "the column 'X' occurs twice, once as 'x'"],
         ),
         (
             f"sample,path,format,columns\na,{PBMC},,nowhere.json\nA,{PBMC},10x,{PBMC}\n_b,nowhere.csv,11x,\n",
             [
                 "samples.csv, row 1, column 'columns': there is no file 'nowhere.json'",
-                "samples.csv, row 2, column 'sample': 'A' is the name of row 1 as well, 'a', where case is",
+                "samples.csv, row 2, column 'sample': 'A' is also the name of row 1 ('a'); case is",
                 "samples.csv, row 2, column 'columns': a table with a column map has no format",
                 "samples.csv, row 3, column 'sample': '_b' may hold letters, digits",
                 "samples.csv, row 3, column 'format': '11x' is not one of airr, 10x",

@@ -144,7 +144,7 @@ def gene(call: str | None, segment: str, species: str) -> tuple[str | None, str 
         spelled = name if known(name, species, False) else name.split("*")[0]
         symbol = known(spelled, species, False)
         if not symbol:
-            problems.append(f"not a {segment} gene that IMGT knows")
+            problems.append(f"not a {segment} gene listed by IMGT")
         elif symbol[3] != segment and f"/D{segment}" not in symbol:
             problems.append(f"not a {segment} gene")
         elif not known(spelled, species, True):
@@ -258,7 +258,7 @@ def standard(raw: dict, species: str) -> tuple[dict, str | None]:
         locus = (v or j or raw["v"] or raw["j"] or locus)[:3]
     chain = {"cell": None, "reads": None, "umis": None, **raw, "v": v, "j": j, "locus": locus}
     if not locus:
-        return chain, "neither its locus nor its genes say which chain it is"
+        return chain, "locus, v_call and j_call are missing"
     if locus not in ("TRA", "TRB"):
         return chain, "not an α or β chain of a T-cell receptor"
     for flag, words in FLAGS.items():

@@ -348,11 +348,11 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
         assert found[epitope]["n_excluded"] == (own & lost).sum() > 10
         assert found[epitope]["n_references"] == (own & ~lost).sum()
     assert (found["lost"]["n_excluded"], found["lost"]["n_references"]) == (3, 0)
-    assert found["lost"]["reason"] == "all of its references are left out by --exclude_references"
+    assert found["lost"]["reason"] == "all of its references are excluded by --exclude_references"
     words = annotation.annotation_sections(
         annotation.Annotation([], qc, pd.DataFrame(), pd.DataFrame(), page.group_titles(qc["groups"]))
     )[0]["description"]
-    assert f"leaves out {lost.sum()} labelled cells" in words
+    assert f"excludes {lost.sum()} labelled cells" in words
 
 
 def test_words_of_rows_are_joined():

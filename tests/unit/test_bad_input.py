@@ -69,26 +69,26 @@ REFUSED = {
     "binary file": (
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
         None,
-        "x.tsv: this is no text table but a binary file."
+        "x.tsv: this is a binary file, not a text table."
         " Give the table itself, as tab- or comma-separated text, gzip allowed.",
     ),
     "NUL byte": (
         text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA)] * 2_000) + "\n\nTRAV1\tC\0F\n",
         None,
-        "x.tsv, row 2001, column 'CDR3A': holds a NUL byte, which no text does."
+        "x.tsv, row 2001, column 'CDR3A': contains a NUL byte, which is not text."
         " Remove it, e.g. with `tr -d '\\000'`.",
     ),
     "line that is too long": (
         SCEPTR + "TRAV1\t" + "A" * LINE_LIMIT + "\n" + SCEPTR,
         None,
         "x.tsv, row 4: the line is longer than 4 MB."
-        " See that the file has line ends, and is a table of chains, receptors or cells.",
+        " Check that the file has line ends, and is a table of chains, receptors or cells.",
     ),
     "line that is too long, without an end": (
         SCEPTR.encode() + b"A" * 3 * LINE_LIMIT,
         None,
         "x.tsv, row 4: the line is longer than 4 MB."
-        " See that the file has line ends, and is a table of chains, receptors or cells.",
+        " Check that the file has line ends, and is a table of chains, receptors or cells.",
     ),
     "semicolons": (
         text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA)], ";"),
@@ -118,7 +118,7 @@ REFUSED = {
     "no known format": (
         "a\tb\tc\n1\t2\t3\n",
         None,
-        "x.tsv: its columns (a, b, c) are those of no known format."
+        "x.tsv: its columns (a, b, c) match no known format."
         f" Known formats and their columns are in docs/input.md: {FORMATS};"
         " any other table can be read with a column map, --columns.",
     ),
@@ -138,14 +138,14 @@ REFUSED = {
         text(SCEPTR_COLUMNS, [sceptr_row((*ALPHA[:2], "CA*F")), sceptr_row(("TRAV99", *ALPHA[1:])), ["x"]]),
         None,
         "s: none of the 3 rows could be read as a receptor (1 × junction_aa holds a stop codon (*);"
-        " 1 × v_call is not a V gene that IMGT knows; 1 × holds 1 fields, the header 7;"
+        " 1 × v_call is not a V gene listed by IMGT; 1 × holds 1 fields, the header 7;"
         " first: row 1, junction_aa 'CA*F').",
     ),
     "neither locus nor gene": (
         text(AIRR, [("a", None, None, "CASSF")]),
         None,
         "s: none of the 1 rows could be read as a receptor"
-        " (1 × neither its locus nor its genes say which chain it is; first: row 1, locus '').",
+        " (1 × locus, v_call and j_call are missing; first: row 1, locus '').",
     ),
 }
 
@@ -223,8 +223,8 @@ REJECTED = {
     "no junction": (2, None, "junction_aa", "junction_aa is missing"),
     "non-functional gene": (0, "TRBV1", "v_call", "v_call is not functional according to IMGT"),
     "non-functional J gene": (1, "TRBJ2-2P", "j_call", "j_call is not functional according to IMGT"),
-    "unknown gene": (0, "TRBV99", "v_call", "v_call is not a V gene that IMGT knows"),
-    "unknown J gene": (1, "TRBJ9-9", "j_call", "j_call is not a J gene that IMGT knows"),
+    "unknown gene": (0, "TRBV99", "v_call", "v_call is not a V gene listed by IMGT"),
+    "unknown J gene": (1, "TRBJ9-9", "j_call", "j_call is not a J gene listed by IMGT"),
     "V gene of another locus": (0, ALPHA[0], "v_call", "v_call is of another locus than the chain"),
     "J gene of another locus": (1, ALPHA[1], "j_call", "j_call is of another locus than the chain"),
     "J gene as V gene": (0, "TRBJ1-1", "v_call", "v_call is not a V gene"),

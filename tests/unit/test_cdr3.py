@@ -47,7 +47,7 @@ def test_where_the_junction_is_empty_it_is_built_from_the_cdr3(as_json, tmp_path
         ("b", "tra_junction_aa,trb_junction_aa", "AVNNNARLM", "SARDSYEQY"),
     ]
     assert result.counts["built_junctions"] == result.counts["mended_junctions"] == 3
-    assert "3 junctions were built from cdr3_aa, as their junction_aa is empty" in result.counts["warnings"]
+    assert "3 junctions were built from cdr3_aa because junction_aa is empty" in result.counts["warnings"]
     assert_conserved(result, 4)
 
 
@@ -81,7 +81,7 @@ def suggested(path, **options) -> dict:
     source = reading.open_chains(path, **options)
     with pytest.raises(InputError, match=r"none of the . rows could be read as a receptor") as error:
         normalise.normalise(source, sample_id="s", species="homosapiens")
-    found = re.search(r"Other columns of it hold receptors: try the column map (\{.*\})\.$", str(error.value))
+    found = re.search(r"Other columns contain receptors: try the column map (\{.*\})\.$", str(error.value))
     return json.loads(found[1]) if found else {}
 
 

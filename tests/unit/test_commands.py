@@ -98,7 +98,8 @@ def test_embed_says_which_chains_a_vector_has_seen(model, chains):
     assert found.attrs["counts"] == counts
     sentences = [str(warning.message) for warning in told]
     assert f"{chains.count(None)} of 5 rows have no vector" in sentences[0]
-    assert f"{lost} of 5 rows have a vector of one chain alone, as the other was rejected (" in sentences[1]
+    sentence = f"{lost} of 5 rows have a vector of only one chain, because the other was rejected ("
+    assert sentence in sentences[1]
     assert "1 × junction_aa" in sentences[1]
     assert len(airrvec.nearest(found, found, k=1)) == 5 - chains.count(None)
 
@@ -229,7 +230,7 @@ def test_failed_samples_are_left_out_where_that_is_asked_for(tmp_path, capsys):
     cli.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip", "--outdir", str(out)])
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("MISSING: ")]
     assert len(told) == 2
-    assert "s.csv, row 2: junk.csv: its columns (a, b) are those of no known format" in told[0]
+    assert "s.csv, row 2: junk.csv: its columns (a, b) match no known format" in told[0]
     assert "late.csv.gz: the compressed file is truncated or damaged" in told[1]
     cells = [tables.read(out / f"{name}.cells.parquet") for name in ("a", "b")]
     assert cells[0].schema == cells[1].schema

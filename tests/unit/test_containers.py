@@ -192,7 +192,7 @@ def test_json_may_be_packed_and_have_a_mark(before, pack, tmp_path):
     same(normalised_text(tmp_path / "x.json", content), normalised(DATA / "airr.json"))
 
 
-NO_JSON = r"the file is no valid JSON \(.*\)\. It may be truncated: copy or download it again\.$"
+NO_JSON = r"the file is not valid JSON \(.*\)\. It may be truncated: copy or download it again\.$"
 
 
 @pytest.mark.parametrize(
@@ -206,19 +206,19 @@ NO_JSON = r"the file is no valid JSON \(.*\)\. It may be truncated: copy or down
         ('{"Rearrangement": [', NO_JSON),
         (
             "[" * 100_000,
-            r"^x: its lists or objects lie in each other, more deeply than airrvec reads\. Give a",
+            r"^x: its lists or objects are nested too deeply\. Give a",
         ),
         (
             '[{"v_call": "TRBV19"}, {"v_call": "\\ud800"}]',
-            r"^x, row 2, column 'v_call': holds half of a surrogate pair \(such as \\ud800\), which is no",
+            r"^x, row 2, column 'v_call': contains half of a surrogate pair \(such as \\ud800\), which is",
         ),
-        ('[{"\\udfff": "TRBV19"}]', r"^x, row 1, column '\?': holds half of a surrogate pair"),
+        ('[{"\\udfff": "TRBV19"}]', r"^x, row 1, column '\?': contains half of a surrogate pair"),
         (b'[{"v_call": "\xe9"}]', "^x: holds bytes that are not UTF-8 text. Convert the file"),
         ("[]", "the file holds no records"),
-        ("[1, 2]", "^x, row 1: the record is no JSON object"),
+        ("[1, 2]", "^x, row 1: the record is not a JSON object"),
         ('{"Info": {}, "Clone": []}', "the JSON object has no records in 'Rearrangement' or 'Clone'"),
-        ('[{"a": 1, "b": 2}]', r"its columns \(a, b\) are those of no known format"),
-        ('[{"annotations": 1}]', "junction_aa is missing|neither its locus"),
+        ('[{"a": 1, "b": 2}]', r"its columns \(a, b\) match no known format"),
+        ('[{"annotations": 1}]', "junction_aa is missing|locus, v_call and j_call"),
         (gzip.compress((DATA / "airr.json").read_bytes())[:-20], "the compressed file is truncated"),
     ],
 )
@@ -386,16 +386,16 @@ def test_column_map_of_flat_json_records(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"^map.json: the column map is no valid JSON"),
-        ("[1]", r"^map.json: the column map is no JSON object\."),
-        ('{"junction_aa": 3}', r"^map.json: the column map is no JSON object of words\."),
+        ("{", r"^map.json: the column map is not valid JSON"),
+        ("[1]", r"^map.json: the column map is not a JSON object\."),
+        ('{"junction_aa": 3}', r"^map.json: the column map is not a JSON object of strings\."),
         (
             '{"junction_aa": "cdr3", "v_cal": "v"}',
-            r"^map.json: the column map names 'v_cal', which is no field of airrvec\. Nearest are v_call",
+            r"^map.json: the column map names 'v_cal', which is not a field of airrvec\. Similar fields: v_",
         ),
         (
             '{"junction_aa": "cdr3", "trb_v_call": "v"}',
-            r"^map.json: the column map mixes 'junction_aa', of one chain in a row, with 'trb_v_call', of b",
+            r"^map.json: the column map mixes 'junction_aa', for one chain per row, with 'trb_v_call', for b",
         ),
         ('{"v_call": "v"}', r"^map.json: the column map gives no junction\. Give the column of junction_aa"),
         ('{"junction_aa": "row"}', r"^map.json: the column map gives 'junction_aa' the column 'row'"),
@@ -475,7 +475,7 @@ def test_a_column_map_chooses_rows_by_a_value(value, tmp_path):
     result = normalise(source, sample_id="s", species="homosapiens")
     assert chains_of(result) == [(*NO_CHAIN, BETA[0], None, BETA[2])]
     assert result.cells["epitope"].to_pylist() == ["GILGFVFTL"]
-    assert rejected(result) == [(row, None, None, "the column map leaves it out") for row in (2, 3)]
+    assert rejected(result) == [(row, None, None, "excluded by the column map") for row in (2, 3)]
     assert_conserved(result, 3)
 
 
@@ -497,11 +497,11 @@ def test_a_column_map_names_the_column_without_a_name():
 @pytest.mark.parametrize(
     ("only", "message"),
     [
-        ("Label", r"^'only' of the column map is no JSON object of columns and values\. It gives values of"),
-        ({}, "^'only' of the column map is no JSON object"),
-        ({"Label": None}, "^'only' of the column map is no JSON object"),
-        ({"Label": [[1]]}, "^'only' of the column map is no JSON object"),
-        ({"row": 1}, "^the column map chooses rows by the column 'row', a name that airrvec uses"),
+        ("Label", r"^'only' of the column map is not a JSON object of columns and values\. It gives the row"),
+        ({}, "^'only' of the column map is not a JSON object"),
+        ({"Label": None}, "^'only' of the column map is not a JSON object"),
+        ({"Label": [[1]]}, "^'only' of the column map is not a JSON object"),
+        ({"row": 1}, "^the column map selects rows by the column 'row', a name that airrvec uses"),
         ({"Lable": 1}, r"^immrep.csv, column 'Lable': missing, though the column map gives it as only\."),
     ],
 )

@@ -156,7 +156,7 @@ def test_distances_of_single_chains(dash, name):
 def test_a_chain_that_some_receptors_lack_cannot_be_measured(dash, name):
     made = like_first(dash, [{"tra_v_call": None, "tra_j_call": None, "tra_junction_aa": None}, {}, {}])
     with pytest.raises(
-        encoders.NotMeasurable, match=r"needs tra_\w+ of all receptors or of none; '\w+' lacks it"
+        encoders.NotMeasurable, match=r"needs tra_\w+ for all receptors or for none; '\w+' lacks it"
     ):
         encoders.distance_rows(encoders.load(name), made)(np.arange(3))
 

@@ -295,8 +295,8 @@ class SomePairs:
     [
         (Refuses(), "it needs both chains"),
         (NeedsBeta(), "it needs trb_j_call, which 60 receptors lack"),
-        (Blind(), "it sees nothing of 2 of 60 receptors"),
-        (BlindDistances(), "it sees nothing of 3 of 60 receptors"),
+        (Blind(), "it has no vector for 2 of 60 receptors"),
+        (BlindDistances(), "it has no distances for 3 of 60 receptors"),
         (SomePairs(), "it has no distance for 2 of 3600 pairs of receptors"),
     ],
 )

@@ -36,7 +36,7 @@ from airrvec.input.files import text_table
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 MISSING = "junction_aa is missing"
 NO_CHAIN_IN_ROW = "the row holds no chain"
-NEITHER = "neither its locus nor its genes say which chain it is"
+NEITHER = "locus, v_call and j_call are missing"
 NOT_A_CELL = "the barcode was not called a cell"
 NOT_AB = "not an α or β chain of a T-cell receptor"
 NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
@@ -639,6 +639,6 @@ def test_old_names_of_immunarch(tmp_path):
 
 def test_a_table_that_says_more_than_clustcr_is_not_taken_for_one(tmp_path):
     content = text(("CDR3", "V", "J"), [(BETA[2], BETA[0], BETA[1])])
-    with pytest.raises(InputError, match=r"its columns \(CDR3, V, J\) are those of no known format"):
+    with pytest.raises(InputError, match=r"its columns \(CDR3, V, J\) match no known format"):
         normalised_text(tmp_path / "x", content)
     assert chains_of(normalised_text(tmp_path / "x", content, "clustcr")) == [alone(BETA[0], None, BETA[2])]

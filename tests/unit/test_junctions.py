@@ -49,8 +49,8 @@ CUT_SHORT = "junction_aa starts with C but does not end as a junction does"
         ("TRBV21-1", Call(None, problem="v_call is not functional according to IMGT")),
         ("TRBV11-2*04", Call(None, problem="v_call is not functional according to IMGT")),
         ("TRBJ2-7", Call(None, problem="v_call is not a V gene")),
-        ("IGHV1-2", Call(None, problem="v_call is not a V gene that IMGT knows")),
-        (" , ", Call(None, problem="v_call is not a V gene that IMGT knows")),
+        ("IGHV1-2", Call(None, problem="v_call is not a V gene listed by IMGT")),
+        (" , ", Call(None, problem="v_call is not a V gene listed by IMGT")),
     ],
 )
 def test_a_call_is_read_as_its_first_functional_gene(call, expected):

@@ -196,7 +196,7 @@ def test_genes_are_those_of_the_species(tmp_path):
         "trb_v_call"
     ].to_pylist() == ["TRBV13-2*01", "TRBV2*01"]
     assert rejected(normalised(tmp_path / "x.tsv")) == [
-        (1, "v_call", "TRBV13-2*01", "v_call is not a V gene that IMGT knows")
+        (1, "v_call", "TRBV13-2*01", "v_call is not a V gene listed by IMGT")
     ]
 
 

@@ -54,7 +54,7 @@ def test_the_run_ends_where_cells_stand_for_other_rows_than_those_kept(monkeypat
     monkeypatch.setattr(normalise, "pair", wrong)
     with pytest.raises(
         InputError,
-        match=r"^s: 3 rows came in, but 3 were kept, 6 are in cells and 0 rejected\. This is an error of air",
+        match=r"^s: 3 rows were read, but 3 were kept, 6 are in cells and 0 rejected\. This is a bug in air",
     ):
         normalised(DATA / "sceptr.tsv")
 

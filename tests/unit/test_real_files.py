@@ -29,7 +29,7 @@ TOO_SHORT = "junction_aa lacks a conserved end and is too short to be a CDR3"
 OUT_OF_FRAME = "junction_aa is out of frame (_)"
 STOP = "junction_aa holds a stop codon (*)"
 V_NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
-V_NOT_KNOWN = "v_call is not a V gene that IMGT knows"
+V_NOT_KNOWN = "v_call is not a V gene listed by IMGT"
 
 B_CELLS = (
     "s: none of the {} rows is an α or β chain of a T-cell receptor (loci: {});"
@@ -167,13 +167,13 @@ EXPECTED = {
         4,
         {V_NOT_KNOWN: 4},
         "s: none of the 4 rows could be read as a receptor"
-        " (4 × v_call is not a V gene that IMGT knows; first: row 1, v_call 'TRAV3-49*03').",
+        " (4 × v_call is not a V gene listed by IMGT; first: row 1, v_call 'TRAV3-49*03').",
     ),
     # cut -f5,17: locus TRB, genes IGKV.
     "airr_rearrangement_trb.tsv": nothing(
         4,
         {V_NOT_KNOWN: 4},
-        "s: none of the 4 rows could be read as a receptor (4 × v_call is not a V gene that IMGT knows;"
+        "s: none of the 4 rows could be read as a receptor (4 × v_call is not a V gene listed by IMGT;"
         " first: row 1, v_call 'IGKV1-33*01,IGKV1D-33*01').",
     ),
     # cut -d, -f2,12: 3 TCR_Gamma, 1 TCR_Delta, 5 TCR_Alpha, of which one has Putative True.

@@ -146,7 +146,7 @@ def test_benchmark_sections_hold_the_numbers(benchmark):
     found = sections_of(benchmark)
     names = ["auroc", "auroc_by_epitope", "metrics", "roc", "comparisons", "not_evaluated"]
     assert list(found) == names
-    assert "1,200 complete receptors of 2 epitopes (left out: 3 x)" in found["auroc"]["description"]
+    assert "1,200 complete receptors of 2 epitopes (excluded cells: 3 x)" in found["auroc"]["description"]
     assert found["auroc"]["data"][0] == {"SCEPTR": {"1": 0.9, "5": 0.9}, "TCRdist": {"1": 0.8, "5": 0.8}}
     by_epitope = found["auroc_by_epitope"]["data"]
     assert by_epitope["E&lt;1&gt;"] == {"k": 5, "sceptr": 0.9, "tcrdist": 0.8}
@@ -205,7 +205,7 @@ def test_summary_for_the_terminal(benchmark):
     text = page.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
-    assert "7 hold nothing that the model sees" in text
+    assert "7 have no loop that the model uses, and no vector" in text
     assert "mean                  5       0.900       0.800" in report_benchmark.auroc_lines(
         benchmark.summary
     )

@@ -108,7 +108,8 @@ def test_species_are_named_where_there_are_several(folder):
 
 def test_the_answer_counts_calls_and_escapes_words(folder):
     assert report_annotation.annotation_answer(report_annotation.read_annotation(folder)) == (
-        "2 of 10 receptors are called: &lt;b&gt; 2. Of these calls 0.1 are expected to be false."
+        "An epitope is called for 2 of 10 receptors: &lt;b&gt; 2."
+        " Of these calls, 0.1 are expected to be false."
     )
 
 

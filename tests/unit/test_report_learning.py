@@ -83,7 +83,7 @@ def test_changes_are_said_by_test_set_and_rule():
     assert first.startswith(
         "all test receptors: by average distance up from 0.800 to 0.900 (2 of 2 epitopes better); by nearest"
     )
-    assert second.startswith("those less than 90 %")  # below 80 % an epitope has no receptors left
+    assert second.startswith("below 90 % identity")  # below 80 % an epitope has no receptors left
     assert "still 0.800 (0 of 2" in finetuning_words.changes(measured(after=0.8))[0]
     assert "down from 0.800 to 0.700" in finetuning_words.changes(measured(after=0.7))[0]
 
@@ -114,8 +114,10 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
     sentence, flattered = finetuning_words.verdict(measured())[-2:]
-    assert sentence.startswith("2 epitopes that were not trained, by nearest neighbour of 5, all receptors: ")
-    assert "nearest neighbour of 5, without those of training: " in flattered
+    assert sentence.startswith(
+        "2 epitopes not used in training, by nearest neighbour, k = 5, all receptors: "
+    )
+    assert "nearest neighbour, k = 5, without training receptors: " in flattered
     assert sentence.endswith("-0.010 ± 0.003 (standard error), better in 2 of 8 splits")
 
 
@@ -139,9 +141,7 @@ def test_the_terminal_shows_means_and_the_verdict():
     assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
     assert lines[2].split()[-2:] == ["0.800", "0.900"]
     assert lines[-7].startswith("Note: the best rule after")
-    assert [line.split()[-2:] for line in lines if line.startswith("those less than 80 %")] == [
-        ["-", "-"]
-    ] * 4
+    assert [line.split()[-2:] for line in lines if line.startswith("below 80 % identity")] == [["-", "-"]] * 4
 
 
 def test_curves_are_thinned(trained):

@@ -31,7 +31,7 @@ def test_parts_of_all_tasks_are_read_once_samples_first(tmp_path):
 
 def test_an_entry_names_its_part(tmp_path):
     for wrong in ({"part": "sample", "name": "x"}, {**REJECTED, "part": "weather"}):
-        with pytest.raises(ValueError, match="no entry of a missing part"):
+        with pytest.raises(ValueError, match="invalid entry of a missing part"):
             write_missing([wrong], tmp_path / "x.missing.json")
     assert not list(tmp_path.iterdir())
 
@@ -115,5 +115,5 @@ def test_a_section_that_cannot_be_made_is_said_and_the_rest_is_there(tmp_path, c
     assert "Traceback" in capsys.readouterr().err
     answers = json.loads((tmp_path / "content/airrvec_answers_mqc.json").read_text())["data"]
     assert answers.count("This could not be made.") == 1
-    assert answers.count("Not asked for") == 2
+    assert answers.count("Not requested") == 2
     assert (tmp_path / "content/airrvec_samples_mqc.json").exists()

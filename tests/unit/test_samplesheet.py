@@ -52,8 +52,8 @@ def test_a_sheet_becomes_its_samples(tmp_path):
         ("name,path\na,b\n", "s.csv: the column 'sample' is missing; the samplesheet has: name, path"),
         ("sample;path\na;b\n", "s.csv: its columns are separated by semicolons, not by commas"),
         ("sample\tpath\na\tb\n", "s.csv: its columns are separated by tabs, not by commas"),
-        ("sample,path,x,X\na,b,1,2\n", "s.csv: the column 'X' is there twice, once as 'x'"),
-        ("sample,path,x,x\na,b,1,2\n", "s.csv: the column 'x' is there twice."),
+        ("sample,path,x,X\na,b,1,2\n", "s.csv: the column 'X' occurs twice, once as 'x'"),
+        ("sample,path,x,x\na,b,1,2\n", "s.csv: the column 'x' occurs twice."),
         ("sample,path,\na,b,1\n", "s.csv: column 3 has no name"),
         ("sample,path,a\tb\na,b,1\n", "s.csv: the name of column 3, 'a\ufffdb', holds a control character"),
         (
@@ -66,10 +66,10 @@ def test_a_sheet_becomes_its_samples(tmp_path):
         ('sample,path,note\na,b,"x\n', "s.csv, row 1: a quotation mark is not closed on its line"),
         ("sample,path\n,b\n", "s.csv, row 1, column 'sample': the sample has no name"),
         ("sample,path\na,\n", "s.csv, row 1, column 'path': the sample has no file"),
-        ("sample,path\na,b\na,c\n", "s.csv, row 2, column 'sample': 'a' is the name of row 1 as well."),
+        ("sample,path\na,b\na,c\n", "s.csv, row 2, column 'sample': 'a' is also the name of row 1."),
         (
             "sample,path\nA,b\na,c\n",
-            "row 2, column 'sample': 'a' is the name of row 1 as well, 'A', where case",
+            "row 2, column 'sample': 'a' is also the name of row 1 ('A'); case",
         ),
         ("sample,path,format\na,b,11x\n", "row 1, column 'format': '11x' is not one of airr, 10x, "),
         (
@@ -77,12 +77,12 @@ def test_a_sheet_becomes_its_samples(tmp_path):
             "row 1, column 'columns': a table with a column map",
         ),
         ("sample,path,species\na,b,rat\n", "column 'species': 'rat' is not one of homosapiens, musmusculus"),
-        ("sample,path\nlabelled,b\n", "the name 'labelled' is kept for --labelled"),
-        ("sample,path\nReference,b\n", "the name 'reference' is kept for --reference"),
-        ("sample,path\nall_samples,b\n", "the name 'all_samples' is kept for --export_sce"),
+        ("sample,path\nlabelled,b\n", "the name 'labelled' is reserved for --labelled"),
+        ("sample,path\nReference,b\n", "the name 'reference' is reserved for --reference"),
+        ("sample,path\nall_samples,b\n", "the name 'all_samples' is reserved for --export_sce"),
         (f"sample,path\n{'a' * 101},b\n", "has 101 characters, more than 100"),
-        ("sample,path\na,b\n".encode("utf-16"), "s.csv: this is no text"),
-        (b"PK\x03\x04 a spreadsheet", "s.csv: this is no text"),
+        ("sample,path\na,b\n".encode("utf-16"), "s.csv: this is a binary file or text in UTF-16"),
+        (b"PK\x03\x04 a spreadsheet", "s.csv: this is a binary file or text in UTF-16"),
         (b"sample,path\na,caf\xe9.csv\n", "s.csv: line 2 holds bytes that are not UTF-8 text"),
         (gzip.compress(b"sample,path\na,b\n" * 9)[:30], "s.csv: the compressed file is truncated"),
     ],
@@ -181,7 +181,7 @@ def test_a_condition_is_a_metadata_column(tmp_path):
 
 def test_groovy_and_python_split_lines_alike():
     """The launcher finds the tables by the expression that the check reads them by."""
-    text = (ROOT / "subworkflows/local/initialise/main.nf").read_text()
+    text = (ROOT / "subworkflows/local/samplesheet/main.nf").read_text()
     assert sheet_text._CELL.pattern in text
     assert sheet_text._QUOTED.pattern in text
 

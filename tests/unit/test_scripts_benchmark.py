@@ -106,15 +106,15 @@ def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
     tables.write(own.drop_columns("clonotype_id"), tmp_path / "earlier.parquet")  # of airrvec 0.1.0
     assert negatives.background(tmp_path / "earlier.parquet", labelled, "homosapiens", 420).equals(drawn)
     tables.write(own.slice(0, 900), tmp_path / "few.parquet")
-    with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 receptors .* there are"):
+    with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 unlabelled .* there are"):
         negatives.background(tmp_path / "few.parquet", labelled, "homosapiens", 420)
     tables.write(own.select(["receptor_id"]), tmp_path / "other.parquet")
-    with pytest.raises(InputError, match=r"other\.parquet: this is no table of receptors"):
+    with pytest.raises(InputError, match=r"other\.parquet: this is not a table of receptors"):
         negatives.background(tmp_path / "other.parquet", labelled, "homosapiens", 420)
     mice = negatives.background(None, labelled, "musmusculus", 420)
     assert len(mice) == 1000
     assert set(mice["species"].to_pylist()) == {"musmusculus"}
-    with pytest.raises(InputError, match="OLGA has no receptors of macacamulatta"):
+    with pytest.raises(InputError, match="OLGA has no model of macacamulatta"):
         negatives.background(None, labelled, "macacamulatta", 420)
 
 

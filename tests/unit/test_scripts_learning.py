@@ -129,9 +129,9 @@ def test_a_checkpoint_of_another_training_is_left_alone(script, tmp_path, tiny, 
     options = ("--preset", tiny, "--synthetic", "--checkpoint-every", 2)
     script("pretrain", *receptors, *options, "--seed", 1, "--outdir", "first")
     script("pretrain", *receptors, *options, "--seed", 1, "--outdir", "resumed")
-    assert "starts anew" not in caplog.text
+    assert "starts from step 0" not in caplog.text
     script("pretrain", *receptors, *options, "--seed", 2, "--outdir", "other")
-    assert "tiny/last.ckpt is of other data or settings: training starts anew" in caplog.text
+    assert "tiny/last.ckpt belongs to other data or settings: training starts from step 0" in caplog.text
     script("pretrain", *receptors, *options, "--seed", 2, "--checkpoints", "clean", "--outdir", "undisturbed")
     assert equal(state("first/tiny"), state("resumed/tiny"))
     assert equal(state("other/tiny"), state("undisturbed/tiny"))

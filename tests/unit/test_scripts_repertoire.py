@@ -248,7 +248,7 @@ def test_one_sample_is_told_so(folder, capsys):
     assert len(found.diversity) == 1
     assert found.pairs.empty
     assert comparison.comparison_lines(found) == [
-        "Samples are not compared: it takes two samples, and the samplesheet has 1"
+        "Samples are not compared: two samples are needed, and the samplesheet has 1"
     ]
 
 
@@ -275,8 +275,8 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     )
     assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
     answer = report_clusters.cluster_answer(clusters)
-    assert f"The largest has {clustered['clusters']['n_receptors'].max()} receptors, " in answer
-    assert f" of {len(clustered['conditions'])} comparisons by treatment differ" in answer
+    assert f"The largest cluster has {clustered['clusters']['n_receptors'].max()} receptors: " in answer
+    assert f" of {len(clustered['conditions'])} comparisons by treatment are significant" in answer
     found = comparison.read_comparison(folder / "comparison")
     sections = {part["id"]: part for part in comparison.comparison_sections(found)}
     assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
@@ -285,7 +285,7 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     # Two against two: nothing can be below 1/3.
     answer = comparison.comparison_answer(found)
     assert answer.startswith(
-        "0 of 4 comparisons by treatment differ at a false discovery rate of 5 %; the least"
+        "0 of 4 comparisons by treatment are significant at a false discovery rate of 5 %; the lowest"
     )
     assert "p is 0.33" in answer
 
@@ -298,6 +298,6 @@ def test_the_answers_say_what_was_not_asked_for(folder, clustered):
     clusters = report_clusters.read_clusters(folder / "clusters")
     words = answers.answers_section(None, clusters, None)["data"]
     assert words.count("<dt>") == 3
-    assert "Not asked for: <code>--annotate</code>" in words
-    assert "Not asked for: <code>--compare</code>" in words
+    assert "Not requested: use <code>--annotate</code>" in words
+    assert "Not requested: use <code>--compare</code>" in words
     assert '<a href="#airrvec_clusters">' in words

@@ -260,17 +260,17 @@ def test_an_epitope_without_test_receptors_is_left_out():
         ),
         (
             lambda: random_split(labelled([*CELLS, ("x", "a ", "s1"), ("y", "a ", "s1")])),
-            "column 'epitope': the epitopes 'A' (17 receptors) and 'a ' (2 receptors) differ by case or"
-            " blanks alone. Spell them alike",
+            "column 'epitope': the epitopes 'A' (17 receptors) and 'a ' (2 receptors) differ only in case"
+            " or blanks. Use one spelling",
         ),
         (lambda: given_split(labelled(CELLS)), "has no column 'split'. Add it"),
         (
             lambda: given_split(labelled(CELLS, ["train", "holdout"] * (len(CELLS) // 2))),
-            "is no part. Write train, validation, test or nothing",
+            "is not a part of a split. Write train, validation, test or nothing",
         ),
         (
             lambda: random_split(labelled(CELLS), fractions=(0.8, 0.1, 0.2)),
-            "0.8, 0.1, 0.2 are not the fractions of a whole. Give three numbers whose sum is 1",
+            "the fractions 0.8, 0.1, 0.2 are invalid. Give three numbers from 0 to 1 whose sum is 1",
         ),
     ],
 )

@@ -105,7 +105,7 @@ FULL = [
     ["s4", *ALPHA_2, "F", "", ""],
 ]
 CUT = [row[: max(n for n, cell in enumerate(row, start=1) if cell)] for row in FULL]
-WARNING = "{} of {} rows hold fewer cells than the header; their missing last cells were taken as empty"
+WARNING = "{} of {} rows have fewer cells than the header; their missing last cells were read as empty"
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ","])

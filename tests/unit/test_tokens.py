@@ -95,7 +95,7 @@ def test_a_receptor_is_laid_out_as_the_paper_says():
 
 def test_a_letter_that_is_no_amino_acid_is_refused():
     rows = [{"tra_junction_aa": "CAF"}, {"tra_junction_aa": "CAXF"}]
-    with pytest.raises(ValueError, match=r"receptor 1 holds a residue that is no amino acid: .*CAXF"):
+    with pytest.raises(ValueError, match=r"receptor 1 has a residue that is no amino acid: .*CAXF"):
         tokens.tokenise(receptor_table(rows))
 
 

@@ -224,7 +224,7 @@ def test_presets_have_the_shapes_of_the_published_models():
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("{", "the preset is no valid JSON"),
+        ("{", "the preset is not valid JSON"),
         ('{"steps": 3}', "'steps' is not one of name, title, data, layers, model, objective, schedule"),
         ('{"schedule": {"step": 3}}', "'step' is not one of steps, batch_size"),
         (
@@ -242,9 +242,9 @@ def test_presets_have_the_shapes_of_the_published_models():
         ('{"objective": {"temperature": 0}}', "temperature is 0, not above 0"),
         ('{"objective": {"dropped_chains": 2}}', "dropped_chains is 2, not from 0 to 1"),
         ('{"model": {"loops": "cdr3a"}}', "loops is 'cdr3a', not a list of words"),
-        ('{"model": {"loops": ["cdr3a", "cdr3a"]}}', "not some of cdr1a, .*, each once"),
+        ('{"model": {"loops": ["cdr3a", "cdr3a"]}}', "give one or more of cdr1a, .*, each once"),
         ('{"model": {"n_layers": 1000000000}}', "n_layers is 1000000000, not from 1 to 1,000"),
-        ('{"model": {"n_heads": 7}}', "d_model, 64, is no multiple of n_heads, 7"),
+        ('{"model": {"n_heads": 7}}', "d_model, 64, is not a multiple of n_heads, 7"),
         ('{"model": {"d_model": 9, "n_heads": 3, "embedding": "left_aligned"}}', "needs an even number"),
         ('{"data": "olga"}', "data is 'olga', not one of receptors, synthetic, shuffled"),
     ],
@@ -360,7 +360,7 @@ def test_the_best_weights_by_validation_are_kept_and_patience_ends(tokens, tmp_p
     assert looks[-1]["step"] in (best["step"] + 10, 200)
     if looks[-1]["step"] < 200:
         assert trained.notes == [
-            f"stopped at step {looks[-1]['step']}: the validation loss was least at step {best['step']}"
+            f"stopped at step {looks[-1]['step']}: the validation loss was lowest at step {best['step']}"
         ]
 
 
@@ -390,7 +390,7 @@ def test_validation_receptors_without_a_neighbour_choose_no_weights(tokens, tmp_
     )  # fmt: skip
     assert trained.step == 12
     assert trained.notes == [
-        "the validation receptors are too few or too alike to choose by: the last weights are kept"
+        "the validation receptors are too few or too similar to select weights: the last ones are kept"
     ]
 
 
@@ -398,7 +398,7 @@ def test_validation_receptors_without_a_neighbour_choose_no_weights(tokens, tmp_
     ("data", "contrastive", "problem"),
     [
         (Receptors(alike(30, 1)), "auto", "two receptors that differ in what the model reads, and the 30"),
-        (Receptors(alike(30, 2), np.arange(30) % 2), "neighbour", "two receptors of one label beside one"),
+        (Receptors(alike(30, 2), np.arange(30) % 2), "neighbour", "two receptors of one label and one of"),
         (Receptors(alike(66, 66), np.arange(66) % 33), "neighbour", "of 32 has one place for each of 33"),
     ],
 )  # fmt: skip
@@ -593,8 +593,8 @@ def test_a_checkpoint_of_another_precision_is_left_alone(tokens, tmp_path, caplo
             precision=precision, checkpoint_every=2, fingerprint="x",
         )  # fmt: skip
         assert len(losses(trained)) == steps
-        anew = "of other data or settings: training starts anew" in caplog.text
-        assert anew == ((precision, steps) == ("bf16", 4))
+        restarts = "belongs to other data or settings: training starts from step 0" in caplog.text
+        assert restarts == ((precision, steps) == ("bf16", 4))
 
 
 def test_a_checkpoint_is_as_readable_as_any_file(tokens, tmp_path):

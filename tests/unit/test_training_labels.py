@@ -110,7 +110,7 @@ def test_a_model_without_a_list_is_known_to_have_learnt_from_labels(config, not_
 def test_a_configuration_that_is_nested_too_deeply_is_told_in_one_sentence(tmp_path):
     folder = model(tmp_path / "deep")
     (folder / "config.json").write_text('{"name": ' * 100_000)
-    with pytest.raises(InputError, match=r"config\.json: the configuration of the model is no valid JSON"):
+    with pytest.raises(InputError, match=r"config\.json: the configuration of the model is not valid JSON"):
         training_labels.of_encoder(str(folder))
 
 
@@ -202,7 +202,7 @@ def test_the_benchmark_leaves_out_what_a_model_was_trained_on_for_all_encoders(
     files = [path for name in ("tuned", "random") for path in sorted(Path().glob(f"{name}.*"))]
     script("summarise_fewshot", *files, "--encoders", "tuned,random", "--versions", "v.yml")
     (sentence,) = benchmark.cautions(json.loads(Path("benchmark.json").read_text()))
-    assert f"{qc['removed'][fewshot.TRAINED_ON]} labelled cells are left out" in sentence
+    assert f"{qc['removed'][fewshot.TRAINED_ON]} labelled cells are excluded" in sentence
 
 
 def test_where_too_few_others_are_left_the_encoder_is_marked(script, labelled, demo, tmp_path, caplog):
@@ -277,7 +277,7 @@ def reference_of(**counts) -> SimpleNamespace:
         ({}, None, False),
         ({"trained_on": {"queries": 0, "left_out": False}}, None, False),
         ({"trained_on": {"queries": 1200, "left_out": True}}, "1,200 of the receptors held out", False),
-        ({"trained_on": {"queries": 9, "left_out": False}}, "errors are underestimated", True),
+        ({"trained_on": {"queries": 9, "left_out": False}}, "error rates are underestimated", True),
         ({"not_recorded": ["sceptr_finetuned"]}, "sceptr_finetuned has been trained on labelled", True),
     ],
 )

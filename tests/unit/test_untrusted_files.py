@@ -34,7 +34,7 @@ def test_a_crash_of_hdf5_is_an_error_of_the_file_and_the_next_file_is_read(monke
     with pytest.raises(InputError) as error:
         normalised(DATA / "scirpy.h5ad")
     assert str(error.value) == (
-        "scirpy.h5ad: the AnnData file is damaged, or is none (HDF5 crashed on it, SIGSEGV)."
+        "scirpy.h5ad: the AnnData file is damaged or is not AnnData (HDF5 crashed on it, SIGSEGV)."
         " Copy or download it again and compare its size or checksum with the original."
     )
     monkeypatch.setattr(anndata_table, "_start", start)
@@ -48,7 +48,7 @@ def test_a_file_that_hdf5_never_ends_is_an_error_of_the_file(monkeypatch):
     )
     monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
     monkeypatch.setattr(anndata_table, "_start", lambda: started(endless))
-    with pytest.raises(InputError, match=r"damaged, or is none .HDF5 does not come to an end of it.*Copy"):
+    with pytest.raises(InputError, match=r"damaged or is not AnnData .HDF5 did not finish reading it.*Copy"):
         normalised(DATA / "scirpy.h5ad")
 
 
@@ -141,7 +141,7 @@ def test_records_of_json_have_a_limit(tmp_path):
 def test_a_record_of_json_has_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(json_text, "CHUNK", 1_000)
     monkeypatch.setattr(json_text, "VALUE_LIMIT", 1 << 20)
-    with pytest.raises(InputError, match=r"^x: a record is longer than 1 MB\. See that the file is a list"):
+    with pytest.raises(InputError, match=r"^x: a record is longer than 1 MB\. Check that the file is a list"):
         normalised_text(tmp_path / "x", '[{"junction_aa": "' + "A" * (4 << 20) + '"}]')
     # What airrvec does not read may have any length.
     clone = {"v_call": BETA[0], "j_call": BETA[1], "junction_aa": BETA[2]}
@@ -177,18 +177,18 @@ def test_a_task_with_too_little_memory_ends_as_one_that_is_killed_for_it(capsys)
     with pytest.raises(SystemExit) as end:
         exit_on_input_error(main)()
     assert end.value.code == 137
-    assert capsys.readouterr().err == "ERROR: there is too little memory (Unable to allocate 9 GiB)\n"
+    assert capsys.readouterr().err == "ERROR: out of memory (Unable to allocate 9 GiB)\n"
 
 
 # --- JSON of the user
 
 NESTED = "[" * 100_000 + "]" * 100_000
 BROKEN = {
-    NESTED: "is no valid JSON (its lists or objects lie in each other too deeply)",
+    NESTED: "is not valid JSON (its lists or objects are nested too deeply)",
     '{"name": "\\ud800"}': "holds half of a surrogate pair (such as \\ud800), which is no character",
-    "[1]": "is no JSON object",
-    '{"name"': "is no valid JSON (Expecting ':' delimiter: line 1 column 8 (char 7))",
-    '{"step": ' + "9" * 5_000 + "}": "is no valid JSON (Exceeds the limit",
+    "[1]": "is not a JSON object",
+    '{"name"': "is not valid JSON (Expecting ':' delimiter: line 1 column 8 (char 7))",
+    '{"step": ' + "9" * 5_000 + "}": "is not valid JSON (Exceeds the limit",
 }
 READERS = {
     "the preset": presets.load,

@@ -1,15 +1,16 @@
 """
-The paper's analyses: one file each, one registry.
+Analyses of the paper: one file per analysis, one registry.
 
 An analysis is a module with
 
-- ``SCHEMA`` (of its table) and ``SCOPE``: measured once (`ONCE`), once for each encoder of the run
+- ``SCHEMA`` (of its table) and ``SCOPE``: measured once (`ONCE`), once per encoder of the run
   (`EACH_ENCODER`), or with a model before and after fine-tuning (`BEFORE_AND_AFTER`);
-- ``measure(material)`` → table: what is measured with one encoder, or with none; raises `NotDone`;
-- ``conclude(measured, auroc)`` → table of ``SCHEMA``, where it is not the measured one: ``measured`` holds
-  the tables of all encoders, ``auroc`` their few-shot AUROC (`airrvec.analyses.material.auroc_of_encoders`).
+- ``measure(material)`` → table: the measurement with one encoder, or without encoder; raises `NotDone`;
+- ``conclude(measured, auroc)`` → table of ``SCHEMA``, if it differs from the measured table: ``measured``
+  holds the tables of all encoders, ``auroc`` their few-shot AUROC
+  (`airrvec.analyses.material.auroc_of_encoders`).
 
-`airrvec.figures.analyses` draws them.
+`airrvec.figures.analyses` draws the tables.
 """
 
 from importlib import import_module
@@ -29,14 +30,14 @@ ANALYSES = (
     "fine_tuning",
     "edits",
 )
-# Labelled receptors below which no analysis says anything.
+# Fewest labelled receptors for an analysis.
 MIN_RECEPTORS = 20
 
 
 class NotDone(Exception):
-    """An analysis cannot be done; the message is the reason, a clause without a full stop."""
+    """Raised if an analysis is impossible; the message is the reason, a clause without a full stop."""
 
 
 def load(name: str) -> ModuleType:
-    """The analysis of a name."""
+    """Return the module of an analysis."""
     return import_module(f"{__name__}.{name}")

@@ -1,13 +1,13 @@
 r"""
-Alignment and uniformity of an encoder's vectors, beside its AUROC.
+Alignment and uniformity of an encoder's vectors, against its AUROC.
 
 The paper's Discussion, ``eq:alignment`` and ``eq:uniformity``, after Wang & Isola 2020:
 
 .. math:: \mathrm{Align.} = E_{(x, x^+)} |f(x) - f(x^+)|, \quad
     \mathrm{Unif.} = \log E_{x, y} e^{-|f(x) - f(y)|^2}
 
-over co-specific pairs and over all pairs of random labelled receptors. Vectors are l2-normalised, as the
-equations are for points on a sphere. Every receptor that shares an epitope counts the same.
+over co-specific pairs and over all pairs of random labelled receptors. Vectors are l2-normalised, because the
+equations are for points on a sphere. All receptors that share an epitope have the same weight.
 """
 
 import numpy as np
@@ -35,26 +35,26 @@ SCHEMA = pa.schema(
         ("auroc", pa.float64()),
     ]
 )
-PARTNERS = 10  # co-specific ones drawn for a receptor of an epitope
-MOST = 4_000  # receptors whose pairs uniformity takes: 8 million distances
+PARTNERS = 10  # co-specific receptors drawn for each receptor of an epitope
+MOST = 4_000  # most receptors for uniformity, over all pairs: 8 million distances
 
 
 def measure(material: Material) -> pa.Table:
-    """Alignment and uniformity, by the paper's equations and as training logs them."""
+    """Return alignment and uniformity, by the paper's equations and as logged in training."""
     if not hasattr(material.encoder, "embed"):
         raise NotDone("it gives distances, and no vectors")
     vectors = np.asarray(material.encoder.embed(material.sample.receptors), np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    seen = np.isfinite(vectors).all(axis=1)
+    has_vector = np.isfinite(vectors).all(axis=1)
     i, j = positive_pairs(material.sample, generator(material.seed, "alignment"))
-    known = seen[i] & seen[j]
+    known = has_vector[i] & has_vector[j]
     if not known.any():
-        raise NotDone("no two of its receptors with a vector share an epitope")
+        raise NotDone("no two receptors with a vector share an epitope")
     a, b = (torch.from_numpy(vectors[rows[known]]) for rows in (i, j))
-    some = torch.from_numpy(vectors[seen][:MOST])
+    some = torch.from_numpy(vectors[has_vector][:MOST])
     row = {
         "encoder": material.name,
-        "n_receptors": int(seen.sum()),
+        "n_receptors": int(has_vector.sum()),
         "n_dimensions": vectors.shape[1],
         "alignment": objectives.alignment(a, b, exponent=1).item(),
         "uniformity": objectives.uniformity(some, t=1).item(),
@@ -65,19 +65,19 @@ def measure(material: Material) -> pa.Table:
 
 
 def positive_pairs(labelled: LabelledReceptors, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """`PARTNERS` other receptors of the epitope for each receptor of each epitope: row numbers."""
-    of_pairs = [(np.array([], np.int64), np.array([], np.int64))]
+    """Return row numbers of pairs: `PARTNERS` random co-specific partners per receptor and epitope."""
+    pairs = [(np.array([], np.int64), np.array([], np.int64))]
     for rows in labelled.epitopes.values():
         if len(rows) > 1:
             own = np.repeat(np.arange(len(rows)), PARTNERS)
             other = (own + rng.integers(1, len(rows), len(own))) % len(rows)
-            of_pairs.append((rows[own], rows[other]))
-    first, second = zip(*of_pairs, strict=True)
+            pairs.append((rows[own], rows[other]))
+    first, second = zip(*pairs, strict=True)
     return np.concatenate(first), np.concatenate(second)
 
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
-    """Beside them the mean AUROC of the epitopes."""
+    """Add the mean AUROC over epitopes."""
     means = auroc[auroc["epitope"] == "mean"].set_index("encoder")
     data = measured.to_pandas().drop(columns=["k", "auroc"])
     data = data.join(means[["k", "auroc"]], on="encoder")

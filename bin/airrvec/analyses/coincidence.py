@@ -1,12 +1,13 @@
 r"""
-Probability of coincidence against a threshold of TCRdist.
+Probability of coincidence against the TCRdist threshold.
 
 The paper's supplementary figure "Statistics of pairwise sequence similarities between pMHC-specific TCRs
-used in benchmarking": of an epitope the share of pairs of its receptors within a TCRdist,
+used in benchmarking": the share of pairs of an epitope's receptors within a TCRdist,
 
 .. math:: p_C(\Delta) = P(d(x, y) \leq \Delta)
 
-Here also that of background pairs, random labelled receptors that share no epitope, and the ratio of the two.
+Added here: the same share of background pairs (random labelled receptors that share no epitope), and the
+ratio.
 """
 
 import numpy as np
@@ -31,13 +32,13 @@ THRESHOLDS = np.arange(0, 421, 12)
 
 
 def measure(material: Material) -> pa.Table:
-    """Cumulative probabilities of every epitope that has enough receptors, largest first."""
+    """Return cumulative probabilities of every epitope with enough receptors, largest first."""
     sample = material.sample
     i, j = material.pairs(sample)
-    others = ~co_specific(sample, i, j)
-    if not others.any():
+    unrelated = ~co_specific(sample, i, j)
+    if not unrelated.any():
         raise NotDone("all pairs of receptors share an epitope: there is no background")
-    background = cumulative(tcrdist(sample.receptors, i[others], j[others]))
+    background = cumulative(tcrdist(sample.receptors, i[unrelated], j[unrelated]))
     epitopes = sorted(material.epitopes.items(), key=lambda item: (-len(item[1]), item[0]))
     if not epitopes:
         raise NotDone(f"no epitope has {material.min_receptors} receptors")
@@ -48,7 +49,7 @@ def measure(material: Material) -> pa.Table:
         if not len(i):
             continue
         within = cumulative(tcrdist(receptors, i, j))
-        # No background pair so near: the ratio is not known.
+        # Without background pairs within the threshold, the ratio is undefined.
         ratio = np.divide(within, background, out=np.full(len(within), np.nan), where=background > 0)
         n = len(THRESHOLDS)
         columns = [
@@ -60,5 +61,5 @@ def measure(material: Material) -> pa.Table:
 
 
 def cumulative(distances: np.ndarray) -> np.ndarray:
-    """Share of distances not above each of `THRESHOLDS`."""
+    """Return the share of distances at or below each of `THRESHOLDS`."""
     return np.searchsorted(np.sort(distances), THRESHOLDS, side="right") / len(distances)

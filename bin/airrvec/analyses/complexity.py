@@ -1,8 +1,8 @@
 """
-AUROC against the size of an encoder.
+AUROC against encoder size.
 
 The paper's figure "Model complexity does not correlate with downstream performance": mean few-shot AUROC
-against the number of parameters, and of the dimensions of a vector.
+against the number of parameters and the number of vector dimensions.
 """
 
 from collections.abc import Iterable
@@ -27,10 +27,10 @@ SCHEMA = pa.schema(
 
 
 def measure(material: Material) -> pa.Table:
-    """Parameters that were learnt, those of the heads that training alone needs left out, and dimensions."""
+    """Return the numbers of learnt parameters, without heads used only in training, and of dimensions."""
     if not hasattr(material.encoder, "embed"):
         raise NotDone("it gives distances, and no vectors")
-    vectors = material.encoder.embed(material.sample.receptors.slice(0, 1))  # weights may be read now
+    vectors = material.encoder.embed(material.sample.receptors.slice(0, 1))  # may load the weights
     row = {
         "encoder": material.name,
         "n_parameters": n_parameters(material.encoder),
@@ -41,8 +41,10 @@ def measure(material: Material) -> pa.Table:
 
 def n_parameters(encoder) -> int:
     """
-    Parameters that were learnt: ``n_parameters`` of an encoder that has it, else those of its torch modules,
-    which it or a part of it holds as attributes, or in lists and dictionaries.
+    Return the number of learnt parameters.
+
+    This is the encoder's attribute ``n_parameters`` if it exists. Otherwise it is the sum over the torch
+    modules that the encoder or its parts hold as attributes, in lists or in dictionaries.
     """
     if hasattr(encoder, "n_parameters"):
         return int(encoder.n_parameters)
@@ -69,7 +71,7 @@ def _parts(thing) -> Iterable:
 
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
-    """Beside the sizes the mean AUROC of the epitopes."""
+    """Add the mean AUROC over epitopes to the sizes."""
     means = auroc[auroc["epitope"] == "mean"].set_index("encoder")
     data = measured.to_pandas().drop(columns=["k", "auroc"])
     data = data.join(means[["k", "auroc"]], on="encoder")

@@ -3,7 +3,7 @@ Distances of an encoder against TCRdist.
 
 The paper's section "Comparison of SCEPTR embeddings to alignment-based TCR similarity" and its figure "SCEPTR
 embedding distances weight sequence similarity with respect to recombination biases", panel a: all pairs of a
-thousand receptors. Here also the co-specific ones among them, and every encoder.
+thousand receptors. Added here: the same for co-specific pairs, and for every encoder.
 """
 
 import numpy as np
@@ -25,42 +25,42 @@ SCHEMA = pa.schema(
         ("pearson", pa.float64()),
     ]
 )
-BIN = 24  # TCRdist of a bin
+BIN = 24  # width of a bin of TCRdist
 
 
 def measure(material: Material) -> pa.Table:
-    """Quantiles of the encoder's distance by TCRdist, and the correlation of the two over all pairs."""
+    """Return quantiles of the encoder's distance per TCRdist bin, and their correlation over all pairs."""
     if material.name == "tcrdist":
-        raise NotDone("it is what the others are compared with")
+        raise NotDone("the other encoders are compared with it")
     receptors = material.sample.receptors
     i, j = material.pairs(material.sample)
     distances = pair_distances(material.encoder, receptors, i, j)
-    by_tcrdist = tcrdist(receptors, i, j)
+    tcrdists = tcrdist(receptors, i, j)
     same = co_specific(material.sample, i, j)
-    seen = np.isfinite(distances)
+    finite = np.isfinite(distances)
     return pa.concat_tables(
-        _quantiles(material.name, kind, by_tcrdist[of_kind & seen], distances[of_kind & seen])
-        for kind, of_kind in (("all", np.ones(len(i), bool)), ("co_specific", same))
+        _quantiles(material.name, kind, tcrdists[chosen & finite], distances[chosen & finite])
+        for kind, chosen in (("all", np.ones(len(i), bool)), ("co_specific", same))
     )
 
 
-def _quantiles(name: str, kind: str, by_tcrdist: np.ndarray, distances: np.ndarray) -> pa.Table:
+def _quantiles(name: str, kind: str, tcrdists: np.ndarray, distances: np.ndarray) -> pa.Table:
     if len(distances) < 2:
         return SCHEMA.empty_table()
-    bins = (by_tcrdist // BIN).astype(int)
-    # Of a constant there is no correlation: null.
-    varies = np.ptp(distances) > 0 and np.ptp(by_tcrdist) > 0
+    bins = (tcrdists // BIN).astype(int)
+    # The correlation with a constant is undefined: null.
+    varies = np.ptp(distances) > 0 and np.ptp(tcrdists) > 0
     correlations = {
-        "spearman": float(stats.spearmanr(by_tcrdist, distances)[0]) if varies else None,
-        "pearson": float(stats.pearsonr(by_tcrdist, distances)[0]) if varies else None,
+        "spearman": float(stats.spearmanr(tcrdists, distances)[0]) if varies else None,
+        "pearson": float(stats.pearsonr(tcrdists, distances)[0]) if varies else None,
     }
     rows = []
     for number in np.unique(bins):
-        own = distances[bins == number]
-        quantiles = np.quantile(own, (0.05, 0.25, 0.5, 0.75, 0.95))
+        in_bin = distances[bins == number]
+        quantiles = np.quantile(in_bin, (0.05, 0.25, 0.5, 0.75, 0.95))
         rows.append(
             {
-                **{"encoder": name, "pairs": kind, "tcrdist": number * BIN, "n_pairs": len(own)},
+                **{"encoder": name, "pairs": kind, "tcrdist": number * BIN, "n_pairs": len(in_bin)},
                 **dict(zip(SCHEMA.names[4:9], quantiles.tolist(), strict=True)),
                 **correlations,
             }

@@ -1,9 +1,10 @@
 """
-What a single edit of a junction costs, along its length.
+Effect of a single junction edit on the distance, by position.
 
 The paper's appendix "Effects of different position embedding methods" and its figure "Investigating TCR
-co-specificity rules as learned by different PLMs": the mean distance between a receptor and the same with
-one residue inserted, deleted or substituted, by fifths of the junction. The two conserved ends stay.
+co-specificity rules as learned by different PLMs": the mean distance between a receptor and the same
+receptor with one residue inserted, deleted or substituted, by fifths of the junction. The two conserved ends
+are not edited.
 """
 
 import numpy as np
@@ -28,12 +29,12 @@ SCHEMA = pa.schema(
 )
 EDITS = ("insertion", "deletion", "substitution")
 REGIONS = ("start", "second", "middle", "fourth", "end")
-# Each is edited once in every chain, region and way: the paper has at least 100 of each.
+# Receptors, each edited once per chain, region and kind of edit; the paper has at least 100 of each.
 N_EDITED = 200
 
 
 def measure(material: Material) -> pa.Table:
-    """Mean and standard deviation of the distances, also relative to that of two random receptors."""
+    """Return mean and standard deviation of distances; the mean also relative to random receptor pairs."""
     receptors = material.sample.receptors.slice(0, N_EDITED)
     n = len(receptors)
     if n < 2:
@@ -73,24 +74,24 @@ def measure(material: Material) -> pa.Table:
 
 def edited_junction(junction: str, edit: str, region: int, rng: np.random.Generator) -> str | None:
     """
-    A junction with one residue inserted, deleted or substituted in a fifth of its length.
+    Return a junction with one residue inserted, deleted or substituted in a fifth of its length.
 
     Parameters
     ----------
     junction : str
-        With its conserved ends.
+        Junction with its conserved ends.
     edit : str
-        Of `EDITS`.
+        One of `EDITS`.
     region : int
-        Of `REGIONS`, counted from the N terminus.
+        Index in `REGIONS`, from the N terminus.
 
     Returns
     -------
     str or None
-        None where the fifth holds nothing but a conserved end.
+        None if the fifth has no residue besides a conserved end.
     """
     n = len(junction)
-    # Residue p, or the gap before it, lies in the fifth that its middle lies in.
+    # Residue p, and the gap before it, belong to the fifth that contains the middle of the residue.
     places = [p for p in range(1, n - 1) if (2 * p + 1) * len(REGIONS) // (2 * n) == region]
     if not places:
         return None

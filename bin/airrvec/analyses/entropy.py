@@ -1,5 +1,5 @@
 r"""
-Diversity of an epitope's receptors, beside how well they are told from others.
+Diversity of an epitope's receptors, against their AUROC.
 
 The paper's supplementary figure "Sequence diversity of pMHC-specific TCRs used in benchmarking": coincidence
 (second-order Rényi) entropies of V genes, J genes and junctions,
@@ -7,7 +7,7 @@ The paper's supplementary figure "Sequence diversity of pMHC-specific TCRs used 
 .. math:: H_2 = -\log_2 p_C, \quad p_C = \sum_i \frac{n_i (n_i - 1)}{N (N - 1)}
 
 with the standard deviation of :math:`p_C` by the unbiased estimator of Tiffeau-Mayer (2024), as in pyrepseq.
-The paper sets them against the AUROC of fine-tuned SCEPTR; here against that of every encoder.
+The paper compares them with the AUROC of fine-tuned SCEPTR; here with that of every encoder.
 """
 
 import numpy as np
@@ -47,12 +47,12 @@ FEATURES = {
 
 def coincidence(values: np.ndarray) -> tuple[float, float]:
     """
-    Probability that two different members of a sample are the same, and its standard deviation.
+    Return the probability that two different members of a sample are equal, and its standard deviation.
 
     Parameters
     ----------
     values : ndarray, shape (N,)
-        At least four.
+        Values of the members; at least four.
     """
     counts = np.unique(values, return_counts=True)[1].astype(float)
     n = counts.sum()
@@ -66,7 +66,7 @@ def coincidence(values: np.ndarray) -> tuple[float, float]:
 
 
 def measure(material: Material) -> pa.Table:
-    """Entropies of six features of the receptors of every epitope that has enough; genes without alleles."""
+    """Return entropies of six features of every epitope with enough receptors; genes without alleles."""
     columns = {
         name: np.array(
             [value.split("*")[0] for value in material.labelled.receptors[name].to_pylist()], object
@@ -85,7 +85,7 @@ def measure(material: Material) -> pa.Table:
 
 
 def _entropy(values: np.ndarray) -> dict[str, float | None]:
-    """Null where no two coincide: of such a sample the entropy is only known to be large."""
+    """Return the entropy; null if no two values coincide, because it is then only known to be large."""
     p, deviation = coincidence(values)
     return {
         "coincidence": p,
@@ -96,10 +96,10 @@ def _entropy(values: np.ndarray) -> dict[str, float | None]:
 
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
-    """Every epitope's AUROC by every encoder beside its entropies, and their correlation over epitopes."""
+    """Add the AUROC of each epitope and encoder to the entropies, and their correlation over epitopes."""
     data = measured.to_pandas()[_MEASURED]
-    of_epitopes = auroc[auroc["epitope"] != "mean"]
-    data = data.merge(of_epitopes, on="epitope", how="left")
+    per_epitope = auroc[auroc["epitope"] != "mean"]
+    data = data.merge(per_epitope, on="epitope", how="left")
     correlations = {
         key: group["entropy_bits"].corr(group["auroc"], method="spearman")
         for key, group in data.dropna(subset=["entropy_bits", "auroc"]).groupby(["encoder", "feature"])

@@ -1,9 +1,9 @@
 """
-Distances before and after fine-tuning, of co-specific and of cross-specific pairs.
+Distances before and after fine-tuning, for co-specific and cross-specific pairs.
 
-The paper's figure "Supervised contrastive learning reshapes the embedding space": one receptor of a pair is
-of the training, the other of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as
-fine-tuning makes them; of the published model they are rebuilt by the paper's rule.
+The paper's figure "Supervised contrastive learning reshapes the embedding space": each pair has one receptor
+of the training part and one of the test part. The parts are those of `airrvec.benchmark.heldout.splits`, as
+in fine-tuning; for the published model they are rebuilt by the paper's rule.
 """
 
 from dataclasses import replace
@@ -36,19 +36,19 @@ SCHEMA = pa.schema(
         ("distance_after", pa.float64()),
     ]
 )
-N_PAIRS = 5_000  # of each kind
+N_PAIRS = 5_000  # of each kind, co-specific and cross-specific
 
 
 def measure(material: Material) -> pa.Table:
-    """Distances of random pairs of a training and a test receptor, as many of either kind."""
+    """Return distances of random pairs of a training and a test receptor, `N_PAIRS` or fewer of each kind."""
     split = _split(material)
     rows = np.union1d(split.rows("train"), split.rows("test"))
     if not len(split.rows("test")):
         raise NotDone("no receptor is held out for testing")
     chosen = subset(split.labelled, rows)
-    # Of a receptor of several epitopes those count that are divided.
-    divided = {name: own for name, own in chosen.epitopes.items() if name in split.epitopes}
-    chosen = replace(chosen, epitopes=divided)
+    # For a receptor of several epitopes, only those in the split count.
+    in_split = {name: own for name, own in chosen.epitopes.items() if name in split.epitopes}
+    chosen = replace(chosen, epitopes=in_split)
     train, test = (np.searchsorted(rows, split.rows(part)) for part in ("train", "test"))
     i, j, same = _pairs(chosen, train, test, generator(material.seed, "fine_tuning"))
     ids = chosen.receptors["receptor_id"]
@@ -80,25 +80,25 @@ def _split(material: Material) -> division.Split:
 
 
 def _pairs(chosen, train: np.ndarray, test: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`N_PAIRS` of each kind, or fewer: training receptors, sorted; test receptors; co-specific."""
+    """Return `N_PAIRS` or fewer of each kind: training receptors, sorted; test receptors; co-specificity."""
     drawn = rng.integers(0, len(train) * len(test), 40 * N_PAIRS)
     i, j = np.divmod(np.unique(drawn), len(test))
     i, j = train[i], test[j]
     same = co_specific(chosen, i, j)
     kept = [
-        rng.choice(of_kind, min(N_PAIRS, len(of_kind)), replace=False)
-        for of_kind in (np.flatnonzero(same), np.flatnonzero(~same))
+        rng.choice(rows, min(N_PAIRS, len(rows)), replace=False)
+        for rows in (np.flatnonzero(same), np.flatnonzero(~same))
     ]
     kept = np.sort(np.concatenate(kept))
     return i[kept], j[kept], same[kept]
 
 
 def conclude(measured: pa.Table, _auroc: pd.DataFrame) -> pa.Table:
-    """Both distances of a pair in one row."""
+    """Return one row per pair, with both distances."""
     data = measured.to_pandas()
     names = list(data["encoder"].unique())
     if len(names) != 2:
-        raise NotDone("the model before or after could not be measured")
+        raise NotDone("the model before or after fine-tuning could not be measured")
     keys = MEASURED.names[1:4]
     before, after = (data[data["encoder"] == name].drop(columns="encoder") for name in names)
     both = before.merge(after, on=keys, suffixes=("_before", "_after")).assign(

@@ -1,11 +1,11 @@
 """
-Distances and co-specificity against the probability that recombination makes a receptor.
+Distances and co-specificity against the generation probability of receptors.
 
 The paper's figure "SCEPTR embedding distances weight sequence similarity with respect to recombination
 biases", panels b and c, and its supplementary figure "TCRdist and recombination probabilities are
-negatively correlated when conditioning on different SCEPTR bins". The probability of a pair is, as there,
-the smaller of its two receptors'; a receptor's is that of its α times that of its β chain, each with its V
-and J gene (`airrvec.synthetic.generation`).
+negatively correlated when conditioning on different SCEPTR bins". As there, the probability of a
+pair is the smaller probability of its two receptors. The probability of a receptor is the product over its
+α and β chain, each with its V and J gene (`airrvec.synthetic.generation`).
 """
 
 import numpy as np
@@ -33,14 +33,14 @@ SCHEMA = pa.schema(
         ("pearson_high", pa.float64()),
     ]
 )
-# Shares of all pairs, nearest first: similar pairs are few, and what the paper looks at.
+# Bin edges as shares of all pairs, nearest first: finer for similar pairs, which the paper examines.
 _BY_DISTANCE = (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 _BY_PROBABILITY = np.linspace(0, 1, 11)
-MIN_PAIRS = 20  # of a bin; fewer have no correlation worth the name
+MIN_PAIRS = 20  # per bin; with fewer pairs, no correlation is computed
 
 
 def measure(material: Material) -> pa.Table:
-    """Bins of pairs by the encoder's distance, and by generation probability."""
+    """Return means and correlations in bins of pairs, by encoder distance and by generation probability."""
     if material.generation is None or not len(material.generation):
         raise NotDone("OLGA has no models of both chains of this species")
     sample = material.sample
@@ -55,7 +55,7 @@ def measure(material: Material) -> pa.Table:
     known = np.isfinite(columns["distance"]) & np.isfinite(columns["log10_probability"])
     columns = {name: values[known] for name, values in columns.items()}
     if known.sum() < MIN_PAIRS:
-        raise NotDone(f"generation probabilities and distances are known of {known.sum()} pairs alone")
+        raise NotDone(f"only {known.sum()} pairs have a generation probability and a distance")
     rows = [
         {"encoder": material.name, "binned_by": words, **row}
         for words, name, shares in (
@@ -68,28 +68,28 @@ def measure(material: Material) -> pa.Table:
 
 
 def _bins(columns: dict[str, np.ndarray], name: str, edges: np.ndarray) -> list[dict]:
-    """Means in bins, each with its lower edge, the last with both."""
+    """Return means per bin; a bin includes its lower edge, the last bin both edges."""
     number = np.clip(np.searchsorted(edges, columns[name], side="right") - 1, 0, max(len(edges) - 2, 0))
     rows = []
     for index in np.unique(number):
-        own = {column: values[number == index] for column, values in columns.items()}
+        in_bin = {column: values[number == index] for column, values in columns.items()}
         rows.append(
             {
                 "low": edges[index],
                 "high": edges[min(index + 1, len(edges) - 1)],
-                "n_pairs": len(own[name]),
-                "mean_distance": own["distance"].mean(),
-                "mean_tcrdist": own["tcrdist"].mean(),
-                "mean_log10_probability": own["log10_probability"].mean(),
-                "co_specific": own["co_specific"].mean(),
-                **_correlation(own["tcrdist"], own["log10_probability"]),
+                "n_pairs": len(in_bin[name]),
+                "mean_distance": in_bin["distance"].mean(),
+                "mean_tcrdist": in_bin["tcrdist"].mean(),
+                "mean_log10_probability": in_bin["log10_probability"].mean(),
+                "co_specific": in_bin["co_specific"].mean(),
+                **_correlation(in_bin["tcrdist"], in_bin["log10_probability"]),
             }
         )
     return rows
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> dict:
-    """Pearson's r and its 95 % interval by Fisher's z, as if pairs that share a receptor were independent."""
+    """Return Pearson's r and its 95 % interval by Fisher's z, as if pairs shared no receptors."""
     if len(a) < MIN_PAIRS or np.ptp(a) == 0 or np.ptp(b) == 0:
         return {}
     result = stats.pearsonr(a, b)

@@ -1,4 +1,4 @@
-"""What the analyses have in common: their receptors, pairs of them, and distances by blocks."""
+"""Input that all analyses share: receptors, pairs of receptors, and distances by blocks."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,34 +13,34 @@ from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.chains import on_chains
 from airrvec.core.seeds import generator
 
-# All pairs of the paper's thousand receptors; of more receptors as many are drawn.
+# All pairs of the paper's thousand receptors; for more receptors, as many pairs are drawn.
 MAX_PAIRS = 500_000
-BLOCK = 256  # rows of a matrix of distances that are held at a time
+BLOCK = 256  # rows of a distance matrix in memory at once
 
 
 @dataclass(frozen=True)
 class Material:
     """
-    What an analysis measures.
+    Input of an analysis.
 
     Attributes
     ----------
     labelled : LabelledReceptors
         All labelled receptors.
     n_receptors : int
-        How many of them an analysis of random receptors takes.
+        Number of labelled receptors in an analysis of random receptors.
     min_receptors : int
-        Of an epitope that is looked at by itself.
+        Fewest receptors of an epitope that is analysed separately.
     seed : int
-        Of every random choice, together with names.
+        Seed of every random choice, combined with names.
     name : str
-        The encoder's, for the tables.
+        Name of the encoder in the tables.
     encoder
         From `airrvec.encoders.load`; None if the analysis needs none.
     generation : pyarrow.Table or None
-        `airrvec.core.schema.GENERATION` of the sampled receptors, where the analysis asks for it.
+        `airrvec.core.schema.GENERATION` of the sampled receptors, if the analysis needs it.
     splitting : dict
-        How fine-tuning divides receptors: ``method``, ``per_epitope``, ``min_receptors``.
+        Options of the split for fine-tuning: ``method``, ``per_epitope``, ``min_receptors``.
     """
 
     labelled: LabelledReceptors
@@ -63,18 +63,18 @@ class Material:
 
     @property
     def epitopes(self) -> dict[str, np.ndarray]:
-        """Row numbers of the receptors of each epitope that has enough of them."""
+        """Row numbers of the receptors of each epitope that has at least ``min_receptors``."""
         return {
             name: rows for name, rows in self.labelled.epitopes.items() if len(rows) >= self.min_receptors
         }
 
     def pairs(self, receptors: LabelledReceptors, *names: str) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of receptors as `pairs` gives them, drawn with seed and names."""
+        """Return pairs of receptors by the function `pairs`, drawn with the seed and ``names``."""
         return pairs(len(receptors.receptors), generator(self.seed, "pairs", *names))
 
 
 def subset(labelled: LabelledReceptors, rows: np.ndarray) -> LabelledReceptors:
-    """Some of the receptors, by their sorted row numbers; epitopes that keep none are gone."""
+    """Return the receptors of these sorted row numbers; epitopes without receptors are dropped."""
     epitopes = {name: np.flatnonzero(np.isin(rows, own)) for name, own in labelled.epitopes.items()}
     kept = {name: own for name, own in epitopes.items() if len(own)}
     return replace(labelled, receptors=labelled.receptors.take(pa.array(rows)), epitopes=kept, sources=None)
@@ -82,7 +82,7 @@ def subset(labelled: LabelledReceptors, rows: np.ndarray) -> LabelledReceptors:
 
 def pairs(n: int, rng: np.random.Generator, most: int = MAX_PAIRS) -> tuple[np.ndarray, np.ndarray]:
     """
-    Pairs of different receptors: all of them, or about ``most`` drawn at random where there are more.
+    Return pairs of different receptors: all pairs, or about ``most`` random pairs if there are more.
 
     Returns
     -------
@@ -98,14 +98,14 @@ def pairs(n: int, rng: np.random.Generator, most: int = MAX_PAIRS) -> tuple[np.n
 
 def pair_distances(encoder, receptors: pa.Table, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """
-    Distances of pairs, from `BLOCK` rows of the matrix of distances at a time.
+    Return distances of pairs, computed with `BLOCK` rows of the distance matrix at a time.
 
     Parameters
     ----------
     encoder
         From `airrvec.encoders.load`.
     receptors : pyarrow.Table
-        ``receptors``.
+        Table of receptors.
     i, j : ndarray of int, shape (n_pairs,)
         Row numbers; ``i`` is sorted.
 
@@ -124,7 +124,7 @@ def pair_distances(encoder, receptors: pa.Table, i: np.ndarray, j: np.ndarray) -
 
 
 def co_specific(labelled: LabelledReceptors, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Whether the receptors of each pair share an epitope; bool, shape (n_pairs,)."""
+    """Return whether the receptors of each pair share an epitope; bool, shape (n_pairs,)."""
     rows = np.concatenate([*labelled.epitopes.values(), np.array([], np.int64)])
     columns = np.repeat(np.arange(len(labelled.epitopes)), [len(own) for own in labelled.epitopes.values()])
     shape = (len(labelled.receptors), len(labelled.epitopes))
@@ -133,18 +133,18 @@ def co_specific(labelled: LabelledReceptors, i: np.ndarray, j: np.ndarray) -> np
 
 
 def tcrdist(receptors: pa.Table, i: np.ndarray, j: np.ndarray, chains: str = "paired") -> np.ndarray:
-    """TCRdist of pairs, float64; of ``alpha`` or ``beta`` alone, or the ``paired`` sum of both."""
+    """Return the TCRdist of pairs, float64: of ``alpha``, of ``beta``, or the ``paired`` sum of both."""
     return pair_distances(encoders.load("tcrdist"), on_chains(receptors, chains), i, j)
 
 
 def auroc_of_encoders(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:
     """
-    Nearest-neighbour AUROC of whole receptors at the largest k, from `airrvec.core.schema.AUROC_SUMMARY`.
+    Return the nearest-neighbour AUROC of paired receptors at the largest k, from an ``AUROC_SUMMARY``.
 
     Returns
     -------
     DataFrame
-        ``encoder``, ``epitope`` (also ``mean``), ``k``, ``auroc``; empty where there is no benchmark.
+        ``encoder``, ``epitope`` (also ``mean``), ``k``, ``auroc``; empty without a benchmark.
     """
     columns = {"encoder": str, "epitope": str, "k": int, "auroc": float}
     if summary is None:

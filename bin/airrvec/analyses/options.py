@@ -1,4 +1,4 @@
-"""Options of the scripts that analyse labelled receptors."""
+"""Options of scripts that analyse labelled receptors."""
 
 import argparse
 
@@ -7,14 +7,14 @@ from airrvec.core.script import add_options
 
 
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the scripts that analyse labelled receptors, beside `add_labelled_options`."""
-    parser.add_argument("--analysis-receptors", type=int, default=1000, help="random receptors to take")
-    parser.add_argument("--min-receptors", type=int, default=100, help="of an epitope by itself")
+    """Add the options of scripts that analyse labelled receptors, except those of `add_labelled_options`."""
+    parser.add_argument("--analysis-receptors", type=int, default=1000, help="number of random receptors")
+    parser.add_argument("--min-receptors", type=int, default=100, help="minimum receptors per epitope")
     add_options(parser, "seed", "outdir")
 
 
 def analysis_material(args: argparse.Namespace):
-    """The `airrvec.analyses.material.Material` of those options, without an encoder."""
+    """Return the `airrvec.analyses.material.Material` of these options, without an encoder."""
     from airrvec.analyses.material import Material
     from airrvec.benchmark.fewshot import select_labelled
 

@@ -1,13 +1,13 @@
 r"""
-How an encoder combines the distances of α and β.
+Combination of α and β chain distances by an encoder.
 
 The paper's supplementary figure "SCEPTR distances do not average α and β chain similarity arithmetically":
 the correlation of an encoder's distances with the power mean of the two chains' TCRdist,
 
 .. math:: M_p = \left(\frac{d_\alpha^p + d_\beta^p}{2}\right)^{1/p}
 
-p = -∞ is the smaller of the two, 0 the geometric, 1 the arithmetic mean, ∞ the larger. The paper asks whether
-that helps prediction: `auroc` is that of co-specific against other pairs by :math:`M_p` itself.
+p = -∞ is the minimum, 0 the geometric mean, 1 the arithmetic mean, ∞ the maximum. To test whether the
+combination helps prediction, `auroc` is that of co-specific against other pairs by :math:`M_p` itself.
 """
 
 import numpy as np
@@ -33,14 +33,14 @@ EXPONENTS = (-np.inf, -16.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4
 
 def power_mean(a: np.ndarray, b: np.ndarray, exponent: float) -> np.ndarray:
     """
-    Power mean of two arrays of numbers, none negative; its limits where the exponent is 0 or infinite.
+    Return the power mean of two non-negative arrays; its limit if the exponent is 0 or infinite.
 
-    With an exponent of 0 or less it is 0 where one of the two is.
+    With an exponent of 0 or less, the mean is 0 where one of the two values is 0.
     """
     low, high = np.minimum(a, b), np.maximum(a, b)
     if np.isinf(exponent):
         return low if exponent < 0 else high
-    # Relative to one of the two, so that no power overflows: 0 < ratio <= 1.
+    # Powers of the ratio do not overflow: 0 <= ratio <= 1.
     ratio = np.divide(low, high, out=np.ones_like(high, float), where=high > 0)
     if exponent == 0:
         return high * np.sqrt(ratio)
@@ -51,14 +51,14 @@ def power_mean(a: np.ndarray, b: np.ndarray, exponent: float) -> np.ndarray:
 
 
 def measure(material: Material) -> pa.Table:
-    """Correlation with the power means of the chains' TCRdist, over pairs of random receptors."""
+    """Return the correlation with power means of the chains' TCRdist, over pairs of random receptors."""
     sample = material.sample
     i, j = material.pairs(sample)
     distances = pair_distances(material.encoder, sample.receptors, i, j)
     alpha, beta = (tcrdist(sample.receptors, i, j, chain) for chain in ("alpha", "beta"))
     same = co_specific(sample, i, j)
-    seen = np.isfinite(distances)
-    varies = seen.sum() > 1 and np.ptp(distances[seen]) > 0
+    finite = np.isfinite(distances)
+    varies = finite.sum() > 1 and np.ptp(distances[finite]) > 0
     rows = []
     for exponent in EXPONENTS:
         mean = power_mean(alpha, beta, exponent)
@@ -66,8 +66,8 @@ def measure(material: Material) -> pa.Table:
             {
                 "encoder": material.name,
                 "exponent": exponent,
-                "n_pairs": int(seen.sum()),
-                "pearson": float(stats.pearsonr(mean[seen], distances[seen])[0]) if varies else None,
+                "n_pairs": int(finite.sum()),
+                "pearson": float(stats.pearsonr(mean[finite], distances[finite])[0]) if varies else None,
                 "auroc": auroc(mean[same], mean[~same]) if 0 < same.sum() < len(same) else None,
             }
         )

@@ -1,1 +1,1 @@
-"""Epitopes of receptors, with calibrated probabilities."""
+"""Epitope annotation of receptors, with calibrated probabilities."""

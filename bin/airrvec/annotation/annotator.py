@@ -1,4 +1,4 @@
-"""A reference and its calibration as one file for each class of chains, and what they say of a sample."""
+"""Annotator of one chain class: reference set, background set and calibration, saved as one file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from airrvec.core import schema, tables
 
 _IDS = ("receptor_id", "clonotype_id")
 
-# What became of a receptor.
+# Words of the column ``call``.
 CALLED = "called"
 NO_CALL = "no call"
 NO_VECTOR = "no vector"
@@ -26,16 +26,16 @@ NOT_CALIBRATED = "not calibrated"
 @dataclass(frozen=True)
 class Annotator:
     """
-    What is needed to annotate receptors of some chains.
+    Everything that is needed to annotate receptors of one chain class.
 
     Attributes
     ----------
     chains : {"paired", "alpha", "beta"}
     reference : Reference
-        Of its receptors the receptor_id and clonotype_id alone.
+        Its ``receptors`` hold only ``receptor_id`` and ``clonotype_id``.
     vectors : ndarray of float32, shape (n_references, d)
     background : ndarray of float32, shape (n_background, d)
-        Vectors of the background in the density.
+        Vectors of the background set, which are part of the density.
     calibration : Calibration
     min_references : int
     """
@@ -48,7 +48,7 @@ class Annotator:
     min_references: int
 
     def save(self, path: Path) -> None:
-        """Write it as arrays, without pickled objects."""
+        """Write the annotator as NumPy arrays, without pickled objects."""
         reference, calibration = self.reference, self.calibration
         arrays = {
             **{name: reference.receptors[name].to_numpy().astype(str) for name in _IDS},
@@ -68,48 +68,48 @@ class Annotator:
 
     @classmethod
     def load(cls, path: Path) -> "Annotator":
-        """Read what `save` has written; the file's name ends with the chains."""
+        """Read a file written by `save`; the stem of its name ends with ``_`` and the chains."""
         with np.load(path, allow_pickle=False) as arrays:
-            of = {name: arrays[name] for name in arrays.files}
+            values = {name: arrays[name] for name in arrays.files}
         epitopes = pd.DataFrame(
-            {name.removeprefix("epitopes_"): of[name] for name in of if name.startswith("epitopes_")}
+            {name.removeprefix("epitopes_"): values[name] for name in values if name.startswith("epitopes_")}
         ).replace("", None)
-        n = len(of["receptor_id"])
+        n = len(values["receptor_id"])
         reference = Reference(
-            pa.table({name: of[name] for name in _IDS}),
+            pa.table({name: values[name] for name in _IDS}),
             epitopes,
-            _matrix(of["labels"], (n, len(epitopes))),
-            _matrix(of["studies"], (n, len(of["study_names"]))),
-            of["study_names"].tolist(),
+            _matrix(values["labels"], (n, len(epitopes))),
+            _matrix(values["studies"], (n, len(values["study_names"]))),
+            values["study_names"].tolist(),
         )
         return cls(
             Path(path).stem.split("_")[-1],
             reference,
-            of["vectors"],
-            of["background"],
-            Calibration(of["labelled_scores"], of["right"], of["background_scores"]),
-            int(of["min_references"]),
+            values["vectors"],
+            values["background"],
+            Calibration(values["labelled_scores"], values["right"], values["background_scores"]),
+            int(values["min_references"]),
         )
 
     def annotate(self, vectors: np.ndarray, *, fdr: float, threads: int = 1) -> tuple[pd.DataFrame, float]:
         """
-        Calls of the receptors of a sample that have these chains.
+        Return epitope calls for the receptors of a sample that have these chains.
 
         Parameters
         ----------
         vectors : ndarray of float32, shape (n, d)
-            Each receptor once; NaN where it has no vector.
+            Each receptor once; NaN for a receptor without a vector.
         fdr : float
-            Expected share of false ones among the calls.
+            Highest accepted false discovery rate of the calls.
         threads : int
-            Of the processor.
+            Number of threads.
 
         Returns
         -------
         DataFrame of n rows
-            The columns of `airrvec.core.schema.ANNOTATION` from ``call`` on, but for ``exact_epitope``.
+            Columns of `airrvec.core.schema.ANNOTATION` from ``call`` on, except ``exact_epitope``.
         float
-            The estimated share of receptors that are like the reference's.
+            Estimated prevalence: the share of receptors that are like the reference receptors.
         """
         found = search(
             vectors,
@@ -125,12 +125,12 @@ class Annotator:
         rates[known] = self.calibration.fdr(found.score[known], prevalence)
         probabilities[known] = self.calibration.probability(found.score[known], prevalence)
         called = known & (rates <= fdr)
-        of_epitope = self.reference.epitopes.iloc[found.epitope].reset_index(drop=True)
+        best = self.reference.epitopes.iloc[found.epitope].reset_index(drop=True)
         calls = pd.DataFrame(
             {
                 "call": np.select([called, known], [CALLED, NO_CALL], NO_VECTOR),
-                **{name: of_epitope[name].where(called, None) for name in _OF_EPITOPE},
-                "best_epitope": of_epitope["epitope"].where(known, None),
+                **{name: best[name].where(called, None) for name in _EPITOPE_COLUMNS},
+                "best_epitope": best["epitope"].where(known, None),
                 "score": found.score,
                 "probability": probabilities,
                 "fdr": rates,
@@ -139,14 +139,14 @@ class Annotator:
         return pd.concat([calls, self._nearest(found)], axis=1), prevalence
 
     def exact(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
-        """The epitopes of the reference of each clonotype, joined by ``;``, None where there is none."""
+        """Return the reference epitopes of each clonotype, joined by ``;``; None if it is not a reference."""
         known = pa.array(self.reference.receptors["clonotype_id"].to_pylist(), pa.string())
         rows = pc.fill_null(pc.index_in(clonotype_ids, known), len(known)).to_numpy()
         words = joined_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
         return np.append(words, None)[rows]
 
     def _nearest(self, found: Found) -> pd.DataFrame:
-        """Ids, distances, epitopes and studies of the nearest references."""
+        """Return ids, distances, epitopes and studies of the nearest references."""
         reference = self.reference
         words = {
             "id": reference.receptors["receptor_id"].to_numpy(zero_copy_only=False),
@@ -155,18 +155,18 @@ class Annotator:
         }
         columns = {}
         for place in range(N_SHOWN):
-            rows, there = found.rows[:, place], found.rows[:, place] >= 0
-            columns[f"nearest_{place + 1}_distance"] = np.where(there, found.distances[:, place], np.nan)
-            for name, of_reference in words.items():
-                columns[f"nearest_{place + 1}_{name}"] = np.where(there, of_reference[rows], None)
+            rows, exists = found.rows[:, place], found.rows[:, place] >= 0
+            columns[f"nearest_{place + 1}_distance"] = np.where(exists, found.distances[:, place], np.nan)
+            for name, values in words.items():
+                columns[f"nearest_{place + 1}_{name}"] = np.where(exists, values[rows], None)
         return pd.DataFrame(columns)
 
 
-_OF_EPITOPE = ("epitope", "antigen_species", "mhc_a")
+_EPITOPE_COLUMNS = ("epitope", "antigen_species", "mhc_a")
 
 
 def without_calls(n: int, call: str) -> pd.DataFrame:
-    """Rows of receptors that could not be compared with anything."""
+    """Return annotation rows of ``n`` receptors that could not be compared with references."""
     return pd.DataFrame({"call": [call] * n}, columns=schema.ANNOTATION.names[schema.ANNOTATION_CALLS])
 
 

@@ -1,10 +1,11 @@
 """
-Probabilities and false discovery rates of annotation: a mixture of two groups of receptors.
+Probabilities and false discovery rates of epitope calls, by a two-groups model.
 
-A share of a sample's receptors is like the labelled ones, the others are like the background. The scores
-of both are known: those of labelled receptors, whose calls are right or wrong, by cross-validation over
-studies, those of the background because none of it is taken to bind anything. Only the share is the
-sample's own (Efron 2008, "Microarrays, empirical Bayes and the two-groups model", Statistical Science 23).
+A sample is a mixture of receptors like the labelled ones and receptors like the background set. The score
+distributions of both groups are fixed: that of labelled receptors, with right and wrong calls, comes from
+cross-validation over studies; background receptors are assumed not to bind. Only the share of the two groups
+is estimated from the sample (Efron 2008, "Microarrays, empirical Bayes and the two-groups model", Statistical
+Science 23).
 """
 
 import numpy as np
@@ -19,23 +20,23 @@ from airrvec.core.seeds import generator
 
 N_FOLDS = 5
 
-# What is taken for granted of a sample, with the weight of 100 receptors: that one binds.
+# Prior of the prevalence: 1 binder in 100 receptors, with the weight of 100 receptors.
 PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0
-PRIOR_CALLS = 10.0  # weight of the mixture against the calls that a sample has
+PRIOR_CALLS = 10.0  # weight of the calls expected from the mixture against the observed calls
 
 
 def study_folds(reference: Reference, *, seed: int) -> tuple[np.ndarray, bool]:
     """
-    Studies put together into folds of about as many receptors: the largest first, each into the smallest.
+    Assign studies to folds of similar size: largest study first, each into the smallest fold.
 
-    Where there is one study alone, its receptors are divided at random.
+    With fewer than two studies, receptors are assigned to folds at random.
 
     Returns
     -------
     folds : ndarray of bool, shape (n_receptors, N_FOLDS)
         Whether a study of the fold reports the receptor.
     by_study : bool
-        False where they are divided at random.
+        False if receptors were assigned at random.
     """
     if len(reference.study_names) < 2:
         fold = generator(seed, "folds").permutation(len(reference)) % N_FOLDS
@@ -60,43 +61,44 @@ def cross_validate(
     threads: int = 1,
 ) -> pd.DataFrame:
     """
-    Each labelled receptor as a query, against the references of other studies.
+    Score each labelled receptor against references from other studies.
 
-    The studies are divided into `study_folds`. A receptor of a fold is compared with the receptors that
-    no study of this fold reports. Receptors of several folds are no queries, as their other studies
-    would be references.
+    Studies are divided into `study_folds`. A receptor of the held-out fold is compared with the receptors
+    that no study of this fold reports. Receptors of several folds are excluded as queries, because their
+    other studies would be references.
 
     Returns
     -------
     DataFrame
-        One row a query: ``row`` of the reference, ``fold``, ``epitope`` (row of the epitopes), ``score``,
-        ``right`` (it binds the epitope), ``findable`` (an epitope of its is a candidate in the fold).
+        One row per query: ``row`` in the reference, ``fold``, ``epitope`` (row of `Reference.epitopes`),
+        ``score``, ``right`` (the receptor binds this epitope), ``findable`` (at least one of its epitopes
+        has ``min_references`` references in the other folds).
     """
     folds, _ = study_folds(reference, seed=seed)
-    alone = folds.sum(axis=1) == 1
+    in_one_fold = folds.sum(axis=1) == 1
     parts = [_NO_QUERIES]
     for fold in range(N_FOLDS):
-        asking, others = np.flatnonzero(folds[:, fold] & alone), np.flatnonzero(~folds[:, fold])
-        if not len(asking) or not len(others):
+        held_out, others = np.flatnonzero(folds[:, fold] & in_one_fold), np.flatnonzero(~folds[:, fold])
+        if not len(held_out) or not len(others):
             continue
-        known = reference.take(others)
+        references = reference.take(others)
         found = search(
-            vectors[asking],
-            known,
+            vectors[held_out],
+            references,
             vectors[others],
             background,
             min_references=min_references,
             kernel=kernel,
             threads=threads,
         )
-        binds = reference.labels[asking].toarray() > 0
-        candidates = binds & (known.epitopes["n_references"] >= min_references).to_numpy()
+        binds = reference.labels[held_out].toarray() > 0
+        candidates = binds & (references.epitopes["n_references"] >= min_references).to_numpy()
         columns = {
-            "row": asking,
+            "row": held_out,
             "fold": fold,
             "epitope": found.epitope,
             "score": found.score,
-            "right": candidates[np.arange(len(asking)), found.epitope],
+            "right": candidates[np.arange(len(held_out)), found.epitope],
             "findable": candidates.any(axis=1),
         }
         parts.append(pd.DataFrame(columns).dropna(subset="score"))
@@ -117,23 +119,23 @@ _NO_QUERIES = pd.DataFrame(
 
 class Calibration:
     """
-    Scores → probability that a call is right, and expected share of false ones among calls.
+    Convert scores to the probability that a call is right and to false discovery rates.
 
     Parameters
     ----------
     labelled : ndarray, shape (n,)
-        Scores of labelled receptors, each against references of other studies.
+        Scores of labelled receptors, each against references from other studies.
     right : ndarray of bool, shape (n,)
-        Whether the best epitope was one of theirs.
+        Whether the best epitope is one of the receptor's epitopes.
     background : ndarray, shape (b,)
-        Scores of background receptors, of which none is taken to bind.
+        Scores of background receptors, which are assumed not to bind.
     """
 
     def __init__(self, labelled: np.ndarray, right: np.ndarray, background: np.ndarray):
         order = np.argsort(labelled)
         self.labelled, self.right = np.asarray(labelled)[order], np.asarray(right, bool)[order]
         self.background = np.sort(background)
-        # One more receptor of each group at the other's end keeps the odds finite.
+        # A pseudo-receptor of each group at the opposite extreme keeps the odds finite.
         both = np.concatenate([self.labelled, self.background])
         scores = np.concatenate([[both.min()], self.labelled, self.background, [both.max()]])
         is_labelled = np.arange(len(scores)) <= len(labelled)
@@ -143,46 +145,50 @@ class Calibration:
 
     def prevalence(self, scores: np.ndarray) -> float:
         """
-        Share of receptors like the labelled ones, by expectation maximisation (Saerens et al. 2002).
+        Estimate the share of receptors like the labelled ones, by expectation maximisation.
+
+        The method is that of Saerens et al. (2002). A prior of 1 binder in 100 receptors stabilises the
+        estimate for small samples.
 
         Parameters
         ----------
         scores : ndarray, shape (n,)
-            Of all receptors of a sample. Few are held together by a prior of one binder in a hundred.
+            Scores of all receptors of the sample.
         """
-        even = self._is_binder.predict(scores) if len(scores) else np.empty(0)
+        at_even_odds = self._is_binder.predict(scores) if len(scores) else np.empty(0)
         share = PRIOR_BINDERS / PRIOR_RECEPTORS
         for _ in range(500):
             last = share
-            share = (_shifted(even, last).sum() + PRIOR_BINDERS) / (len(scores) + PRIOR_RECEPTORS)
+            share = (_shifted(at_even_odds, last).sum() + PRIOR_BINDERS) / (len(scores) + PRIOR_RECEPTORS)
             if abs(share - last) < 1e-6:
                 break
         return float(share)
 
     def probability(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
-        """Probability that the best epitope is right, shape (n,), for a share of binders."""
+        """Return the probability that the best epitope is right, shape (n,), at a prevalence of binders."""
         if not len(scores):
             return np.empty(0)
         return _shifted(self._is_binder.predict(scores), prevalence) * self._is_right.predict(scores)
 
     def fdr(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
         """
-        Expected share of false calls among the calls with at least a receptor's score.
+        Return the false discovery rate of the calls at or above each receptor's score.
 
-        Of n receptors, n (1 − prevalence) times the share of the background at or above the score are
-        expected to be background; of the calls beyond these, as many are of a wrong epitope as among
-        labelled receptors at or above the score. Where a sample has few calls, their number is drawn
-        towards that of the mixture. A receptor has the least rate of all thresholds that it passes.
+        Among n receptors, n (1 − prevalence) times the share of the background at or above the score are
+        expected background calls. Of the remaining calls, the share with a wrong epitope is that of the
+        labelled receptors at or above the score. If a sample has few calls, their number is shrunk towards
+        the number expected from the mixture. Each receptor gets the lowest rate of all thresholds that it
+        passes.
 
         Parameters
         ----------
         scores : ndarray, shape (n,)
-            Of all receptors of the sample, each once.
+            Scores of all receptors of the sample, each receptor once.
 
         Returns
         -------
         ndarray, shape (n,)
-            0 to 1.
+            Rates from 0 to 1.
         """
         order = np.argsort(scores, kind="stable")
         ascending = np.asarray(scores)[order]
@@ -190,7 +196,7 @@ class Calibration:
         calls = n - np.searchsorted(ascending, ascending)
         by_chance = n * (1 - prevalence) * _share_above(self.background, ascending)
         expected = by_chance + n * prevalence * _share_above(self.labelled, ascending)
-        # Few calls say little of how many there are: as gamma-distributed rates, with the mixture as prior.
+        # Shrink the number of calls: a Poisson rate with a gamma prior whose mean is that of the mixture.
         calls = (calls + PRIOR_CALLS) / (1 + PRIOR_CALLS / expected)
         by_chance = np.minimum(by_chance, calls)
         wrong = _above(self.labelled[~self.right], ascending) + 1
@@ -201,7 +207,7 @@ class Calibration:
 
 
 def _share_above(sorted_scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Share at or above a threshold, with one more receptor there, as what has not been seen may occur."""
+    """Return the share at or above each threshold, with a pseudo-count of one so that no share is 0."""
     return (_above(sorted_scores, thresholds) + 1) / (len(sorted_scores) + 1)
 
 
@@ -214,9 +220,9 @@ def _fitted(scores: np.ndarray, values: np.ndarray, weights: np.ndarray | None =
     return model.fit(scores, values.astype(float), sample_weight=weights)
 
 
-def _shifted(even: np.ndarray, prevalence: float) -> np.ndarray:
-    """Probabilities at even odds → at another prevalence."""
-    binder, other = even * prevalence, (1 - even) * (1 - prevalence)
+def _shifted(at_even_odds: np.ndarray, prevalence: float) -> np.ndarray:
+    """Convert probabilities at even prior odds to another prevalence."""
+    binder, other = at_even_odds * prevalence, (1 - at_even_odds) * (1 - prevalence)
     return binder / (binder + other)
 
 
@@ -224,36 +230,38 @@ def cross_fitted(
     labelled: np.ndarray, right: np.ndarray, fold: np.ndarray, background: np.ndarray, prevalence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Probabilities of labelled and background receptors by calibrations that have not seen them.
+    Return cross-validated probabilities of labelled and background receptors.
+
+    Each receptor's probability comes from a calibration that was fitted without its fold.
 
     Parameters
     ----------
     labelled, right, fold : ndarray, shape (n,)
-        Scores, whether right, and fold of the studies of labelled receptors; two folds at least.
+        Scores of labelled receptors, whether their calls are right, and their folds; at least two folds.
     background : ndarray, shape (b,)
-        Scores; they are divided by their place into the folds that labelled receptors have.
+        Scores; assigned in turn to the folds that labelled receptors have.
     prevalence : float
-        Share of labelled receptors that the probabilities are for.
+        Share of labelled receptors that the probabilities assume.
 
     Returns
     -------
     labelled, background : ndarray, shape (n,) and (b,)
         Probabilities, all finite.
     """
-    present, fold = np.unique(fold, return_inverse=True)  # a fold's receptors may all be without a score
-    of_background = np.arange(len(background)) % len(present)
+    present, fold = np.unique(fold, return_inverse=True)  # in a fold, no receptor may have a score
+    background_fold = np.arange(len(background)) % len(present)
     probabilities = np.full(len(labelled), np.nan), np.full(len(background), np.nan)
     for held_out in range(len(present)):
         calibration = Calibration(
-            labelled[fold != held_out], right[fold != held_out], background[of_background != held_out]
+            labelled[fold != held_out], right[fold != held_out], background[background_fold != held_out]
         )
-        for of_group, scores, folds in zip(
-            probabilities, (labelled, background), (fold, of_background), strict=True
+        for group, scores, folds in zip(
+            probabilities, (labelled, background), (fold, background_fold), strict=True
         ):
-            of_group[folds == held_out] = calibration.probability(scores[folds == held_out], prevalence)
+            group[folds == held_out] = calibration.probability(scores[folds == held_out], prevalence)
     return probabilities
 
 
 def brier(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
-    """Mean squared difference of probability and outcome (Brier 1950)."""
+    """Return the weighted mean squared difference between probability and outcome (Brier 1950)."""
     return float(np.average((probabilities - right) ** 2, weights=weights))

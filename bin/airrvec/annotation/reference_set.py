@@ -1,4 +1,4 @@
-"""Labelled receptors that annotation compares with."""
+"""Reference set: the labelled receptors that annotation compares samples with."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ _ABOUT = ("antigen_species", "mhc_a")
 @dataclass(frozen=True)
 class Reference:
     """
-    Labelled receptors, as some of their chains show them.
+    Reference set: labelled receptors, reduced to one chain class.
 
     Attributes
     ----------
     receptors : pyarrow.Table
-        `airrvec.core.schema.RECEPTORS`, each clonotype once; ``clonotype_id`` is that of the chains.
+        `airrvec.core.schema.RECEPTORS`, one row per clonotype; ``clonotype_id`` depends on these chains only.
     epitopes : DataFrame
-        ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent of its receptors),
+        ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent value of its receptors),
         ``n_references``, ``n_studies``; sorted by ``epitope``.
     labels : csr_array of float32, shape (n_receptors, n_epitopes)
-        1 where the receptor binds.
+        1 where the receptor binds the epitope.
     studies : csr_array of float32, shape (n_receptors, n_studies)
-        1 where the study reports it; receptors without a study have one together.
+        1 where the study reports the receptor; receptors without a study share the study ``none``.
     study_names : list of str
     """
 
@@ -43,7 +43,7 @@ class Reference:
         return len(self.receptors)
 
     def take(self, rows: np.ndarray) -> "Reference":
-        """Some of the receptors; the epitopes stay, their counts are those of these receptors."""
+        """Return the reference set of these rows; all epitopes stay, and their counts are updated."""
         labels, studies = self.labels[rows], self.studies[rows]
         return Reference(
             self.receptors.take(pa.array(rows)),
@@ -63,19 +63,19 @@ def labelled_reference(
     exclude_references: str | None = None,
 ) -> Reference:
     """
-    The labelled receptors that have some chains.
+    Return the labelled receptors that have the given chains.
 
     Parameters
     ----------
     cells, receptors : pyarrow.Table
-        ``cells`` with ``epitope``; their receptors, each at least once.
+        ``cells`` with ``epitope``, and their receptors, each at least once.
     chains : {"paired", "alpha", "beta"}
-        Receptors need these, and are known by them alone: the β chains of pairs are references of β chains.
-        Those that these chains tell apart by alleles alone are one reference.
+        Receptors need these chains and are compared by them only: β chains of paired receptors are
+        references for β chains. Receptors whose chains differ only in alleles are one reference.
     species : str
-        Of the receptors.
+        Species of the receptors.
     exclude_references : str, optional
-        Cells whose ``reference_id`` contains this text are left out.
+        Cells whose ``reference_id`` contains this text are excluded.
     """
     cells = labelled_cells(cells, exclude_references)
     receptors = tables.distinct(receptors)
@@ -103,16 +103,16 @@ def labelled_reference(
 
 
 def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
-    """Cells with an epitope, without those whose ``reference_id`` contains a text."""
+    """Return the cells with an epitope, except those whose ``reference_id`` contains a text."""
     cells = cells.filter(pc.is_valid(cells["epitope"]))
     if exclude_references:
-        cells = cells.filter(pc.invert(_of_reference(cells, exclude_references)))
+        cells = cells.filter(pc.invert(_has_reference(cells, exclude_references)))
     return cells
 
 
 def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None, **options) -> pd.DataFrame:
     """
-    What ``exclude_references`` leaves out of a reference.
+    Count the references that ``exclude_references`` removes from each epitope.
 
     Parameters
     ----------
@@ -122,33 +122,33 @@ def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None
     Returns
     -------
     DataFrame
-        As `Reference.epitopes`, a row an epitope with and without the excluded studies; ``n_excluded``: its
+        As `Reference.epitopes` before the exclusion, one row per epitope; ``n_excluded``: number of its
         receptors that only excluded studies report.
     """
-    every = reference
+    full = reference
     if exclude_references:
-        every = labelled_reference(**options, exclude_references=None)
+        full = labelled_reference(**options, exclude_references=None)
     left = reference.epitopes.set_index("epitope")["n_references"]
-    epitopes = every.epitopes
+    epitopes = full.epitopes
     n_left = left.reindex(epitopes["epitope"], fill_value=0).to_numpy()
     return epitopes.assign(n_excluded=epitopes["n_references"].to_numpy() - n_left)
 
 
 def excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
-    """Cells with an epitope that ``exclude_references`` leaves out."""
+    """Return the number of cells with an epitope that ``exclude_references`` excludes."""
     if not exclude_references:
         return 0
-    excluded = _of_reference(cells, exclude_references)
+    excluded = _has_reference(cells, exclude_references)
     return pc.sum(pc.and_(excluded, pc.is_valid(cells["epitope"])), min_count=0).as_py()
 
 
-def _of_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
-    """Whether each cell's ``reference_id`` contains the text, in either case."""
+def _has_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
+    """Return whether each cell's ``reference_id`` contains the text, ignoring case."""
     return pc.match_substring(pc.fill_null(cells["reference_id"], ""), text, ignore_case=True)
 
 
 def _indicator(rows: np.ndarray, words: pd.Series, n_rows: int) -> tuple[sparse.csr_array, list[str]]:
-    """1 for each row and word; the columns are the sorted words."""
+    """Return a matrix with 1 for each pair of row and word, and its columns, the sorted words."""
     names, column = np.unique(words.to_numpy(str), return_inverse=True)
     matrix = sparse.csr_array((np.ones(len(rows), np.float32), (rows, column)), (n_rows, len(names)))
     matrix.sum_duplicates()
@@ -165,7 +165,7 @@ def _counted(epitopes: pd.DataFrame, labels, studies) -> pd.DataFrame:
 
 
 def joined_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
-    """The words of each row's columns, joined by ``;``."""
+    """Return the words of each row's non-zero columns, joined by ``;``."""
     names = np.array(words, object)
     return np.array(
         [

@@ -1,4 +1,4 @@
-"""The receptors that annotation compares with, as a table that its `nearest_1_id` leads to."""
+"""Table of reference receptors, which the column ``nearest_1_id`` of an annotation refers to."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,24 +16,24 @@ def reference_table(
     exclude_references: str | None = None,
 ) -> pa.Table:
     """
-    Every label of the references.
+    Return all labels of the reference receptors.
 
     Parameters
     ----------
     references : dict
-        By species and class of chains; None where a class was not calibrated.
+        Reference sets by species and chain class; None for a class that was not calibrated.
     cells, receptors, exclude_references
-        What they were made of, as in `airrvec.annotation.reference_set.labelled_reference`.
+        Inputs of `airrvec.annotation.reference_set.labelled_reference` that made these reference sets.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.ANNOTATION_REFERENCE`, by ``receptor_id``; without receptors that no class knows.
+        `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class.
     """
     receptors = tables.distinct(receptors)
     for chains in CHAIN_CLASSES:
-        known = [reference for (_, of_chains), reference in references.items() if of_chains == chains]
-        receptors = receptors.append_column(f"{chains}_id", _known_as(receptors, known, chains))
+        in_class = [reference for (_, chain_class), reference in references.items() if chain_class == chains]
+        receptors = receptors.append_column(f"{chains}_id", _representative_ids(receptors, in_class, chains))
     used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
     labels = [name for name in schema.LABELS if name != "split"]
     names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
@@ -47,15 +47,15 @@ def reference_table(
     return joined.select(schema.ANNOTATION_REFERENCE.names).cast(schema.ANNOTATION_REFERENCE).sort_by(order)
 
 
-def _known_as(receptors: pa.Table, references: list[Reference | None], chains: str) -> pa.Array:
-    """Of each receptor the receptor_id by which a class knows it: that of the first one of its clonotype."""
-    named = [
+def _representative_ids(receptors: pa.Table, references: list[Reference | None], chains: str) -> pa.Array:
+    """Return the receptor_id that represents each receptor in a class: the first one of its clonotype."""
+    parts = [
         reference.receptors.select(["receptor_id", "clonotype_id"]) for reference in references if reference
     ]
-    if not named:
+    if not parts:
         return pa.nulls(len(receptors), pa.string())
-    known = pa.concat_tables(named).combine_chunks()
-    shown = identity.clonotype_ids(on_chains(receptors.select(schema.RECEPTORS.names), chains))
-    place = pc.index_in(shown, known["clonotype_id"].combine_chunks())
-    place = pc.if_else(pa.array(has_chains(receptors, chains)), place, None)
-    return known["receptor_id"].combine_chunks().take(place)
+    known = pa.concat_tables(parts).combine_chunks()
+    clonotype_ids = identity.clonotype_ids(on_chains(receptors.select(schema.RECEPTORS.names), chains))
+    row = pc.index_in(clonotype_ids, known["clonotype_id"].combine_chunks())
+    row = pc.if_else(pa.array(has_chains(receptors, chains)), row, None)
+    return known["receptor_id"].combine_chunks().take(row)

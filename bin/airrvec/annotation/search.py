@@ -1,10 +1,10 @@
 """
-What receptors may bind, from labelled receptors about them.
+Epitope scores of receptors, from the labelled receptors near them.
 
-A receptor's score for an epitope is the log of the epitope's share in the density about it: of all
-references, of background receptors, and of nothing at all. It contrasts epitopes with each other, as the
-rule ``contrast`` of `airrvec.benchmark.rules` does, and lets a receptor that is far from every reference
-score low.
+The score of a receptor for an epitope is the log of the epitope's share in the local density. This density is
+the sum over all references, background receptors and a constant. The score contrasts epitopes with each
+other, like the rule ``contrast`` of `airrvec.benchmark.rules`; the constant gives a receptor far from every
+reference a low score.
 """
 
 from dataclasses import dataclass
@@ -16,28 +16,28 @@ from airrvec.annotation.reference_set import Reference
 from airrvec.benchmark.rules import KERNEL
 from airrvec.search import neighbours
 
-K = 100  # references that make the density; those farther away add nothing to it
-FAR = np.exp(-16.0)  # density of nothing: of one receptor 16 kernels away, 0.8 for unit vectors
-LEAST = np.exp(-60.0)  # so that the log of no density is a number
-N_SHOWN = 3  # nearest references of a receptor that are reported
-MIN_REFERENCES = 10  # an epitope with fewer is not called
+K = 100  # nearest references, and background receptors, in the density; others are ignored
+FAR = np.exp(-16.0)  # constant density: one receptor at 16 kernel widths, 0.8 between unit vectors
+LEAST = np.exp(-60.0)  # keeps the log of zero density finite
+N_SHOWN = 3  # nearest references reported for each receptor
+MIN_REFERENCES = 10  # an epitope with fewer references is not called
 CHUNK = 65_536  # queries whose neighbours are in memory at once
-BLOCK = 8192  # queries whose densities of all epitopes are
+BLOCK = 8192  # queries whose densities of all epitopes are in memory at once
 
 
 @dataclass(frozen=True)
 class Found:
     """
-    Receptors' best epitopes and nearest references.
+    Best epitope and nearest references of each receptor.
 
     Attributes
     ----------
     epitope : ndarray of int64, shape (n,)
-        Row of `Reference.epitopes`; of no meaning where the score is the least one.
+        Row of `Reference.epitopes`; meaningless if no epitope has any density at the receptor.
     score : ndarray of float64, shape (n,)
-        Log share of the epitope in the density about the receptor, 0 at most; NaN without a vector.
+        Log share of the epitope in the local density, at most 0; NaN without a vector.
     distances, rows : ndarray, shape (n, N_SHOWN)
-        As `airrvec.search.neighbours.nearest` gives them.
+        As returned by `airrvec.search.neighbours.nearest`.
     """
 
     epitope: np.ndarray
@@ -57,24 +57,24 @@ def search(
     threads: int = 1,
 ) -> Found:
     """
-    Best epitope of each query, its score, and the nearest references.
+    Return the best epitope of each query, its score, and the nearest references.
 
     Parameters
     ----------
     queries : ndarray of float32, shape (n, d)
-        Vectors of receptors; NaN where one has none.
+        Vectors of receptors; NaN for a receptor without a vector.
     reference : Reference
-        What they are compared with.
+        Reference set to compare with.
     vectors : ndarray of float32, shape (n_references, d)
-        Of the references.
+        Vectors of the references.
     background : ndarray of float32, shape (n_background, d)
-        Vectors of receptors that bind nothing known.
+        Vectors of background receptors, which are assumed to bind no known epitope.
     min_references : int
-        An epitope with fewer is no candidate.
+        An epitope with fewer references is not a candidate.
     kernel : float
-        Width of the density, in the distances' unit.
+        Kernel width, in the unit of the distances.
     threads : int
-        Of the processor.
+        Number of threads.
     """
     parts = []
     for start in range(0, max(len(queries), 1), CHUNK):
@@ -98,15 +98,15 @@ def score_neighbours(
     kernel: float = KERNEL,
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Best epitope and its score from neighbours.
+    Return the best epitope and its score from the distances to neighbours.
 
-    The density about a receptor is D = Σ exp(−d / kernel), over the references of an epitope, of all
-    epitopes, or over the background; the score is log(D_epitope / (D_all + D_background + FAR)).
+    The density at a receptor is D = Σ exp(−d / kernel), over the references of an epitope, over all
+    references, or over the background. The score is log((D_epitope + LEAST) / (D_all + D_background + FAR)).
 
     Parameters
     ----------
     distances, rows : ndarray, shape (n, k)
-        Of the nearest references.
+        Distances and row numbers of the nearest references.
     to_background : ndarray, shape (n, b)
         Distances to the nearest background receptors.
 
@@ -122,7 +122,7 @@ def score_neighbours(
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         density = np.exp(-distances[block].astype(np.float64) / kernel)  # 0 where there is no neighbour
-        about = sparse.csr_array(
+        weights = sparse.csr_array(
             (
                 density.ravel(),
                 np.maximum(rows[block], 0).ravel(),
@@ -130,10 +130,10 @@ def score_neighbours(
             ),
             (len(density), len(reference)),
         )
-        of_epitopes = (about @ labels).toarray() if labels.shape[1] else np.zeros((len(density), 1))
-        best = of_epitopes.argmax(axis=1)
-        everything = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + FAR
-        share = (of_epitopes[np.arange(len(best)), best] + LEAST) / everything
+        epitope_density = (weights @ labels).toarray() if labels.shape[1] else np.zeros((len(density), 1))
+        best = epitope_density.argmax(axis=1)
+        total = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + FAR
+        share = (epitope_density[np.arange(len(best)), best] + LEAST) / total
         epitope[block] = best
         score[block] = np.where(rows[block, 0] >= 0, np.log(share), np.nan)
     return epitope, score

@@ -1,4 +1,4 @@
-"""What cross-validation says of annotation: reliability, precision and recall, and each epitope."""
+"""Cross-validated performance of annotation: reliability, precision and recall, and each epitope."""
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,8 @@ from airrvec.annotation.calibration import brier, cross_fitted
 from airrvec.annotation.reference_set import Reference
 from airrvec.core import schema
 
-# Share of receptors of the reference's epitopes that measures are given for: a labelled receptor set
-# says nothing of a sample's.
+# Assumed share of receptors that bind an epitope of the reference: a labelled receptor set gives no estimate
+# of the share in a sample.
 PREVALENCE = 0.1
 PREVALENCES = (0.1, 0.01)
 BINS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1])
@@ -18,48 +18,48 @@ MAX_POINTS = 200
 
 def reliability(queries: pd.DataFrame, background: np.ndarray, group: dict) -> tuple[pa.Table, float | None]:
     """
-    Probabilities beside the share of right calls, by calibrations that have not seen the study.
+    Compare cross-validated probabilities with the observed share of right calls.
 
     Parameters
     ----------
     queries : DataFrame
-        Of `airrvec.annotation.calibration.cross_validate`.
+        From `airrvec.annotation.calibration.cross_validate`.
     background : ndarray, shape (b,)
         Scores of background receptors.
     group : dict
-        ``species`` and ``chains``, for the table.
+        Values of the columns ``species`` and ``chains``.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.CALIBRATION`, for a share `PREVALENCE` of labelled receptors; no rows if the
-        queries are all of one fold, as no calibration is without its studies then.
+        `airrvec.core.schema.CALIBRATION`, for a share `PREVALENCE` of labelled receptors; no rows if all
+        queries are in one fold, because no calibration can then be fitted without it.
     float or None
-        Brier score of the same mixture; None where there are no rows.
+        Brier score of the same mixture; None if there are no rows.
     """
     if queries["fold"].nunique() < 2:
         return schema.CALIBRATION.empty_table(), None
     right = queries["right"].to_numpy()
-    of_groups = cross_fitted(
+    probabilities = cross_fitted(
         queries["score"].to_numpy(), right, queries["fold"].to_numpy(), background, PREVALENCE
     )
-    probability = np.concatenate(of_groups)
+    probability = np.concatenate(probabilities)
     outcome = np.concatenate([right, np.zeros(len(background), bool)])
     labelled = np.arange(len(outcome)) < len(right)
     weight = _weights(labelled, PREVALENCE)
     rows = []
-    inside = np.clip(np.digitize(probability, BINS) - 1, 0, len(BINS) - 2)
-    for number in np.unique(inside):
-        of_bin = inside == number
+    bin_number = np.clip(np.digitize(probability, BINS) - 1, 0, len(BINS) - 2)
+    for number in np.unique(bin_number):
+        in_bin = bin_number == number
         rows.append(
             {
                 **group,
                 "prevalence": PREVALENCE,
-                "probability": np.average(probability[of_bin], weights=weight[of_bin]),
-                "observed": np.average(outcome[of_bin], weights=weight[of_bin]),
-                "share": weight[of_bin].sum(),
-                "n_labelled": int((of_bin & labelled).sum()),
-                "n_background": int((of_bin & ~labelled).sum()),
+                "probability": np.average(probability[in_bin], weights=weight[in_bin]),
+                "observed": np.average(outcome[in_bin], weights=weight[in_bin]),
+                "share": weight[in_bin].sum(),
+                "n_labelled": int((in_bin & labelled).sum()),
+                "n_background": int((in_bin & ~labelled).sum()),
             }
         )
     return pa.Table.from_pylist(rows, schema.CALIBRATION), brier(probability, outcome, weight)
@@ -69,16 +69,17 @@ def precision_recall(
     scores: np.ndarray, right: np.ndarray, findable: np.ndarray, background: np.ndarray, prevalence: float
 ) -> pd.DataFrame:
     """
-    Precision and recall of calls at each labelled receptor's score as threshold.
+    Return precision and recall of calls, with each labelled receptor's score as threshold.
 
     Parameters
     ----------
     scores, right, findable : ndarray, shape (n,)
-        Of labelled receptors; ``findable`` those of which an epitope can be called.
+        Score of each labelled receptor, whether its call is right, and whether any of its epitopes can be
+        called.
     background : ndarray, shape (b,)
-        Scores of receptors of which every call is false.
+        Scores of background receptors, for which every call is false.
     prevalence : float
-        Share of the labelled receptors in the mixture.
+        Share of labelled receptors in the mixture.
 
     Returns
     -------
@@ -97,7 +98,7 @@ def precision_recall(
 
 
 def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group: dict) -> pa.Table:
-    """Return `airrvec.core.schema.PRECISION_RECALL`, `MAX_POINTS` rows a curve."""
+    """Return `airrvec.core.schema.PRECISION_RECALL`, at most `MAX_POINTS` rows per curve."""
     parts = []
     for prevalence in PREVALENCES:
         curve = precision_recall(
@@ -118,14 +119,14 @@ def of_epitopes(
     excluded: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """
-    `airrvec.core.schema.ANNOTATION_EPITOPES` without ``species`` and ``chains``.
+    Return `airrvec.core.schema.ANNOTATION_EPITOPES` without ``chains``, and with ``species`` empty.
 
-    ``excluded``, from `airrvec.annotation.reference_set.excluded_of_epitopes`, adds a row for each epitope of
-    which nothing is left; without it nothing is excluded.
+    ``excluded``, from `airrvec.annotation.reference_set.excluded_of_epitopes`, adds a row for each epitope
+    whose references are all excluded; without it, nothing is excluded.
 
-    Recall and share of wrong calls are those at the lowest threshold where the precision of all epitopes
-    together is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Calls of
-    background receptors are not among the wrong ones, as they are no epitope's own.
+    Recall and the share of wrong calls are measured at the lowest threshold where the precision over all
+    epitopes is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Wrong
+    calls do not include those of background receptors, which have no epitope.
     """
     curve = precision_recall(
         *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, PREVALENCE
@@ -138,10 +139,10 @@ def of_epitopes(
         {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
     )
     for number, epitope in enumerate(reference.epitopes.itertuples()):
-        own = np.zeros(len(queries), bool)
-        own[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
-        of_epitope = called & (queries["epitope"] == number)
-        tested = own & queries["findable"]
+        is_binder = np.zeros(len(queries), bool)
+        is_binder[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
+        is_called = called & (queries["epitope"] == number)
+        tested = is_binder & queries["findable"]
         few = epitope.n_references < min_references
         reason = f"{epitope.n_references} references, and {min_references} are needed" if few else None
         rows.append(
@@ -153,12 +154,12 @@ def of_epitopes(
                 "n_excluded": n_excluded.pop(epitope.epitope, 0),
                 "n_studies": epitope.n_studies,
                 "n_tested": int(tested.sum()),
-                "recall": (of_epitope & own).sum() / tested.sum() if tested.any() else None,
-                "wrong": (of_epitope & ~own).sum() / of_epitope.sum() if of_epitope.any() else None,
+                "recall": (is_called & is_binder).sum() / tested.sum() if tested.any() else None,
+                "wrong": (is_called & ~is_binder).sum() / is_called.sum() if is_called.any() else None,
                 "reason": reason,
             }
         )
-    nothing_left = [
+    all_excluded = [
         {
             "epitope": epitope.epitope,
             "antigen_species": epitope.antigen_species,
@@ -167,16 +168,16 @@ def of_epitopes(
             "n_excluded": epitope.n_excluded,
             "n_studies": 0,
             "n_tested": 0,
-            "reason": "all of its references are left out by --exclude_references",
+            "reason": "all of its references are excluded by --exclude_references",
         }
         for epitope in ([] if excluded is None else excluded.itertuples())
         if epitope.epitope in n_excluded
     ]
     columns = [name for name in schema.ANNOTATION_EPITOPES.names if name != "chains"]
-    return pd.DataFrame([*rows, *nothing_left], columns=columns)
+    return pd.DataFrame([*rows, *all_excluded], columns=columns)
 
 
 def _weights(labelled: np.ndarray, prevalence: float) -> np.ndarray:
-    """Of each receptor, so that the labelled ones together weigh ``prevalence``, all together 1."""
+    """Return receptor weights that sum to ``prevalence`` over labelled receptors and to 1 over all."""
     share = np.where(labelled, prevalence, 1 - prevalence)
     return share / np.where(labelled, labelled.sum(), (~labelled).sum())

@@ -1,1 +1,1 @@
-"""Scripts' shared options, the command airrvec, the functions for notebooks."""
+"""Command ``airrvec``, functions for notebooks, planning of a run."""

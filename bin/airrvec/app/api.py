@@ -1,4 +1,4 @@
-"""What a notebook needs, as ``airrvec.read``, ``airrvec.embed`` and ``airrvec.nearest``."""
+"""Functions for notebooks: ``airrvec.read``, ``airrvec.embed`` and ``airrvec.nearest``."""
 
 import warnings
 from collections import Counter
@@ -19,7 +19,7 @@ from airrvec.input.formats import sceptr
 from airrvec.input.normalise import Normalised, normalise
 from airrvec.search import neighbours
 
-# Our columns → those of the plain table that the format `sceptr` reads.
+# Column of airrvec → column of a table in the format `sceptr`.
 _PLAIN = {
     schema.field(locus, name): f"{prefix}{locus[-1]}" if name == "junction_aa" else f"{locus}{segment}"
     for locus in schema.LOCI
@@ -35,24 +35,24 @@ def read(
     species: str = "homosapiens",
 ) -> pd.DataFrame:
     """
-    Standardise a table of receptors, as the pipeline does.
+    Read and standardise a table of receptors, as in the pipeline.
 
     Parameters
     ----------
     path : str or Path
-        Any file that docs/input.md names.
+        File in any format of docs/input.md.
     format : str, optional
-        A name in `airrvec.input.reading.FORMATS`; found from the columns if not given.
+        Name in `airrvec.input.reading.FORMATS`; detected from the columns if not given.
     columns : dict, optional
-        A column map in place of a format.
+        Column map, instead of a format.
     species : {"homosapiens", "musmusculus"}
-        Of rows that name none.
+        Species of rows that name none.
 
     Returns
     -------
     DataFrame
-        One row a cell or clonotype: the columns of ``cells`` and of ``receptors``. Its ``attrs`` hold the
-        counts of what was read and rejected.
+        One row per cell or clonotype, with the columns of ``cells`` and ``receptors``. ``attrs["counts"]``
+        holds the numbers of rows read and rejected.
 
     Warns
     -----
@@ -62,7 +62,7 @@ def read(
     Raises
     ------
     InputError
-        If the file is in no known format, or nothing of it can be kept.
+        If the file is in no known format, or all its rows are rejected.
     """
     source = reading.open_chains(path, format, columns)
     result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
@@ -76,88 +76,88 @@ def read(
 
 def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: str = "cpu") -> pd.DataFrame:
     """
-    Vectors of receptors, row for row.
+    Return the vector of each receptor, row by row.
 
     Parameters
     ----------
     receptors : DataFrame or pyarrow.Table
         Some of ``tra_v_call``, ``tra_junction_aa``, ``trb_v_call`` and ``trb_junction_aa``, and ``species``
-        where it is not human; names of genes are standardised.
+        where it is not human; gene names are standardised.
     model : str
-        A published variant, or the folder of a model.
+        Published variant, or folder of a model.
     device : {"cpu", "auto", "gpu"}
-        Where the model runs.
+        Device that runs the model.
 
     Returns
     -------
     DataFrame
-        With the index of ``receptors``: ``dim_01``, ``dim_02``, … float32, l2-normalised, NaN for a row that
-        was rejected or of which the model sees no loop; and ``chains``, what the vector has seen: paired,
-        alpha or beta, None without a vector. Its ``attrs["counts"]`` hold ``rows``, ``without_vector`` and
-        ``chain_lost``, rows with a vector of one chain whose other chain was rejected.
+        With the index of ``receptors``. ``dim_01``, ``dim_02``, …: float32, l2-normalised, NaN for a row that
+        was rejected or has no loop that the model uses. ``chains``: the chains in the vector, paired, alpha
+        or beta; None without a vector. ``attrs["counts"]`` holds ``rows``, ``without_vector`` and
+        ``chain_lost``: rows with a vector of one chain, because the other chain was rejected.
 
     Warns
     -----
     UserWarning
-        If rows have no vector, or one that has seen one of two given chains alone.
+        If rows have no vector, or a vector of only one of two given chains.
 
     Raises
     ------
     InputError
-        If none of the columns is there, or no row holds a receptor.
+        If there is no junction column, or no row holds a receptor.
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
     result = _standardised(frame)
     encoder = Sceptr(model, device=device)
-    of_receptors = encoder.embed(result.receptors)
-    vectors = np.full((len(frame), of_receptors.shape[1]), np.nan, np.float32)
+    receptor_vectors = encoder.embed(result.receptors)
+    vectors = np.full((len(frame), receptor_vectors.shape[1]), np.nan, np.float32)
     kept = result.cells["cell_id"].cast(pa.int64()).to_numpy()
     rows = _rows(result).to_numpy()
-    vectors[kept] = of_receptors[rows]
+    vectors[kept] = receptor_vectors[rows]
     has_vector = ~np.isnan(vectors[:, 0])
     present = np.zeros((len(frame), 2), bool)  # α, β
     present[kept] = _present(result.receptors)[rows]
     lost = has_vector & (_given(frame) & ~present).any(axis=1)
     for n, what, among in (
         (int((~has_vector).sum()), "no vector", ~has_vector),
-        (int(lost.sum()), "a vector of one chain alone, as the other was rejected", lost),
+        (int(lost.sum()), "a vector of only one chain, because the other was rejected", lost),
     ):
         if n:
             reasons = _reasons(result.rejects, among)
             warnings.warn(f"{n} of {len(frame)} rows have {what}{reasons}", stacklevel=2)
-    read = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
-    found = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
-    found["chains"] = _words(present & has_vector[:, None] & read)
-    found.attrs["counts"] = {
+    used = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
+    table = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
+    table["chains"] = _chain_words(present & has_vector[:, None] & used)
+    table.attrs["counts"] = {
         "rows": len(frame),
         "without_vector": int((~has_vector).sum()),
         "chain_lost": int(lost.sum()),
     }
-    return found
+    return table
 
 
 def nearest(
     queries: pd.DataFrame, references: pd.DataFrame, k: int = 10, *, threads: int = 1
 ) -> pd.DataFrame:
     """
-    The nearest references of each query, exact.
+    Return the nearest references of each query, by exact search.
 
     Parameters
     ----------
     queries, references : DataFrame
-        Vectors, as `embed` gives them.
+        Vectors, as returned by `embed`.
     k : int
-        How many.
+        Number of references per query.
     threads : int
-        Of the processor.
+        Number of threads.
 
     Returns
     -------
     DataFrame
-        ``query`` and ``reference`` (labels of the indices), ``rank`` from 1, ``distance`` (Euclidean, 0 to
-        2); rows without a vector are left out.
+        ``query`` and ``reference`` (index labels), ``rank`` from 1, ``distance`` (Euclidean, 0 to
+        2); rows without a vector are excluded.
     """
-    distances, rows = neighbours.nearest(_numbers(queries), _numbers(references), k, threads=threads)
+    distances, rows = neighbours.nearest(_dimensions(queries), _dimensions(references), k, threads=threads)
     found = rows.ravel() >= 0
     return pd.DataFrame(
         {
@@ -169,42 +169,42 @@ def nearest(
     )
 
 
-def _numbers(vectors: pd.DataFrame) -> np.ndarray:
-    """The dimensions of vectors, without what else `embed` says of them."""
+def _dimensions(vectors: pd.DataFrame) -> np.ndarray:
+    """Return the dimensions of vectors from `embed`, without its column ``chains``."""
     return vectors.drop(columns="chains", errors="ignore").to_numpy(np.float32)
 
 
 def _present(receptors: pa.Table) -> np.ndarray:
-    """Whether receptors have an α and a β chain, shape (n, 2)."""
+    """Return whether receptors have an α and a β chain, shape (n, 2)."""
     junctions = [receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
     return np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
 
 
 def _given(frame: pd.DataFrame) -> np.ndarray:
-    """Whether rows say anything of an α and of a β chain, shape (n, 2)."""
-    said = []
+    """Return whether rows have any value for an α and for a β chain, shape (n, 2)."""
+    given = []
     for locus in schema.LOCI:
         names = [name for name in _PLAIN if name.startswith(locus.lower()) and name in frame]
         words = frame[names].astype(object)
-        said.append((words.notna() & ~words.isin(NULLS)).any(axis=1).to_numpy())
-    return np.stack(said, axis=1)
+        given.append((words.notna() & ~words.isin(NULLS)).any(axis=1).to_numpy())
+    return np.stack(given, axis=1)
 
 
-def _words(seen: np.ndarray) -> np.ndarray:
-    """The chains that vectors have seen, in words; None of those that saw none."""
-    alpha, beta = seen.T
+def _chain_words(used: np.ndarray) -> np.ndarray:
+    """Return the chains in each vector as a word; None for no chain."""
+    alpha, beta = used.T
     return np.select([alpha & beta, alpha, beta], ["paired", "alpha", "beta"], None)
 
 
 def _reasons(rejects: pa.Table, among: np.ndarray) -> str:
-    """Why chains of some rows were rejected, from the most frequent reason down, in brackets."""
-    of_rows = rejects.filter(pa.array(among[rejects["row"].to_numpy() - 1]))
-    counts = Counter(of_rows["reason"].to_pylist()).most_common()
+    """Return the reasons why chains of some rows were rejected, most frequent first, in brackets."""
+    chosen = rejects.filter(pa.array(among[rejects["row"].to_numpy() - 1]))
+    counts = Counter(chosen["reason"].to_pylist()).most_common()
     return f" ({'; '.join(f'{n} × {reason}' for reason, n in counts)})" if counts else ""
 
 
 def _standardised(frame: pd.DataFrame) -> Normalised:
-    """The receptors of a wide table; ``cell_id`` is the row's number."""
+    """Return the receptors of a wide table; ``cell_id`` is the row number."""
     present = {name: plain for name, plain in _PLAIN.items() if name in frame}
     if not any(name.endswith("junction_aa") for name in present):
         raise InputError(
@@ -230,6 +230,6 @@ def _complete(table: pa.Table) -> pa.Table:
 
 
 def _rows(result: Normalised) -> pa.Array:
-    """The receptor of each cell, a row of ``receptors``."""
+    """Return the row in ``receptors`` of each cell's receptor."""
     ids = result.receptors["receptor_id"].combine_chunks()
     return pc.index_in(result.cells["receptor_id"].combine_chunks(), ids)

@@ -1,4 +1,4 @@
-"""The command ``airrvec``: the scripts of the pipeline on a user's tables, without Nextflow."""
+"""Run the scripts of the pipeline on your tables, without Nextflow."""
 
 import argparse
 import json
@@ -14,17 +14,17 @@ from airrvec.core import schema
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.version import __version__
 
-# In a checkout the library lies beside the scripts; installed, they lie in it.
+# The scripts are next to the library in a checkout, and inside it once installed.
 _LIBRARY = Path(__file__).parents[1]
 INSTALLED = (_LIBRARY / "scripts").is_dir()
 SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
 DEFAULT_MODEL = "sceptr"
 PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
-ALL_TOKENS = 10**18  # one shard
+ALL_TOKENS = 10**18  # more than any run has: a single shard
 
 
 def script(name: str):
-    """The module of ``bin/<name>.py``."""
+    """Return the module of ``bin/<name>.py``."""
     spec = spec_from_file_location(name, SCRIPTS / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -32,25 +32,26 @@ def script(name: str):
 
 
 def run(name: str, *argv) -> None:
-    """A script with its options; ``None`` and what is empty are left out."""
+    """Run a script with these arguments, converted to text."""
     print(f"airrvec: {name}", file=sys.stderr, flush=True)
     script(name).main([str(word) for word in argv])
 
 
 class Work:
-    """A folder in which tables become what the scripts read."""
+    """Working folder, in which tables are converted to the input of the scripts."""
 
     def __init__(self, args: argparse.Namespace, folder: Path):
         self.args, self.folder = args, folder
 
     def normalised(self, outdir: Path) -> list[tuple]:
         """
-        The samples of the command (`airrvec.app.command_samples.Sample`), each with its cells and receptors.
+        Normalise the samples; return each `airrvec.app.command_samples.Sample`, its cells and its receptors.
 
         Raises
         ------
         InputError
-            With the reasons of all that could not be read, unless they are to be skipped.
+            With the reasons of all unreadable tables; with ``--failed-samples skip``, only if no table can be
+            read.
         """
         from airrvec.app.command_samples import samples, stop_or_tell
 
@@ -68,7 +69,7 @@ class Work:
         ]
 
     def _write(self, sample, outdir: Path) -> str | None:
-        """Write the tables of a sample, or return why that cannot be done."""
+        """Write the tables of a sample, or return the reason why they cannot be written."""
         metadata = self.folder / f"{sample.name}.metadata.json"
         metadata.write_text(json.dumps(sample.metadata, allow_nan=False))
         missing = self.folder / f"{sample.name}.missing.json"
@@ -82,14 +83,14 @@ class Work:
         return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
 
     def embedded(self, paths: list[Path], out: Path) -> Path:
-        """The distinct receptors of all samples, whose vectors are written to ``out``."""
+        """Write the vectors of all distinct receptors to ``out``; return the path of these receptors."""
         run("collect_receptors", *paths, "--shard-tokens", ALL_TOKENS, "--outdir", self.folder)
         receptors = self.folder / "receptors.parquet"
         run("embed_receptors", receptors, "--model", self.args.model, "--cpus", self.args.cpus, "--out", out)
         return receptors
 
     def labelled(self, path: Path, format: str | None = None, columns: Path | None = None) -> tuple:
-        """Options that name the cells and receptors of a labelled table."""
+        """Normalise a labelled table; return the script options that name its cells and receptors."""
         options = ("--format", format) if format else ("--columns", columns) if columns else ()
         common = ("--sample", "labelled", "--species", self.args.species, "--outdir", self.folder)
         run("normalise_receptors", path, *common, *options)
@@ -108,8 +109,8 @@ def _embed(work: Work, more: list[str]) -> None:
     results = [receptors for _, _, receptors in work.normalised(out.parent)]
     receptors = work.embedded(results, out)
     tables.write(tables.read(receptors), out.with_suffix(".receptors.parquet"))
-    for of_sample in results:
-        of_sample.unlink()
+    for path in results:
+        path.unlink()
 
 
 def _annotate(work: Work, more: list[str]) -> None:
@@ -128,7 +129,7 @@ def _annotate(work: Work, more: list[str]) -> None:
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:
-    """A verb whose script looks at all samples together."""
+    """Return a verb whose script analyses all samples together."""
 
     def verb(work: Work, more: list[str]) -> None:
         args = work.args
@@ -178,24 +179,24 @@ def _finetune(work: Work, more: list[str]) -> None:
 
 def _one(paths: list[Path]) -> Path:
     if len(paths) > 1:
-        raise InputError(f"{len(paths)} tables are given, and this takes one", fix="Join the tables")
+        raise InputError(f"{len(paths)} tables are given, but this verb takes one", fix="Join the tables")
     return paths[0]
 
 
-# verb → what it does, what it says of itself, and the script whose further options it passes on.
+# verb → its function, its help text, and the script that receives further options.
 VERBS = {
-    "normalise": (_normalise, "cells, receptors, and rejects with reasons", None),
-    "embed": (_embed, "vectors of the distinct receptors", None),
-    "annotate": (_annotate, "what the receptors may bind, by a labelled table", "calibrate_annotation"),
-    "cluster": (_together("cluster_receptors"), "clusters, members and motifs", "cluster_receptors"),
-    "compare": (_together("compare_samples"), "samples beside each other", "compare_samples"),
-    "benchmark": (_benchmark, "few-shot AUROC on a labelled table", "benchmark_fewshot"),
-    "finetune": (_finetune, "a model tuned on a labelled table", "finetune"),
+    "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
+    "embed": (_embed, "embed the distinct receptors", None),
+    "annotate": (_annotate, "annotate receptors with epitopes of a labelled table", "calibrate_annotation"),
+    "cluster": (_together("cluster_receptors"), "clusters, their members and motifs", "cluster_receptors"),
+    "compare": (_together("compare_samples"), "compare samples", "compare_samples"),
+    "benchmark": (_benchmark, "benchmark encoders: few-shot AUROC on a labelled table", "benchmark_fewshot"),
+    "finetune": (_finetune, "fine-tune a model on a labelled table", "finetune"),
 }
 
 
 def parser() -> argparse.ArgumentParser:
-    """The verbs and their options."""
+    """Return the parser of all verbs and their options."""
     formatter = argparse.ArgumentDefaultsHelpFormatter
     parser = argparse.ArgumentParser(prog="airrvec", description=__doc__)
     parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
@@ -206,15 +207,16 @@ def parser() -> argparse.ArgumentParser:
             name, help=title, description=title, epilog=further, formatter_class=formatter, allow_abbrev=False
         )
         verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
-        verb.add_argument("--format", help="else found from the columns")
+        verb.add_argument("--format", help="detected from the columns if not given")
         verb.add_argument("--columns", type=Path, help="column map, JSON")
         verb.add_argument(
-            "--failed-samples", choices=("stop", "skip"), default="stop", help="where samples cannot be read"
+            "--failed-samples",
+            choices=("stop", "skip"),
+            default="stop",
+            help="stop at samples that cannot be read, or skip them",
         )
         verb.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
-        verb.add_argument(
-            "--model", default=DEFAULT_MODEL, help="a published variant, or the folder of a model"
-        )
+        verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
         verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
         if name == "embed":
             verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
@@ -226,7 +228,9 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
         if name == "benchmark":
             verb.add_argument(
-                "--encoders", default="sceptr,tcrdist,cdr3_levenshtein", help="names, folders, Python files"
+                "--encoders",
+                default="sceptr,tcrdist,cdr3_levenshtein",
+                help="names, folders or Python files, separated by commas",
             )
         if name == "finetune":
             verb.add_argument(
@@ -237,12 +241,12 @@ def parser() -> argparse.ArgumentParser:
 
 @exit_on_input_error
 def main(argv=None) -> None:
-    """Run a verb; what it does not know goes to its script."""
-    of_verbs = parser()
-    args, more = of_verbs.parse_known_args(argv)
+    """Run a verb; options that it does not define are passed to its script."""
+    command = parser()
+    args, more = command.parse_known_args(argv)
     verb, _, passes_on = VERBS[args.verb]
     if more and passes_on is None:
-        of_verbs.error(f"unrecognized arguments: {' '.join(more)}")
+        command.error(f"unrecognized arguments: {' '.join(more)}")
     with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
         verb(Work(args, Path(folder)), more)
 

@@ -1,4 +1,4 @@
-"""What the command ``airrvec`` is given: tables or a samplesheet, by the rules and checks of the pipeline."""
+"""Input of the command ``airrvec``: tables or a samplesheet, with the rules and checks of the pipeline."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from airrvec.input.samplesheet.names import name_of
 
 @dataclass(frozen=True)
 class Sample:
-    """A table of the user's: its name, where it lies, how it is read, its species and metadata."""
+    """Input table: its name, path, format or column map, species and metadata."""
 
     name: str
     path: Path
@@ -25,42 +25,43 @@ class Sample:
 
 def samples(args: argparse.Namespace) -> list[Sample]:
     """
-    The samples of some tables, or of one samplesheet, checked as in the pipeline.
+    Return the samples of the tables, or of one samplesheet, checked as in the pipeline.
 
     Parameters
     ----------
     args : argparse.Namespace
-        Of `airrvec.app.cli.parser`: ``tables``, ``format``, ``columns``, ``species``, ``failed_samples``.
+        From `airrvec.app.cli.parser`: ``tables``, ``format``, ``columns``, ``species``, ``failed_samples``.
 
     Raises
     ------
     InputError
-        With all that is wrong, unless it is a sample's, such samples are to be skipped, and others are left.
+        With all problems. With ``--failed-samples skip``, only if a problem concerns no single sample, or no
+        sample remains.
     """
     if args.format and args.columns:
         raise InputError("--columns: a table with a column map has no format", fix="Leave out --format")
     sheet = _sheet(args)
-    tables, problems = _of_sheet(args, sheet) if sheet else _of_files(args)
-    _, of_tables = checks.check(tables)
+    tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
+    _, table_problems = checks.check(tables)
     condition = samplesheet.condition_problems(getattr(args, "condition", None), sheet)
-    problems = sorted([*problems, *condition, *of_tables], key=lambda problem: problem.row)
+    problems = sorted([*problems, *condition, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
-    left = [table for table in tables if table.name not in failed]
+    remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
-    stop_or_tell(args, reasons, stops=None in failed or not left, what="problems in the input")
+    stop_or_tell(args, reasons, stops=None in failed or not remaining, what="problems in the input")
     metadata = {sample.name: sample.metadata for sample in sheet.samples} if sheet else {}
     return [
         Sample(
             *(table.name, table.path, table.format, table.columns, table.species),
             metadata.get(table.name, {}),
         )
-        for table in left
+        for table in remaining
     ]
 
 
 def stop_or_tell(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
     """
-    End the command with all reasons in one message, or print each and go on.
+    Raise all reasons as one error, or print each and continue.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def _sheet(args: argparse.Namespace) -> samplesheet.Sheet | None:
     return samplesheet.read(args.tables[0], args.species) if is_one else None
 
 
-def _of_sheet(
+def _tables_of_sheet(
     args: argparse.Namespace, sheet: samplesheet.Sheet
 ) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
     tables = checks.tables_of(sheet, args.columns)
@@ -88,12 +89,12 @@ def _of_sheet(
     return with_format, sheet.problems
 
 
-def _of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
+def _tables_of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
     tables, problems = [], []
     seen: dict[str, Path] = {}
     for number, path in enumerate(args.tables, start=1):
         name = name_of(path)
-        problem = None if name else f"there is no name for the sample in that of '{path}'"
+        problem = None if name else f"the file name of '{path}' gives no sample name"
         if name.lower() in seen:
             problem = f"two tables are called '{name}', {seen[name.lower()]} and {path}"
         if problem:

@@ -1,4 +1,4 @@
-"""What a run would take, from a beginning of each input: tasks, time, memory, disk."""
+"""Estimate of a run's tasks, time, memory and disk, from the beginning of each input."""
 
 import tempfile
 from dataclasses import dataclass
@@ -12,18 +12,19 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts
 
-# Seconds of one core, and bytes of zstd Parquet; docs/benchmark.md, "Planning", says how they were measured.
-START = 2.0  # seconds until a task's libraries are there
-ROWS_NORMALISED = 110_000  # a second
+# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in docs/benchmark.md,
+# "Planning".
+START = 2.0  # seconds to load a task's libraries
+ROWS_NORMALISED = 110_000  # per second, as the next four
 RECEPTORS_COLLECTED = 235_000
 RECEPTORS_MERGED = 350_000
 CELLS_EXPORTED = {"EXPORT_AIRR": 330_000, "EXPORT_ANNDATA": 30_000}
-TOKENS_EMBEDDED = {16: 1_800_000, 32: 1_170_000, 64: 570_000, 128: 130_000}  # by the dimensions of the model
+TOKENS_EMBEDDED = {16: 1_800_000, 32: 1_170_000, 64: 570_000, 128: 130_000}  # by model dimensions
 BYTES_PER_CELL = 45
 BYTES_PER_RECEPTOR = 33
-BYTES_PER_DIMENSION = 3.7  # of a receptor's vector
+BYTES_PER_DIMENSION = 3.7  # per vector
 
-# Of the vectors of the published variants; of those that are not named, 64.
+# Vector dimensions of published variants; 64 for those not listed.
 DIMENSIONS = {"sceptr_tiny": 16, "sceptr_small": 32, "sceptr_large": 128}
 
 PLAN = pa.schema(
@@ -44,15 +45,15 @@ PLAN = pa.schema(
 @dataclass(frozen=True)
 class Expected:
     """
-    What a table holds, or would hold if all of it were as its beginning.
+    Estimated content of a table, extrapolated from its beginning.
 
     Attributes
     ----------
     rows, cells, receptors, tokens : float
-        Receptors are those that the beginning tells apart: repeats further down make them fewer. Tokens
-        are the receptors' residues of loops.
+        Receptors are an upper bound: only repeats within the beginning are removed. Tokens are the residues
+        of the receptors' loops.
     share : float
-        Of the table that was read, from 0 to 1.
+        Share of the table that was read, from 0 to 1.
     """
 
     rows: float
@@ -71,19 +72,19 @@ def expected(
     max_unpacked: int = reading.MAX_UNPACKED,
 ) -> Expected:
     """
-    Read the beginning of a table as the run would read the whole.
+    Estimate the content of a table; its beginning is read as the run would read all of it.
 
     Parameters
     ----------
     table : Path
-        As for `airrvec.input.reading.open_chains`, and so are ``format``, ``columns`` and ``max_unpacked``.
+        As for `airrvec.input.reading.open_chains`; also ``format``, ``columns`` and ``max_unpacked``.
     species, multichain : str
         As for `airrvec.input.normalise.Normaliser`.
 
     Raises
     ------
     InputError
-        If the beginning cannot be read, or the whole was read and holds no receptor.
+        If the beginning cannot be read, or the whole table was read and holds no receptor.
     """
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(table, Path(folder), max_unpacked=max_unpacked)
@@ -91,8 +92,8 @@ def expected(
         normaliser = Normaliser(sample_id=table.name, species=species, multichain=multichain)
         tokens = 0
         try:
-            for made in normaliser.parts(source):
-                tokens += int(token_counts(made.receptors).sum())
+            for batch in normaliser.parts(source):
+                tokens += int(token_counts(batch.receptors).sum())
         except InputError:
             if share == 1 or not normaliser.counts.rows_in:
                 raise
@@ -113,31 +114,31 @@ def plan(
     resources: dict[str, dict],
 ) -> pa.Table:
     """
-    The tasks of a run.
+    Return the tasks of a run.
 
     Parameters
     ----------
     samples : list of Expected
-        One a table, the labelled one included.
+        One per table, including the labelled one.
     partitions, shard_tokens : int
-        As the parameters of these names.
+        Parameters of the run with these names.
     model : str or int
-        The name of a published variant, or the dimensions of another model.
+        Name of a published variant, or number of dimensions of another model.
     exports, trained : list of str
-        Processes that write further files of each sample, and those that train.
+        Processes that write further files of each sample, and processes that train.
     encoders : int
-        How many the few-shot benchmark measures; 0 without a labelled table.
+        Number of encoders in the few-shot benchmark; 0 without a labelled table.
     others : list of str
-        Further processes of one task each: the map, clusters, comparison.
+        Further processes with one task each: map, clusters, comparison.
     resources : dict
-        Process → ``cpus`` and ``memory`` (bytes) that a task asks for.
+        Process → ``cpus`` and ``memory`` (bytes) requested per task.
 
     Returns
     -------
     pyarrow.Table
-        `PLAN`: a row a process in the order of the run. ``work`` counts the ``unit`` of all tasks together.
-        Times are null where nothing was measured that would tell them: training, the few-shot
-        benchmark and others depend on their settings.
+        `PLAN`: one row per process, in the order of the run. ``work`` is the number of ``unit`` in all tasks.
+        Times are null for processes without a measured rate: training, the few-shot benchmark and others
+        depend on their settings.
     """
     rows, cells, receptors, tokens = (
         sum(getattr(sample, name) for sample in samples) for name in ("rows", "cells", "receptors", "tokens")
@@ -145,18 +146,18 @@ def plan(
     dimensions = model if isinstance(model, int) else DIMENSIONS.get(model, 64)
     rate = TOKENS_EMBEDDED[min(TOKENS_EMBEDDED, key=lambda known: abs(known - dimensions))]
     shards = partitions * max(1, ceil(tokens / partitions / shard_tokens))
-    vectors = receptors * (BYTES_PER_DIMENSION * dimensions + 13)
-    of_receptors = receptors * BYTES_PER_RECEPTOR
-    of_samples = cells * BYTES_PER_CELL + of_receptors
-    # Process, tasks, work, its unit, units a second, bytes written.
+    vector_bytes = receptors * (BYTES_PER_DIMENSION * dimensions + 13)
+    receptor_bytes = receptors * BYTES_PER_RECEPTOR
+    sample_bytes = cells * BYTES_PER_CELL + receptor_bytes
+    # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
         ("CHECK_SAMPLES", 1, None, None, None, None),
-        ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, of_samples),
-        ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * of_receptors),
+        ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, sample_bytes),
+        ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * receptor_bytes),
         *((name, 1, None, None, None, None) for name in trained),
         *([("PREPARE_MODEL", 1, None, None, None, None)] if isinstance(model, str) else []),
-        ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vectors),
-        ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vectors),
+        ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
+        ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes),
         *((name, len(samples), cells, "cells", CELLS_EXPORTED.get(name), None) for name in exports),
         *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
         *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
@@ -182,13 +183,13 @@ def plan(
 
 
 def as_text(samples: list[Expected], table: pa.Table) -> str:
-    """The plan for the terminal."""
+    """Return the plan as text for the terminal."""
     rows, receptors = (sum(getattr(sample, name) for sample in samples) for name in ("rows", "receptors"))
-    in_part = sum(sample.share < 1 for sample in samples)
-    about = "about " if in_part else ""
+    n_partial = sum(sample.share < 1 for sample in samples)
+    about = "about " if n_partial else ""
     lines = [
         f"{len(samples):,} tables, {about}{rows:,.0f} rows, at most {receptors:,.0f} distinct receptors"
-        + (f" ({in_part:,} of the tables were read in part)" if in_part else ""),
+        + (f" ({n_partial:,} of the tables were read in part)" if n_partial else ""),
         "",
         "Process                 Tasks  CPUs   Memory  Seconds each  Hours in all      Disk",
     ]
@@ -206,7 +207,7 @@ def as_text(samples: list[Expected], table: pa.Table) -> str:
     lines += [
         f"{'all':<22}{tasks:>7,}{'':>6}{'':>9}{'':>14}{hours:>14,.2f}{f'{disk:,.2f} GB':>10}",
         "",
-        "Hours of one core, without the wait for a free one. ? depends on settings and was not estimated.",
-        "Disk is that of the work folder; the published tables take about half as much again.",
+        "Hours of one core, without waiting for free cores. ?: not estimated, depends on settings.",
+        "Disk: work folder; the published tables need about another 50 %.",
     ]
     return "\n".join(lines)

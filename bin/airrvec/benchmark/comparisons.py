@@ -1,6 +1,6 @@
 """
-Paired comparisons of encoders on the same splits (paper, Methods, "Benchmarking", and the binomial test
-of its Results).
+Paired comparisons of encoders on the same splits (paper, Methods, "Benchmarking", and the binomial test in
+its Results).
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ SETTING = list(schema.SETTING[1:])
 
 def compare(aurocs: pa.Table) -> pa.Table:
     """
-    Differences of AUROC between each two encoders, and between each encoder and the mean of all.
+    Return differences of AUROC between each pair of encoders, and between each encoder and their mean.
 
-    Of an epitope and k the differences of the splits, of their mean over epitopes the epitopes' mean
-    differences are tested. The variance over epitopes is the mean of the epitopes' variances, as the
-    paper's.
+    For one epitope and k, the differences in its splits are tested. For the mean over epitopes, the mean
+    differences of the epitopes are tested; its variance is the mean of the epitopes' variances, as in the
+    paper.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def compare(aurocs: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.COMPARISONS`; no rows for one encoder.
+        `airrvec.core.schema.COMPARISONS`; no rows for a single encoder.
     """
     frame = aurocs.to_pandas()
     parts = [schema.COMPARISONS.empty_table().to_pandas()]
@@ -44,7 +44,7 @@ def compare(aurocs: pa.Table) -> pa.Table:
             wide = group.pivot_table(index=index, columns="encoder", values="auroc")[encoders]
             complete = complete_epitopes(group["epitope"], group["k"])
             constant = dict(zip(SETTING, setting, strict=True))
-            parts += [part.assign(**constant) for part in _of_setting(wide, complete)]
+            parts += [part.assign(**constant) for part in _compare_setting(wide, complete)]
     joined = pd.concat(parts) if len(parts) > 1 else parts[0]
     table = pa.Table.from_pandas(joined[schema.COMPARISONS.names], schema.COMPARISONS, preserve_index=False)
     return table.replace_schema_metadata()
@@ -52,12 +52,12 @@ def compare(aurocs: pa.Table) -> pa.Table:
 
 def holm(p_values: np.ndarray) -> np.ndarray:
     """
-    p-values of one family, adjusted by Holm's step-down procedure (Holm 1979).
+    Return the p-values of one family, adjusted by Holm's step-down procedure (Holm 1979).
 
     Parameters
     ----------
     p_values : ndarray, shape (m,)
-        NaN where nothing was tested, which does not count.
+        NaN for no test; NaN does not count in the family.
 
     Returns
     -------
@@ -71,8 +71,8 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def _of_setting(wide: pd.DataFrame, complete: list[str]) -> Iterator[pd.DataFrame]:
-    """Rows of every k; ``wide``: (k, epitope, split) × encoders."""
+def _compare_setting(wide: pd.DataFrame, complete: list[str]) -> Iterator[pd.DataFrame]:
+    """Yield the comparisons of one setting; ``wide``: (k, epitope, split) × encoders."""
     encoders = list(wide.columns)
     first, second = np.array(list(combinations(range(len(encoders)), 2))).T
     names = {
@@ -80,9 +80,9 @@ def _of_setting(wide: pd.DataFrame, complete: list[str]) -> Iterator[pd.DataFram
         "other": [*(encoders[index] for index in second), *[None] * len(encoders)],
     }
     is_pair = np.arange(len(names["encoder"])) < len(first)
-    for k, of_k in wide.groupby(level="k"):
-        of_epitopes = {}
-        for epitope, splits in of_k.groupby(level="epitope"):
+    for k, group in wide.groupby(level="k"):
+        per_epitope = {}
+        for epitope, splits in group.groupby(level="epitope"):
             values = splits.to_numpy()
             difference = np.hstack(
                 [values[:, first] - values[:, second], values - values.mean(axis=1, keepdims=True)]
@@ -90,9 +90,9 @@ def _of_setting(wide: pd.DataFrame, complete: list[str]) -> Iterator[pd.DataFram
             n = len(difference)
             variance = difference.var(axis=0, ddof=1) if n > 1 else np.full(difference.shape[1], np.nan)
             row = _row(difference.mean(axis=0), variance, np.sqrt(variance / n), n)
-            of_epitopes[epitope] = row
+            per_epitope[epitope] = row
             yield pd.DataFrame({**names, "epitope": epitope, "k": k, **row, **_wilcoxon(difference, is_pair)})
-        rows = [of_epitopes[epitope] for epitope in complete if epitope in of_epitopes]
+        rows = [per_epitope[epitope] for epitope in complete if epitope in per_epitope]
         if rows:
             means = np.stack([row["difference_mean"] for row in rows])
             variance = np.mean([row["difference_std"] ** 2 for row in rows], axis=0)
@@ -115,7 +115,7 @@ def _row(mean: np.ndarray, variance: np.ndarray, error: np.ndarray, n_splits: in
 
 
 def _sign_test(means: np.ndarray, is_pair: np.ndarray) -> dict:
-    """In how many epitopes the first encoder is ahead; one-sided binomial test of the one ahead in more."""
+    """Return the number of epitopes with a positive difference; one-sided binomial test of the majority."""
     better, worse = (means > 0).sum(axis=0), (means < 0).sum(axis=0)
     p_values = stats.binom.sf(np.maximum(better, worse) - 1, better + worse, 0.5)
     return {
@@ -126,7 +126,7 @@ def _sign_test(means: np.ndarray, is_pair: np.ndarray) -> dict:
 
 
 def _wilcoxon(differences: np.ndarray, is_pair: np.ndarray) -> dict:
-    """Two-sided signed-rank test of each pair's differences, and Holm's correction over the pairs."""
+    """Return the two-sided signed-rank test of each pair, and its Holm correction over the pairs."""
     p_values = np.full(len(is_pair), np.nan)
     tested = is_pair & (differences != 0).any(axis=0)
     if tested.any():

@@ -1,4 +1,4 @@
-"""What an encoder makes of the receptors of a benchmark: vectors, and rows of the distance matrix."""
+"""Vectors of the receptors of a benchmark, and rows of their distance matrix."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from scipy import sparse
 from airrvec.benchmark.rules import KERNEL
 from airrvec.encoders import NotMeasurable, distance_rows
 
-BATCH_BYTES = 2**24  # distances that are computed at once
-KEPT_BYTES = 2**30  # distances that are kept for reuse, and their exponentials
+BATCH_BYTES = 2**24  # memory for distances computed at once
+KEPT_BYTES = 2**30  # memory for distances kept for reuse, and their exponentials
 MAX_EXPONENT = 80  # exp(-80) is still a normal float32
 
 
 class Distances:
     """
-    What the encoder makes of the receptors: vectors, if it has them, and rows of the distance matrix.
+    Vectors of the receptors, if the encoder has them, and rows of their distance matrix.
 
     Parameters
     ----------
@@ -25,7 +25,12 @@ class Distances:
     receptors : pyarrow.Table
         n ``receptors``.
     background : pyarrow.Table, optional
-        Further ``receptors``, of which the vectors alone are needed.
+        Further ``receptors``; only their vectors are computed.
+
+    Raises
+    ------
+    NotMeasurable
+        If a column that the encoder needs, or a vector, is missing for some receptors.
     """
 
     def __init__(self, encoder, receptors: pa.Table, background: pa.Table | None):
@@ -48,11 +53,11 @@ class Distances:
         self._terms = None
 
     def fit(self, rows: np.ndarray) -> bool:
-        """Whether the distances of some receptors to all may be kept."""
+        """Return whether the distances of some receptors to all, and their exponentials, may be kept."""
         return len(rows) * self.n * 8 <= KEPT_BYTES
 
     def keep(self, rows: np.ndarray) -> None:
-        """Compute the distances of some receptors to all, if they may be kept; sorted row numbers."""
+        """Compute and keep the distances of some receptors to all, if they fit; ``rows`` are sorted."""
         if not self.fit(rows) or np.array_equal(rows, self._kept_rows):
             return
         self._kept_rows, self._kept = rows, np.empty((len(rows), self.n), np.float32)
@@ -65,9 +70,9 @@ class Distances:
 
     def density(self, references: np.ndarray) -> np.ndarray | None:
         """
-        Σ exp(−d / `KERNEL`) over references, shape (s, k), at all receptors; shape (s, n).
+        Return Σ exp(−d / `KERNEL`) over references, shape (s, k), for all receptors; shape (s, n).
 
-        None where distances are not kept, or so large that terms would vanish in float32.
+        None if the distances are not kept, or so large that terms underflow in float32.
         """
         if self._terms is None or not np.isin(references, self._kept_rows).all():
             return None
@@ -78,17 +83,17 @@ class Distances:
         return chosen @ self._terms
 
     def distances(self, references: np.ndarray) -> np.ndarray:
-        """Distances of all receptors to references, shape (s, k), of s splits; shape (s, n, k)."""
-        rows, places = self._kept_rows, self._kept
+        """Return distances, shape (s, n, k), of all receptors to the references of s splits, shape (s, k)."""
+        rows, values = self._kept_rows, self._kept
         if not np.isin(references, rows).all():
             rows = np.unique(references)
-            places = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
-        return places[np.searchsorted(rows, references)].swapaxes(1, 2)
+            values = _complete_distances(self.rows_to_all(rows)).astype(np.float32)
+        return values[np.searchsorted(rows, references)].swapaxes(1, 2)
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """Vectors that are known, as an encoder."""
+    """An encoder that returns precomputed vectors."""
 
     vectors: np.ndarray
 
@@ -97,22 +102,22 @@ class Embedded:
 
 
 def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
-    """Vectors, shape (n, d), none of which is missing."""
+    """Return the vectors, shape (n, d); raise `NotMeasurable` if one is missing."""
     missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
     if missing:
-        raise NotMeasurable(f"it sees nothing of {missing} of {len(vectors)} {what}")
+        raise NotMeasurable(f"it has no vector for {missing} of {len(vectors)} {what}")
     return vectors
 
 
 def _complete_distances(distances: np.ndarray) -> np.ndarray:
-    """Distances of some receptors to all n, shape (s, n), none of which is missing."""
+    """Return the distances of some receptors to all n, shape (s, n); raise `NotMeasurable` if one is NaN."""
     missing = np.isnan(distances) if distances.dtype.kind == "f" else np.zeros((1, 1), bool)
     if not missing.any():
         return distances
-    of_seen = missing[~missing.all(axis=1)]  # a receptor without any distance says nothing of the others
-    if not len(of_seen):
-        raise NotMeasurable(f"it sees nothing of {len(missing)} receptors or more")
-    unseen = of_seen.all(axis=0).sum()
-    if unseen:
-        raise NotMeasurable(f"it sees nothing of {unseen} of {missing.shape[1]} receptors")
-    raise NotMeasurable(f"it has no distance for {of_seen.sum()} of {of_seen.size} pairs of receptors")
+    partial = missing[~missing.all(axis=1)]  # a row without any distance is no evidence about its columns
+    if not len(partial):
+        raise NotMeasurable(f"it has no distances for {len(missing)} receptors or more")
+    n_without = partial.all(axis=0).sum()
+    if n_without:
+        raise NotMeasurable(f"it has no distances for {n_without} of {missing.shape[1]} receptors")
+    raise NotMeasurable(f"it has no distance for {partial.sum()} of {partial.size} pairs of receptors")

@@ -1,9 +1,9 @@
 """
 Few-shot prediction of specificity (paper, Results, "Benchmarking PLM embeddings", and Methods).
 
-For each epitope, ``k`` of its receptors are the references. All other receptors of the table are
-ranked by their distance to them, and the AUROC of the epitope's remaining receptors against all
-others is measured. The splits depend on the table and the seed alone, so that all encoders share them.
+For each epitope, ``k`` of its receptors are the references. All other receptors of the table are ranked by
+their distance to the references. The AUROC compares the epitope's remaining receptors with all others. The
+splits depend only on the table and the seed, so all encoders share them.
 """
 
 import hashlib
@@ -25,20 +25,20 @@ TRAINED_ON = "a model of this run has been trained on it"
 @dataclass(frozen=True)
 class LabelledReceptors:
     """
-    The receptors that every encoder is measured on.
+    Labelled receptors, the same for every encoder.
 
     Attributes
     ----------
     receptors : pyarrow.Table
         Distinct, complete receptors, sorted by ``receptor_id``.
     epitopes : dict of str to ndarray
-        Sorted row numbers of each epitope's receptors; a receptor may be in several.
+        Epitope → sorted row numbers of its receptors; a receptor may have several epitopes.
     removed : dict
-        How many labelled cells were left out, by reason.
+        Reason → number of excluded labelled cells.
     sources : pyarrow.Table
-        Distinct ``receptor_id``, ``epitope``, ``reference_id`` and, where the cells have it, ``split``.
+        Distinct ``receptor_id``, ``epitope``, ``reference_id`` and, if the cells have it, ``split``.
     excluded : str
-        The text of the references left out, or ``none``.
+        Text in the ``reference_id`` of excluded cells, or ``none``.
     """
 
     receptors: pa.Table
@@ -66,27 +66,27 @@ def select_labelled(
     leave_out: TrainingLabels | None = None,
 ) -> LabelledReceptors:
     """
-    Receptors fit for the benchmark: labelled, of one species, both chains complete.
+    Return the receptors of the benchmark: labelled, of one species, both chains complete.
 
-    Complete means V gene, J gene and junction of both chains, so that models of whole chains can be
-    measured on the same receptors as models of loops.
+    A complete chain has V gene, J gene and junction, so that models of whole chains and models of loops are
+    measured on the same receptors.
 
     Parameters
     ----------
     cells : pyarrow.Table
-        ``cells`` with ``epitope``, ``reference_id`` and, if the user splits them, ``split``.
+        ``cells`` with ``epitope``, ``reference_id`` and, if the user defines the split, ``split``.
     receptors : pyarrow.Table
         ``receptors``.
     species : str
-        The species to measure.
+        Species to measure.
     exclude_references : str, optional
-        Cells whose ``reference_id`` contains this text are left out.
+        Cells whose ``reference_id`` contains this text, in either case, are excluded.
     leave_out : TrainingLabels, optional
-        Receptors that models have been trained on, which are left out.
+        Training receptors of models, which are excluded.
 
     Notes
     -----
-    An epitope that is called ``mean`` is renamed: the mean over epitopes has that name.
+    An epitope named ``mean`` is renamed, because the mean over epitopes has that name.
     """
     receptors = tables.distinct(receptors)
     is_mean = pc.equal(cells["epitope"], schema.MEAN)
@@ -112,9 +112,9 @@ def select_labelled(
     for name in schema.RECEPTOR_FIELDS[1:]:
         complete = pc.and_(complete, pc.is_valid(joined[name]))
     joined = keep(joined, complete, "incomplete: V, J or junction of a chain missing")
-    seen = leave_out.include(joined) if leave_out else np.zeros(len(joined), bool)
-    if seen.any():
-        joined = keep(joined, pa.array(~seen), TRAINED_ON)
+    trained_on = leave_out.include(joined) if leave_out else np.zeros(len(joined), bool)
+    if trained_on.any():
+        joined = keep(joined, pa.array(~trained_on), TRAINED_ON)
     n_cells = len(joined)
     pairs = joined.group_by(["receptor_id", "epitope"]).aggregate([]).sort_by("receptor_id")
     removed["the same receptor and epitope again"] = n_cells - len(pairs)
@@ -131,20 +131,20 @@ def plan_splits(
     labelled: LabelledReceptors, *, ks: list[int], n_splits: int, min_positives: int, seed: int
 ) -> tuple[list[Splits], pa.Table]:
     """
-    The reference sets of every epitope and k.
+    Return the reference sets of every epitope and k.
 
     Parameters
     ----------
     labelled : LabelledReceptors
-        The table.
+        Receptors to draw from.
     ks : list of int
         Numbers of references. For ``k`` = 1 every receptor of the epitope is the reference once.
     n_splits : int
-        Random reference sets for each larger ``k``.
+        Number of random reference sets for each larger ``k``.
     min_positives : int
-        Receptors of the epitope that must remain for testing.
+        Smallest number of the epitope's receptors that remain for testing.
     seed : int
-        Of the random choice.
+        Seed of the random choice.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def plan_splits(
     pyarrow.Table
         `airrvec.core.schema.NOT_EVALUATED`: epitopes with fewer than ``k + min_positives`` receptors.
     """
-    planned, left_out = [], []
+    planned, not_evaluated = [], []
     n_total = len(labelled.receptors)
     for epitope, rows in labelled.epitopes.items():
         for k in ks:
@@ -164,7 +164,7 @@ def plan_splits(
                     if len(rows) < n_total
                     else "all receptors of the table bind it"
                 )
-                left_out.append(
+                not_evaluated.append(
                     {
                         "excluded": labelled.excluded,
                         "epitope": epitope,
@@ -179,11 +179,11 @@ def plan_splits(
                 rng = generator(seed, epitope, k)
                 chosen = [rng.choice(rows, k, replace=False) for _ in range(n_splits)]
                 planned.append(Splits(epitope, k, np.stack(chosen)))
-    return planned, pa.Table.from_pylist(left_out, schema.NOT_EVALUATED)
+    return planned, pa.Table.from_pylist(not_evaluated, schema.NOT_EVALUATED)
 
 
 def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
-    """A short hash of receptors and splits: equal digests, comparable results."""
+    """Return a short hash of receptors and splits; results with equal digests are comparable."""
     state = hashlib.sha256("".join(labelled.receptors["receptor_id"].to_pylist()).encode())
     for split in splits:
         state.update(f"{split.epitope}|{split.k}".encode())
@@ -193,11 +193,10 @@ def digest(labelled: LabelledReceptors, splits: list[Splits]) -> str:
 
 def summarise(aurocs: pa.Table) -> pa.Table:
     """
-    Mean, standard deviation and standard error over splits, and the mean over epitopes.
+    Return mean, standard deviation and standard error over splits, and the mean over epitopes.
 
-    The mean over epitopes (``epitope`` = ``mean``) is taken over those that were evaluated at every
-    k, so that it compares like with like along the curve. Its standard error is that of a mean of
-    independent means.
+    The mean over epitopes (``epitope`` = ``mean``) includes only epitopes evaluated at every k, so that all
+    points of the curve are comparable. Its standard error is that of a mean of independent means.
 
     Parameters
     ----------
@@ -216,32 +215,32 @@ def summarise(aurocs: pa.Table) -> pa.Table:
         for name in schema.METRICS
         for part, function in (("mean", "mean"), ("std", "std"), ("se", "sem"))
     }
-    of_epitopes = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
+    per_epitope = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
     complete = [
         group[group["epitope"].isin(complete_epitopes(group["epitope"], group["k"]))]
-        for _, group in of_epitopes.groupby([*schema.SETTING[1:]], sort=False)
+        for _, group in per_epitope.groupby([*schema.SETTING[1:]], sort=False)
     ]
     averaged = {name: (name, _error_of_mean if name.endswith("_se") else "mean") for name in measured}
     means = (
-        pd.concat([of_epitopes.iloc[:0], *complete])
+        pd.concat([per_epitope.iloc[:0], *complete])
         .groupby([*schema.SETTING, "k"], sort=False)
         .agg(n_splits=("n_splits", "min"), **averaged)
         .reset_index()
         .assign(epitope=schema.MEAN, **{f"{name}_std": np.nan for name in schema.METRICS})
     )
-    both = pd.concat([of_epitopes, means]) if len(means) else of_epitopes
-    return pa.Table.from_pandas(both, schema.AUROC_SUMMARY, preserve_index=False).replace_schema_metadata()
+    rows = pd.concat([per_epitope, means]) if len(means) else per_epitope
+    return pa.Table.from_pandas(rows, schema.AUROC_SUMMARY, preserve_index=False).replace_schema_metadata()
 
 
 def _error_of_mean(errors: pd.Series) -> float:
-    """Standard error of the mean of independent means; NaN where one's is unknown."""
+    """Return the standard error of the mean of independent means; NaN if one error is unknown."""
     return float(np.sqrt(np.sum(np.square(errors.to_numpy()))) / len(errors))
 
 
 def complete_epitopes(epitopes: Iterable[str], ks: Iterable[int]) -> list[str]:
-    """Epitopes that were evaluated at every k; of each evaluation its epitope and its k."""
-    seen: dict[str, set] = {}
+    """Return the epitopes evaluated at every k; the arguments are epitope and k of each evaluation."""
+    evaluated: dict[str, set] = {}
     for epitope, k in zip(epitopes, ks, strict=True):
-        seen.setdefault(epitope, set()).add(k)
-    every = set().union(*seen.values())
-    return sorted(epitope for epitope, own in seen.items() if own == every)
+        evaluated.setdefault(epitope, set()).add(k)
+    all_ks = set().union(*evaluated.values())
+    return sorted(epitope for epitope, epitope_ks in evaluated.items() if epitope_ks == all_ks)

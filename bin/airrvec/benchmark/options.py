@@ -1,4 +1,4 @@
-"""Options of the scripts that take labelled receptors."""
+"""Command-line options of the scripts that take labelled receptors."""
 
 import argparse
 from pathlib import Path
@@ -7,20 +7,20 @@ from airrvec.core import schema, tables
 
 
 def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bool = False) -> None:
-    """Options of the scripts that take labelled receptors."""
+    """Add the options of the scripts that take labelled receptors."""
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
-    parser.add_argument("--receptors", type=Path, required=True, help="their receptors")
+    parser.add_argument("--receptors", type=Path, required=True, help="receptors of these cells")
     several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {"default": "homosapiens"}
     parser.add_argument("--species", choices=list(schema.SPECIES), **several)
     parser.add_argument(
         "--exclude-references",
         default="none",
-        help="leave out cells whose reference_id contains this text; none keeps all",
+        help="exclude cells whose reference_id contains this text; none keeps all",
     )
 
 
 def labelled_options(args: argparse.Namespace) -> dict:
-    """Those options as `airrvec.benchmark.fewshot.select_labelled` takes them."""
+    """Return these options as arguments of `airrvec.benchmark.fewshot.select_labelled`."""
     return {
         "cells": tables.read(args.cells),
         "receptors": tables.read(args.receptors),

@@ -1,9 +1,9 @@
 """
-Rules that turn an epitope's references into one score of a receptor; lower is nearer.
+Rules that score a receptor against the references of an epitope; lower is nearer.
 
-A rule of distances takes those of n receptors to the k references of one epitope, shape (..., n, k), and
-to the references of all epitopes together, shape (..., n, m); only ``contrast`` looks at the latter. A
-rule of vectors takes those of all receptors, the references and a background.
+A distance rule takes the distances of n receptors to the k references of one epitope, shape (..., n, k), and
+to the m references of all epitopes, shape (..., n, m); only ``contrast`` uses the latter. A vector rule takes
+the vectors of all receptors, the references and a background set.
 """
 
 from collections.abc import Callable
@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.svm import LinearSVC
 
-# Fits Euclidean distances of unit vectors; the temperature of SCEPTR's losses has the same value.
+# Suits Euclidean distances of unit vectors; equals the temperature of SCEPTR's losses.
 KERNEL = 0.05
 
 
 def nearest_neighbour(to_epitope: np.ndarray, to_all: np.ndarray | None = None) -> np.ndarray:
-    """Distance to the nearest reference (paper, Results, "Benchmarking PLM embeddings")."""
+    """Return the distance to the nearest reference (paper, Results, "Benchmarking PLM embeddings")."""
     return to_epitope.min(axis=-1)
 
 
 def average_distance(to_epitope: np.ndarray, to_all: np.ndarray | None = None) -> np.ndarray:
-    """Mean distance to the references (paper, Results, "Supervised contrastive learning as …")."""
+    """Return the mean distance to the references (paper, Results, "Supervised contrastive learning as …")."""
     return to_epitope.mean(axis=-1)
 
 
 def mean_of_nearest(to_epitope: np.ndarray, to_all: np.ndarray | None = None, *, m: int = 5) -> np.ndarray:
-    """Mean distance to the ``m`` nearest references, or to all where there are fewer."""
+    """Return the mean distance to the ``m`` nearest references, or to all if there are fewer."""
     m = min(m, to_epitope.shape[-1])
     return np.partition(to_epitope, m - 1, axis=-1)[..., :m].mean(axis=-1)
 
@@ -36,10 +36,10 @@ def soft_nearest_neighbour(
     to_epitope: np.ndarray, to_all: np.ndarray | None = None, *, kernel: float = KERNEL
 ) -> np.ndarray:
     """
-    Smooth minimum of the distances: −kernel · log Σ exp(−d / kernel).
+    Return a smooth minimum of the distances: −kernel · log Σ exp(−d / kernel).
 
-    The negative log density of the references about the receptor, so that several near references
-    count for more than one.
+    This is the negative log density of the references around the receptor: several near references count
+    more than one.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def soft_nearest_neighbour(
     to_all : ndarray, shape (..., n, m), optional
         Not used.
     kernel : float
-        Width, in the distances' unit. Far below their differences the rule is the nearest neighbour.
+        Kernel width, in the unit of the distances. If it is much smaller than their differences, the rule
+        equals the nearest neighbour.
 
     Returns
     -------
@@ -61,10 +62,10 @@ def soft_nearest_neighbour(
 
 def contrast(to_epitope: np.ndarray, to_all: np.ndarray, *, kernel: float = KERNEL) -> np.ndarray:
     """
-    `soft_nearest_neighbour` to the epitope's references minus that to all epitopes' references.
+    Return `soft_nearest_neighbour` to the epitope's references minus that to all epitopes' references.
 
-    −kernel times the log of the epitope's share in the density about the receptor: near references of
-    other epitopes speak against this one.
+    This is −kernel times the log of the epitope's share of the density around the receptor: near references
+    of other epitopes are evidence against this one.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def contrast(to_epitope: np.ndarray, to_all: np.ndarray, *, kernel: float = KERN
     to_all : ndarray, shape (..., n, m)
         Distances to the references of all epitopes, this one included.
     kernel : float
-        Width, in the distances' unit.
+        Kernel width, in the unit of the distances.
 
     Returns
     -------
@@ -84,24 +85,24 @@ def contrast(to_epitope: np.ndarray, to_all: np.ndarray, *, kernel: float = KERN
 
 def linear_svc(vectors: np.ndarray, references: np.ndarray, background: np.ndarray) -> np.ndarray:
     """
-    Distance from the plane that a linear support vector classifier lays between references and background.
+    Return the score of a linear support vector classifier of references against background receptors.
 
-    The penalties of the two classes are weighted by their sizes (paper, Appendix "Learning features
-    within embedding spaces").
+    Class weights are inversely proportional to class sizes (paper, Appendix "Learning features within
+    embedding spaces").
 
     Parameters
     ----------
     vectors : ndarray, shape (n, d)
-        Of all receptors.
+        Vectors of all receptors.
     references : ndarray of int, shape (k,)
         Rows of ``vectors`` that are the positives.
     background : ndarray, shape (b, d)
-        The negatives.
+        Vectors of the negatives.
 
     Returns
     -------
     ndarray, shape (n,)
-        Negative on the references' side.
+        Signed score relative to the separating plane; negative on the side of the references.
     """
     examples = np.concatenate([vectors[references], background])
     labels = np.arange(len(examples)) < len(references)
@@ -110,7 +111,7 @@ def linear_svc(vectors: np.ndarray, references: np.ndarray, background: np.ndarr
 
 
 class Rule(NamedTuple):
-    """A rule, what people call it, and what it takes: distances to the epitope or to all, or vectors."""
+    """A rule, its title, and its input: distances to the ``epitope`` or to ``all``, or ``vectors``."""
 
     score: Callable[..., np.ndarray]
     title: str

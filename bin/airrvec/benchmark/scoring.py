@@ -1,8 +1,8 @@
 """
-Few-shot scores of one encoder: every split, by every rule, on every test set.
+Few-shot scores of one encoder in every split, by every rule, on every test set.
 
-Distances are computed once for each epitope's receptors and reused by all splits, or anew for a few
-splits at a time where they would not fit into memory; nothing as large as the distance matrix exists.
+Distances from each epitope's receptors are computed once and reused by all splits. If they do not fit into
+memory, they are recomputed for a few splits at a time. The full distance matrix is never built.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from airrvec.core.chains import on_chains
 from airrvec.encoders import NotMeasurable
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
-# The paper's.
+# The rules of the paper.
 DEFAULT_RULES = ("nearest_neighbour", "average_distance")
 
 
@@ -35,7 +35,7 @@ class Scores:
 
     @classmethod
     def joined(cls, parts: list["Scores"]) -> "Scores":
-        """One after another."""
+        """Concatenate the tables of several scores."""
         names = ("auroc", "roc", "not_evaluated")
         return cls(*(pa.concat_tables([getattr(part, name) for part in parts]) for name in names))
 
@@ -54,29 +54,29 @@ def score(
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
     """
-    Metrics of one encoder in all splits, and ROC curves at the largest k of each epitope.
+    Return the metrics of one encoder in all splits, and ROC curves at the largest k of each epitope.
 
-    An epitope and k are measured on a test set if every split leaves a positive and a negative. What is
-    not measured is told with the reason.
+    An epitope and k are measured on a test set if a positive and a negative remain in every split. The table
+    ``not_evaluated`` gives the reason for each exclusion.
 
     Parameters
     ----------
     encoder
         From `airrvec.encoders.load`.
     name : str
-        Goes into the tables.
+        Encoder name in the tables.
     labelled, splits
         From `airrvec.benchmark.fewshot.select_labelled` and `airrvec.benchmark.fewshot.plan_splits`.
     rules : tuple of str
-        Of `airrvec.benchmark.rules.RULES`.
+        Names in `airrvec.benchmark.rules.RULES`.
     chains : {"paired", "alpha", "beta"}
-        What the encoder is shown.
+        Chains that the encoder gets.
     test_sets : tuple of str
-        Of `TEST_SETS`.
+        Names in `airrvec.benchmark.test_sets.TEST_SETS`.
     background : pyarrow.Table, optional
-        ``receptors`` that are the negatives of rules of vectors.
+        ``receptors``, the negatives of vector rules.
     never_tested : dict of str to ndarray, optional
-        Further test sets by name: all receptors but those of these rows.
+        Further test sets: name → rows of the receptors that it excludes.
     progress : callable, optional
         Called with the number of splits done.
     """
@@ -89,17 +89,17 @@ def score(
         filters[test_set] = partial(always, np.isin(np.arange(len(receptors)), rows))
     largest = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
     try:
-        shown = Distances(encoder, receptors, None if background is None else on_chains(background, chains))
-        if "linear_svc" in rules and not shown.has_vectors:
+        encoded = Distances(encoder, receptors, None if background is None else on_chains(background, chains))
+        if "linear_svc" in rules and not encoded.has_vectors:
             report.leave_out("the encoder gives distances, no vectors", encoder=name, rule="linear_svc")
-        usable = [rule for rule in rules if RULES[rule].takes != "vectors" or shown.has_vectors]
-        every = np.unique(np.concatenate([labelled.epitopes[epitope] for epitope in largest]))
+        usable = [rule for rule in rules if RULES[rule].takes != "vectors" or encoded.has_vectors]
+        binders = np.unique(np.concatenate([labelled.epitopes[epitope] for epitope in largest]))
         for epitope in largest:
-            shown.keep(every if shown.fit(every) else labelled.epitopes[epitope])
+            encoded.keep(binders if encoded.fit(binders) else labelled.epitopes[epitope])
             for split in (split for split in splits if split.epitope == epitope):
                 with_roc = split.k == largest[epitope]
                 _score_split(
-                    split, _other_references(split, splits), usable, shown, filters, with_roc, report
+                    split, _other_references(split, splits), usable, encoded, filters, with_roc, report
                 )
                 if progress is not None:
                     progress(len(split.references))
@@ -112,12 +112,12 @@ def _score_split(
     split: Splits,
     others: np.ndarray | None,
     rules: list[str],
-    shown: Distances,
+    encoded: Distances,
     filters: dict[str, Callable],
     with_roc: bool,
     report: "_Report",
 ) -> None:
-    """One epitope and k by all rules; ``others`` are references of other epitopes, to contrast it with."""
+    """Score one epitope and k by all rules; ``others``: references of other epitopes, for ``contrast``."""
     positive = report.positive(split.epitope)
     shared = None
     for rule in rules:
@@ -126,17 +126,17 @@ def _score_split(
             reason = "no other epitope is evaluated at this k, to contrast it with"
             report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
             continue
-        # A single reference is ranked alike by all rules of the distances to an epitope.
-        alone = split.k == 1 and takes == "epitope"
-        if not (alone and shared):
-            against = others if takes == "all" else split.references[:, :0]
-            parts = list(_measured(rule, split, against, shown, positive, filters, with_roc))
-            shared = parts if alone else shared
-        report.add(rule, split, shared if alone else parts)
+        # With a single reference, all rules of the distances to one epitope give the same ranking.
+        same_ranking = split.k == 1 and takes == "epitope"
+        if not (same_ranking and shared):
+            contrasted = others if takes == "all" else split.references[:, :0]
+            parts = list(_measured(rule, split, contrasted, encoded, positive, filters, with_roc))
+            shared = parts if same_ranking else shared
+        report.add(rule, split, shared if same_ranking else parts)
 
 
 def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
-    """References of the other epitopes at the same k, those of the same split; shape (n_splits, m)."""
+    """Return the other epitopes' references at the same k, split by split; shape (n_splits, m)."""
     others = [other.references for other in splits if other.k == split.k and other.epitope != split.epitope]
     if not others:
         return None
@@ -146,7 +146,7 @@ def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some splits of an epitope and k on one test set."""
+    """Results of s splits of an epitope and k on one test set."""
 
     test_set: str
     values: dict[str, np.ndarray]  # metrics and counts, shape (s,) each
@@ -165,39 +165,39 @@ def _measured(
     rule: str,
     split: Splits,
     others: np.ndarray,
-    shown: Distances,
+    encoded: Distances,
     positive: np.ndarray,
     filters: dict,
     with_roc: bool,
 ) -> Iterator[_Part]:
-    """Batches of splits, each on every test set."""
+    """Yield the results of batches of splits, each on every test set."""
     k, m = split.k, others.shape[1]
-    step = max(BATCH_BYTES // (4 * shown.n * (k + m)), 1)
+    step = max(BATCH_BYTES // (4 * encoded.n * (k + m)), 1)
     for start in range(0, len(split.references), step):
-        references, against = (rows[start : start + step] for rows in (split.references, others))
-        ranking = Ranking.of(_rule_scores(rule, references, against, shown))
-        seen = np.hstack([references, against])
+        references, contrasted = (rows[start : start + step] for rows in (split.references, others))
+        ranking = Ranking.of(_rule_scores(rule, references, contrasted, encoded))
+        all_references = np.hstack([references, contrasted])
         tested = np.ones(ranking.order.shape, bool)
-        np.put_along_axis(tested, seen, False, axis=1)
-        for test_set, leaves_out in filters.items():
-            yield _Part.of(test_set, Curves(ranking, positive, tested & ~leaves_out(seen)), with_roc)
+        np.put_along_axis(tested, all_references, False, axis=1)
+        for test_set, excluded in filters.items():
+            yield _Part.of(test_set, Curves(ranking, positive, tested & ~excluded(all_references)), with_roc)
 
 
-def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, shown: Distances) -> np.ndarray:
-    """Scores of all receptors in some splits, shape (s, n)."""
+def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, encoded: Distances) -> np.ndarray:
+    """Return the scores of all receptors in s splits, shape (s, n)."""
     combine, _, takes = RULES[rule]
     if takes == "vectors":
-        return np.stack([combine(shown.vectors, rows, shown.background) for rows in references])
+        return np.stack([combine(encoded.vectors, rows, encoded.background) for rows in references])
     if combine in (soft_nearest_neighbour, contrast):
-        # As the rules themselves say, from exponentials that all splits share, where there are any.
-        terms = shown.density(references)
+        # Equal to the rules, but computed from exponentials shared by all splits, if these are kept.
+        terms = encoded.density(references)
         if terms is not None and takes == "epitope":
             return -KERNEL * np.log(terms)
-        if terms is not None and (of_others := shown.density(others)) is not None:
-            return KERNEL * np.log1p(of_others / terms)
-    to_epitope = shown.distances(references)
+        if terms is not None and (other_terms := encoded.density(others)) is not None:
+            return KERNEL * np.log1p(other_terms / terms)
+    to_epitope = encoded.distances(references)
     if takes == "all":
-        return combine(to_epitope, np.concatenate([to_epitope, shown.distances(others)], axis=2))
+        return combine(to_epitope, np.concatenate([to_epitope, encoded.distances(others)], axis=2))
     return combine(to_epitope)
 
 
@@ -210,42 +210,44 @@ class _Report:
         self.aurocs, self.rocs, self.left_out = [], [], []
 
     def positive(self, epitope: str) -> np.ndarray:
-        """Whether each receptor binds the epitope, shape (n,)."""
+        """Return whether each receptor binds the epitope, shape (n,)."""
         return np.isin(np.arange(len(self.labelled.receptors)), self.labelled.epitopes[epitope])
 
     def add(self, rule: str, split: Splits, parts: list[_Part]) -> None:
-        """One epitope and k, all batches of its splits."""
+        """Add the results of one epitope and k, from all batches of its splits."""
         n = len(split.references)
         for test_set in dict.fromkeys(part.test_set for part in parts):
-            own = [part for part in parts if part.test_set == test_set]
+            batches = [part for part in parts if part.test_set == test_set]
             keys = {"rule": rule, "test_set": test_set, "epitope": split.epitope, "k": split.k}
-            values = {name: np.concatenate([part.values[name] for part in own]) for name in own[0].values}
+            values = {
+                name: np.concatenate([part.values[name] for part in batches]) for name in batches[0].values
+            }
             n_empty = (np.minimum(values["n_positive"], values["n_negative"]) == 0).sum()
             if n_empty:
                 reason = f"no positive or no negative is left to test in {n_empty} of {n} splits"
                 self.leave_out(reason, **keys)
                 continue
             self.aurocs.append(self._rows(schema.AUROC, **keys, split=np.arange(n), **values))
-            if own[0].rates is not None:
-                rates = np.concatenate([part.rates for part in own])
-                of_grid = {"fpr": FPR_GRID, "tpr_mean": rates.mean(axis=0), "tpr_std": rates.std(axis=0)}
-                self.rocs.append(self._rows(schema.ROC, **keys, **of_grid))
+            if batches[0].rates is not None:
+                rates = np.concatenate([part.rates for part in batches])
+                curve = {"fpr": FPR_GRID, "tpr_mean": rates.mean(axis=0), "tpr_std": rates.std(axis=0)}
+                self.rocs.append(self._rows(schema.ROC, **keys, **curve))
 
     def leave_out(self, reason: str, **keys) -> None:
-        """A row of what is not evaluated; a key that is missing stands for all."""
-        known = {name: value for name, value in self.constant.items() if name != "encoder"}
+        """Add a row of what is not evaluated; a missing key means all values of the key."""
+        row = {name: value for name, value in self.constant.items() if name != "encoder"}
         if "epitope" in keys:
-            known["n_receptors"] = len(self.labelled.epitopes[keys["epitope"]])
-        self.left_out.append({**known, **keys, "reason": reason})
+            row["n_receptors"] = len(self.labelled.epitopes[keys["epitope"]])
+        self.left_out.append({**row, **keys, "reason": reason})
 
     def not_measurable(self, reason: str) -> Scores:
-        """No scores: the encoder cannot deal with these receptors."""
+        """Return empty scores, because the encoder cannot measure these receptors."""
         self.aurocs, self.rocs, self.left_out = [], [], []
         self.leave_out(reason, encoder=self.constant["encoder"])
         return self.scores()
 
     def scores(self) -> Scores:
-        """The tables."""
+        """Return the tables."""
         return Scores(
             pa.concat_tables([schema.AUROC.empty_table(), *self.aurocs]),
             pa.concat_tables([schema.ROC.empty_table(), *self.rocs]),
@@ -253,7 +255,7 @@ class _Report:
         )
 
     def _rows(self, table_schema: pa.Schema, **values) -> pa.Table:
-        """Rows of arrays, and of constants that are the same in each."""
+        """Return a table of arrays, and of constants repeated in each row."""
         values = {**self.constant, **values}
         n = max(len(value) for value in values.values() if isinstance(value, np.ndarray))
         return pa.table(

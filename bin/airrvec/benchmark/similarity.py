@@ -1,4 +1,4 @@
-"""What a test receptor has in common with references: nearly the same sequence, or a study."""
+"""Overlap between test receptors and references: similar sequences, or a common study."""
 
 from collections import defaultdict
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from airrvec.core import schema
 
-# Test set → identity with a reference from which a test receptor is left out.
+# Test set → identity to a reference at or above which a test receptor is excluded.
 TEST_SETS = {"all": None, "below_90": 0.9, "below_80": 0.8}
 
 
@@ -19,13 +19,13 @@ def similar_pairs(
     receptors: pa.Table, references: np.ndarray, tests: np.ndarray, similarity: float
 ) -> sparse.csr_array:
     """
-    Pairs of a reference and a test receptor that are similar (paper, Fig. "Supervised contrastive
+    Return the similar pairs of a reference and a test receptor (paper, Fig. "Supervised contrastive
     learning improves performance also when filtering highly similar TCRs from the test set").
 
-    Two receptors are similar if the V genes of both chains match and the identity of their CDR3s,
-    1 − (d_α + d_β) / (l_α + l_β), is at least ``similarity``: d is the Levenshtein distance, l the
-    length of the test receptor's CDR3, conserved residues included; alleles are not compared. Where
-    all receptors lack a chain, the other one decides.
+    Two receptors are similar if the V genes of both chains match, alleles ignored, and the identity of their
+    CDR3s, 1 − (d_α + d_β) / (l_α + l_β), is at least ``similarity``: d is the Levenshtein distance, l the
+    length of the test receptor's CDR3, conserved residues included. If all receptors lack a chain, only the
+    other one is compared.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def similar_pairs(
     references, tests : ndarray of int
         Row numbers.
     similarity : float
-        Identity, 0 to 1.
+        Smallest identity of a similar pair, 0 to 1.
 
     Returns
     -------
@@ -51,16 +51,16 @@ def similar_pairs(
     junctions = [
         np.array(receptors[schema.field(locus, "junction_aa")].to_pylist(), object) for locus in loci
     ]
-    tests_of_genes = defaultdict(list)
+    test_groups = defaultdict(list)
     for column, row in enumerate(tests):
-        tests_of_genes[genes[row]].append(column)
-    references_of_genes = defaultdict(list)
+        test_groups[genes[row]].append(column)
+    reference_groups = defaultdict(list)
     for number, row in enumerate(references):
-        if genes[row] in tests_of_genes:
-            references_of_genes[genes[row]].append(number)
+        if genes[row] in test_groups:
+            reference_groups[genes[row]].append(number)
     pairs = [np.empty((2, 0), np.int64)]
-    for name, numbers in references_of_genes.items():
-        columns = np.array(tests_of_genes[name])
+    for v_genes, numbers in reference_groups.items():
+        columns = np.array(test_groups[v_genes])
         rows = references[numbers], tests[columns]
         edits = sum(
             cdist(chain[rows[0]], chain[rows[1]], scorer=Levenshtein.distance, dtype=np.int32)
@@ -76,7 +76,7 @@ def similar_pairs(
 
 def studies(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     """
-    Which studies report which receptors, whatever the epitope.
+    Return which studies report which receptors, for any epitope.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def studies(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     csr_array of int32, shape (n_receptors, n_studies)
         1 for each receptor and ``reference_id``; an empty row for a receptor without one.
     """
-    named = sources.filter(pc.is_valid(sources["reference_id"]))
-    named = named.group_by(["receptor_id", "reference_id"]).aggregate([])
-    rows = pc.index_in(named["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
-    columns = named["reference_id"].combine_chunks().dictionary_encode()
+    reported = sources.filter(pc.is_valid(sources["reference_id"]))
+    reported = reported.group_by(["receptor_id", "reference_id"]).aggregate([])
+    rows = pc.index_in(reported["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
+    columns = reported["reference_id"].combine_chunks().dictionary_encode()
     shape = (len(receptors), len(columns.dictionary))
     ones = np.ones(len(rows), np.int32)
     return sparse.csr_array((ones, (rows, columns.indices.to_numpy())), shape=shape)

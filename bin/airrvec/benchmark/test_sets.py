@@ -1,4 +1,4 @@
-"""Receptors that are not tested beside references: the test sets of the benchmark."""
+"""Test sets of the benchmark: the receptors that some references exclude from testing."""
 
 from collections.abc import Callable
 
@@ -14,14 +14,14 @@ TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
 
 
 def always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """The same receptors left out beside any references, shape (s, n)."""
+    """Return the same exclusions for every reference set, shape (s, n)."""
     return np.broadcast_to(left_out, (len(references), len(left_out)))
 
 
 def test_filter(
     test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
 ) -> Callable:
-    """References, shape (s, k) → receptors that are not tested beside them, bool of shape (s, n)."""
+    """Return a function: references, shape (s, k) → excluded test receptors, bool of shape (s, n)."""
     n = len(receptors)
 
     def chosen(references: np.ndarray) -> sparse.csr_array:
@@ -38,5 +38,5 @@ def test_filter(
         return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
     rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
     similar = similarity.similar_pairs(receptors, rows, np.arange(n), similarity.TEST_SETS[test_set])
-    placed = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
-    return lambda references: (chosen(references) @ placed @ similar).toarray() > 0
+    columns = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
+    return lambda references: (chosen(references) @ columns @ similar).toarray() > 0

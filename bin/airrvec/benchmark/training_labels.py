@@ -1,8 +1,8 @@
 """
-The labelled receptors that a model has been trained on.
+Labelled receptors that a model was trained on.
 
-On these a model is better than on others: a benchmark on them, or a calibration, flatters it. Receptors are
-compared at the level of the gene, as `airrvec.core.identity.clonotype_ids` does.
+A model performs better on these than on others, so a benchmark or a calibration on them is too optimistic.
+Receptors are compared without alleles (`airrvec.core.identity.clonotype_ids`).
 """
 
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from airrvec.core.chains import on_chains
 from airrvec.model import weights
 from airrvec.model.architecture import LABELLED_TERMS
 
-FILE = "training_labels.parquet"  # of a model's folder
-# Published models trained on labels; their package does not list the receptors.
+FILE = "training_labels.parquet"  # in a model's folder
+# Published models trained on labels, whose package does not list the receptors.
 NOT_RECORDED = ("sceptr_finetuned",)
-MARK = " †"  # behind the title of an encoder that is measured on receptors it has been trained on
+MARK = " †"  # after the title of an encoder that is measured on its training receptors
 
 
 @dataclass(frozen=True)
 class TrainingLabels:
     """
-    What is recorded of the labelled receptors that models have been trained on.
+    Record of the labelled receptors that models were trained on.
 
     Attributes
     ----------
     receptors : pyarrow.Table
         `airrvec.core.schema.TRAINING_LABELS`.
     not_recorded : tuple of str
-        Models that have been trained on labelled receptors of which there is no list.
+        Models trained on labelled receptors that are not listed.
     """
 
     receptors: pa.Table
@@ -48,15 +48,14 @@ class TrainingLabels:
 
     def include(self, receptors: pa.Table, chains: str = "paired") -> np.ndarray:
         """
-        Whether models have been trained on receptors.
+        Return whether each receptor is a training receptor.
 
         Parameters
         ----------
         receptors : pyarrow.Table
-            ``receptors``; of single chains, where ``chains`` are.
+            ``receptors``; with one chain only, if ``chains`` is ``alpha`` or ``beta``.
         chains : {"paired", "alpha", "beta"}
-            What the receptors are known by: a β chain is one that a model has been trained on if any of
-            its training receptors has it.
+            Chains to compare. With ``beta``, a receptor matches if any training receptor has its β chain.
 
         Returns
         -------
@@ -67,7 +66,7 @@ class TrainingLabels:
         return pc.is_in(ids, identity.clonotype_ids(known)).to_numpy(zero_copy_only=False)
 
     def write(self, folder: Path) -> dict:
-        """Write the receptors into a model's folder; the entry for its ``config.json``."""
+        """Write the receptors into a model's folder and return the entry for its ``config.json``."""
         if len(self.receptors):
             tables.write(self.receptors, folder / FILE)
         n_receptors = pc.count_distinct(self.receptors["receptor_id"]).as_py()
@@ -79,51 +78,51 @@ NONE = TrainingLabels(schema.TRAINING_LABELS.empty_table())
 
 def of_encoder(name: str) -> TrainingLabels:
     """
-    What an encoder has been trained on.
+    Return the labelled receptors that an encoder was trained on.
 
     Parameters
     ----------
     name : str
-        As `airrvec.encoders.load` takes it.
+        As for `airrvec.encoders.load`.
     """
     if Path(name).is_dir():
         return _of_folder(Path(name))
     if name.endswith(".py"):
         return NONE
     if "+" in name:
-        found = NONE
+        labels = NONE
         for part in name.split("+"):
-            found |= of_encoder(part)
-        return found
+            labels |= of_encoder(part)
+        return labels
     return TrainingLabels(NONE.receptors, (name,)) if name in NOT_RECORDED else NONE
 
 
 def not_recorded_warning(model: str) -> str:
-    """What a figure of a model says little of, where its training receptors are unknown."""
+    """Return the warning for a model whose training receptors are unknown."""
     return (
-        f"{model} has been trained on labelled receptors that are not recorded: what is measured of it on"
-        " labelled receptors may be too high"
+        f"{model} has been trained on labelled receptors that are not recorded: its results on labelled"
+        " receptors may be too high"
     )
 
 
 def kept_warning(model: str, n_seen: int, n_receptors: int) -> str:
-    """The same, where too few receptors would remain without those of its training."""
+    """Return the warning for a model whose training receptors are too many to exclude."""
     return (
         f"{model} has been trained on {n_seen:,} of the {n_receptors:,} receptors that it is measured on,"
-        " too many to leave them out: what is measured of it is too high"
+        " too many to exclude them: its results are too high"
     )
 
 
 def of_files(paths: list[Path]) -> TrainingLabels:
-    """What the files of several models record, one after another."""
+    """Read and concatenate the files of several models."""
     return TrainingLabels(pa.concat_tables([NONE.receptors, *(tables.read(path) for path in paths)]))
 
 
 def of_split(split, start: TrainingLabels) -> TrainingLabels:
     """
-    What fine-tuning on a split adds to what its start has been trained on.
+    Return the training receptors of a model fine-tuned on a split, those of its starting model included.
 
-    Validation receptors choose the weights, so that they belong to it.
+    Validation receptors are included, because they select the weights.
     """
     rows = [
         (row, epitope, part)
@@ -141,11 +140,11 @@ def _of_folder(folder: Path) -> TrainingLabels:
     config = weights.configuration(folder)
     name = config.get("name", folder.name)
     recorded = config.get("labels")
-    if recorded is None:  # of airrvec 0.1, or a published model
+    if recorded is None:  # a folder of airrvec 0.1, or a published model
         contrastive = config.get("preset", {}).get("objective", {}).get("contrastive")
         trained = contrastive in LABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
         return TrainingLabels(NONE.receptors, (name,) if trained else ())
     if not (folder / FILE).is_file():
-        lost = (name,) if recorded["receptors"] else ()
-        return TrainingLabels(NONE.receptors, (*lost, *recorded["not_recorded"]))
+        missing = (name,) if recorded["receptors"] else ()
+        return TrainingLabels(NONE.receptors, (*missing, *recorded["not_recorded"]))
     return TrainingLabels(tables.read(folder / FILE), tuple(recorded["not_recorded"]))

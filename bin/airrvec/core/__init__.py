@@ -1,1 +1,1 @@
-"""What every package uses: errors, the columns of all tables, reading and writing Parquet."""
+"""Code that every package uses: errors, schemas of all tables, reading and writing of Parquet."""

@@ -1,7 +1,7 @@
 """
-Classes of receptors by the chains that are known: paired, alpha, beta.
+Chain classes of receptors, by the chains with a known junction: paired, alpha, beta.
 
-Every part of the pipeline that looks at receptors by some of their chains uses these words and functions.
+All code that selects receptors by chain uses these names and functions.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ GREEK = {"TRA": "α", "TRB": "β"}
 
 def chain_classes(receptors: pa.Table) -> np.ndarray:
     """
-    Return the class of each receptor: the chains whose junction is known.
+    Return the chain class of each receptor, by the chains with a known junction.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def chain_classes(receptors: pa.Table) -> np.ndarray:
     Returns
     -------
     ndarray of str, shape (n,)
-        One of `CHAIN_CLASSES`, or an empty string.
+        One of `CHAIN_CLASSES`, or an empty string if no junction is known.
     """
     alpha, beta = (
         pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI
@@ -37,14 +37,14 @@ def chain_classes(receptors: pa.Table) -> np.ndarray:
 
 
 def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
-    """Return whether each receptor has the chains of a class; a pair has those of every class."""
-    found = chain_classes(receptors)
-    return (found == "paired") | (found == chains)
+    """Return whether each receptor has the chains of a class; a paired receptor belongs to every class."""
+    classes = chain_classes(receptors)
+    return (classes == "paired") | (classes == chains)
 
 
 def on_chains(receptors: pa.Table, chains: str) -> pa.Table:
     """
-    Set V gene, J gene and junction of all other chains to null.
+    Return receptors with V gene, J gene and junction of all other chains set to null.
 
     Parameters
     ----------

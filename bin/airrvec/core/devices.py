@@ -1,4 +1,4 @@
-"""Where models embed, and in which numbers."""
+"""Choice of the device and the number format for embedding."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ PRECISIONS = ("auto", "fp32", "bf16")
 
 
 def has_gpu() -> bool:
-    """Whether torch can use a GPU. Torch, which takes seconds, is asked only where there is a driver."""
+    """Return whether torch can use a GPU; import torch, which takes seconds, only if there is a driver."""
     if not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/dxg").exists():
         return False
     import torch
@@ -18,7 +18,7 @@ def has_gpu() -> bool:
 
 
 def multiplies_bf16() -> bool:
-    """Whether the processor multiplies bfloat16 itself, by AVX-512."""
+    """Return whether the processor multiplies bfloat16 natively (AVX-512 BF16)."""
     from llvmlite.binding import get_host_cpu_features
 
     return get_host_cpu_features().get("avx512bf16", False)
@@ -26,12 +26,12 @@ def multiplies_bf16() -> bool:
 
 def chosen(device: str, precision: str) -> tuple[str, str]:
     """
-    Device and precision that an embedding uses.
+    Return the device and the precision of an embedding.
 
     Parameters
     ----------
     device : {"auto", "cpu", "gpu"}
-        ``auto`` is a GPU where there is one.
+        ``auto`` is a GPU if there is one, else the CPU.
     precision : {"auto", "fp32", "bf16"}
         ``auto`` is fp32, so that vectors do not depend on the device.
 
@@ -43,16 +43,17 @@ def chosen(device: str, precision: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        If a GPU is asked for and there is none, or bf16 and nothing here multiplies it.
+        If ``gpu`` is requested without a GPU, or bf16 without a GPU or a processor with AVX-512 BF16.
     """
     on_gpu = device != "cpu" and has_gpu()
     if device == "gpu" and not on_gpu:
         raise InputError(
-            "a GPU was asked for, and this task has none", fix="Give --device auto, to embed on what there is"
+            "a GPU was asked for, but this task has none",
+            fix="Give --device auto to use a GPU only if there is one",
         )
     if precision == "bf16" and not on_gpu and not multiplies_bf16():
         raise InputError(
-            "bf16 was asked for, and this task has no GPU, nor a processor that multiplies it (AVX-512 BF16)",
+            "bf16 needs a GPU or a processor with AVX-512 BF16; this task has neither",
             fix="Give --precision auto or fp32",
         )
     return "gpu" if on_gpu else "cpu", "bf16" if precision == "bf16" else "fp32"

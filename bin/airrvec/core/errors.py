@@ -1,29 +1,29 @@
-"""Errors that are the input's, said in one sentence to the person who can mend it."""
+"""Errors in the user's input, each reported in one sentence that says how to correct the input."""
 
 import sys
 from pathlib import Path
 
-OUT_OF_MEMORY = 137  # exit status of a process that the system has killed for its memory
-LONGEST = 1_500  # characters of a sentence, of which the input gives some
+OUT_OF_MEMORY = 137  # exit status of a process that the system kills for lack of memory
+LONGEST = 1_500  # characters of a message; parts of it come from the input
 
 
 class InputError(Exception):
     """
-    Something in the user's input that the run cannot go on with.
+    Error in the user's input that stops the run.
 
     Parameters
     ----------
     problem : str
-        What is wrong, as a sentence without its full stop.
+        What is wrong, as a sentence without a full stop.
     fix : str, optional
-        What to do about it.
+        How to correct it, as a sentence without a full stop.
     file, row, column : optional
-        Where; ``row`` counts the data rows from 1, the header not included.
+        Location of the error; ``row`` counts the data rows from 1, without the header.
 
     Attributes
     ----------
     described : dict
-        The parameters, to make the same error elsewhere.
+        The parameters; another process rebuilds the error from them.
     """
 
     def __init__(
@@ -53,28 +53,28 @@ class InputError(Exception):
 
     @classmethod
     def several(cls, reasons: list[str], what: str) -> "InputError":
-        """One error of several, whose messages keep a line each."""
+        """Return one error that lists several messages, one per line."""
         error = cls(what)
         error.args = (together(reasons, what),)
         return error
 
 
 def _shown(sentence: str) -> str:
-    """A sentence in one line of bounded length; characters that a terminal obeys or hides, by their codes."""
+    """Return a sentence in one line of bounded length, with control and invisible characters escaped."""
     if len(sentence) > LONGEST:
         sentence = f"{sentence[: 2 * LONGEST // 3]} … {sentence[-LONGEST // 3 :]}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in sentence)
 
 
 def together(reasons: list[str], what: str) -> str:
-    """One message of all reasons, a line each where there are several."""
+    """Return one message of all reasons; several reasons take one line each."""
     if len(reasons) == 1:
         return reasons[0]
     return "\n".join([f"{len(reasons)} {what}:", *(f"- {reason}" for reason in reasons)])
 
 
 def exit_on_input_error(main):
-    """Make a script's ``main`` print an `InputError` in one line and exit with 1, or 137 without memory."""
+    """Make a script's ``main`` print errors and exit: 1 on an `InputError`, 137 when memory runs out."""
 
     def wrapped(argv=None) -> None:
         try:
@@ -82,8 +82,8 @@ def exit_on_input_error(main):
         except InputError as error:
             print(f"ERROR: {error}", file=sys.stderr)
             sys.exit(1)
-        except MemoryError as error:  # as when the system kills it: Nextflow tries again with more
-            print(f"ERROR: there is too little memory ({error})", file=sys.stderr)
+        except MemoryError as error:  # same status as when the system kills it: Nextflow retries with more
+            print(f"ERROR: out of memory ({error})", file=sys.stderr)
             sys.exit(OUT_OF_MEMORY)
 
     return wrapped

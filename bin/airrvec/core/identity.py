@@ -1,4 +1,4 @@
-"""Identities of receptors, with alleles and without, equal across runs and machines."""
+"""Identifiers of receptors and clonotypes (with and without alleles), equal across runs and machines."""
 
 import hashlib
 from itertools import pairwise
@@ -16,20 +16,20 @@ _FIELDS = ("species", *schema.RECEPTOR_FIELDS)
 
 def keys(receptors: pa.Table | dict) -> pa.Array:
     """
-    Text that tells receptors apart: species and the six fields joined by ``|``, missing ones empty.
+    Return the text that identifies each receptor: species and six fields joined by ``|``, nulls empty.
 
     Parameters
     ----------
     receptors : pyarrow.Table or dict of columns
         ``species`` and `airrvec.core.schema.RECEPTOR_FIELDS`.
     """
-    # "|" is in no symbol of a gene and no sequence.
+    # No gene symbol and no sequence contains "|".
     joined = pc.binary_join_element_wise(*(pc.fill_null(receptors[name], "") for name in _FIELDS), "|")
     return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def digests(keys: pa.Array) -> pa.Array:
-    """The first 24 hexadecimal digits of each key's SHA-256."""
+    """Return the first 24 hexadecimal digits of each key's SHA-256."""
     n_bytes = _DIGITS // 2
     joined = b"".join([hashlib.sha256(key.encode()).digest()[:n_bytes] for key in keys.to_pylist()])
     offsets = pa.py_buffer(np.arange(0, _DIGITS * len(keys) + 1, _DIGITS, dtype=np.int32))
@@ -38,9 +38,9 @@ def digests(keys: pa.Array) -> pa.Array:
 
 def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
     """
-    Identities of clonotypes: `digests` of the receptors' keys with alleles removed from all genes.
+    Return clonotype identifiers: `digests` of the receptors' keys without the alleles of all genes.
 
-    Receptors that differ in alleles alone have one. Where no call names an allele, it is the receptor_id.
+    Receptors that differ only in alleles share one. If no call has an allele, it equals the receptor_id.
     """
     encoded = pc.replace_substring_regex(keys(receptors), _ALLELE, "").dictionary_encode()
     return digests(encoded.dictionary).take(encoded.indices)
@@ -48,7 +48,7 @@ def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
 
 def identified(fields: pa.Table, pairing: pa.Array) -> pa.Table:
     """
-    ``receptors`` of some receptors.
+    Return a ``receptors`` table, with receptor and clonotype identifiers.
 
     Parameters
     ----------
@@ -62,33 +62,33 @@ def identified(fields: pa.Table, pairing: pa.Array) -> pa.Table:
 
 
 def clonotypes(receptors: pa.Table) -> tuple[np.ndarray, pa.Array]:
-    """Number of each receptor's clonotype, in order of appearance, and each clonotype's first row."""
+    """Return each receptor's clonotype number, in order of appearance, and each clonotype's first row."""
     encoded = pc.dictionary_encode(receptors["clonotype_id"].combine_chunks())
     number = encoded.indices.to_numpy()
     return number, pa.array(np.unique(number, return_index=True)[1])
 
 
 def first_bits(ids: pa.Array) -> np.ndarray:
-    """The first 64 bits of identities, ndarray of uint64: enough to count distinct ones."""
+    """Return the first 64 bits of identifiers, ndarray of uint64: enough to count distinct ones."""
     digits = "".join(pc.utf8_slice_codeunits(ids, 0, 16).to_pylist())
     return np.frombuffer(bytes.fromhex(digits), np.uint64)
 
 
 def by_partition(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
     """
-    Receptors by ranges of their clonotype_id, so that partitions one after another are in its order.
+    Split receptors into consecutive ranges of clonotype_id.
 
     Parameters
     ----------
     receptors : pyarrow.Table
         ``receptors``.
     n_partitions : int
-        At most 65,536, as the first 16 bits of an identity tell its partition.
+        At most 65,536: the first 16 bits of the clonotype_id determine the partition.
 
     Returns
     -------
     list of pyarrow.Table, length n_partitions
-        In each partition the rows keep their order.
+        Rows keep their order within a partition.
     """
     if n_partitions == 1:
         return [receptors]

@@ -1,4 +1,4 @@
-"""JSON files that a user gives: presets, column maps, configurations of models."""
+"""JSON files from the user: presets, column maps, model configurations."""
 
 import json
 import math
@@ -18,15 +18,15 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
     path : str or Path
         The file, UTF-8.
     what : str
-        What a message calls it, such as "the preset".
+        Name of the file in error messages, such as "the preset".
     fix : str, optional
-        What the message says to do.
+        How to correct it, for error messages.
 
     Raises
     ------
     InputError
-        If there is no such file, it is no valid JSON, is nested too deeply, holds half of a surrogate
-        pair, or is no object.
+        If the file does not exist or cannot be read, is not valid JSON, is nested too deeply, holds half
+        of a surrogate pair, or is not an object.
     """
     path = Path(path)
     try:
@@ -40,26 +40,26 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
         problem = f"{what} holds half of a surrogate pair (such as \\ud800), which is no character"
         raise InputError(problem, file=path, fix=fix) from error
     except RecursionError as error:
-        problem = f"{what} is no valid JSON (its lists or objects lie in each other too deeply)"
+        problem = f"{what} is not valid JSON (its lists or objects are nested too deeply)"
         raise InputError(problem, file=path, fix=fix) from error
     except ValueError as error:
-        raise InputError(f"{what} is no valid JSON ({error})", file=path, fix=fix) from error
+        raise InputError(f"{what} is not valid JSON ({error})", file=path, fix=fix) from error
     if not isinstance(content, dict):
-        raise InputError(f"{what} is no JSON object", file=path, fix=fix)
+        raise InputError(f"{what} is not a JSON object", file=path, fix=fix)
     return content
 
 
 def data_class(kind: type, content: dict):
     """
-    Return a data class filled from a JSON object.
+    Return an instance of a data class, filled from a JSON object.
 
     Raises
     ------
     ValueError
-        If the object holds a name that is no field, or a value that is not of its field's type.
+        If a name is not a field, or a value does not have its field's type.
     """
     if not isinstance(content, dict):
-        raise ValueError(f"{content!r} is no JSON object")
+        raise ValueError(f"{content!r} is not a JSON object")
     types = get_type_hints(kind)
     for name, value in content.items():
         if name not in types:
@@ -72,7 +72,7 @@ def data_class(kind: type, content: dict):
 
 
 def _fits(value, expected) -> bool:
-    """Whether a JSON value is of a type; truth values, NaN and infinity are no numbers."""
+    """Return whether a JSON value has a type; true, false, NaN and infinity are not numbers."""
     parts = get_args(expected)
     if get_origin(expected) is Literal:
         return isinstance(value, str) and value in parts
@@ -86,7 +86,7 @@ def _fits(value, expected) -> bool:
 
 
 def _in_words(expected) -> str:
-    """A type, for a message."""
+    """Return the name of a type for error messages."""
     parts = get_args(expected)
     if get_origin(expected) is Literal:
         return f"one of {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""Parts of a run that could not be made, and why."""
+"""Parts of a run that could not be made, and the reasons."""
 
 import argparse
 import sys
@@ -25,10 +25,10 @@ PARTS = {
 
 def optional_part(part: str):
     """
-    Make a script's ``main`` a part that the run goes on without.
+    Return a decorator that makes a script's ``main`` optional: the run continues without its results.
 
-    With the option ``--missing <name>.missing.json`` an `InputError` is written there, and the script ends
-    with status 0. Without it the script ends as with `exit_on_input_error`.
+    With the option ``--missing <name>.missing.json`` the script writes an `InputError` there and exits with
+    status 0. Without it the script exits as with `exit_on_input_error`.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ def optional_part(part: str):
 
 def write_missing(missing: list[dict[str, str]], path: str | Path) -> None:
     """
-    Write what a task could not make, for the report (`airrvec.report.sections.missing.read_missing`).
+    Write the parts that a task could not make (read by `airrvec.report.sections.missing.read_missing`).
 
     Parameters
     ----------
     missing : list of dict
-        Each with ``part`` (one of `PARTS`), ``name`` (of the sample, encoder, file …) and ``reason``, a
-        sentence.
+        Each with ``part`` (one of `PARTS`), ``name`` (of the sample, encoder, file …) and ``reason`` (a
+        sentence).
     path : str or Path
         ``<name>.missing.json``.
     """
     for entry in missing:
         if entry.keys() != {"part", "name", "reason"} or entry["part"] not in PARTS:
-            raise ValueError(f"no entry of a missing part: {entry}")
+            raise ValueError(f"invalid entry of a missing part: {entry}")
     tables.write_json(missing, path)

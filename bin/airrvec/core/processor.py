@@ -1,4 +1,4 @@
-"""What numpy's OpenBLAS does not know of a processor; read before numpy is imported."""
+"""Correction of OpenBLAS's processor detection; must run before numpy is imported."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ _AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}
 
 def name_it_for_openblas(described: Path = Path("/proc/cpuinfo")) -> None:
     """
-    Choose OpenBLAS's kernels for AVX-512 on a processor of AMD that has it, unless the user has chosen.
+    Select OpenBLAS's AVX-512 kernels on AMD processors with AVX-512, unless the user has selected kernels.
 
-    OpenBLAS 0.3.31 takes those of 2024 (Zen 5) for ones without, and multiplies at half their speed. It is
-    told by its variable ``OPENBLAS_CORETYPE``, which it reads when it is loaded.
+    OpenBLAS 0.3.31 treats AMD processors of 2024 (Zen 5) as processors without AVX-512 and multiplies at
+    half their speed. It reads the environment variable ``OPENBLAS_CORETYPE`` when it is loaded.
     """
     try:
         text = described.read_text()

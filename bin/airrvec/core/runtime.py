@@ -1,4 +1,4 @@
-"""Threads of the numerical libraries, and lines of progress."""
+"""Thread limits of the numerical libraries, and progress lines."""
 
 import os
 import sys
@@ -10,13 +10,13 @@ from threadpoolctl import threadpool_limits
 
 
 def limit_threads(n: int) -> None:
-    """Let numerical libraries use ``n`` threads: those that are loaded, and those that will be."""
+    """Limit numerical libraries to ``n`` threads, both those already loaded and those loaded later."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(n)  # read when a library is loaded, which numpy's OpenBLAS is by now
+        os.environ[name] = str(n)  # read when a library is loaded; numpy's OpenBLAS already is
     threadpool_limits(n)
     pa.set_cpu_count(n)
     if (numba := sys.modules.get("numba")) is None:
-        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba refuses another number once its threads run
+        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba rejects a different number once its threads run
     else:
         numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
     if (torch := sys.modules.get("torch")) is not None:
@@ -25,21 +25,21 @@ def limit_threads(n: int) -> None:
 
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:
     """
-    A line on standard error every few seconds, and one at the end.
+    Return a function that prints progress to standard error, every few seconds and at the end.
 
     Parameters
     ----------
     what : str
-        What is counted, e.g. ``receptors embedded``.
+        Unit of the count, e.g. ``receptors embedded``.
     total : int
-        How many there will be.
+        Final count.
     every : float
         Seconds between lines.
 
     Returns
     -------
     callable
-        To be called with the number done since the last call.
+        Call it with the number done since the previous call.
     """
     start = last = time.monotonic()
     done = 0
@@ -55,7 +55,7 @@ def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], No
         left = (total - done) / max(rate, 1e-9)
         share = 100 * done / total if total else 100
         print(
-            f"{done:,} of {total:,} {what} ({share:.0f} %), {rate:,.0f} a second, {left:.0f} s left",
+            f"{done:,} of {total:,} {what} ({share:.0f} %), {rate:,.0f} per second, {left:.0f} s left",
             file=sys.stderr,
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""Options, versions and units that the scripts of ``bin/`` share."""
+"""Command-line options, version files and units shared by the scripts of ``bin/``."""
 
 import argparse
 import sys
@@ -12,40 +12,40 @@ GB = 1 << 30
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """A parser with the options that every process of the pipeline passes."""
+    """Return a parser with the options that every process of the pipeline passes."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
-    parser.add_argument("--process", default="airrvec", help="name that heads --versions")
+    parser.add_argument("--process", default="airrvec", help="process name in the --versions file")
     parser.add_argument(
-        "--versions", type=Path, help="YAML file for the versions of what was used", metavar="YAML"
+        "--versions", type=Path, help="write the versions of the packages used to this file", metavar="YAML"
     )
     return parser
 
 
 _OPTIONS = {
     "seed": {"type": int, "default": 420},
-    "cpus": {"type": int, "default": 1, "help": "threads"},
+    "cpus": {"type": int, "default": 1, "help": "number of threads"},
     "outdir": {"type": Path, "default": Path(".")},
     "missing": {
         "type": Path,
-        "help": "<name>.missing.json: write here why nothing could be made, and end with status 0",
+        "help": "<name>.missing.json: on an error in the input, write the reason here and exit with status 0",
     },
 }
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Options that many scripts have: ``seed``, ``cpus``, ``outdir``, ``missing``."""
+    """Add shared options to a parser: ``seed``, ``cpus``, ``outdir``, ``missing``."""
     for name in names:
         parser.add_argument(f"--{name}", **_OPTIONS[name])
 
 
 def write_versions(args: argparse.Namespace, *packages: str) -> None:
-    """Write the versions of Python, airrvec and some packages, where ``--versions`` asks for them."""
+    """Write the versions of Python, airrvec and some packages if ``--versions`` is given."""
     if args.versions is None:
         return
-    found = {"python": ".".join(map(str, sys.version_info[:3])), "airrvec": __version__}
-    found.update({package: version(package) for package in packages})
-    lines = [f'"{args.process}":', *(f'    {name}: "{value}"' for name, value in found.items())]
+    versions = {"python": ".".join(map(str, sys.version_info[:3])), "airrvec": __version__}
+    versions.update({package: version(package) for package in packages})
+    lines = [f'"{args.process}":', *(f'    {name}: "{value}"' for name, value in versions.items())]
     tables.write_text("\n".join(lines) + "\n", args.versions)

@@ -1,4 +1,4 @@
-"""The only reader and writer of tables: Parquet, zstd, under a temporary name until complete."""
+"""Reading and writing of all tables: Parquet with zstd, under a temporary name until complete."""
 
 import json
 import math
@@ -23,10 +23,10 @@ from airrvec.core.errors import InputError
 @contextmanager
 def written(path: str | Path) -> Iterator[Path]:
     """
-    A temporary name beside ``path``, renamed to it when the block ends without an error.
+    Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
-    The file has the permissions of any new file there, whichever library writes it: some make files
-    that their owner alone can read.
+    The file gets the permissions of any new file, whichever library writes it: some libraries make files
+    that only their owner can read.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
     table : pyarrow.Table
         Any number of rows.
     path : str or Path
-        Appears complete or not at all.
+        Destination; appears complete or not at all.
     metadata : dict, optional
         Strings for the file's key-value metadata.
     """
@@ -64,7 +64,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
 def writer(
     path: str | Path, table_schema: pa.Schema, metadata: dict[str, str] | None = None
 ) -> Iterator[pq.ParquetWriter]:
-    """A Parquet writer for a table that comes in parts; the file appears when the block ends."""
+    """Yield a Parquet writer for a table written in parts; the file appears when the block ends."""
     with written(path) as temporary:
         schema_with_metadata = table_schema.with_metadata(metadata)
         with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
@@ -72,46 +72,46 @@ def writer(
 
 
 def _options(table_schema: pa.Schema) -> dict:
-    """A dictionary of a vector's numbers, of which no two are equal, would take more than the numbers."""
+    """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
     return {"compression": "zstd", "use_dictionary": words}
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
-    """Write a table as tab-separated text, nulls empty, quoted only where a value needs it."""
+    """Write a table as tab-separated text; nulls are empty, values are quoted only if necessary."""
     with written(path) as temporary:
-        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # whole numbers stay whole beside nulls
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # integers stay integers in columns with nulls
         frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
 def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
-    """Write a table for programs and for people: ``<stem>.parquet`` and ``<stem>.tsv``."""
+    """Write a table as ``<stem>.parquet`` (for programs) and ``<stem>.tsv`` (for people)."""
     write(table, f"{stem}.parquet", metadata)
     write_tsv(table, f"{stem}.tsv")
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write a text file."""
+    """Write a text file, UTF-8."""
     with written(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def json_text(value, **options) -> str:
     """
-    JSON that every reader takes: null where a number is missing or infinite, for which JSON has no word.
+    Return standard JSON: NaN and infinite numbers, which JSON cannot represent, become null.
 
     Parameters
     ----------
     value
         Dictionaries, lists, text, numbers.
     **options
-        Of ``json.dumps``.
+        Options of ``json.dumps``.
     """
     return json.dumps(_without_nan(value), allow_nan=False, **options)
 
 
 def write_json(value, path: str | Path, *, indent: int = 2) -> None:
-    """Write a JSON file by `json_text`."""
+    """Write the `json_text` of a value."""
     write_text(json_text(value, indent=indent) + "\n", path)
 
 
@@ -124,72 +124,72 @@ def _without_nan(value):
 
 
 def files(path: str | Path) -> list[str]:
-    """The file of a table, or its partitions in their order, where the table is a folder."""
+    """Return the file of a table, or its partitions in order if the table is a folder."""
     path = Path(path)
     return [str(part) for part in sorted(path.glob("*.parquet"))] if path.is_dir() else [str(path)]
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file or a folder of partitions, or some of its columns."""
+    """Read all or some columns of a Parquet file or a folder of partitions."""
     parts = []
     for name in files(path):
-        # Through a handle: pyarrow reads partition keys into a path such as `a=b/c.parquet`. Not through
-        # Python's: a thread of pyarrow that still holds one when Python ends aborts the process.
+        # A handle, because pyarrow reads partition keys from a path such as `a=b/c.parquet`. Not a Python
+        # handle: a pyarrow thread that still holds one when Python exits aborts the process.
         with pa.OSFile(name) as handle:
             parts.append(pq.read_table(handle, columns=columns))
     return pa.concat_tables(parts)
 
 
 def n_rows(path: str | Path) -> int:
-    """Rows of a Parquet file."""
+    """Return the number of rows of a Parquet file."""
     return pq.read_metadata(path).num_rows
 
 
 def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
-    """A Parquet file in tables of ``n`` rows at most; one without rows where it has none."""
+    """Yield a Parquet file in tables of at most ``n`` rows; an empty file yields one empty table."""
     with pq.ParquetFile(path) as parquet:
-        some = parquet.iter_batches(n)
-        first = next(some, None)
+        batches = parquet.iter_batches(n)
+        first = next(batches, None)
         yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
-        yield from (pa.Table.from_batches([batch]) for batch in some)
+        yield from (pa.Table.from_batches([batch]) for batch in batches)
 
 
 def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
     """
-    Rows of a table of receptors, one for each of some receptor_ids, in their order.
+    Return the row of each receptor_id in a table of receptors, in the order of the ids.
 
-    The rows of other receptors are passed by without being held in memory.
+    Rows of other receptors are skipped without being held in memory.
 
     Raises
     ------
     InputError
-        If the table lacks one of them.
+        If the table lacks a receptor_id.
     """
     wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
-    found = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
-    place = pc.index_in(receptor_ids, found["receptor_id"].combine_chunks())
+    rows = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
+    place = pc.index_in(receptor_ids, rows["receptor_id"].combine_chunks())
     if place.null_count:
         raise InputError(
             f"{place.null_count} of {len(place)} cells have a receptor that is missing here", file=path
         )
-    return found.take(place)
+    return rows.take(place)
 
 
 def distinct(receptors: pa.Table) -> pa.Table:
-    """Each receptor once, sorted by ``receptor_id``; parts of a sample may repeat some."""
+    """Return each receptor once, sorted by ``receptor_id``; parts of a sample may repeat receptors."""
     receptors = receptors.sort_by("receptor_id")
     ids = receptors["receptor_id"].to_numpy()
     return receptors.filter(pa.array(np.append(True, ids[1:] != ids[:-1])[: len(ids)], pa.bool_()))
 
 
 def metadata(path: str | Path) -> dict[str, str]:
-    """Key-value metadata of a Parquet file, or `joined` of its partitions."""
-    found = [pq.read_schema(name).metadata or {} for name in files(path)]
-    return joined([{key.decode(): value.decode() for key, value in pairs.items()} for pairs in found])
+    """Return the key-value metadata of a Parquet file, or the `joined` metadata of its partitions."""
+    per_file = [pq.read_schema(name).metadata or {} for name in files(path)]
+    return joined([{key.decode(): value.decode() for key, value in pairs.items()} for pairs in per_file])
 
 
 def joined(metadata: list[dict[str, str]]) -> dict[str, str]:
-    """One metadata of several; values that differ become a list of all, joined by commas."""
+    """Merge several metadata; differing values become a sorted list, joined by commas."""
     merged = {}
     for name in dict.fromkeys(name for one in metadata for name in one):
         values = {one[name] for one in metadata if name in one}
@@ -199,18 +199,18 @@ def joined(metadata: list[dict[str, str]]) -> dict[str, str]:
 
 
 def arrow_schema(path: str | Path) -> pa.Schema:
-    """Names and types of a Parquet file's columns."""
+    """Return names and types of a Parquet file's columns."""
     return pq.read_schema(path).remove_metadata()
 
 
 def embeddings_table(receptor_ids: pa.ChunkedArray, vectors: np.ndarray) -> pa.Table:
     """
-    ``embeddings`` of receptors.
+    Return an ``embeddings`` table.
 
     Parameters
     ----------
     receptor_ids : pyarrow.ChunkedArray
-        One for each vector.
+        One per vector.
     vectors : ndarray of float32, shape (n, d)
         NaN where a receptor has no vector; null in the table.
     """

@@ -1,9 +1,9 @@
 """
-Whatever turns receptors into vectors or distances: one file each, one registry.
+Encoders turn receptors into vectors or distances: one file each, one registry.
 
-An encoder has either ``embed(receptors)``, vectors compared by their Euclidean
-distance, or ``distances(queries, references)``. Names joined by ``+`` are the sum of
-encoders, which has ``distance_rows(receptors)``. What an encoder cannot measure it says by `NotMeasurable`.
+An encoder has either ``embed(receptors)``, whose vectors are compared by Euclidean distance, or
+``distances(queries, references)``. Names joined by ``+`` are a sum of encoders, which has
+``distance_rows(receptors)``. An encoder raises `NotMeasurable` for receptors that it cannot measure.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ __all__ = [
     "title",
 ]
 
-# name → module, class and title; imported when used, as torch and numba take seconds.
+# Name → module, class and title. Modules are imported on use, because torch and numba take seconds.
 ENCODERS: dict[str, tuple[str, str, str]] = {
     **{name: ("sceptr", "Sceptr", title) for name, (_, title) in VARIANTS.items()},
     "tcrdist": ("tcrdist", "Tcrdist", "TCRdist"),
@@ -42,33 +42,33 @@ ENCODERS: dict[str, tuple[str, str, str]] = {
     "v_j_genes": ("floors", "VJGenes", "V and J genes"),
 }
 
-# What people call an encoder. Scripts that report add the titles of users' own.
+# Title of each encoder in reports. Reporting scripts add the titles of users' own encoders.
 TITLES = {name: title for name, (_, _, title) in ENCODERS.items()}
 
 
 def title(name: str) -> str:
-    """What people call an encoder; its name where nobody has told another."""
+    """Return the title of an encoder in reports; its name if it has no title."""
     return TITLES.get(name) or " + ".join(TITLES.get(part, part) for part in name.split("+"))
 
 
 def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
     """
-    An encoder by its name.
+    Return the encoder with a name.
 
     Parameters
     ----------
     name : str
-        A name in `ENCODERS`; the folder of an own model; a Python file of the user's, which is run; or names
-        joined by ``+``, for their sum.
+        A name in `ENCODERS`, the folder of a trained model, a user's Python file (which is executed), or
+        names joined by ``+`` for their sum.
     hub_cache : str or Path, optional
         Folder with the weights of language models.
     device : {"cpu", "auto", "gpu"}
-        Where models run; the last two take a GPU where there is one.
+        Device for models; ``auto`` and ``gpu`` use a GPU if there is one.
 
     Raises
     ------
     InputError
-        If no encoder has the name, the file defines none, or weights are missing.
+        If the name is unknown, the file defines no encoder, or weights are missing.
     """
     if name.endswith(".py"):
         return _from_file(Path(name))
@@ -87,7 +87,7 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
 
 
 def _from_file(path: Path):
-    """The encoder that a Python file makes by its ``encoder()``; its ``TITLE`` goes into `TITLES`."""
+    """Return what ``encoder()`` of a Python file returns, and add the file's ``TITLE`` to `TITLES`."""
     if not path.is_file():
         raise InputError(f"there is no file '{path}'", fix="--encoder takes Python files")
     spec = spec_from_file_location(path.stem, path)
@@ -107,19 +107,19 @@ def _from_file(path: Path):
 
 def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
     """
-    Distances of some receptors to all, block by block.
+    Return a function that computes rows of the distance matrix.
 
     Parameters
     ----------
     encoder
         From `load`.
     receptors : pyarrow.Table
-        The receptors; embedded once.
+        ``receptors``; embedded once.
 
     Returns
     -------
     callable
-        Row numbers, shape (n,) → distances, shape (n, n_receptors).
+        Row numbers, shape (n,) → distances to all receptors, shape (n, n_receptors).
     """
     if hasattr(encoder, "distance_rows"):
         return encoder.distance_rows(receptors)

@@ -1,4 +1,4 @@
-"""Edit distance of the CDR3s, the paper's baseline (Methods, "Model benchmarking")."""
+"""Edit distance between CDR3s, the baseline of the paper (Methods, "Model benchmarking")."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,16 +10,16 @@ from airrvec.encoders import present_loci
 
 
 class Cdr3Levenshtein:
-    """Levenshtein distance of the junctions, summed over the chains that the receptors have; unit: edits."""
+    """Levenshtein distance between junctions, summed over the chains present; unit: edits."""
 
     def distances(self, queries: pa.Table, references: pa.Table) -> np.ndarray:
         """
-        Distances of queries to references.
+        Return the distances of queries to references.
 
         Parameters
         ----------
         queries, references : pyarrow.Table
-            ``receptors``. Of each chain the junction is known for all of them, or for none.
+            ``receptors``. The junction of a chain is known for all of them, or for none.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Encoders that know next to nothing: what any other has to be better than."""
+"""Trivial encoders: lower bounds for the performance of any other encoder."""
 
 import hashlib
 
@@ -13,10 +13,10 @@ DIMENSIONS = 64
 
 
 class Random:
-    """A random direction for each receptor, the same wherever its ``receptor_id`` is the same."""
+    """A random direction for each receptor; equal ``receptor_id`` give equal directions."""
 
     def embed(self, receptors: pa.Table) -> np.ndarray:
-        """Unit vectors, float32, shape (n_receptors, 64), seeded by ``receptor_id`` alone."""
+        """Return unit vectors, float32, shape (n_receptors, 64); ``receptor_id`` is the only seed."""
         keys = [hashlib.sha256(key.encode()).digest() for key in receptors["receptor_id"].to_pylist()]
         seeds = np.frombuffer(b"".join(keys), np.uint32).reshape(len(keys), -1)
         vectors = np.array([np.random.default_rng(seed).standard_normal(DIMENSIONS) for seed in seeds])
@@ -29,7 +29,7 @@ class Length:
 
     def embed(self, receptors: pa.Table) -> np.ndarray:
         """
-        Residues of the junction of each chain, float32, shape (n_receptors, n_chains).
+        Return the junction length of each chain in residues, float32, shape (n_receptors, n_chains).
 
         Raises
         ------
@@ -46,7 +46,7 @@ class VJGenes:
 
     def distances(self, queries: pa.Table, references: pa.Table) -> np.ndarray:
         """
-        How many of the V and J genes of the chains differ, uint8, shape (n_queries, n_references).
+        Return the number of V and J genes that differ, uint8, shape (n_queries, n_references).
 
         Raises
         ------
@@ -56,9 +56,9 @@ class VJGenes:
         total = np.zeros((len(queries), len(references)), np.uint8)
         for locus in present_loci("V and J genes", ("v_call", "j_call"), queries, references):
             for name in ("v_call", "j_call"):
-                ours, theirs = (_genes(table[schema.field(locus, name)]) for table in (queries, references))
-                both = pa.concat_arrays([ours, theirs]).dictionary_encode().indices.to_numpy()
-                total += both[: len(ours), None] != both[None, len(ours) :]
+                genes = [_genes(table[schema.field(locus, name)]) for table in (queries, references)]
+                codes = pa.concat_arrays(genes).dictionary_encode().indices.to_numpy()
+                total += codes[: len(queries), None] != codes[None, len(queries) :]
         return total
 
 

@@ -1,9 +1,9 @@
 """
-Protein language models of others, as the paper uses them.
+Published protein language models, used as in the paper.
 
 Paper, appendix "Generating TCR vector embeddings using existing protein language models": each chain is
-read by itself, the vectors of its residues are averaged, and those of the two chains are concatenated.
-The weights come from a folder; nothing is fetched, and no code that comes with them is run.
+embedded separately, its residue vectors are averaged, and the vectors of the two chains are concatenated.
+The weights come from a local folder. Nothing is downloaded, and no code in that folder is executed.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,27 +26,27 @@ from airrvec.input.germline import chain_sequence
 from airrvec.model.tokens import AMINO_ACIDS
 from airrvec.model.transformer import torch_device
 
-# Tokens of a batch, padding included.
+# Largest number of tokens in a batch, padding included.
 BATCH_TOKENS = 8192
 
 
 @dataclass(frozen=True)
 class Published:
     """
-    A model on the hub, and how the paper reads it.
+    A model on the Hugging Face hub, and how the paper uses it.
 
     Attributes
     ----------
     repository : str
         Owner and name on the hub.
     fields : tuple of str
-        What it has to know of a chain.
+        Fields of a chain that the model needs.
     sequences : callable
-        Receptors and locus → sequences, one a receptor.
+        Receptors and locus → one sequence per receptor.
     layer : int, optional
-        Whose vectors are taken, the first being 1; the last layer if None.
+        Layer whose vectors are used, counted from 1; None for the last layer.
     separator : str
-        Between residues, in the text that its tokeniser takes.
+        Text between residues in the input of the tokeniser.
     """
 
     repository: str
@@ -57,18 +57,18 @@ class Published:
 
 
 def junctions(receptors: pa.Table, locus: str) -> list[str]:
-    """The junctions of a locus."""
+    """Return the junctions of a locus."""
     return receptors[schema.field(locus, "junction_aa")].to_pylist()
 
 
 def full_chains(receptors: pa.Table, locus: str) -> list[str]:
     """
-    V region, junction and J region of a locus; see `airrvec.input.germline.chain_sequence`.
+    Return V region, junction and J region of a locus; see `airrvec.input.germline.chain_sequence`.
 
     Raises
     ------
     NotMeasurable
-        If nothing is known of what a gene encodes.
+        If the germline sequence of a gene is unknown.
     """
     columns = [
         receptors[name] for name in ("species", *(schema.field(locus, n) for n in schema.CHAIN_FIELDS))
@@ -98,14 +98,15 @@ class LanguageModel:
     name : str
         A name in `MODELS`.
     hub_cache : str or Path, optional
-        Folder with the model's files: in a folder of the model's name, or as the hub's own client keeps them.
+        Folder with the model's files, in a subfolder with the model's name or in the cache layout of the
+        hub client.
     device : {"cpu", "auto", "gpu"}
-        Where it runs; see `airrvec.model.transformer.torch_device`.
+        See `airrvec.model.transformer.torch_device`.
 
     Raises
     ------
     InputError
-        If the folder does not hold the model, or something else in its place.
+        If the folder lacks the model or holds a different one.
     """
 
     def __init__(self, name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
@@ -116,26 +117,26 @@ class LanguageModel:
         self.model = _load_model(self.title, folder, self.published.layer).to(self.device).eval()
         self.tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=False)
         if self.tokeniser.unk_token_id in self._tokens([AMINO_ACIDS])["input_ids"]:
-            raise InputError(f"the tokeniser in '{folder}' does not know the twenty amino acids")
+            raise InputError(f"the tokeniser in '{folder}' lacks some of the twenty amino acids")
 
     def embed(self, receptors: pa.Table) -> np.ndarray:
         """
-        Vectors of receptors.
+        Return the vectors of receptors.
 
         Parameters
         ----------
         receptors : pyarrow.Table
-            ``receptors``. What the model needs of a chain is known for all of them, or for none.
+            ``receptors``. The required fields of a chain are known for all of them, or for none.
 
         Returns
         -------
         ndarray of float32, shape (n_receptors, n_chains · d_model)
-            Not normalised; that of the α chain first.
+            Not normalised; α chain first.
 
         Raises
         ------
         NotMeasurable
-            If a field is missing for some receptors, or nothing is known of what a gene encodes.
+            If a field is missing for some receptors, or the germline sequence of a gene is unknown.
         """
         loci = present_loci(self.title, self.published.fields, receptors)
         chains = [self.published.sequences(receptors, locus) for locus in loci]
@@ -145,9 +146,9 @@ class LanguageModel:
 
     @torch.inference_mode()
     def _embed_sequences(self, sequences: list[str]) -> np.ndarray:
-        """Mean vectors of the residues of each sequence, (n, d_model)."""
+        """Return the mean residue vector of each sequence, (n, d_model)."""
         vectors = np.empty((len(sequences), self.model.config.hidden_size), np.float32)
-        progress = runtime.progress(f"chains read by {self.title}", len(sequences))
+        progress = runtime.progress(f"chains embedded by {self.title}", len(sequences))
         for batch in _batches([len(sequence) for sequence in sequences]):
             tokens = self._tokens([sequences[row] for row in batch]).to(self.device)
             residues = tokens["attention_mask"] * (1 - tokens.pop("special_tokens_mask"))
@@ -169,7 +170,7 @@ class LanguageModel:
 
 
 def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Rows of sequences of similar lengths, longest first, so that one that is too large fails at once."""
+    """Yield rows of sequences of similar length, longest first: a batch too large for memory fails early."""
     batch = []
     for row in np.argsort(lengths, kind="stable")[::-1].tolist():
         if batch and (len(batch) + 1) * (lengths[batch[0]] + 2) > BATCH_TOKENS:
@@ -186,18 +187,18 @@ def _model_folder(model: str, repository: str, hub_cache: str | Path | None) -> 
     if hub_cache is None:
         raise InputError(
             f"{model} needs its weights",
-            fix=f"Get them by `{get}`, and say where they are by --hub_cache HUB",
+            fix=f"Download them with `{get}` and set --hub_cache HUB",
         )
-    plain = Path(hub_cache) / name
-    if (plain / "config.json").exists():
-        return plain
+    folder = Path(hub_cache) / name
+    if (folder / "config.json").exists():
+        return folder
     try:
         return Path(snapshot_download(repository, cache_dir=hub_cache, local_files_only=True))
     except LocalEntryNotFoundError:
         cached = "models--" + repository.replace("/", "--")
         raise InputError(
-            f"the weights of {model} are not in '{hub_cache}', where neither '{name}' nor '{cached}' is",
-            fix=f"Get them by `{get}`, with --hub_cache in the place of HUB",
+            f"the weights of {model} are missing: '{hub_cache}' contains neither '{name}' nor '{cached}'",
+            fix=f"Download them with `{get}`, where HUB is the folder of --hub_cache",
         ) from None
 
 
@@ -208,9 +209,9 @@ def _load_model(model: str, folder: Path, layer: int | None) -> torch.nn.Module:
         n_layers = AutoConfig.from_pretrained(folder, local_files_only=True).num_hidden_layers
         if layer is not None and n_layers < layer:
             raise InputError(
-                f"'{folder}' is not {model}: it has {n_layers} layers, the paper takes number {layer}"
+                f"'{folder}' is not {model}: it has {n_layers} layers, the paper uses layer {layer}"
             )
-        loaded, found = AutoModel.from_pretrained(
+        loaded, loading_info = AutoModel.from_pretrained(
             folder,
             num_hidden_layers=layer or n_layers,
             add_pooling_layer=False,
@@ -220,10 +221,10 @@ def _load_model(model: str, folder: Path, layer: int | None) -> torch.nn.Module:
         )
     except UnpicklingError as error:
         raise InputError(
-            f"the weights of {model} in '{folder}' hold more than numbers, and are not read"
+            f"the weights of {model} in '{folder}' contain objects other than tensors and are not loaded"
         ) from error
     except (OSError, ValueError) as error:
         raise InputError(f"the weights of {model} in '{folder}' could not be read: {error}") from error
-    if found["missing_keys"]:
-        raise InputError(f"'{folder}' is not {model}: it lacks {sorted(found['missing_keys'])[0]}")
+    if loading_info["missing_keys"]:
+        raise InputError(f"'{folder}' is not {model}: it lacks {sorted(loading_info['missing_keys'])[0]}")
     return loaded

@@ -1,4 +1,4 @@
-"""Errors of encoders, and the loci that an encoder can read."""
+"""The error of encoders, and the loci that they can read."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,26 +7,26 @@ from airrvec.core import schema
 
 
 class NotMeasurable(Exception):
-    """What an encoder cannot do with the receptors that it was given; the message is the reason."""
+    """An encoder cannot measure the given receptors; the message is the reason."""
 
 
 def present_loci(encoder: str, fields: tuple[str, ...], *tables: pa.Table) -> list[str]:
     """
-    The loci that receptors have, for an encoder that needs some fields of every chain.
+    Return the loci present in receptors, for an encoder that needs some fields of every chain.
 
     Parameters
     ----------
     encoder : str
-        Its title, for the error.
+        Title of the encoder, for the error.
     fields : tuple of str
-        Of `airrvec.core.schema.CHAIN_FIELDS`, those that it needs.
+        Fields that the encoder needs, from `airrvec.core.schema.CHAIN_FIELDS`.
     tables : pyarrow.Table
-        ``receptors``. A locus of which none of them has any of the fields is left out.
+        ``receptors``. A locus is excluded if no receptor has any of the fields.
 
     Raises
     ------
     NotMeasurable
-        If a field is known for some receptors alone, or nothing for any.
+        If only some receptors have a field, or no receptor has any.
     """
     joined = pa.concat_tables(table.select(["receptor_id", *schema.RECEPTOR_FIELDS]) for table in tables)
     loci = []
@@ -37,7 +37,9 @@ def present_loci(encoder: str, fields: tuple[str, ...], *tables: pa.Table) -> li
         for name in names:
             if joined[name].null_count:
                 first = joined["receptor_id"].filter(pc.is_null(joined[name]))[0]
-                raise NotMeasurable(f"{encoder} needs {name} of all receptors or of none; '{first}' lacks it")
+                raise NotMeasurable(
+                    f"{encoder} needs {name} for all receptors or for none; '{first}' lacks it"
+                )
         loci.append(locus)
     if not loci:
         raise NotMeasurable(f"{encoder} needs {' and '.join(fields)} of a chain; no receptor has it")

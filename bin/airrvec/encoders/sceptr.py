@@ -1,4 +1,4 @@
-"""SCEPTR models as an encoder: the published variants, and own models."""
+"""SCEPTR models as an encoder: the published variants, and models trained with airrvec."""
 
 from functools import cached_property
 
@@ -13,17 +13,18 @@ from airrvec.model.tokens import tokenise
 
 class Sceptr:
     """
-    Vectors of a SCEPTR model: by `airrvec.model.cpu.inference` on a CPU, by `airrvec.model.transformer` on a
-    GPU.
+    Vectors of a SCEPTR model.
+
+    They are computed by `airrvec.model.cpu.inference` on a CPU, by `airrvec.model.transformer` on a GPU.
 
     Parameters
     ----------
     name : str
-        A name in `airrvec.model.variants.VARIANTS`, or the folder of an own model.
+        A name in `airrvec.model.variants.VARIANTS`, or the folder of a trained model.
     device : {"cpu", "auto", "gpu"}
-        Where it runs; the last two take a GPU where there is one.
+        ``auto`` and ``gpu`` use a GPU if there is one.
     precision : {"fp32", "bf16"}
-        Numbers that matrix products multiply; see `airrvec.core.devices.chosen`.
+        Number format in matrix products; see `airrvec.core.devices.chosen`.
     """
 
     def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
@@ -33,29 +34,29 @@ class Sceptr:
 
     @property
     def n_parameters(self) -> int:
-        """As `airrvec.model.architecture.ModelConfig.n_parameters`."""
+        """Number of parameters; see `airrvec.model.architecture.ModelConfig.n_parameters`."""
         return self.loaded.config.n_parameters
 
     @cached_property
     def network(self) -> inference.Network:
-        """The model on a CPU."""
+        """The model for inference on a CPU."""
         return inference.Network(self.loaded.config, self.loaded.state, self.precision)
 
     def embed(self, receptors: pa.Table, *, progress=None) -> np.ndarray:
         """
-        Vectors of receptors.
+        Return the vectors of receptors.
 
         Parameters
         ----------
         receptors : pyarrow.Table
             ``receptors``; chains may be missing.
         progress : callable, optional
-            Called with the number of receptors done after each batch.
+            Called after each batch with the number of receptors done.
 
         Returns
         -------
         ndarray of float32, shape (n_receptors, d_model)
-            l2-normalised; NaN for a receptor of which the model sees no loop.
+            l2-normalised; NaN for a receptor without any loop that the model reads.
         """
         tokens = tokenise(receptors, self.loaded.config.loops)
         if not self.on_gpu:

@@ -1,4 +1,4 @@
-"""Several encoders as one: the mean of their distances, each in units of its own spread."""
+"""Sum of encoders: the mean of their distances, each divided by its own spread."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from airrvec.encoders import distance_rows
 
-# Receptors whose distances tell an encoder's spread, evenly spaced in the table.
+# Receptors, evenly spaced in the table, from which the spread of an encoder's distances is estimated.
 SAMPLE = 1000
 
 
@@ -15,9 +15,9 @@ class Sum:
     """
     Mean of the distances of several encoders.
 
-    The standard deviation of each encoder's distances is brought to that of the first, so that rules
-    with a width, which fits the first one's unit, remain what they are. An encoder whose distances are all
-    equal tells no receptors apart and adds nothing; the unit is that of the first that does.
+    The distances of each encoder are scaled to the standard deviation of the first encoder, so that rules
+    with a kernel width in the unit of the first encoder stay valid. An encoder whose distances are all equal
+    does not distinguish receptors and has weight 0; the unit comes from the first encoder that does.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Sum:
         self.encoders = encoders
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
-        """As `airrvec.encoders.distance_rows`; the spread is that of at most `SAMPLE` of ``receptors``."""
+        """See `airrvec.encoders.distance_rows`; spreads are estimated from at most `SAMPLE` receptors."""
         sample = np.unique(np.linspace(0, len(receptors) - 1, SAMPLE).astype(int))
         pairs = np.triu_indices(len(sample), 1)
         parts = [distance_rows(encoder, receptors) for encoder in self.encoders]
@@ -43,14 +43,14 @@ class Sum:
 
 
 def _spread(distances: np.ndarray) -> float:
-    """Standard deviation; 0 where there is no pair, or all are equal but for rounding."""
+    """Return the standard deviation; 0 if there is no pair, or all are equal up to rounding."""
     if not len(distances) or np.isclose(distances.min(), distances.max()):
         return 0.0
     return float(distances.std())
 
 
 def _weights(spreads: list[float]) -> list[float]:
-    """Of each encoder in the sum; plain shares where no encoder has a spread."""
+    """Return the weight of each encoder in the sum; equal weights if all spreads are 0."""
     unit = next((spread for spread in spreads if spread), None)
     if unit is None:
         return [1 / len(spreads)] * len(spreads)

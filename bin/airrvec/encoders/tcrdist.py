@@ -1,11 +1,11 @@
 """
-TCRdist (Dash et al. 2017; Mayer-Blackwell et al. 2021), as pyrepseq computes it.
+TCRdist (Dash et al. 2017; Mayer-Blackwell et al. 2021), as implemented in pyrepseq.
 
-The distance of two chains is that of CDR1, CDR2 and CDR2.5, aligned as IMGT aligns them, plus three
-times that of the CDR3, in which one gap is placed where it costs least.
+The distance between two chains is the distance between CDR1, CDR2 and CDR2.5 in the IMGT alignment, plus
+three times the distance between the CDR3s. The CDR3 alignment has one gap, at the position of lowest cost.
 
-What each residue costs at each place of the references is looked up once, for references of one length
-together. The distances of a query to all of them are then sums of rows of that table.
+The cost of each residue at each CDR3 position of the references is tabulated once, in groups of references
+with CDR3s of equal length. The distances of a query to all references are sums of rows of this table.
 """
 
 import csv
@@ -25,16 +25,16 @@ from airrvec.model.tokens import AMINO_ACIDS
 CDR3_WEIGHT = 3
 GAP_PENALTY = 4
 N_TRIM, C_TRIM = 3, 2
-# References whose table of costs, some 300 bytes each, is in memory at once.
+# References per block; the cost table takes about 300 bytes per reference.
 BLOCK = 4096
 
-# min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids but these.
+# min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids except these.
 _CLOSE_PAIRS = {
     1: "FY IV",
     2: "DE EQ HY IL KR LM WY",
     3: "AS DN EK FW HN IM KQ LV MV NS QR ST",
 }
-_GAP = len(AMINO_ACIDS)  # costs nothing against anything, as in tcrdist3's numba metrics
+_GAP = len(AMINO_ACIDS)  # costs 0 against any residue, as in the numba metrics of tcrdist3
 
 
 def _substitution_costs() -> np.ndarray:
@@ -59,16 +59,16 @@ _CODES = _residue_codes()
 
 
 class Tcrdist:
-    """TCRdist of the chains that the receptors have: of the α chains, of the β chains, or the sum of both."""
+    """TCRdist of the chains present: α chains, β chains, or the sum over both."""
 
     def distances(self, queries: pa.Table, references: pa.Table) -> np.ndarray:
         """
-        Distances of queries to references.
+        Return the distances of queries to references.
 
         Parameters
         ----------
         queries, references : pyarrow.Table
-            ``receptors``. Of each chain V gene and junction are known for all receptors, or nothing for any.
+            ``receptors``. V gene and junction of a chain are known for all receptors, or both for none.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Tcrdist:
         Raises
         ------
         NotMeasurable
-            If a field is missing for some receptors, a V gene is unknown to tcrdist3's tables, or there are
+            If a field is missing for some receptors, the tables of tcrdist3 lack a V gene, or there are
             several species.
         """
         loci = _loci(queries, references)
@@ -86,7 +86,7 @@ class Tcrdist:
         )
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
-        """As `airrvec.encoders.distance_rows`: receptors are read once."""
+        """See `airrvec.encoders.distance_rows`; receptors are encoded once."""
         loci = _loci(receptors)
         references = [_chains(receptors, locus) for locus in loci]
         return lambda rows: _distances([chains.take(rows) for chains in references], references)
@@ -102,7 +102,7 @@ def _loci(*tables: pa.Table) -> list[str]:
 @dataclass(frozen=True)
 class _Chains:
     """
-    One chain of n receptors as numbers.
+    One chain of n receptors, encoded as integers.
 
     Attributes
     ----------
@@ -111,8 +111,9 @@ class _Chains:
     gene : ndarray of int64, shape (n,)
         Row of ``loops``.
     junctions : ndarray of uint8, shape (n, longest)
-        Residues, then gaps.
+        Residues, padded with gaps.
     lengths : ndarray of int64, shape (n,)
+        Residues in each junction.
     """
 
     loops: np.ndarray
@@ -148,111 +149,115 @@ def _v_table() -> dict[tuple[str, str], str]:
 
 
 def _aligned_loops(species: str, v_call: str) -> np.ndarray:
-    # Alleles that the table lacks are taken for the first of their gene.
+    # An allele missing from the table gets the loops of allele *01.
     for name in (v_call, f"{v_call.split('*')[0]}*01"):
         if (species, name) in _v_table():
             return _encoded(np.array([_v_table()[species, name]], np.bytes_))[0]
-    raise NotMeasurable(f"TCRdist knows no loops of {v_call} ({species})")
+    raise NotMeasurable(f"TCRdist has no loops of {v_call} ({species})")
 
 
 def _encoded(sequences: np.ndarray) -> np.ndarray:
-    """Byte strings, (n,) → codes of their residues, (n, longest); what is no amino acid is a gap."""
+    """Return residue codes, (n, longest), of byte strings, (n,); any other character becomes a gap."""
     return _CODES[sequences.view(np.uint8).reshape(len(sequences), -1)]
 
 
 def _distances(queries: list[_Chains], references: list[_Chains]) -> np.ndarray:
     n_references = len(references[0].gene)
     total = np.zeros((len(queries[0].gene), n_references), np.int16)
-    for of_queries, of_references in zip(queries, references, strict=True):
+    for query_chains, reference_chains in zip(queries, references, strict=True):
         for start in range(0, n_references, BLOCK):
             block = slice(start, start + BLOCK)
-            _add(total[:, block], of_queries, of_references.take(block))
+            _add(total[:, block], query_chains, reference_chains.take(block))
     return total
 
 
 def _add(total: np.ndarray, queries: _Chains, references: _Chains) -> None:
     """Add the distances of one chain to ``total``, (n_queries, n_references)."""
-    of_genes = _COSTS[queries.loops[:, None], references.loops[None]].sum(-1, dtype=np.int16)
+    gene_distances = _COSTS[queries.loops[:, None], references.loops[None]].sum(-1, dtype=np.int16)
     order = np.argsort(references.lengths, kind="stable")
     lengths, counts = np.unique(references.lengths, return_counts=True)
     starts = np.cumsum(counts) - counts
-    # Distances of up to 63 residues fit a byte; bytes are twice as fast.
+    # Distances of CDR3s of up to 63 residues fit into one byte, which is twice as fast.
     longest = max(lengths[-1], queries.lengths.max(initial=0))
-    numbers = _COSTS.astype(np.uint8 if longest < 64 else np.uint16)
+    residue_costs = _COSTS.astype(np.uint8 if longest < 64 else np.uint16)
     costs = [
-        numbers[:, references.junctions[order[start : start + count], :length].T].ravel()
+        residue_costs[:, references.junctions[order[start : start + count], :length].T].ravel()
         for length, start, count in zip(lengths, starts, counts, strict=True)
     ]
     _add_rows(
         total,
-        of_genes[:, references.gene],
+        gene_distances[:, references.gene],
         queries.gene,
         queries.junctions,
         queries.lengths,
         np.concatenate(costs),
         lengths,
         counts,
-        np.argsort(order).astype(np.uint32),  # unsigned, as numba would look for negative ones
+        np.argsort(order).astype(np.uint32),  # unsigned: numba need not check for negative indices
     )
 
 
 @numba.njit(parallel=True, nogil=True, cache=True)
-def _add_rows(total, of_genes, genes, queries, query_lengths, costs, lengths, counts, place_of):
+def _add_rows(total, gene_distances, genes, queries, query_lengths, costs, lengths, counts, ranks):
     """
     Add the distances of loops and CDR3s.
 
-    References are ordered by the length of their CDR3: ``counts[g]`` are of ``lengths[g]``, and the j-th of
-    the table stands at ``place_of[j]``. ``costs`` holds for each length, one after another, an array
-    (residue, place, reference). ``of_genes``: (gene of a query, reference).
+    References are sorted by CDR3 length: ``counts[g]`` of them have ``lengths[g]`` residues, and row j of the
+    table has rank ``ranks[j]``. ``costs`` concatenates one array (residue, position, reference) per length.
+    ``gene_distances``: (gene of a query, reference).
     """
     for i in numba.prange(len(total)):
-        smallest = np.empty(len(place_of), costs.dtype)
-        sums = np.empty(len(place_of), costs.dtype)
+        smallest = np.empty(len(ranks), costs.dtype)
+        sums = np.empty(len(ranks), costs.dtype)
         offset = first = 0
         for g in range(len(lengths)):
             size = (_GAP + 1) * lengths[g] * counts[g]
-            of_length = costs[offset : offset + size].reshape((_GAP + 1, lengths[g], counts[g]))
+            length_costs = costs[offset : offset + size].reshape((_GAP + 1, lengths[g], counts[g]))
             part = slice(first, first + counts[g])
-            _to_one_length(queries[i], query_lengths[i], of_length, sums[part], smallest[part])
+            _to_one_length(queries[i], query_lengths[i], length_costs, sums[part], smallest[part])
             offset += size
             first += counts[g]
-        row, of_gene = total[i], of_genes[genes[i]]
-        for j in range(len(place_of)):
-            row[j] += of_gene[j] + CDR3_WEIGHT * smallest[place_of[j]]
+        row, loop_distances = total[i], gene_distances[genes[i]]
+        for j in range(len(ranks)):
+            row[j] += loop_distances[j] + CDR3_WEIGHT * smallest[ranks[j]]
 
 
 @numba.njit(nogil=True, cache=True)
 def _to_one_length(query, length, costs, sums, smallest):
-    """Distances of one CDR3 to n of one length, into ``smallest``, (n,); ``costs``: (residue, place, n)."""
-    of_references = costs.shape[1]
+    """
+    Write into ``smallest``, (n,), the distances of one CDR3 to n CDR3s of equal length.
+
+    ``costs``: (residue, position, n).
+    """
+    reference_length = costs.shape[1]
     sums[:] = 0
-    if length == of_references:
-        for place in range(N_TRIM, length - C_TRIM):
-            _add_row(sums, costs[query[place], place])
+    if length == reference_length:
+        for position in range(N_TRIM, length - C_TRIM):
+            _add_row(sums, costs[query[position], position])
         smallest[:] = sums
         return
 
-    shorter = min(length, of_references)
+    shorter = min(length, reference_length)
     first_gap, last_gap = 5, shorter - 5
     while first_gap > last_gap:
         first_gap -= 1
         last_gap += 1
 
-    # Left of the gap residues are counted from the left, right of it from the right.
-    for place in range(N_TRIM, first_gap):
-        _add_row(sums, costs[query[place], place])
-    for place in range(C_TRIM + 1, shorter - first_gap + 1):
-        _add_row(sums, costs[query[length - place], of_references - place])
+    # Residues left of the gap are counted from the left, residues right of it from the right.
+    for position in range(N_TRIM, first_gap):
+        _add_row(sums, costs[query[position], position])
+    for position in range(C_TRIM + 1, shorter - first_gap + 1):
+        _add_row(sums, costs[query[length - position], reference_length - position])
     smallest[:] = sums
     for gap in range(first_gap + 1, last_gap + 1):
-        left, right = gap - 1, shorter - gap + 1  # the residue that changes sides
+        left, right = gap - 1, shorter - gap + 1  # the residue that moves from right to left of the gap
         if left >= N_TRIM:
             _add_row(sums, costs[query[left], left])
         if right > C_TRIM:
-            _subtract_row(sums, costs[query[length - right], of_references - right])
+            _subtract_row(sums, costs[query[length - right], reference_length - right])
         for j in range(len(sums)):
             smallest[j] = min(smallest[j], sums[j])
-    smallest += costs.dtype.type(GAP_PENALTY * abs(length - of_references))
+    smallest += costs.dtype.type(GAP_PENALTY * abs(length - reference_length))
 
 
 @numba.njit(nogil=True, inline="always")

@@ -1,1 +1,1 @@
-"""Figures, and pages that people open in a browser."""
+"""Figures and browser pages."""

@@ -1,4 +1,4 @@
-"""Figures of the few-shot benchmark, and the words and order of its settings."""
+"""Figures of the few-shot benchmark, and titles and order of its settings."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,17 +21,17 @@ TEST_SET_TITLES = {
     "other_studies": "other studies",
 }
 
-# Settings in the order in which a reader expects them; the user's own text stands before `none`.
+# Order of settings in the report; text given by the user comes before `none`.
 _ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
 
 
 def in_order(settings: Iterable[str]) -> list[str]:
-    """Words of one column of `airrvec.core.schema.SETTING`, each once, the expected ones first."""
-    return sorted(set(settings), key=lambda word: _ORDER.index(word) if word in _ORDER else -1)
+    """Return the distinct values of a column of `airrvec.core.schema.SETTING`, in the order of the report."""
+    return sorted(set(settings), key=lambda value: _ORDER.index(value) if value in _ORDER else -1)
 
 
 def setting_title(column: str, word: str) -> str:
-    """What a word of one column of `airrvec.core.schema.SETTING` means; may be the user's own text."""
+    """Return the title of a value of `airrvec.core.schema.SETTING`; ``word`` may be the user's own text."""
     if column == "excluded":
         return "no reference excluded" if word == "none" else f"without references of '{word}'"
     return {"chains": CHAIN_TITLES, "test_set": TEST_SET_TITLES}[column][word]
@@ -39,16 +39,16 @@ def setting_title(column: str, word: str) -> str:
 
 def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
     """
-    Rows of the setting that a reader expects: both chains, all test receptors, references excluded.
+    Return the rows of the default setting: both chains, all test receptors, references excluded.
 
-    Where that was not measured, the next one takes its place.
+    If a default value was not measured, use the next value in the order of `in_order`.
 
     Parameters
     ----------
     data : DataFrame
-        A table with the columns of `airrvec.core.schema.SETTING`.
+        Table with the columns of `airrvec.core.schema.SETTING`.
     one_rule : bool
-        Whether all rules but the first are left out too.
+        Whether to keep only the first rule.
     """
     for column in ("chains", "test_set", "excluded", *(["rule"] if one_rule else [])):
         if len(data):
@@ -58,23 +58,25 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
 
 def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     """
-    Mean AUROC over epitopes against the number of references, a panel for each rule, in one setting.
+    Draw mean AUROC over epitopes against the number of references, one panel per rule, default setting.
+
+    Bars are standard errors.
 
     Parameters
     ----------
     summary : pyarrow.Table
         `airrvec.core.schema.AUROC_SUMMARY`.
     stem : str or Path
-        Path without its suffix; ``.svg`` and ``.png`` are written. Bars are standard errors.
+        Path without suffix; ``.svg`` and ``.png`` are written.
     """
     data = default_view(summary.to_pandas())
     data = data[data["epitope"] == MEAN]
     rules = in_order(data["rule"])
     figure, axes = panels(len(rules), 5.2, 4.2, sharey=True)
     for axis, rule in zip(axes.flat, rules, strict=False):
-        of_rule = data[data["rule"] == rule]
-        for index, encoder in enumerate(of_rule["encoder"].unique()):
-            line = of_rule[of_rule["encoder"] == encoder].sort_values("k")
+        rule_rows = data[data["rule"] == rule]
+        for index, encoder in enumerate(rule_rows["encoder"].unique()):
+            line = rule_rows[rule_rows["encoder"] == encoder].sort_values("k")
             axis.errorbar(
                 line["k"],
                 line["auroc_mean"],
@@ -84,20 +86,20 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
                 capsize=2,
                 **style(index),
             )
-        ks = sorted(of_rule["k"].unique())
+        ks = sorted(rule_rows["k"].unique())
         axis.set_xscale("log")
         axis.set_xticks(ks, [str(k) for k in ks])
         axis.minorticks_off()
-        axis.set_xlabel("Reference receptors of the epitope (k)")
-        axis.set_title(f"By {RULE_TITLES[rule]}", fontsize=11)
+        axis.set_xlabel("Reference receptors per epitope (k)")
+        axis.set_title(f"Rule: {RULE_TITLES[rule]}", fontsize=11)
         axis.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("AUROC, mean of the epitopes")
+    axes[0, 0].set_ylabel("AUROC, mean over epitopes")
     _legend(figure, axes[0, 0])
     save(figure, stem)
 
 
 def _legend(figure, axis) -> None:
-    """In the panel for a few lines, beside the panels for many."""
+    """Put the legend into the panel for up to 6 lines, next to the panels for more."""
     handles, labels = axis.get_legend_handles_labels()
     if len(labels) > 6:
         figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right upper")
@@ -107,25 +109,27 @@ def _legend(figure, axis) -> None:
 
 def roc_curves(roc: pa.Table, stem: str | Path) -> None:
     """
-    Mean ROC curve of every encoder, a panel for each epitope; bands are standard deviations.
+    Draw the mean ROC curve of every encoder, one panel per epitope, for one rule and setting.
+
+    Bands are standard deviations.
 
     Parameters
     ----------
     roc : pyarrow.Table
         `airrvec.core.schema.ROC`.
     stem : str or Path
-        Path without its suffix; ``.svg`` and ``.png`` are written. One rule and setting is drawn.
+        Path without suffix; ``.svg`` and ``.png`` are written.
     """
     data = default_view(roc.to_pandas(), one_rule=True)
     epitopes = list(data.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique())
     figure, axes = panels(len(epitopes), 3.6, 3.6, sharex=True, sharey=True)
     for axis, epitope in zip(axes.flat, epitopes, strict=False):
-        of_epitope = data[data["epitope"] == epitope]
-        for index, encoder in enumerate(of_epitope["encoder"].unique()):
-            line = of_epitope[of_epitope["encoder"] == encoder]
+        epitope_rows = data[data["epitope"] == epitope]
+        for index, encoder in enumerate(epitope_rows["encoder"].unique()):
+            line = epitope_rows[epitope_rows["encoder"] == encoder]
             _draw_roc(axis, line, title(encoder), style(index))
         axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
-        axis.set_title(f"{plain(epitope)} (k = {of_epitope['k'].iloc[0]})", fontsize=10)
+        axis.set_title(f"{plain(epitope)} (k = {epitope_rows['k'].iloc[0]})", fontsize=10)
         axis.set_aspect("equal")
         axis.set_xlabel("False-positive rate")
         axis.set_ylabel("True-positive rate")

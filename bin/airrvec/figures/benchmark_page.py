@@ -1,4 +1,4 @@
-"""The few-shot benchmark as a page of Markdown: the paper's tables, its values beside ours."""
+"""Markdown page of the few-shot benchmark: the paper's tables, with its values and ours."""
 
 import csv
 from importlib.resources import files
@@ -10,41 +10,41 @@ from airrvec.core.schema import MEAN
 from airrvec.encoders import title
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
 
-# The setting of the paper's Table I.
+# Rule and k of Table I in the paper.
 PAPER_RULE, PAPER_K = "nearest_neighbour", 200
-WORTH_A_WORD = 0.02  # a larger difference from the paper is marked
+WORTH_A_WORD = 0.02  # larger differences from the paper are marked
 SETTINGS = ("chains", "test_set", "excluded")
 
 
 def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
     """
-    All tables of the page.
+    Return the page: all tables as Markdown.
 
     Parameters
     ----------
     summary, comparisons : DataFrame
         `airrvec.core.schema.AUROC_SUMMARY` and `airrvec.core.schema.COMPARISONS`.
     counts : dict
-        ``receptors`` and ``epitopes`` that were measured.
+        Numbers of ``receptors`` and ``epitopes`` measured; optionally ``warnings``, by encoder.
     """
     first = summary.iloc[0]
-    plain = _where(summary, **{name: first[name] for name in SETTINGS})
-    of_comparisons = _where(comparisons, **{name: first[name] for name in SETTINGS})
-    means = _where(plain, epitope=MEAN)
+    setting = {name: first[name] for name in SETTINGS}
+    rows = _where(summary, **setting)
+    means = _where(rows, epitope=MEAN)
     parts = [
         f"{counts['receptors']:,} receptors of {counts['epitopes']:,} epitopes; AUROC, mean over splits.",
         *(f"**{sentence} (marked{MARK}).**" for sentence in counts.get("warnings", {}).values()),
-        *_paper_table(_where(plain, rule=PAPER_RULE, k=PAPER_K)),
+        *_paper_table(_where(rows, rule=PAPER_RULE, k=PAPER_K)),
         *_k_tables(means),
         *_rules_table(means),
         *_settings_table(_where(summary, epitope=MEAN)),
-        *_comparison_table(of_comparisons),
+        *_comparison_table(_where(comparisons, **setting)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def paper_values() -> dict[str, dict[str, float]]:
-    """Encoder → epitope → AUROC of the paper's Table I (nearest neighbour, 200 references)."""
+    """Return encoder → epitope → AUROC of Table I in the paper (nearest neighbour, 200 references)."""
     with files("airrvec.figures").joinpath("data/paper_auroc.tsv").open() as handle:
         return {
             row.pop("encoder"): {epitope: float(value) for epitope, value in row.items()}
@@ -53,7 +53,7 @@ def paper_values() -> dict[str, dict[str, float]]:
 
 
 def _paper_table(rows: pd.DataFrame) -> list[str]:
-    """Table I: of encoders that the paper measured its value, ours, and a mark where they differ."""
+    """Table I: our values; for the paper's encoders also the paper's, with a mark for a large difference."""
     if rows.empty:
         return []
     known = paper_values()
@@ -69,27 +69,27 @@ def _paper_table(rows: pd.DataFrame) -> list[str]:
         for name in encoders:
             value = ours.loc[epitope, name]
             if name in in_paper:
-                of_paper = _paper_value(known[name], epitope)
-                far = of_paper is not None and abs(value - of_paper) > WORTH_A_WORD
-                line += [_number(of_paper), _number(value) + (" !" if far else "")]
+                paper = _paper_value(known[name], epitope)
+                differs = paper is not None and abs(value - paper) > WORTH_A_WORD
+                line += [_number(paper), _number(value) + (" !" if differs else "")]
             else:
                 line.append(_number(value))
         lines.append(line)
     missing = [title(name) for name in known if name not in encoders]
-    words = f" Not measured here: {', '.join(missing)}." if missing else ""
+    note = f" Not measured here: {', '.join(missing)}." if missing else ""
     return [
         f"### Table I of the paper\n\n{RULE_TITLES[PAPER_RULE].capitalize()}, *k* = {PAPER_K}."
-        f" A difference of more than {WORTH_A_WORD} is marked (!).{words}",
+        f" A difference of more than {WORTH_A_WORD} is marked (!).{note}",
         _table(header, lines),
     ]
 
 
-def _paper_value(of_epitopes: dict[str, float], epitope: str) -> float | None:
-    return sum(of_epitopes.values()) / len(of_epitopes) if epitope == MEAN else of_epitopes.get(epitope)
+def _paper_value(aurocs: dict[str, float], epitope: str) -> float | None:
+    return sum(aurocs.values()) / len(aurocs) if epitope == MEAN else aurocs.get(epitope)
 
 
 def _k_tables(means: pd.DataFrame) -> list[str]:
-    """AUROC against k: of each rule a table, an encoder a row."""
+    """AUROC against k: one table per rule, one row per encoder."""
     parts = ["### AUROC against k\n\nMean of the epitopes that have enough receptors for every *k*."]
     for rule, rows in means.groupby("rule", sort=False):
         wide = rows.pivot_table(index="encoder", columns="k", values="auroc_mean")
@@ -102,7 +102,7 @@ def _k_tables(means: pd.DataFrame) -> list[str]:
 
 
 def _rules_table(means: pd.DataFrame) -> list[str]:
-    """Every encoder by every rule, with the other metrics by the first rule."""
+    """AUROC of every encoder by every rule, and the other metrics by the first rule."""
     rows = means[means["k"] == means["k"].max()]
     if rows.empty:
         return []
@@ -133,7 +133,7 @@ def _rules_table(means: pd.DataFrame) -> list[str]:
 
 
 def _settings_table(means: pd.DataFrame) -> list[str]:
-    """Single chains, filtered test sets and references left out, by the paper's rule."""
+    """Single chains, filtered test sets and excluded references, by the first rule."""
     rows = means[(means["rule"] == means["rule"].iloc[0])] if len(means) else means
     if rows.empty:
         return []
@@ -161,7 +161,7 @@ def _settings_table(means: pd.DataFrame) -> list[str]:
 
 
 def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
-    """The first encoder against each other one, by the paper's rule at the largest k."""
+    """First encoder against every other encoder, by the paper's rule at the largest k."""
     rows = _where(comparisons, rule=PAPER_RULE, epitope=MEAN).dropna(subset="other")
     rows = rows[rows["k"] == rows["k"].max()]
     if rows.empty:
@@ -181,7 +181,7 @@ def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
     return [
         f"### {title(first)} against the others\n\n{RULE_TITLES[PAPER_RULE].capitalize()},"
         f" *k* = {rows['k'].iloc[0]}, the same splits; p: binomial sign test over epitopes, one-sided.",
-        _table(["Other", "difference", "its standard error", "epitopes ahead", "p"], lines),
+        _table(["Other", "difference", "standard error", "epitopes ahead", "p"], lines),
     ]
 
 

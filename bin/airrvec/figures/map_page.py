@@ -1,4 +1,4 @@
-"""The map of receptors: a page of its own, with its data inside of it."""
+"""Map of receptors: a self-contained HTML page that holds its data."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,10 @@ import pandas as pd
 from airrvec.core import schema, tables
 from airrvec.model.variants import VARIANTS
 
-PIXELS = 4096  # places are whole numbers below it
-CELLS_OF_DENSITY = 160
-MOST_CALLS = 20_000
-MOST_JOINED = 3  # values of a receptor that make a category of their own
+PIXELS = 4096  # coordinates are whole numbers below it
+CELLS_OF_DENSITY = 160  # grid squares per side
+MOST_CALLS = 20_000  # rows in the table of calls
+MOST_JOINED = 3  # values of a receptor that are listed; more are counted
 
 _TITLES = {
     "sample_id": "Sample",
@@ -34,19 +34,21 @@ _CALLS = {
     "nearest_1_distance": "Distance",
     "nearest_1_id": "Nearest reference",
 }
-CALL_COLUMNS = [name for name in _CALLS if name != "n_cells"]  # of `airrvec.core.schema.ANNOTATION`
+# Columns of `airrvec.core.schema.ANNOTATION` that the page needs.
+CALL_COLUMNS = [name for name in _CALLS if name != "n_cells"]
 
 
 def page(data: dict, folder: Path) -> str:
     """
-    The page, with data, style and code inside.
+    Return the page as HTML, with data, style and code inside.
 
     Parameters
     ----------
     data : dict
-        From `content`. It goes in as JSON in which no tag can begin; the code sets text alone.
+        From `content`. The page holds it as JSON with ``<``, ``>`` and ``&`` escaped, so that no tag can
+        begin in it; the code inserts it as text, never as HTML.
     folder : Path
-        ``map.html``, ``map.css`` and ``map.js``.
+        Folder of ``map.html``, ``map.css`` and ``map.js``.
     """
     parts = {
         "@style@": (folder / "map.css").read_text("utf-8"),
@@ -57,7 +59,7 @@ def page(data: dict, folder: Path) -> str:
         .replace("&", "\\u0026"),
     }
     text = (folder / "map.html").read_text("utf-8")
-    for mark, part in parts.items():  # the data last, whose words may look like marks
+    for mark, part in parts.items():  # the data come last: their texts may look like marks
         before, after = text.split(mark)
         text = before + part + after
     return text
@@ -76,47 +78,48 @@ def content(
     model: str,
 ) -> dict:
     """
-    What the page shows.
+    Return the data of the page.
 
     Parameters
     ----------
     points : DataFrame
-        `airrvec.core.schema.MAP`, the receptors that are points.
+        `airrvec.core.schema.MAP`: the receptors drawn as points.
     receptors : DataFrame
-        ``receptors``, those of ``points`` at least.
+        ``receptors``, at least those of ``points``.
     cells : DataFrame
-        Their ``cells`` of all samples, one below the other.
+        ``cells`` of their clonotypes, all samples concatenated.
     members : DataFrame, optional
-        ``receptor_id``, ``cluster_id``.
+        ``receptor_id`` and ``cluster_id`` of clustered receptors.
     calls : DataFrame, optional
         `airrvec.repertoire.map_tables.calls` of all samples.
     n : int
-        Receptors that have a place.
+        Number of receptors with coordinates.
     density : Density, optional
-        Of all receptors, where not all are points.
+        Density of all receptors, if only some are points.
     method : {"umap", "pca"}
-        What made the places.
+        Projection of the vectors.
     model : str
-        What made the vectors.
+        Model of the vectors.
     """
     ids = pd.Index(points["receptor_id"])
-    of_points = receptors.set_index("receptor_id").loc[ids]
-    of_cells = cells[cells["receptor_id"].isin(ids)]
-    clonotypes = of_points["clonotype_id"]
-    of_clonotypes = cells[cells["clonotype_id"].isin(clonotypes)]
-    colours = {"sample_id": _joined(of_clonotypes, "sample_id", clonotypes)}
+    point_receptors = receptors.set_index("receptor_id").loc[ids]
+    point_cells = cells[cells["receptor_id"].isin(ids)]
+    clonotypes = point_receptors["clonotype_id"]
+    clonotype_cells = cells[cells["clonotype_id"].isin(clonotypes)]
+    colours = {"sample_id": _joined(clonotype_cells, "sample_id", clonotypes)}
     if calls is not None:
         colours["call"] = (
             calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
         )
-    colours["epitope"] = _joined(of_clonotypes, "epitope", clonotypes)
+    colours["epitope"] = _joined(clonotype_cells, "epitope", clonotypes)
     if members is not None:
         colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
-    colours["chain_pairing"] = of_points["chain_pairing"]
-    if len(set(of_points["species"])) > 1:
-        colours["species"] = of_points["species"]
+    colours["chain_pairing"] = point_receptors["chain_pairing"]
+    if len(set(point_receptors["species"])) > 1:
+        colours["species"] = point_receptors["species"]
     for name in cells.columns.difference(schema.CELLS.names, sort=False):
-        colours[f"{name} "] = _joined(of_clonotypes, name, clonotypes)  # no name of ours ends so
+        # The trailing space keeps metadata apart from the categories above.
+        colours[f"{name} "] = _joined(clonotype_cells, name, clonotypes)
     scale = Scale(points[["map_1", "map_2"]].to_numpy())
     x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
     return {
@@ -126,41 +129,41 @@ def content(
         "x": x,
         "y": y,
         "ids": ids.tolist(),
-        "cells": of_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
+        "cells": point_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
         "colours": [
             {"title": _TITLES.get(name, name.strip()), **_coded(values)}
             for name, values in colours.items()
             if values.notna().any()
         ],
-        "fields": {name: _coded(of_points[name]) for name in schema.RECEPTOR_FIELDS},
+        "fields": {name: _coded(point_receptors[name]) for name in schema.RECEPTOR_FIELDS},
         "density": None if density is None else density.shades(),
         "calls": None if calls is None else _calls(calls),
     }
 
 
 def _joined(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> pd.Series:
-    """Distinct values of the cells of each receptor's clonotype as one text; null where there are none."""
+    """Return the distinct values in the cells of each receptor's clonotype as one text, or null."""
     pairs = cells[["clonotype_id", name]].dropna().drop_duplicates().sort_values([name, "clonotype_id"])
     groups = pairs.groupby("clonotype_id")[name]
     first, counts = groups.first(), groups.size()
     several = groups.agg(", ".join)[counts > 1] if (counts > 1).any() else first[:0]
     words = first.astype(object)
     words[several.index] = [
-        text if counts[clonotype] <= MOST_JOINED else f"{counts[clonotype]} of them"
+        text if counts[clonotype] <= MOST_JOINED else f"{counts[clonotype]} values"
         for clonotype, text in several.items()
     ]
     return clonotypes.map(words)
 
 
 def _coded(values: pd.Series) -> dict:
-    """Distinct values, the most frequent first, and each row's, -1 for none."""
+    """Return the distinct values, most frequent first, and the code of each row, -1 for null."""
     words = values.value_counts(sort=True).index
     codes = pd.Categorical(values, categories=words).codes
     return {"values": [str(word) for word in words], "codes": codes.tolist()}
 
 
 def _calls(calls: pd.DataFrame) -> dict:
-    """Receptors with an annotation, the surest first."""
+    """Return the called receptors, those with the highest probability first."""
     groups = calls.groupby("receptor_id", sort=True)
     rows = groups.first()
     rows["n_cells"] = groups.size()
@@ -178,7 +181,7 @@ def _calls(calls: pd.DataFrame) -> dict:
 
 
 class Scale:
-    """Places → whole numbers from 0 to `PIXELS`, both axes alike."""
+    """Coordinates → whole numbers from 0 to `PIXELS` - 1, with the same scale for both axes."""
 
     def __init__(self, places: np.ndarray):
         self.low = places.min(axis=0) if len(places) else np.zeros(2)
@@ -190,21 +193,21 @@ class Scale:
 
 
 class Density:
-    """Receptors in the squares of a grid, counted batch by batch."""
+    """Number of receptors in each square of a grid, counted batch by batch."""
 
     def __init__(self, scale: Scale):
         self.edges = [low + scale.span * np.linspace(0, 1, CELLS_OF_DENSITY + 1) for low in scale.low]
         self.counts = np.zeros((CELLS_OF_DENSITY, CELLS_OF_DENSITY))
 
     def add(self, places: np.ndarray) -> None:
-        """Count places, shape (n, 2), within the bounds of the scale."""
+        """Count coordinates, shape (n, 2); those beyond the bounds of the scale count at its edge."""
         inside = [
             np.clip(axis, edges[0], edges[-1]) for axis, edges in zip(places.T, self.edges, strict=True)
         ]
         self.counts += np.histogram2d(*inside, bins=self.edges)[0]
 
     def shades(self) -> dict:
-        """Whole numbers from 0 to 255 on a scale of roots."""
+        """Return the square roots of the counts, scaled to whole numbers from 0 to 255."""
         roots = np.sqrt(self.counts)
         values = (255 * roots / roots.max()).round().astype(int)
         return {"size": CELLS_OF_DENSITY, "values": values.ravel().tolist()}

@@ -1,4 +1,4 @@
-"""Figures as SVG and PNG, readable in grey and by the colour-blind."""
+"""Figures as SVG and PNG, readable in greyscale and by colour-blind people."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ import matplotlib.pyplot as plt
 
 from airrvec.core.tables import written
 
-# Okabe and Ito's colours, and a marker and a dash with each.
+# Okabe and Ito's colours, each with a marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
 
 
 def panels(n: int, width: float, height: float, **shared):
-    """A figure and its ``n`` axes, at most three beside each other; the size of one in inches."""
+    """Return a figure and its ``n`` axes, at most three in a row; ``width``, ``height``: inches per panel."""
     n_columns = max(1, min(3, n))
     n_rows = max(1, -(-n // n_columns))
     figure, axes = plt.subplots(
@@ -33,7 +33,7 @@ def panels(n: int, width: float, height: float, **shared):
 
 
 def style(index: int) -> dict:
-    """Colour and marker of the encoder at a position."""
+    """Return colour, marker and line style of the encoder at a position."""
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],
@@ -42,7 +42,7 @@ def style(index: int) -> dict:
 
 
 def plain(text: str) -> str:
-    """Text of the user's that matplotlib must not read as mathematics."""
+    """Return user text with ``$`` escaped, so that matplotlib does not read it as mathematics."""
     return text.replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""Curves of training."""
+"""Training curves."""
 
 from pathlib import Path
 
@@ -9,15 +9,16 @@ from airrvec.figures.style import COLOURS, plt, save
 
 def training_curves(history: pa.Table, stem: str | Path) -> None:
     """
-    Losses, alignment and uniformity against the step, of training and validation.
+    Draw losses, alignment and uniformity of training and validation against the step.
+
+    Training values are running means over 1 % of the steps.
 
     Parameters
     ----------
     history : pyarrow.Table
         `airrvec.core.schema.TRAINING`.
     stem : str or Path
-        Path without its suffix; ``.svg`` and ``.png`` are written. Training is a mean over a
-        hundredth of the steps.
+        Path without suffix; ``.svg`` and ``.png`` are written.
     """
     data = history.to_pandas()
     titles = {
@@ -32,14 +33,14 @@ def training_curves(history: pa.Table, stem: str | Path) -> None:
     )
     for axis, name in zip(axes[0], shown, strict=True):
         for index, part in enumerate(("train", "validation")):
-            of_part = data[data["part"] == part]
-            if of_part.empty:
+            part_rows = data[data["part"] == part]
+            if part_rows.empty:
                 continue
-            values = of_part[name]
+            values = part_rows[name]
             if part == "train":
                 values = values.rolling(max(len(values) // 100, 1), min_periods=1).mean()
             axis.plot(
-                of_part["step"], values, color=COLOURS[index], linestyle="-" if index else "--", label=part
+                part_rows["step"], values, color=COLOURS[index], linestyle="-" if index else "--", label=part
             )
         axis.set_title(titles[name])
         axis.set_xlabel("step")

@@ -1,1 +1,1 @@
-"""From files of any origin to receptors and cells."""
+"""Input files of many formats, read into standardised receptors and cells."""

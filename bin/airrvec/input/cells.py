@@ -1,4 +1,4 @@
-"""Cells of a sample under names of their own, with what is known of their receptors."""
+"""Cells with unique names, joined with the fields of their receptors."""
 
 from pathlib import Path
 
@@ -10,16 +10,16 @@ from airrvec.core import schema
 
 def named(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:
     """
-    The cells, numbered in their order (``cell``), each with a ``name`` of its own.
+    Return the cells, numbered in file order (``cell``), each with a unique ``name``.
 
-    The name is the cell_id, or the sample_id and the cell's number where it has none; the second cell
-    of a name gets the suffix ``_2``, the third ``_3``, with more underscores where that is a name already.
+    The name is the cell_id, or the sample_id and the cell number if there is no cell_id. The second cell
+    with a name gets the suffix ``_2``, the third ``_3``; more underscores if such a name is taken already.
     """
     columns = ("sample_id", "cell_id", "receptor_id", "duplicate_count", "umi_count", *schema.LABELS)
     source = connection.read_parquet(str(path)).project(", ".join(columns))
     numbered = source.project("*, row_number() OVER () AS cell")
     named = numbered.project("*, coalesce(cell_id, sample_id || '_' || cell) AS name")
-    # Names that the input gives come before those that are made up.
+    # Names given by the input take precedence over generated names.
     order = "PARTITION BY name ORDER BY cell_id IS NULL, cell"
     named.project(f"*, row_number() OVER ({order}) AS repeat").create("cells")
     cells = connection.table("cells")
@@ -34,20 +34,20 @@ def named(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.Duc
 
 def with_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
     """
-    Cells beside their receptors' fields.
+    Join cells with the fields of their receptors.
 
     Parameters
     ----------
     cells : pyarrow.Table
-        `airrvec.core.schema.CELLS`, and metadata.
+        `airrvec.core.schema.CELLS` and metadata.
     receptors : pyarrow.Table
-        The receptor of each cell, in their order.
+        Receptor of each cell, in the order of ``cells``.
 
     Returns
     -------
     pyarrow.Table
-        The columns of ``cells``, and those of the receptor that ``cells`` lacks. A metadata column that
-        has the name of a receptor's column, or none, gets the suffix ``_sample``.
+        Columns of ``cells``, then the receptor columns that ``cells`` lacks. A metadata column with an
+        empty name, or with the name of a receptor column, gets the suffix ``_sample``.
     """
     fields = receptors.drop_columns([name for name in receptors.column_names if name in schema.CELLS.names])
     taken = {*cells.column_names, *fields.column_names}
@@ -62,7 +62,7 @@ def with_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """The name, with a suffix if it is taken or empty; it is taken after that."""
+    """Return the name, with a suffix if it is empty or in ``taken``, and add it to ``taken``."""
     while not name or name in taken:
         name += "_sample"
     taken.add(name)

@@ -1,4 +1,4 @@
-"""What came into normalising and what became of it."""
+"""Counts of the rows, chains, cells and rejects of one input."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from airrvec.input.standardise import OTHER_LOCUS
 @dataclass
 class Counts:
     """
-    What came in and what became of it; complete when the last part has been made.
+    Counts of one input; complete after the last part.
 
-    ``rows_of_cells`` sums the ``input_rows`` of cells, which has to be ``rows_out``; ``rows_filled``
-    are those of a text whose last cells are missing and were taken as empty.
+    ``rows_of_cells`` is the sum of ``input_rows`` over the cells and must equal ``rows_out``.
+    ``rows_filled`` counts rows of a text whose missing last cells were read as empty.
     ``uncertain_calls``, ``mended_junctions`` and ``built_junctions`` (from the field ``cdr3_aa``) count
-    chains that passed, before pairing; ``species``
-    and ``pairing`` count cells, ``reject_reasons`` and ``other_loci`` chains.
+    accepted chains before pairing. ``species`` and ``pairing`` count cells; ``reject_reasons`` and
+    ``other_loci`` count rejects.
     """
 
     rows_in: int = 0
@@ -44,7 +44,7 @@ class Counts:
 
     @property
     def receptors(self) -> int:
-        """Distinct receptors, told by the first 64 bits of their ids."""
+        """Number of distinct receptors, by the first 64 bits of their ids."""
         bits = np.sort(np.concatenate([*self.receptor_bits, np.empty(0, np.uint64)]))
         return int(np.count_nonzero(bits[1:] != bits[:-1])) + (len(bits) > 0)
 
@@ -54,19 +54,19 @@ class Counts:
 
     @property
     def main_reasons(self) -> str:
-        """The three most frequent reasons of rejects, each with its number."""
+        """The three most frequent reject reasons, each with its count."""
         return "; ".join(f"{n} × {reason}" for reason, n in self.reject_reasons.most_common(3))
 
     @property
     def per_cent_functional(self) -> float:
-        """Chains with functional genes, of those whose genes IMGT knows and nothing else speaks against."""
-        useless = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
-        left_out = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
-        functional = self.chains_out + left_out
-        return 100 * functional / max(functional + useless, 1)
+        """Per cent of chains with functional genes, among valid chains whose genes IMGT lists."""
+        unusable = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
+        excluded = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
+        functional = self.chains_out + excluded
+        return 100 * functional / max(functional + unusable, 1)
 
     def as_dict(self) -> dict:
-        """Numbers, and counts from the most frequent down."""
+        """Return all counts; counters are sorted by frequency, highest first."""
         numbers = {
             name: getattr(self, name)
             for name in (

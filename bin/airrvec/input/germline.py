@@ -1,4 +1,4 @@
-"""What V and J genes encode, from the IMGT sequences that tidytcells carries."""
+"""Amino acids encoded by V and J genes, from the IMGT sequences in tidytcells."""
 
 import re
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ import tidytcells
 @cache
 def v_loops(v_call: str, species: str) -> tuple[str, str]:
     """
-    Amino acids of CDR1 and CDR2 of a V gene or allele.
+    Return the amino acids of CDR1 and CDR2 of a V gene or allele.
 
-    A gene without an allele stands for its first functional allele, as in the reference
+    A gene without an allele is read as its first functional allele, as in the reference
     implementation of SCEPTR.
 
     Parameters
@@ -20,17 +20,17 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     v_call : str
         Standardised IMGT symbol such as ``TRBV19`` or ``TRBV19*01``.
     species : str
-        tidytcells' name of the species, e.g. ``homosapiens``.
+        tidytcells name of the species, e.g. ``homosapiens``.
 
     Returns
     -------
     tuple of str
-        CDR1 and CDR2; a loop that IMGT does not list for the allele is empty.
+        CDR1 and CDR2; empty if IMGT does not list the loop for the allele.
 
     Raises
     ------
     ValueError
-        If the symbol is unknown, or has no functional allele.
+        If the symbol is unknown or has no functional allele.
     """
     alleles = [v_call] if "*" in v_call else _alleles(f"^{re.escape(v_call)}\\*", species, "F")
     if not alleles:
@@ -41,7 +41,7 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A conserved residue that ends junctions, and the germline around it: ``SYNEQF`` ``F`` ``GPGTRLTVL``."""
+    """Conserved end residue of a junction, with the germline around it: ``SYNEQF`` ``F`` ``GPGTRLTVL``."""
 
     before: str
     residue: str
@@ -51,16 +51,16 @@ class Anchor:
 @cache
 def v_anchors(v_call: str | None, locus: str, species: str) -> tuple[Anchor, ...]:
     """
-    The distinct starts that a junction can have by its V gene: the C of IMGT position 104.
+    Return the distinct junction starts of a V gene: the C at IMGT position 104.
 
     Parameters
     ----------
     v_call : str or None
-        Standardised gene or allele, whose alleles are all looked at, functional or not; all functional
-        alleles of the locus if None.
+        Standardised gene or allele; all alleles of the gene are used, functional or not. If None, all
+        functional alleles of the locus.
     locus : {"TRA", "TRB"}
     species : str
-        tidytcells' name of the species.
+        tidytcells name of the species.
     """
     anchors = (_v_anchor(allele, species) for allele in _alleles_of(v_call, f"{locus}V", species))
     return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
@@ -69,10 +69,10 @@ def v_anchors(v_call: str | None, locus: str, species: str) -> tuple[Anchor, ...
 @cache
 def j_anchors(j_call: str | None, locus: str, species: str) -> tuple[Anchor, ...]:
     """
-    The distinct ends that a junction can have by its J gene: the F, W or C of IMGT position 118.
+    Return the distinct junction ends of a J gene: the F, W or C at IMGT position 118.
 
-    Parameters as of `v_anchors`. Alleles are often guessed by those who call genes: TRBJ2-7*02, an
-    open reading frame that ends a junction in V, goes as TRBJ2-7*01.
+    Parameters as in `v_anchors`. All alleles are used, because gene callers often guess the allele:
+    TRBJ2-7*02, an open reading frame that ends a junction in V, is reported as TRBJ2-7*01.
     """
     anchors = (_j_anchor(allele, species) for allele in _alleles_of(j_call, f"{locus}J", species))
     return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
@@ -80,25 +80,25 @@ def j_anchors(j_call: str | None, locus: str, species: str) -> tuple[Anchor, ...
 
 def chain_sequence(v_call: str, j_call: str, junction: str, species: str) -> str:
     """
-    Amino acids of a chain's variable domain: V region up to its conserved C, junction, J region after it.
+    Return the variable domain of a chain: V region before the junction, junction, J region after it.
 
-    The leader and the constant region are left out: tidytcells has neither. The paper has them, from
-    Stitchr (appendix, "ESM2").
+    The leader and the constant region are excluded because tidytcells has neither. The paper includes
+    them, from Stitchr (appendix, "ESM2").
 
     Parameters
     ----------
     v_call, j_call : str
-        Standardised genes or alleles. A gene, and an allele whose sequence is not known, stands for the
+        Standardised genes or alleles. A gene, or an allele without a known sequence, is read as the
         first functional allele of the gene.
     junction : str
-        With its conserved C and F or W.
+        Amino acids of the junction, with the conserved C and F or W.
     species : str
-        tidytcells' name of the species.
+        tidytcells name of the species.
 
     Raises
     ------
     ValueError
-        If nothing is known of what a gene encodes.
+        If no sequence of a gene is known.
     """
     return _v_before_junction(v_call, species) + junction + _j_after_junction(j_call, species)
 
@@ -144,7 +144,7 @@ def _j_anchor(allele: str, species: str) -> Anchor | None:
 
 
 def _regions(allele: str, species: str) -> dict[str, str]:
-    """Amino acids of an allele by IMGT region; empty where IMGT has none, as for some pseudogenes."""
+    """Return the amino acids of an allele by IMGT region; empty if IMGT has none, as for some pseudogenes."""
     try:
         return tidytcells.tr.get_aa_sequence(allele, species=species)
     except ValueError:

@@ -1,8 +1,8 @@
 """
-The CDR3 with its conserved ends (the junction), whether an input gives it with them or without.
+Junctions: CDR3s with their conserved ends, from sequences given with or without these ends.
 
-A sequence from C to F or W is a junction. For any other the genes say where its ends are, as the
-residues around the conserved ones are the germline's.
+A sequence from C to F or W is a junction. In any other sequence, the germline residues of the V and J
+genes locate the ends.
 """
 
 from functools import cache
@@ -13,39 +13,39 @@ import pyarrow.compute as pc
 from airrvec.core import schema
 from airrvec.input.germline import j_anchors, v_anchors
 
-# The longest CDR3 in the IMGT references and in VDJdb has below 40 residues.
+# The longest CDR3 in the IMGT references and in VDJdb has fewer than 40 residues.
 MAX_LENGTH = 60
 
-# Of 113,794 junctions that real files give whole, 12 are shorter (docs/input.md). What lacks an end and
-# would still be shorter with it is more likely a part of a CDR3: its missing residues are not known.
+# Of 113,794 complete junctions in real files, 12 are shorter (docs/input.md). A sequence that lacks an end
+# and is shorter even with it is more likely a fragment of a CDR3, whose missing residues are unknown.
 MIN_COMPLETED = 7
 
 _PLAIN = "^C[ACDEFGHIKLMNPQRSTVWY]{0,%d}[FW]$" % (MAX_LENGTH - 2)  # noqa: UP031
 _AMINO_ACIDS = set("ACDEFGHIKLMNPQRSTVWY")
-# Residues that have to agree with the germline where the J gene is named, and where it is not.
-_AGREEING = {True: 2, False: 3}
-_AGREEING_WITHOUT_END = {True: 1, False: 3}
+# Minimum number of residues that must match the germline, with (True) and without (False) a given gene.
+_MIN_MATCHES = {True: 2, False: 3}
+_MIN_MATCHES_WITHOUT_END = {True: 1, False: 3}
 
 
 def is_plain(sequences: pa.Array) -> pa.Array:
     """
-    Whether sequences are junctions as they are: from C to F or W, with nothing that speaks against it.
+    Return True for each sequence that is a complete junction: from C to F or W, and not one residue short.
 
-    What may speak against it is an end as in ``NTEAF`` for TRBJ1-1, whose conserved residue is the F
-    behind that.
+    A sequence that ends in ``NTEAF`` of TRBJ1-1 is one residue short: the conserved residue is the F
+    after it.
     """
-    doubtful = f"({'|'.join(_ends_before_the_end())})$"
+    one_short = f"({'|'.join(_ends_one_short())})$"
     return pc.fill_null(
         pc.and_not(
-            pc.match_substring_regex(sequences, _PLAIN), pc.match_substring_regex(sequences, doubtful)
+            pc.match_substring_regex(sequences, _PLAIN), pc.match_substring_regex(sequences, one_short)
         ),
         False,
     )
 
 
 @cache
-def _ends_before_the_end() -> list[str]:
-    """Three residues to F or W that are followed by a J gene's conserved one."""
+def _ends_one_short() -> list[str]:
+    """Return the germline triplets that end in F or W and directly precede the conserved J residue."""
     anchors = (
         anchor
         for species in schema.SPECIES
@@ -60,41 +60,41 @@ def junction(
     sequence: str, v_call: str | None, j_call: str | None, locus: str, species: str
 ) -> tuple[str | None, str | None]:
     """
-    A sequence as a junction, or what is wrong with it.
+    Return a sequence as a junction, or the problem with it.
 
     Parameters
     ----------
     sequence : str
-        In upper case.
+        Amino acids in upper case.
     v_call, j_call : str or None
-        Standardised.
+        Standardised calls.
     locus : {"TRA", "TRB"}
     species : str
-        tidytcells' name of the species.
+        tidytcells name of the species.
 
     Returns
     -------
     junction, problem : str or None
-        One of them is None.
+        Exactly one of them is None.
     """
     problem = _problem(sequence)
     if problem:
         return None, problem
-    # A gene that is named may be wrong, but not all of its locus.
-    started = _from_start(sequence, v_call, locus, species) or _from_start(sequence, None, locus, species)
-    if started is None and _start_is_replaced(sequence, v_call, locus, species):
+    # The given gene may be wrong, so all genes of the locus are tried next.
+    given_start = _from_c(sequence, v_call, locus, species) or _from_c(sequence, None, locus, species)
+    if given_start is None and _start_is_replaced(sequence, v_call, locus, species):
         return None, "junction_aa has another residue in place of its C"
-    from_start = started or "C" + sequence
+    with_start = given_start or "C" + sequence
     calls = (j_call, None) if j_call else (None,)
-    ends = (_to_end(from_start, call, locus, species, lacks_start=started is None) for call in calls)
-    ended = next(filter(None, ends), None)
-    if ended is None and started:
+    ends = (_with_end(with_start, call, locus, species, lacks_start=given_start is None) for call in calls)
+    whole = next(filter(None, ends), None)
+    if whole is None and given_start:
         return None, "junction_aa starts with C but does not end as a junction does"
-    ended = ended or from_start + _residue(j_call, locus, species)
-    completed = started is None or len(ended) > len(from_start)
-    if completed and len(ended) < MIN_COMPLETED:
+    whole = whole or with_start + _residue(j_call, locus, species)
+    is_completed = given_start is None or len(whole) > len(with_start)
+    if is_completed and len(whole) < MIN_COMPLETED:
         return None, "junction_aa lacks a conserved end and is too short to be a CDR3"
-    return ended, None
+    return whole, None
 
 
 def _problem(sequence: str) -> str | None:
@@ -109,8 +109,8 @@ def _problem(sequence: str) -> str | None:
     return None
 
 
-def _from_start(sequence: str, v_call: str | None, locus: str, species: str) -> str | None:
-    """From the conserved C on, which comes first or behind the last residues of framework 3; else None."""
+def _from_c(sequence: str, v_call: str | None, locus: str, species: str) -> str | None:
+    """Return the sequence from its conserved C, first or after the end of framework 3; else None."""
     if sequence.startswith("C"):
         return sequence
     least = 1 if v_call else 2
@@ -122,20 +122,23 @@ def _from_start(sequence: str, v_call: str | None, locus: str, species: str) -> 
 
 
 def _start_is_replaced(sequence: str, v_call: str | None, locus: str, species: str) -> bool:
-    """Whether the germline's residues behind the C begin with the second residue, not with the first."""
-    # The V gene's residues are compared from the left.
+    """Return True if the germline after the C matches from the second residue on, not from the first."""
+    # Reversed, because `_n_matches` compares from the right.
     mirrored = [anchor.after[::-1] for anchor in v_anchors(v_call, locus, species)]
-    replaced = max((_agreeing(sequence[:0:-1], after) for after in mirrored), default=0)
-    missing = max((_agreeing(sequence[::-1], after) for after in mirrored), default=0)
-    return replaced >= _AGREEING[v_call is not None] and replaced > missing
+    replaced = max((_n_matches(sequence[:0:-1], after) for after in mirrored), default=0)
+    missing = max((_n_matches(sequence[::-1], after) for after in mirrored), default=0)
+    return replaced >= _MIN_MATCHES[v_call is not None] and replaced > missing
 
 
-def _to_end(sequence: str, j_call: str | None, locus: str, species: str, *, lacks_start: bool) -> str | None:
-    """Up to the conserved residue of the J gene with which the sequence agrees best; None if with none."""
-    least, least_without_end = _AGREEING[j_call is not None], _AGREEING_WITHOUT_END[j_call is not None]
+def _with_end(
+    sequence: str, j_call: str | None, locus: str, species: str, *, lacks_start: bool
+) -> str | None:
+    """Return the sequence up to the conserved residue of the best matching J gene; None if none matches."""
+    least = _MIN_MATCHES[j_call is not None]
+    least_without_end = _MIN_MATCHES_WITHOUT_END[j_call is not None]
     kept, missing = (0, None), (0, None)
     if not lacks_start and sequence[-1] in "FW":
-        # It ends there, unless three residues speak for an end behind.
+        # The junction ends here, unless three germline residues show that the next residue is its end.
         kept, least_without_end = (1, sequence), 3
     for anchor in j_anchors(j_call, locus, species):
         whole = anchor.before + anchor.residue
@@ -145,18 +148,18 @@ def _to_end(sequence: str, j_call: str | None, locus: str, species: str, *, lack
             if sequence.endswith(anchor.residue + anchor.after[:n])
         ]
         for ending in (sequence, *beyond):
-            agreeing = _agreeing(ending, whole)
-            if agreeing >= least and agreeing > kept[0]:
-                kept = agreeing, ending
-        agreeing, replaced = (_agreeing(ending, anchor.before) for ending in (sequence, sequence[:-1]))
-        if agreeing >= max(least_without_end, replaced) and agreeing > missing[0]:
-            missing = agreeing, sequence + anchor.residue
-    # A sequence that lacks its start most likely lacks its end.
+            n_matches = _n_matches(ending, whole)
+            if n_matches >= least and n_matches > kept[0]:
+                kept = n_matches, ending
+        n_matches, replaced = (_n_matches(ending, anchor.before) for ending in (sequence, sequence[:-1]))
+        if n_matches >= max(least_without_end, replaced) and n_matches > missing[0]:
+            missing = n_matches, sequence + anchor.residue
+    # A sequence that lacks its start most likely lacks its end too.
     return missing[1] if missing[0] + lacks_start > kept[0] else kept[1]
 
 
-def _agreeing(sequence: str, end: str) -> int:
-    """How many of the last residues are equal."""
+def _n_matches(sequence: str, end: str) -> int:
+    """Return the number of equal residues, counted from the right end."""
     n = 0
     while n < min(len(sequence), len(end)) and sequence[-1 - n] == end[-1 - n]:
         n += 1
@@ -164,6 +167,6 @@ def _agreeing(sequence: str, end: str) -> int:
 
 
 def _residue(j_call: str | None, locus: str, species: str) -> str:
-    """The conserved residue of a J gene; F where it is not known or open."""
+    """Return the conserved residue of a J gene; F if it is unknown or ambiguous."""
     residues = {anchor.residue for anchor in j_anchors(j_call, locus, species)} if j_call else set()
     return residues.pop() if len(residues) == 1 else "F"

@@ -1,4 +1,8 @@
-"""Chains of an input → standardised receptors, cells, and rejects with reasons, in constant memory."""
+"""
+Chains of an input → standardised receptors, cells and rejects with reasons.
+
+Memory is constant unless chains have cell keys.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +19,7 @@ from airrvec.input.pairing import pair, pairing_words
 from airrvec.input.reading import Batch, Source
 from airrvec.input.standardise import FAILURES, OTHER_LOCUS, standardise
 
-WARN_ABOVE = 5  # per cent of an input's rows rejected
+WARN_ABOVE = 5  # per cent of rows rejected
 TRAINING_SPECIES = "homosapiens"
 
 _NO_CHAIN = "the row holds no chain"
@@ -24,14 +28,14 @@ _NO_CHAIN = "the row holds no chain"
 @dataclass(frozen=True)
 class Normalised:
     """
-    What became of an input, or of a part of it.
+    Tables of a normalised input, or of a part of it.
 
     Attributes
     ----------
     cells, receptors, rejects : pyarrow.Table
-        As in `airrvec.core.schema`; ``cells`` in the input's order, ``receptors`` distinct.
+        Tables as in `airrvec.core.schema`; ``cells`` in input order, ``receptors`` distinct.
     counts : dict, optional
-        Of a whole input: rows, chains, cells, receptors, and how many of each pairing and reason.
+        Counts of a whole input: rows, chains, cells, receptors, pairing classes and reject reasons.
     """
 
     cells: pa.Table
@@ -42,23 +46,23 @@ class Normalised:
 
 class Normaliser:
     """
-    Standardises and pairs the chains of one input, batch by batch.
+    Standardisation and pairing of the chains of one input, batch by batch.
 
-    A chain is kept if its locus is TRA or TRB, its junction is valid, and its V and J genes, where
-    given, are functional genes of its locus. A row is rejected if none of its chains is kept. Rows
-    that stand alone are done with their batch; chains of cells wait for the end, as a cell's rows
-    may lie anywhere in the file.
+    A chain is kept if its locus is TRA or TRB, its junction is valid, and its V and J genes, if given,
+    are functional genes of its locus. A row is rejected if none of its chains is kept. A batch without
+    cell keys is finished at once. Chains of cells wait for the end of the file, because the rows of a
+    cell may be anywhere in it.
 
     Parameters
     ----------
     sample_id : str
-        Goes into ``cells`` and ``rejects``.
+        Name of the sample, written to ``cells`` and ``rejects``.
     species : str
-        A key of `airrvec.core.schema.SPECIES`, for rows that name none.
+        A key of `airrvec.core.schema.SPECIES`, for rows without a species.
     metadata : dict, optional
-        Further columns of ``cells``, each with one value.
+        Further columns of ``cells``, one value each.
     max_rejected : float
-        Per cent of the rows that may be rejected.
+        Maximum per cent of rejected rows.
     multichain : str
         One of `airrvec.input.pairing.POLICIES`.
     """
@@ -82,12 +86,12 @@ class Normaliser:
 
     @property
     def cells_schema(self) -> pa.Schema:
-        """`airrvec.core.schema.CELLS` and the metadata."""
+        """`airrvec.core.schema.CELLS` and the metadata columns."""
         return pa.schema([*schema.CELLS, *((name, pa.string()) for name in self.metadata)])
 
     def parts(self, source: Source) -> Iterator[Normalised]:
         """
-        The tables of an input, part by part.
+        Yield the tables of an input, part by part.
 
         Parameters
         ----------
@@ -102,8 +106,8 @@ class Normaliser:
         Raises
         ------
         InputError
-            If the input cannot be read, no chain can be kept, most V genes are of another species, more rows
-            are rejected than allowed, or rows are not conserved (which would be our fault).
+            If the input cannot be read, no chain is kept, most V genes are of another species, more rows
+            are rejected than allowed, or row counts do not add up (a bug in airrvec).
         """
         waiting = []
         for batch in source.batches:
@@ -122,7 +126,7 @@ class Normaliser:
         self._check(source)
 
     def summary(self, source: Source) -> dict:
-        """What came in and what became of it, once all parts have been made; for a JSON file."""
+        """Return counts and warnings for a JSON file; call it after the last part."""
         return {
             "sample_id": self.sample_id,
             "format": source.format,
@@ -140,19 +144,19 @@ class Normaliser:
         if not self.counts.rows_filled:
             return []
         return [
-            f"{self.counts.rows_filled:,} of {self.counts.rows_in:,} rows hold fewer cells than the header;"
-            " their missing last cells were taken as empty"
+            f"{self.counts.rows_filled:,} of {self.counts.rows_in:,} rows have fewer cells than the header;"
+            " their missing last cells were read as empty"
         ]
 
     def _built_warning(self) -> list[str]:
         if not self.counts.built_junctions:
             return []
         n = f"{self.counts.built_junctions:,}"
-        return [f"{n} junctions were built from cdr3_aa, as their junction_aa is empty"]
+        return [f"{n} junctions were built from cdr3_aa because junction_aa is empty"]
 
     @property
     def contradiction(self) -> species_names.Contradiction | None:
-        """What the genes say against the species, if they do."""
+        """Conflict between the V genes and the given species, or None."""
         return self._evidence.contradiction()
 
     def _loss_warning(self) -> list[str]:
@@ -165,18 +169,18 @@ class Normaliser:
         if contradiction:
             return [f"{contradiction.sentence}. {contradiction.fix}"]
         cells, species = self.counts.cells, self.counts.species
-        found = []
+        warnings = []
         if self.species != TRAINING_SPECIES and species[self.species] < cells:
-            found.append(
-                f"{cells - species[self.species]:,} of {cells:,} cells are of another species than"
-                f" {self.species}, as their rows say"
+            warnings.append(
+                f"{cells - species[self.species]:,} of {cells:,} cells are not {self.species}:"
+                " their rows name another species"
             )
         if species[TRAINING_SPECIES] < cells:
-            found.append(
-                f"{cells - species[TRAINING_SPECIES]:,} of {cells:,} cells are not human, as were all"
-                " receptors that the published models have learned from"
+            warnings.append(
+                f"{cells - species[TRAINING_SPECIES]:,} of {cells:,} cells are not human;"
+                " the published models were trained on human receptors only"
             )
-        return found
+        return warnings
 
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
         self._count_chains(chains)
@@ -184,12 +188,12 @@ class Normaliser:
         failures = pa.concat_tables([failures, extra])
         kept_rows = cells.pop("rows")
         self.counts.species += value_counts(cells["species"])
-        receptors, of_cells = _receptors(cells)
+        receptors, receptor_of_cell = _receptors(cells)
         self.counts.receptor_bits.append(identity.first_bits(receptors["receptor_id"]))
-        n_cells = len(of_cells)
+        n_cells = len(receptor_of_cell)
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
-            **{name: receptors[name].take(of_cells) for name in ("receptor_id", "clonotype_id")},
+            **{name: receptors[name].take(receptor_of_cell) for name in ("receptor_id", "clonotype_id")},
             **cells,
             **{
                 name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
@@ -234,18 +238,18 @@ class Normaliser:
         counts = self.counts
         if not counts.rows_in - counts.rows_rejected == counts.rows_out == counts.rows_of_cells:
             raise InputError(
-                f"{self.sample_id}: {counts.rows_in} rows came in, but {counts.rows_out} were kept,"
+                f"{self.sample_id}: {counts.rows_in} rows were read, but {counts.rows_out} were kept,"
                 f" {counts.rows_of_cells} are in cells and {counts.rows_rejected} rejected",
-                fix="This is an error of airrvec: please report it with the file",
+                fix="This is a bug in airrvec: please report it with the file",
             )
-        found = self.contradiction
-        if found and found.is_sure:
-            raise InputError(f"{self.sample_id}: {found.sentence}", fix=found.fix)
+        contradiction = self.contradiction
+        if contradiction and contradiction.is_sure:
+            raise InputError(f"{self.sample_id}: {contradiction.sentence}", fix=contradiction.fix)
         if not counts.cells:
             columns = source.suggest(self.species)
             raise InputError(
                 nothing_kept(self.sample_id, counts),
-                fix=columns and f"Other columns of it hold receptors: try the column map {columns}",
+                fix=columns and f"Other columns contain receptors: try the column map {columns}",
             )
         if counts.per_cent_rejected > self.max_rejected:
             raise InputError(
@@ -255,7 +259,7 @@ class Normaliser:
 
 
 def normalise(source: Source, **settings) -> Normalised:
-    """Standardise and pair all chains of an input, in memory; the settings are `Normaliser`'s."""
+    """Standardise and pair all chains of an input in memory; ``settings`` as in `Normaliser`."""
     normaliser = Normaliser(**settings)
     parts = list(normaliser.parts(source))
     receptors = pa.concat_tables([part.receptors for part in parts])
@@ -270,7 +274,7 @@ def normalise(source: Source, **settings) -> Normalised:
 
 
 def _rows_without_chain(batch: Batch) -> list[pa.Table]:
-    """Failures of rows that hold no chain, and of rows that do not fit the header."""
+    """Return the failures of rows without a chain, and of malformed rows."""
     malformed = np.array([bad.row for bad in batch.malformed], np.int64)
     seen = np.zeros(batch.n_rows, bool)
     seen[batch.chains["row"].to_numpy() - batch.first_row] = True
@@ -288,11 +292,11 @@ def _rows_without_chain(batch: Batch) -> list[pa.Table]:
 
 
 def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
-    """Distinct receptors in order of appearance, and the row of every cell's."""
+    """Return the distinct receptors in order of appearance, and the receptor row of each cell."""
     keys = identity.keys(cells).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
     first = np.empty(len(keys.dictionary), np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]  # of equal numbers the first row is written last
+    first[number[::-1]] = np.arange(len(number))[::-1]  # reversed, so that the first row of a number wins
     fields = ("species", *schema.RECEPTOR_FIELDS)
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
     junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]

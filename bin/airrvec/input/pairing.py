@@ -1,4 +1,4 @@
-"""Chains of one cell → one receptor."""
+"""Pairing of the chains of each cell into receptors."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 REPEATED = "repeats another row: the same chain of the same cell"
 SEVERAL = "its cell has more than one α or β chain, and such cells are dropped"
 
-# What becomes of cells with more than one α or β chain.
+# Treatment of cells with more than one α or β chain.
 POLICIES = ("top", "split", "drop")
 
 
@@ -24,24 +24,24 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     chains : pyarrow.Table
         Standardised chains.
     policy : {"top", "split", "drop"}
-        Of several chains of a locus keep the one with the most UMIs, then reads, then the first; or
-        make a receptor of every combination of an α and a β chain; or leave the cell out.
+        For several chains of a locus: keep the chain with the most UMIs, then reads, then the first;
+        or make a receptor of every combination of an α and a β chain; or exclude the cell.
 
     Returns
     -------
     dict
-        Columns of the cells, and ``rows``, the input rows that went into any of them. A row that
-        went into several is counted in the ``input_rows`` of the first.
+        Columns of the cells, and ``rows``, the input rows used in any cell. A row used in several
+        cells is counted in the ``input_rows`` of the first.
     pyarrow.Table
-        `airrvec.input.standardise.FAILURES` of the chains that are left out.
+        `airrvec.input.standardise.FAILURES` of the excluded chains.
     """
     cell = _cell_numbers(chains)
     n_cells = int(cell.max(initial=-1)) + 1
     locus = pc.equal(chains["locus"], schema.LOCI[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
-    again = _repeats(chains, cell * 2 + locus)
-    repeats = failures(chains, again, "junction_aa", chains["junction_aa"], REPEATED)
-    if again.any():
-        chains, cell, locus = chains.filter(pa.array(~again)), cell[~again], locus[~again]
+    repeated = _repeats(chains, cell * 2 + locus)
+    repeats = failures(chains, repeated, "junction_aa", chains["junction_aa"], REPEATED)
+    if repeated.any():
+        chains, cell, locus = chains.filter(pa.array(~repeated)), cell[~repeated], locus[~repeated]
     umis = pc.fill_null(chains["umi_count"], -1).to_numpy()
     reads = pc.fill_null(chains["duplicate_count"], -1).to_numpy()
     row = chains["row"].to_numpy()
@@ -54,15 +54,15 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     n_receptors = np.maximum(used, 1).prod(axis=1)
     if policy == "drop":
         n_receptors[(n_chains > 1).any(axis=1)] = 0
-    of_cell = np.repeat(np.arange(n_cells), n_receptors)
-    number = np.arange(len(of_cell)) - np.repeat(np.cumsum(n_receptors) - n_receptors, n_receptors)
-    rank = np.stack(np.divmod(number, np.maximum(used[of_cell, 1], 1)), axis=1)
-    known = used[of_cell] > 0
-    # Chains of each receptor, α and β: (n, 2); -1 where there is none.
-    index = np.where(known, order[np.where(known, start[of_cell] + rank, 0)], -1) if len(order) else rank - 1
+    parent = np.repeat(np.arange(n_cells), n_receptors)  # cell of each receptor
+    number = np.arange(len(parent)) - np.repeat(np.cumsum(n_receptors) - n_receptors, n_receptors)
+    rank = np.stack(np.divmod(number, np.maximum(used[parent, 1], 1)), axis=1)
+    given = used[parent] > 0
+    # Chains of each receptor, α and β: (n, 2); -1 for a missing chain.
+    index = np.where(given, order[np.where(given, start[parent] + rank, 0)], -1) if len(order) else rank - 1
 
-    first = np.where(known[:, 0], index[:, 0], index[:, 1])  # α, or β where there is no α
-    one_row = known.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
+    first = np.where(given[:, 0], index[:, 0], index[:, 1])  # α, or β if there is no α
+    one_row = given.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
     clonotype = one_row & pc.is_null(chains["cell_key"]).to_numpy()[first]
     new = _first_uses(index)
     first_row = row.min(initial=np.iinfo(np.int64).max)
@@ -71,7 +71,7 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     columns = {
         "rows": _distinct(row[index[new]]),
         "input_rows": pa.array(new_row.sum(axis=1)),
-        "chain_pairing": pa.array(pairing_words(n_chains)[of_cell], pa.string()),
+        "chain_pairing": pa.array(pairing_words(n_chains)[parent], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
     both = [_take(chains, index[:, side]) for side in (0, 1)]
@@ -88,20 +88,20 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
         columns[name] = pc.coalesce(both[0][name], both[1][name])
     for name in ("duplicate_count", "umi_count"):
         total = pc.add(pc.fill_null(both[0][name], 0), pc.fill_null(both[1][name], 0))
-        # The count of a clonotype with both chains in a row is the row's, not one a chain.
+        # A clonotype with both chains in one row has one count, not one per chain.
         total = pc.if_else(pa.array(clonotype), both[0][name], total)
         counted = pc.or_(pc.is_valid(both[0][name]), pc.is_valid(both[1][name]))
         columns[name] = pc.if_else(counted, total, pa.scalar(None, pa.int64()))
 
-    left_out = np.ones(len(chains), bool)
-    left_out[index[new]] = False
+    excluded = np.ones(len(chains), bool)
+    excluded[index[new]] = False
     reason = SEVERAL if policy == "drop" else EXTRA
-    extra = failures(chains, left_out, "junction_aa", chains["junction_aa"], reason)
+    extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
 
 
 def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
-    """Names of the cells' fields whose flag is true, joined by commas; null where there is none."""
+    """Return the names of each cell's flagged fields, joined by commas; null if there is none."""
     names = [
         pc.if_else(
             pc.fill_null(contiguous(chains[flag]), False),
@@ -111,40 +111,40 @@ def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
         for locus, chains in zip(schema.LOCI, both, strict=True)
         for name, flag in flags.items()
     ]
-    # The empty first string, as pyarrow leaves a row out where all are null.
+    # The empty first string is needed because pyarrow skips a row in which all values are null.
     joined = pc.utf8_ltrim(pc.binary_join_element_wise("", *names, ",", null_handling="skip"), ",")
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
 def _repeats(chains: pa.Table, place: np.ndarray) -> np.ndarray:
     """
-    Whether a chain equals an earlier one of its cell in every field but its row.
+    Return True for each chain that equals an earlier chain of its cell in every field except ``row``.
 
-    A chain without a cell repeats none: it stands alone. ``place`` numbers cell and locus: most chains
-    are the only one of theirs, and are not looked at.
+    A chain without a cell key repeats none. ``place`` numbers cell and locus; a chain that is alone in
+    its place, as most are, is skipped.
     """
-    again = np.zeros(len(chains), bool)
+    repeated = np.zeros(len(chains), bool)
     if chains["cell_key"].null_count == len(chains):
-        return again
+        return repeated
     several = (np.bincount(place)[place] > 1) & pc.is_valid(chains["cell_key"]).to_numpy()
     at = np.flatnonzero(several)
     fields = [name for name in chains.column_names if name != "row"]
     groups = chains.select(fields).take(pa.array(at)).append_column("at", pa.array(at)).group_by(fields)
-    again[at] = True
-    again[groups.aggregate([("at", "min")])["at_min"].to_numpy()] = False
-    return again
+    repeated[at] = True
+    repeated[groups.aggregate([("at", "min")])["at_min"].to_numpy()] = False
+    return repeated
 
 
 def _first_uses(used: np.ndarray) -> np.ndarray:
-    """Where a number occurs for the first time, row by row; -1 stands for none and is False."""
+    """Return True where a number occurs for the first time, row by row; False for -1 (no chain)."""
     flat = used.ravel()
-    first = np.full(flat.max(initial=-1) + 2, len(flat))  # the last place is that of -1
-    first[flat[::-1]] = np.arange(len(flat))[::-1]  # of equal numbers the first is written last
+    first = np.full(flat.max(initial=-1) + 2, len(flat))  # the last element is for -1
+    first[flat[::-1]] = np.arange(len(flat))[::-1]  # reversed, so that the first of equal numbers wins
     return ((first[flat] == np.arange(len(flat))) & (flat >= 0)).reshape(used.shape)
 
 
 def _distinct(rows: np.ndarray) -> np.ndarray:
-    """Distinct row numbers, sorted; they lie so close that marking them is quicker than sorting."""
+    """Return the distinct row numbers, sorted; they are dense, so marking is faster than sorting."""
     if not len(rows):
         return rows
     first = rows.min()
@@ -154,19 +154,19 @@ def _distinct(rows: np.ndarray) -> np.ndarray:
 
 
 def _cell_numbers(chains: pa.Table) -> np.ndarray:
-    """0, 1, 2, … for the cells in order of appearance; rows without a key stand alone."""
-    alone = pc.binary_join_element_wise("", chains["row"].cast(pa.string()), "\0")
-    keys = pc.coalesce(chains["cell_key"], alone).combine_chunks()
+    """Return cell numbers 0, 1, 2, … in order of appearance; each row without a key is its own cell."""
+    row_keys = pc.binary_join_element_wise("", chains["row"].cast(pa.string()), "\0")
+    keys = pc.coalesce(chains["cell_key"], row_keys).combine_chunks()
     return keys.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
-    """Rows of a table; nulls where the index is -1."""
+    """Return rows of a table; nulls where the index is -1."""
     return chains.take(pa.array(index, mask=index < 0))
 
 
 def pairing_words(n_chains: np.ndarray) -> np.ndarray:
-    """scirpy's class of a cell by its numbers of VJ (α) and VDJ (β) chains; shape (n, 2) → (n,)."""
+    """Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,)."""
     n_vj, n_vdj = n_chains.T
     return np.select(
         [

@@ -1,19 +1,19 @@
 """
-Input formats: one file each, one registry (`airrvec.input.formats.registry`).
+Reading of receptor chains from files of any format.
 
-A *container* is a kind of file: text, Parquet, JSON, AnnData (``_table``, ``_parquet``, ``_json``,
-``_anndata``). It is known by its first bytes, and gives named columns of strings. A *format* is a reader
-of such columns, whatever file they are from: a module with
+A *container* is a file type: text, Parquet, JSON, AnnData (`airrvec.input.files`). It is detected from
+the first bytes and returns named columns of strings. A *format* reads such columns from any container.
+Each format is one module in the registry (`airrvec.input.formats.registry`), with
 
-- ``NAME``, ``TITLE``, and ``DELIMITER`` of its text (None: tab or comma),
-- ``LAYOUTS``: tuples of the columns that it needs; a file has to have those of one of them,
-- ``OPTIONAL``: columns that it uses where they are there,
-- optionally ``CLOSED``: whether a table with any other column is not recognised as its,
-- optionally ``NEEDED``: of each layout the columns that every row of a text must reach, if not all of it,
-- optionally ``HEADER_ROWS``: how many lines a text's header may have; the names of two are joined,
-- ``chains(table)``: a block of the file's rows, as strings, to chain records
+- ``NAME``, ``TITLE``, and ``DELIMITER`` of a text (None: tab or comma),
+- ``LAYOUTS``: tuples of required columns; a file must have all columns of one tuple,
+- ``OPTIONAL``: columns used if present,
+- optionally ``CLOSED``: if True, a table with any other column is not recognised as this format,
+- optionally ``NEEDED``: for each layout, the columns that every row of a text must reach, if not all,
+- optionally ``HEADER_ROWS``: allowed numbers of header lines of a text; the names of two are joined,
+- ``chains(table)``: converts a block of rows, as strings, to chain records
   (`airrvec.core.schema.CHAIN_RECORDS`),
-- optionally ``warnings(columns)``: what the user should know of a file with these columns.
+- optionally ``warnings(columns)``: returns warnings for a file with these columns.
 """
 
 import codecs
@@ -60,18 +60,18 @@ __all__ = [
 @dataclass(frozen=True)
 class Batch:
     """
-    Chains of some rows of a file; all chains of a row are in one batch.
+    Chains of consecutive rows of a file; all chains of a row are in one batch.
 
     Attributes
     ----------
     chains : pyarrow.Table
-        Chain records (`airrvec.core.schema.CHAIN_RECORDS`), as the file spells them.
+        Chain records (`airrvec.core.schema.CHAIN_RECORDS`), as spelled in the file.
     first_row, n_rows : int
-        The rows of the file that the batch stands for.
+        First row and number of rows of the file in this batch.
     malformed : list of MalformedRow
-        Rows that do not fit the header, or that a column map leaves out.
+        Rows that do not match the header, or that a column map excludes.
     n_filled : int
-        Rows whose last cells are missing in the file, and were taken as empty.
+        Number of rows whose missing last cells were read as empty.
     """
 
     chains: pa.Table
@@ -84,19 +84,18 @@ class Batch:
 @dataclass(frozen=True)
 class Source:
     """
-    A file whose format is known.
+    A file with a known format.
 
     Attributes
     ----------
     format : str
         Name of the format.
     warnings : list of str
-        What the user should know of the file.
+        Warnings for the user.
     batches : iterator of Batch
-        The chains, in the file's order; can be read once.
+        Chains in file order; can be read once.
     suggest : callable
-        A species → a column map, as JSON, with which the first rows can be read otherwise; None if
-        there is none.
+        Species → another column map, as JSON, that reads the first rows, or None.
     """
 
     format: str
@@ -119,18 +118,18 @@ def open_chains(
     path : str or Path
         Text, Parquet, JSON, AnnData or MuData.
     format : str, optional
-        A name in `FORMATS`; found from the columns if not given.
+        A name in `FORMATS`; detected from the columns if not given.
     columns : dict, optional
-        A column map, as from `read_column_map`, in place of a format.
+        A column map, as from `read_column_map`, instead of a format.
     max_unpacked : int
-        Bytes that what is held in memory at once may take unpacked: a packed Parquet or AnnData file, an
+        Maximum number of unpacked bytes held in memory at once: a compressed Parquet or AnnData file, an
         element of AnnData, the records of JSON.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is in no known format, or lacks a column of its format; reading
-        the batches may raise it too.
+        If the file cannot be read, has no known format, or lacks a column of its format; also while
+        the batches are read.
     """
     container = _container(path, max_unpacked)
     if columns is not None:
@@ -149,25 +148,25 @@ def beginning(
     path: str | Path, folder: Path, n_bytes: int = 1 << 20, max_unpacked: int = MAX_UNPACKED
 ) -> tuple[Path, float]:
     """
-    A file with the first rows of a table, for a look at a table that may be large.
+    Write the first rows of a table to a file, for a quick look at a large table.
 
     Parameters
     ----------
     path : str or Path
-        As for `open_chains`.
+        As in `open_chains`.
     folder : Path
-        Where the file is written.
+        Output folder.
     n_bytes : int
-        How much of a text is read, unpacked.
+        Unpacked bytes of a text to read.
     max_unpacked : int
-        As for `open_chains`.
+        As in `open_chains`.
 
     Returns
     -------
     Path
-        In the format of the table; the table itself where it is small, JSON or AnnData.
+        File in the format of the table; the table itself if it is small, JSON or AnnData.
     float
-        The share of the table that it holds, estimated, from 0 to 1.
+        Estimated share of the table in this file, from 0 to 1.
 
     Raises
     ------
@@ -190,7 +189,7 @@ def beginning(
 
 
 def _container(path: str | Path, max_unpacked: int) -> Container:
-    """Open a file by what it is, which its first bytes say."""
+    """Open a file as the container that its first bytes indicate."""
     with open_bytes(path) as handle:
         try:
             start = handle.read(1024)
@@ -211,16 +210,16 @@ def _batches(reader, container: Container, header_rows: int) -> Iterator[Batch]:
     needed = next(layout for layout in getattr(reader, "NEEDED", reader.LAYOUTS) if names.issuperset(layout))
     first_row = 1
     for text in container.batches(columns, header_rows, needed):
-        table, left_out = _chosen(reader, text.table)
-        malformed = [*text.malformed, *left_out]
+        table, excluded = _selected(reader, text.table)
+        malformed = [*text.malformed, *excluded]
         yield Batch(reader.chains(table), first_row, text.n_rows, malformed, text.n_filled)
         first_row += text.n_rows
 
 
-def _chosen(reader, table: pa.Table) -> tuple[pa.Table, list[MalformedRow]]:
-    """The rows that the reader takes, and the others."""
+def _selected(reader, table: pa.Table) -> tuple[pa.Table, list[MalformedRow]]:
+    """Return the rows that the reader selects, and all others as malformed rows."""
     if not hasattr(reader, "is_read"):
         return table, []
-    chosen = reader.is_read(table)
-    rows = table["row"].filter(pc.invert(chosen)).unique().to_pylist()
-    return table.filter(chosen), [MalformedRow(row, "the column map leaves it out") for row in rows]
+    selected = reader.is_read(table)
+    rows = table["row"].filter(pc.invert(selected)).unique().to_pylist()
+    return table.filter(selected), [MalformedRow(row, "excluded by the column map") for row in rows]

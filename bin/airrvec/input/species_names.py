@@ -1,4 +1,4 @@
-"""Which species receptors are of: what a word says, and what V genes say."""
+"""Species of receptors, from names and from V genes."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ import pyarrow.compute as pc
 from airrvec.core import schema
 from airrvec.input.calls import known_gene
 
-# V genes of another species that make a table another species': a few wrong names end no run.
+# Least share and number of V genes of another species that contradict the given one; a few do not stop a run.
 LEAST_SHARE = 0.1
 LEAST_CHAINS = 5
 TITLES = {"homosapiens": "human", "musmusculus": "mouse"}
 
 
 def read(word: str) -> str | None:
-    """The key of `airrvec.core.schema.SPECIES` that a word stands for, or None."""
+    """Return the key of `airrvec.core.schema.SPECIES` for a species name, or None."""
     return next((name for name, words in schema.SPECIES.items() if word.lower() in words), None)
 
 
 @cache
 def of_gene(v_call: str) -> frozenset[str]:
     """
-    The species that have a V gene of this name, functional or not.
+    Return the species that have a V gene of this name, functional or not.
 
-    Mouse has no TRBV5-1, but a TRBV5 that the name would be read as: where species read a name as
-    different genes, those that have the very name count alone.
+    If any species has a gene of exactly this name, only such species are returned: mouse has no TRBV5-1,
+    but the name would be read as its TRBV5.
     """
     genes = {name: known_gene(v_call, "V", name) for name in schema.SPECIES}
     exact = {name for name, gene in genes.items() if gene == v_call.split("*")[0].strip().upper()}
@@ -37,14 +37,14 @@ def of_gene(v_call: str) -> frozenset[str]:
 @dataclass(frozen=True)
 class Contradiction:
     """
-    A species that the genes speak against.
+    Conflict between the given species and the V genes.
 
     Attributes
     ----------
     said, other : str
-        Keys of `airrvec.core.schema.SPECIES`: what the input says, and what its genes are.
+        Keys of `airrvec.core.schema.SPECIES`: species given in the input, and species of its V genes.
     n_other, n_calls : int
-        Chains whose V gene the other species alone has, and all chains with a V gene.
+        Number of chains whose V gene exists only in ``other``, and of all chains with a V gene.
     """
 
     said: str
@@ -54,34 +54,34 @@ class Contradiction:
 
     @property
     def is_sure(self) -> bool:
-        """Whether there are enough chains to say so."""
+        """True if there are enough chains to stop the run."""
         return self.n_other >= LEAST_CHAINS
 
     @property
     def sentence(self) -> str:
-        """What is wrong."""
+        """Description of the conflict."""
         return (
-            f"{self.n_other:,} of {self.n_calls:,} V genes are {TITLES[self.other]} genes that"
-            f" {TITLES[self.said]} has not, but the receptors are read as {TITLES[self.said]} ones"
+            f"{self.n_other:,} of {self.n_calls:,} V genes exist in {TITLES[self.other]} and not in"
+            f" {TITLES[self.said]}, but the receptors are read as {TITLES[self.said]}"
         )
 
     @property
     def fix(self) -> str:
-        """What to do."""
+        """Recommended action."""
         return (
             f"Write {self.other} in the column 'species' of the samplesheet, or give --species {self.other};"
-            " a species that the table itself names comes before both"
+            " a species named in the table itself overrides both"
         )
 
 
 class Evidence:
     """
-    V genes that only one species has, counted beside the species that the input says.
+    Counts of V genes, by the species given in the input.
 
     Parameters
     ----------
     default : str
-        The species of chains that name none.
+        Species of chains without a given species.
     """
 
     def __init__(self, default: str):
@@ -89,7 +89,7 @@ class Evidence:
         self._calls: Counter[tuple[str, str]] = Counter()  # species, V call
 
     def add(self, chains: pa.Table) -> None:
-        """Count some chains, as the input spells them (`airrvec.core.schema.CHAIN_RECORDS`)."""
+        """Count chains as spelled in the input (`airrvec.core.schema.CHAIN_RECORDS`)."""
         words = pc.fill_null(chains["species"], self._default)
         keys = pc.binary_join_element_wise(words, chains["v_call"], "\0").drop_null()
         for item in pc.value_counts(keys).to_pylist():
@@ -99,7 +99,7 @@ class Evidence:
                 self._calls[species, call] += item["counts"]
 
     def contradiction(self) -> Contradiction | None:
-        """What speaks against the species that the input says, where most genes are another's; else None."""
+        """Return the conflict if more V genes are unique to another species than to the given; else None."""
         for said in schema.SPECIES:
             calls = {call: n for (species, call), n in self._calls.items() if species == said}
             n_calls = sum(calls.values())

@@ -1,7 +1,7 @@
 """
-Chains as an input spells them → IMGT names and junctions, or the reason why not.
+Chains as spelled in the input → IMGT names and junctions, or the reason for exclusion.
 
-Every rule works on a whole column, the slow ones once for each distinct value.
+Every rule works on a whole column; slow rules run once per distinct value.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from airrvec.input.calls import read_call
 
 NOT_READ = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
-NO_LOCUS = "neither its locus nor its genes say which chain it is"
+NO_LOCUS = "locus, v_call and j_call are missing"
 
-# Chains that were left out, and why.
+# Excluded chains, with reasons.
 FAILURES = pa.schema(
     [
         ("row", pa.int64()),
@@ -32,22 +32,22 @@ FAILURES = pa.schema(
 
 def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Table]:
     """
-    Standardise chains, and tell which cannot be.
+    Standardise chains; list the chains that cannot be standardised.
 
     Parameters
     ----------
     chains : pyarrow.Table
-        `airrvec.core.schema.CHAIN_RECORDS`, as the input spells them.
+        `airrvec.core.schema.CHAIN_RECORDS`, as spelled in the input.
     default_species : str
-        A key of `airrvec.core.schema.SPECIES`, for chains that name no species.
+        A key of `airrvec.core.schema.SPECIES`, for chains without a species.
 
     Returns
     -------
-    standardised, failures : pyarrow.Table
-        The good chains in their order, with their fields as the input spells them
-        (`airrvec.core.schema.raw`) and whether their calls are uncertain (`airrvec.core.schema.uncertain`) in
-        further columns, and `FAILURES`: each other chain once, with the first rule
-        that it breaks.
+    standardised : pyarrow.Table
+        Valid chains in input order. Further columns: the fields as spelled in the input
+        (`airrvec.core.schema.raw`), and whether a call is uncertain (`airrvec.core.schema.uncertain`).
+    failures : pyarrow.Table
+        `FAILURES`: every other chain once, with the first rule that it breaks.
     """
     chains = chains.combine_chunks()
     species = _by_distinct(chains["species"], lambda raw: _species(raw, default_species))
@@ -57,7 +57,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     junction, junction_problem = _junctions(chains["junction_aa"], v_call, j_call, locus, species)
 
     rules = [
-        # field, value to show, what is wrong with it (null where nothing is)
+        # field, value to show, problem (null if none)
         ("species", chains["species"], _where(pc.is_null(species), NOT_READ)),
         ("locus", locus, _where(pc.is_null(locus), NO_LOCUS)),
         ("locus", locus, _where(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
@@ -105,7 +105,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
 
 
 def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) -> pa.Table:
-    """`FAILURES` of the chains where ``broken`` is true; the reason is one for all, or a column."""
+    """Return `FAILURES` of the chains where ``broken`` is True; ``reason`` is one string or a column."""
     mask = pa.array(broken)
     n = int(broken.sum())
     return pa.table(
@@ -125,12 +125,12 @@ def _where(mask, reason: str):
 
 
 def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One array of a column, however many chunks it has."""
+    """Return a column as one array."""
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def _by_distinct(values, function: Callable) -> pa.Array:
-    """Apply a function of strings and None once to each distinct value."""
+    """Apply a function once to each distinct value, a string or None."""
     encoded = contiguous(values).dictionary_encode(null_encoding="encode")
     results = [function(value) for value in encoded.dictionary.to_pylist()]
     return pa.array(results, pa.string()).take(encoded.indices)
@@ -138,9 +138,9 @@ def _by_distinct(values, function: Callable) -> pa.Array:
 
 def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:
     """
-    Apply a function of several strings once to each distinct combination; one array for each result.
+    Apply a function of several strings once to each distinct combination; return one array per result.
 
-    All results are null where the first column is; other nulls arrive as None.
+    All results are null where the first column is null; other nulls are passed as None.
     """
     first, *others = (contiguous(column) for column in columns)
     keys = pc.binary_join_element_wise(
@@ -161,7 +161,7 @@ def _species(raw: str | None, default: str) -> str | None:
 
 
 def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
-    """Standardised calls, what is wrong with those that have none, and whether a call is uncertain."""
+    """Return the standardised calls, the problem of each failed call, and whether a call is uncertain."""
 
     def read(call: str, name: str | None) -> tuple[str | None, str | None, bool]:
         if name is None:
@@ -173,11 +173,11 @@ def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
 
 
 def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
-    """The chain's own locus, else its genes': the standardised, else the raw name's first letters."""
-    named = pc.utf8_upper(chains["locus"])
-    # 10x writes "Multi", VDJdb's export "TRA"; only names of loci are believed.
-    named = pc.if_else(pc.match_substring_regex(named, "^(TR|IG)[A-Z]$"), named, pa.scalar(None, pa.string()))
-    candidates = [named.combine_chunks()]
+    """Return each chain's locus, else the first letters of its standardised genes, else of its raw genes."""
+    given = pc.utf8_upper(chains["locus"])
+    # 10x writes "Multi", VDJdb's export "TRA": only names of loci are accepted.
+    given = pc.if_else(pc.match_substring_regex(given, "^(TR|IG)[A-Z]$"), given, pa.scalar(None, pa.string()))
+    candidates = [given.combine_chunks()]
     for call in (
         v_call,
         j_call,
@@ -194,7 +194,7 @@ def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
 
 
 def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Junctions, and what is wrong with those that are none; genes: V, J, locus, species."""
+    """Return the junctions and the problem of each invalid one; ``genes``: V, J, locus, species."""
     upper = contiguous(pc.utf8_upper(sequences))
     plain = junctions.is_plain(upper)
     others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)

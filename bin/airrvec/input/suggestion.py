@@ -1,4 +1,4 @@
-"""The column map that reads a table whose format's own columns hold no receptor."""
+"""Suggested column map for a table whose standard columns contain no receptor."""
 
 import json
 import re
@@ -19,24 +19,24 @@ _NUCLEOTIDES = re.compile("[ACGTN]+", re.IGNORECASE)
 
 def suggested_map(container: Container, header_rows: int, species: str) -> str | None:
     """
-    The column map, as JSON, that reads the first rows of a table with one chain in a row.
+    Return a column map, as JSON, that reads the first rows of a table with one chain per row.
 
-    A column is taken for V or J genes, or for CDR3s, where at least half of its values are such; the map
-    is tried on the rows before it is suggested.
+    A column counts as V genes, J genes or CDR3s if at least half of its distinct values are. The map is
+    tested on the rows before it is suggested.
 
     Parameters
     ----------
     container : Container
-        The table.
+        Opened table.
     header_rows : int
-        Of a text.
+        Number of header lines of a text.
     species : str
         A key of `airrvec.core.schema.SPECIES`.
 
     Returns
     -------
     str or None
-        None if there is no such map.
+        Column map; None if there is none.
     """
     names = [name for name in dict.fromkeys(container.names(header_rows)) if name and name != "row"]
     try:
@@ -44,25 +44,25 @@ def suggested_map(container: Container, header_rows: int, species: str) -> str |
     except (InputError, StopIteration):
         return None
     values = {name: pc.unique(table[name].drop_null()).to_pylist() for name in names}
-    found = {
+    required = {
         "v_call": _best(values, lambda value: _is_gene(value, "V", species)),
         "j_call": _best(values, lambda value: _is_gene(value, "J", species)),
         "junction_aa": _best(values, _is_cdr3, re.compile("junction|cdr3", re.IGNORECASE)),
     }
-    if None in found.values():
+    if None in required.values():
         return None
-    others = {field: field for field in CHAIN_FIELDS if field in names and field not in found}
-    columns = {**found, **others}
+    others = {field: field for field in CHAIN_FIELDS if field in names and field not in required}
+    columns = {**required, **others}
     kept, _ = standardise(MappedColumns(columns).chains(table), species)
     return json.dumps(columns, allow_nan=False) if len(kept) else None
 
 
-def _best(values: dict[str, list[str]], is_one, preferred: re.Pattern | None = None) -> str | None:
-    """The column with the largest share of such values, at least half; one with a preferred name first."""
-    shares = {name: sum(map(is_one, some)) / len(some) for name, some in values.items() if some}
-    fitting = [name for name, share in shares.items() if share >= 0.5]
+def _best(values: dict[str, list[str]], matches, preferred: re.Pattern | None = None) -> str | None:
+    """Return the column with the largest share of matching values, at least half; preferred names first."""
+    shares = {name: sum(map(matches, some)) / len(some) for name, some in values.items() if some}
+    candidates = [name for name, share in shares.items() if share >= 0.5]
     return max(
-        fitting, key=lambda name: (bool(preferred and preferred.search(name)), shares[name]), default=None
+        candidates, key=lambda name: (bool(preferred and preferred.search(name)), shares[name]), default=None
     )
 
 

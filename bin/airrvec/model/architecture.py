@@ -1,4 +1,4 @@
-"""The shape of a model, and of its weights; without torch, for whoever only embeds."""
+"""Shape of a model and of its weights; without torch, which embedding on CPUs does not need."""
 
 import math
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Literal
 
 from airrvec.model import tokens as tk
 
-# Contrastive terms of an objective that learn from labels, as the folder of a trained model names them.
+# Contrastive terms of an objective that use labels, by their names in a trained model's folder.
 LABELLED_TERMS = ("supervised", "neighbour")
-MAX_LENGTH = 100  # residues of a loop that a left-aligned model knows
+MAX_LENGTH = 100  # longest loop of a left-aligned model, in residues
 FIXED = ("embedding.residue_features", "embedding.position")  # arrays of weights that are not learnt
 
-# Of what a model's folder may ask for before its weights are compared with it.
+# Limits on the configuration in a model's folder, checked before its weights are compared with it.
 LARGEST = {"n_layers": 1_000, "d_model": 100_000, "n_heads": 100_000, "d_feedforward": 1_000_000}
 
 
@@ -23,15 +23,15 @@ class ModelConfig:
     Attributes
     ----------
     loops : tuple of str
-        The CDR loops that the model reads, in order.
+        CDR loops that the model reads, in order.
     embedding : {"one_hot", "blosum62", "left_aligned"}
-        How a token becomes a vector. The first two describe residue, relative position and loop by
-        fixed features and project them (22 + 1 + 6 = 29 features for ``one_hot`` and six loops);
-        ``left_aligned`` sums learnt residue and loop vectors and sinusoidal positions (appendix,
-        "Effects of different position embedding methods").
+        Token embedding. ``one_hot`` and ``blosum62`` project fixed features of residue, relative position
+        and loop (22 + 1 + 6 = 29 features for ``one_hot`` and six loops). ``left_aligned`` sums learnt
+        residue and loop vectors and sinusoidal positions (appendix, "Effects of different position
+        embedding methods").
     pooling : {"cls", "average"}
-        The receptor's vector: the last layer's ``<cls>``, or the mean over the residues' vectors
-        of the layer before the last.
+        Vector of the receptor: ``<cls>`` of the last layer, or the mean of the residues' vectors of the
+        layer before the last.
     """
 
     loops: tuple[str, ...] = tk.ALL_LOOPS
@@ -50,28 +50,28 @@ class ModelConfig:
             or set(self.loops) - {*tk.ALL_LOOPS}
         ):
             raise ValueError(
-                f"loops are {list(self.loops)}, not some of {', '.join(tk.ALL_LOOPS)}, each once"
+                f"loops are {list(self.loops)}; give one or more of {', '.join(tk.ALL_LOOPS)}, each once"
             )
         for name, largest in LARGEST.items():
             if not 1 <= getattr(self, name) <= largest:
                 raise ValueError(f"{name} is {getattr(self, name)}, not from 1 to {largest:,}")
         if self.d_model % self.n_heads:
-            raise ValueError(f"d_model, {self.d_model}, is no multiple of n_heads, {self.n_heads}")
+            raise ValueError(f"d_model, {self.d_model}, is not a multiple of n_heads, {self.n_heads}")
         if self.embedding == "left_aligned" and self.d_model % 2:
             raise ValueError(f"d_model is {self.d_model}; a left-aligned model needs an even number")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}, not from 0 to below 1")
+            raise ValueError(f"dropout is {self.dropout}, not at least 0 and below 1")
 
     @property
     def n_features(self) -> int:
-        """Features of a residue, where it has some."""
+        """Number of fixed features of a residue, for ``one_hot`` and ``blosum62``."""
         return 20 if self.embedding == "blosum62" else tk.N_RESIDUES - 1
 
     @property
     def n_parameters(self) -> int:
         """
-        Numbers that were learnt and that a vector follows from: without the head of masked-language
-        modelling, and without fixed features of residues and positions.
+        Number of learnt parameters that determine a vector: without the masked-language-modelling head
+        and the fixed features of residues and positions.
         """
         return sum(
             math.prod(shape)
@@ -80,7 +80,7 @@ class ModelConfig:
         )
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each array of weights, by its name in `airrvec.model.transformer.ReceptorEncoder`."""
+        """Return the shape of each weight array, by name in `airrvec.model.transformer.ReceptorEncoder`."""
         d, wide, n_loops = self.d_model, self.d_feedforward, len(self.loops)
         shapes = {"mlm_head.weight": (len(tk.AMINO_ACIDS), d), "mlm_head.bias": (len(tk.AMINO_ACIDS),)}
         if self.embedding == "left_aligned":

@@ -1,9 +1,9 @@
 """
-Dropout that is quick on CPUs.
+Fast dropout on CPUs.
 
-torch draws the numbers of a dropout one after another on one core, and passes over the values four
-times; in training small transformers on a CPU that is half of the time. Here a number is a hash of a
-seed and the value's place, computed by all cores in the one pass that scales the values.
+torch draws the random numbers of a dropout sequentially on one core and passes over the values four times:
+half of the time of training a small transformer on a CPU. Here each random number is a hash of a seed and
+the value's position; all cores compute the hashes in the same pass that scales the values.
 """
 
 import torch
@@ -15,8 +15,8 @@ class Dropout(nn.Module):
     """
     Zero each value with probability ``p`` and scale the others by 1 / (1 - p), in training.
 
-    On a CPU the numbers follow from torch's generator, by one seed a call, and not from the number of
-    threads; other devices, and other types than float32, use torch's own dropout.
+    On a CPU, torch's generator gives one seed per call; results do not depend on the number of threads.
+    Other devices, and types other than float32, use torch's own dropout.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class _Dropout(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient: Tensor):
-        # The numbers are computed once more, which is quicker than to keep them.
+        # Computing the random numbers again is faster than storing them.
         return _scaled(gradient, ctx.p, ctx.seed), None, None
 
 
 def _scaled(x: Tensor, p: float, seed: int) -> Tensor:
-    from airrvec.model.dropout_kernel import scale  # numba takes a second, which embedding need not wait
+    from airrvec.model.dropout_kernel import scale  # numba takes a second; embedding does not need it here
 
     x = x.detach().contiguous()
     result = torch.empty_like(x)

@@ -1,4 +1,4 @@
-"""The loop of `airrvec.model.dropout`, compiled by numba."""
+"""Compiled loop of `airrvec.model.dropout`, by numba."""
 
 import numba
 import numpy as np
@@ -6,18 +6,18 @@ import numpy as np
 
 def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) -> None:
     """
-    Write the values that a dropout leaves of others.
+    Apply dropout to ``x`` and write it to ``result``.
 
     Parameters
     ----------
     x, result : ndarray of float32, shape (n,)
-        The values, and where they go: 0, or the value times 1 / (1 - p).
+        Input, and output: 0, or the input times 1 / (1 - p).
     p : float
         Probability of 0.
     seed : int
-        Of 62 bits; with a value's place it decides about the value.
+        Seed of 62 bits; seed and position determine whether a value becomes 0.
     threads : int
-        At most those that numba has.
+        Number of threads, limited to numba's.
     """
     numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
     _scale(
@@ -33,7 +33,7 @@ def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) 
 @numba.njit(parallel=True, fastmath=True, cache=True)
 def _scale(x, result, threshold, scale, seed, seed2):
     for i in numba.prange(x.size):
-        # The finaliser of MurmurHash3 over the place, twice, each with half of the seed.
+        # MurmurHash3's finaliser of the position, applied twice, each time with half of the seed.
         h = _finalised(np.uint32(np.uint32(i) ^ seed), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35))
         h = _finalised(np.uint32(h + seed2), np.uint32(0x2C1B3C6D), np.uint32(0x297A2D39))
         result[i] = x[i] * scale if h >= threshold else np.float32(0)

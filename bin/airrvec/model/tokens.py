@@ -1,4 +1,4 @@
-"""Receptors to token arrays, without a Python loop over receptors."""
+"""Conversion of receptors to token arrays, without a Python loop over receptors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NULL, MASK, CLS = 0, 1, 2
 FIRST_AMINO_ACID = 3
 N_RESIDUES = FIRST_AMINO_ACID + len(AMINO_ACIDS)
 
-# The columns of a token, in the order of the reference implementation.
+# Columns of a token, in the order of the reference implementation.
 RESIDUE, POSITION, LENGTH, LOOP = range(4)
 
 ALL_LOOPS = ("cdr1a", "cdr2a", "cdr3a", "cdr1b", "cdr2b", "cdr3b")
@@ -39,7 +39,7 @@ _RESIDUE_OF_BYTE = _residue_of_byte()
 @dataclass(frozen=True)
 class Tokens:
     """
-    Tokens of many receptors, one after another.
+    Tokens of many receptors, concatenated.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Tokens:
         Residue, 1-based position in its loop, length of the loop, and 1-based number of the loop.
         Each receptor starts with ``<cls>``, whose position, length and loop are 0.
     offsets : ndarray of int64, shape (n_receptors + 1,)
-        Receptor ``i`` holds the tokens ``offsets[i]`` to ``offsets[i + 1]``.
+        Receptor ``i`` has the tokens ``offsets[i]`` to ``offsets[i + 1]``.
     """
 
     values: np.ndarray
@@ -63,7 +63,7 @@ class Tokens:
 
     @property
     def contents(self) -> np.ndarray:
-        """One number for all receptors with equal tokens, from 0; shape (n_receptors,)."""
+        """Number of each receptor's token sequence, from 0, equal for equal ones; shape (n_receptors,)."""
         buffers = [None, pa.py_buffer(self.offsets * 4), pa.py_buffer(np.ascontiguousarray(self.values))]
         texts = pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
         return texts.dictionary_encode().indices.to_numpy()
@@ -77,19 +77,19 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
     ----------
     receptors : pyarrow.Table
         Columns ``species``, ``tra_v_call``, ``tra_junction_aa``, ``trb_v_call`` and
-        ``trb_junction_aa``, standardised; nulls where a field is unknown.
+        ``trb_junction_aa``, standardised; null if unknown.
     loops : tuple of str
-        The loops that the model reads, in its order.
+        Loops that the model reads, in its order.
 
     Returns
     -------
     Tokens
-        A receptor of which none of the loops is known holds ``<cls>`` alone.
+        A receptor with no known loop has only ``<cls>``.
 
     Raises
     ------
     ValueError
-        If a junction holds something that is no amino acid, or is longer than 255 residues.
+        If a junction has a residue that is not an amino acid, or a loop has more than 254 residues.
     """
     buffer, starts, lengths = _loop_slices(receptors, loops)
     n_receptors, n_columns = lengths.shape  # <cls> and the loops
@@ -111,11 +111,11 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
         first = int(np.argmax(values[:, RESIDUE] == _INVALID))
         row = int(np.searchsorted(np.cumsum(lengths.sum(axis=1)), first, side="right"))
         raise ValueError(
-            f"receptor {row} holds a residue that is no amino acid: {receptors.slice(row, 1).to_pylist()[0]}"
+            f"receptor {row} has a residue that is no amino acid: {receptors.slice(row, 1).to_pylist()[0]}"
         )
 
     counts = lengths.sum(axis=1)
-    unknown = values[:, RESIDUE] == NULL  # '*' in a germline loop keeps its place and has no token
+    unknown = values[:, RESIDUE] == NULL  # '*' in a germline loop counts as a position but has no token
     if unknown.any():
         receptor = np.repeat(np.arange(n_receptors), counts)
         counts = counts - np.bincount(receptor[unknown], minlength=n_receptors)
@@ -125,7 +125,7 @@ def tokenise(receptors: pa.Table, loops: tuple[str, ...] = ALL_LOOPS) -> Tokens:
 
 def token_counts(receptors: pa.Table) -> np.ndarray:
     """
-    Tokens that receptors make for a model that reads all loops; a few less where a germline loop has gaps.
+    Return the number of tokens of each receptor with all loops; a few too many if a germline loop has gaps.
 
     Parameters
     ----------
@@ -141,19 +141,19 @@ def token_counts(receptors: pa.Table) -> np.ndarray:
 
 def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]:
     """
-    Receptors in shards of equally many tokens, so that each takes about as long to embed.
+    Yield receptors in shards of about equally many tokens, so that all take a similar time to embed.
 
     Parameters
     ----------
     receptors : pyarrow.RecordBatchReader
         ``receptors``, in batches of any size.
     n_tokens : int
-        Tokens of a shard, give or take a receptor's; the last shard holds what is left.
+        Tokens per shard, plus or minus those of one receptor; the last shard has the remainder.
 
     Yields
     ------
     pyarrow.Table
-        One shard at least, without rows where there are no receptors.
+        At least one shard, empty if there are no receptors.
     """
     waiting, last, done = [receptors.schema.empty_table()], 0, 0
     for batch in receptors:
@@ -161,7 +161,7 @@ def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]
             continue
         table = pa.Table.from_batches([batch])
         counts = token_counts(table)
-        number = (done + np.cumsum(counts) - counts) // n_tokens  # of the shard in which a receptor starts
+        number = (done + np.cumsum(counts) - counts) // n_tokens  # shard in which each receptor starts
         start = 0
         for edge in np.flatnonzero(np.diff(number, prepend=last)).tolist():
             yield pa.concat_tables([*waiting, table.slice(start, edge - start)])
@@ -172,7 +172,7 @@ def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]
 
 
 def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int) -> Iterator[np.ndarray]:
-    """Yield row numbers of receptors with equally many tokens; those of ``<cls>`` alone are left out."""
+    """Yield row numbers of receptors with equally many tokens; exclude receptors that have only ``<cls>``."""
     order = np.argsort(lengths, kind="stable")
     order = order[np.searchsorted(lengths[order], 2) :]
     breaks = np.flatnonzero(np.diff(lengths[order])) + 1
@@ -183,7 +183,7 @@ def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int) -> Iterato
 
 
 def _loop_slices(receptors: pa.Table, loops: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One byte buffer, and start and length in it of ``<cls>`` and each loop: (n, 1 + n_loops)."""
+    """Return a byte buffer, and start and length of ``<cls>`` and each loop in it: (n, 1 + n_loops)."""
     n_receptors = len(receptors)
     starts = np.zeros((n_receptors, 1 + len(loops)), np.int64)
     lengths = np.zeros_like(starts)
@@ -204,12 +204,12 @@ def _loop_slices(receptors: pa.Table, loops: tuple[str, ...]) -> tuple[np.ndarra
         size += len(bytes_)
     if lengths.size and lengths.max() >= _INVALID:
         row = int(lengths.max(axis=1).argmax())
-        raise ValueError(f"receptor {row} has a loop of {lengths.max()} residues; the most is 254")
+        raise ValueError(f"receptor {row} has a loop of {lengths.max()} residues; the maximum is 254")
     return np.concatenate(buffers), starts, lengths
 
 
 def _germline_loop(v_calls: pa.ChunkedArray, species: pa.ChunkedArray, number: int) -> pa.Array:
-    """CDR1 (``number`` 1) or CDR2 (2) of every V call; empty where the call is null."""
+    """Return CDR1 (``number`` 1) or CDR2 (2) of every V call; empty if the call is null."""
     calls = pc.binary_join_element_wise(species, v_calls, " ").combine_chunks().dictionary_encode()
     distinct = [
         v_loops(v_call, name)[number - 1]
@@ -221,7 +221,7 @@ def _germline_loop(v_calls: pa.ChunkedArray, species: pa.ChunkedArray, number: i
 def _string_bytes(
     strings: pa.Array | pa.ChunkedArray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bytes of a string column, and start and length of each string; nulls have length 0."""
+    """Return the bytes of a string column, and start and length of each string; nulls have length 0."""
     if isinstance(strings, pa.ChunkedArray):
         strings = strings.combine_chunks()
     strings = pc.fill_null(strings.cast(pa.large_string()), "")

@@ -1,4 +1,4 @@
-"""The SCEPTR transformer (paper, Methods, "SCEPTR architecture"), readable from top to bottom."""
+"""The SCEPTR transformer (paper, Methods, "SCEPTR architecture")."""
 
 import sys
 
@@ -14,9 +14,9 @@ from airrvec.model.dropout import Dropout
 
 class RelativeEmbedding(nn.Module):
     """
-    Fixed features of a token (residue, relative position, loop), linearly projected.
+    Linear projection of a token's fixed features (residue, relative position, loop).
 
-    The projection of a one-hot vector is a row of the weights, so nothing is multiplied by zeros.
+    The projection of a one-hot vector is a row of the weights, so no zeros are multiplied.
     """
 
     def __init__(self, config: ModelConfig):
@@ -26,7 +26,7 @@ class RelativeEmbedding(nn.Module):
         if config.embedding == "one_hot":
             residues[1:] = torch.eye(n_features)
         self.register_buffer("residue_features", residues)
-        # Learnt vectors of <mask> and <cls>, which BLOSUM does not know.
+        # Learnt vectors of <mask> and <cls>, which BLOSUM lacks.
         self.special = (
             nn.Parameter(torch.randn(tk.FIRST_AMINO_ACID, n_features))
             if config.embedding == "blosum62"
@@ -41,16 +41,16 @@ class RelativeEmbedding(nn.Module):
             features = torch.cat([self.special, features[tk.FIRST_AMINO_ACID :]])
         n_features = features.shape[1]
         weight = self.projection.weight.T  # (n_features + 1 + n_loops, d)
-        of_residue = features @ weight[:n_features]  # (23, d)
-        of_position = weight[n_features]  # (d,)
-        of_loop = F.pad(weight[n_features + 1 :], (0, 0, 1, 0))  # (1 + n_loops, d): 0 is no loop
-        pairs = (of_residue[:, None] + of_loop).flatten(0, 1)  # (23 * (1 + n_loops), d)
-        vectors = F.embedding(residue * len(of_loop) + loop, pairs)  # (B, T, d)
-        return torch.addcmul(vectors, relative_position(position, length)[..., None], of_position)
+        residues = features @ weight[:n_features]  # (23, d)
+        position_weight = weight[n_features]  # (d,)
+        loops = F.pad(weight[n_features + 1 :], (0, 0, 1, 0))  # (1 + n_loops, d): 0 is no loop
+        pairs = (residues[:, None] + loops).flatten(0, 1)  # (23 * (1 + n_loops), d)
+        vectors = F.embedding(residue * len(loops) + loop, pairs)  # (B, T, d)
+        return torch.addcmul(vectors, relative_position(position, length)[..., None], position_weight)
 
 
 def relative_position(position: Tensor, length: Tensor) -> Tensor:
-    """Position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
+    """Return the position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
     relative = (position - 1) / (length - 1).clamp(min=1)
     return torch.where(length == 1, 0.5, relative).masked_fill(position == 0, 0.0)
 
@@ -76,7 +76,7 @@ class LeftAlignedEmbedding(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention and feed-forward, each with a residual connection and normalised after it."""
+    """Self-attention and feed-forward, each followed by a residual connection and layer normalisation."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -91,7 +91,7 @@ class Layer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, padding: Tensor | None, cls_only: bool = False) -> Tensor:
-        """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: (B, T, d) → (B, 1, d)."""
+        """Return (B, T, d); with ``cls_only`` the query is ``<cls>``, the keys are all tokens: (B, 1, d)."""
         attended = self.out(self.attention(x, padding, cls_only))
         x = self.norm1((x[:, :1] if cls_only else x) + self.dropout(attended))
         expanded = self.dropout(F.relu(self.expand(x)))
@@ -109,19 +109,19 @@ class Layer(nn.Module):
             part.reshape(b, -1, self.n_heads, d // self.n_heads).transpose(1, 2)  # (B, nh, T, hs)
             for part in (query, key, value)
         )
-        # torch's fused attention is slow for heads of 8 dimensions; plain products are not.
+        # torch's fused attention is slow for heads of 8 dimensions; plain products are fast.
         scores = query * (d // self.n_heads) ** -0.5 @ key.mT  # (B, nh, n_queries, T)
         if padding is not None:
             scores = scores.masked_fill(padding[:, None, None], -torch.inf)
         weights = self.dropout(scores.softmax(-1))
-        # (hs × T)(T × n_queries) is 2.5 times faster than its transpose, as heads are so narrow.
+        # (hs × T)(T × n_queries) is 2.5 times faster than its transpose, because heads are narrow.
         attended = value.mT @ weights.mT  # (B, nh, hs, n_queries)
         return attended.permute(0, 3, 1, 2).reshape(b, n_queries, d)
 
 
 class ReceptorEncoder(nn.Module):
     """
-    Tokens of receptors to vectors on the unit sphere.
+    Transformer from tokens of receptors to vectors on the unit sphere.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ReceptorEncoder(nn.Module):
 
     def forward(self, tokens: Tensor, padding: Tensor | None = None) -> Tensor:
         """
-        Vectors of receptors.
+        Return the vectors of receptors.
 
         Parameters
         ----------
@@ -168,14 +168,14 @@ class ReceptorEncoder(nn.Module):
 
     def guess_residues(self, tokens: Tensor, padding: Tensor | None, where: Tensor) -> Tensor:
         """
-        Unnormalised log probabilities of the amino acids at some tokens (masked-language modelling).
+        Return unnormalised log probabilities of the amino acids at some tokens (masked-language modelling).
 
         Parameters
         ----------
         tokens, padding : Tensor
             As in `forward`.
         where : Tensor of bool, shape (B, T)
-            The tokens to guess, n in all.
+            Tokens to predict, n in all.
 
         Returns
         -------
@@ -188,11 +188,11 @@ class ReceptorEncoder(nn.Module):
 
 
 def torch_device(device: str) -> str:
-    """torch's name of ``cpu``; or for ``auto`` and ``gpu`` of the GPU, where there is one."""
+    """Return torch's name of the device; ``auto`` and ``gpu`` are the GPU if there is one, else the CPU."""
     return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
-# Tokens of a batch: few enough for a core's cache, or enough to keep a GPU busy.
+# Tokens per batch: few enough for a core's cache, or enough to keep a GPU busy.
 TOKENS_PER_BATCH = {"cpu": 1_200, "cuda": 262_144}
 
 
@@ -207,45 +207,44 @@ def embed(
     progress=None,
 ) -> np.ndarray:
     """
-    Vectors of tokenised receptors by torch, on a GPU or to compare; `airrvec.model.cpu.inference` is for
-    CPUs.
+    Return vectors of tokenised receptors, computed by torch on a GPU.
 
-    Receptors are sorted by length and put into batches of one length each, so that nothing is padded.
-    A GPU has the next batch while it computes one, and vectors return meanwhile; nothing waits but for the
-    batch before the last. A batch that does not fit into the device's memory is halved, and so are those
-    after it.
+    On a CPU it serves for comparison; `airrvec.model.cpu.inference` is faster. Receptors are sorted by length
+    and each batch has one length, so that nothing is padded. The next batch goes to the GPU while one is
+    computed, and vectors return meanwhile; the loop waits only for the batch before the last. A batch that
+    does not fit into the device's memory is halved, and so are later batches.
 
     Parameters
     ----------
     model : ReceptorEncoder
-        The model; it is put into evaluation mode.
+        The model; set to evaluation mode.
     tokens : Tokens
         The receptors.
     device : {"cpu", "cuda"}
         torch's name of the device.
     precision : {"fp32", "bf16"}
-        Numbers of the matrix products; with bf16 too, softmax and normalisation compute in float32. fp32
+        Number format of the matrix products; with bf16, softmax and normalisation still use float32. fp32
         is float32 on GPUs as well, not TF32: `torch.backends.cuda.matmul.allow_tf32` is off by default.
     tokens_per_batch : int, optional
-        Tokens in a batch; else `TOKENS_PER_BATCH`.
+        Tokens per batch; `TOKENS_PER_BATCH` by default.
     progress : callable, optional
-        Called with the number of receptors done after each batch.
+        Called after each batch with its number of receptors.
 
     Returns
     -------
     ndarray of float32, shape (n_receptors, d_model)
-        l2-normalised vectors; NaN for a receptor of which the model sees no loop.
+        l2-normalised vectors; NaN for a receptor without a loop that the model reads.
     """
     model = model.to(device).eval()
     vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
-    most = tokens_per_batch or TOKENS_PER_BATCH[device]
-    waiting = list(tk.batches_of_one_length(tokens.lengths, most))[::-1]
-    returning = []  # rows, vectors, and what to wait for before they are there
+    max_tokens = tokens_per_batch or TOKENS_PER_BATCH[device]
+    waiting = list(tk.batches_of_one_length(tokens.lengths, max_tokens))[::-1]
+    returning = []  # rows, vectors, and the event of their arrival
 
     def take_first():
-        rows, returned, there = returning.pop(0)
-        if there is not None:
-            there.synchronize()
+        rows, returned, arrival = returning.pop(0)
+        if arrival is not None:
+            arrival.synchronize()
         vectors[rows] = returned.numpy()
         if progress is not None:
             progress(len(rows))
@@ -253,7 +252,7 @@ def embed(
     while waiting:
         rows = waiting.pop()
         length = int(tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]])
-        n = max(1, most // length)
+        n = max(1, max_tokens // length)
         if len(rows) > n:
             waiting += [rows[n:], rows[:n]]
             continue
@@ -263,7 +262,7 @@ def embed(
         except torch.OutOfMemoryError:
             if len(rows) == 1:
                 raise
-            most = len(rows) * length // 2
+            max_tokens = len(rows) * length // 2
             print(f"{len(rows):,} receptors do not fit into memory; taking half as many", file=sys.stderr)
             waiting.append(rows)
             continue
@@ -275,7 +274,7 @@ def embed(
 
 
 def _start(model: ReceptorEncoder, batch: Tensor, device: str, precision: str):
-    """Vectors on their way to the processor's memory, and the event of their arrival; None on a CPU."""
+    """Start a batch; return its vectors, in transfer to CPU memory, and their arrival (None on a CPU)."""
     if device == "cuda":
         batch = batch.pin_memory()
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
@@ -283,6 +282,6 @@ def _start(model: ReceptorEncoder, batch: Tensor, device: str, precision: str):
     if device == "cpu":
         return vectors, None
     vectors = vectors.to("cpu", non_blocking=True)  # into pinned memory
-    there = torch.cuda.Event()
-    there.record()
-    return vectors, there
+    arrival = torch.cuda.Event()
+    arrival.record()
+    return vectors, arrival

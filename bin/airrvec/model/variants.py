@@ -1,6 +1,6 @@
-"""The published variants of SCEPTR (paper, "Ablation studies"; the ``sceptr`` package)."""
+"""Published variants of SCEPTR (paper, "Ablation studies"; the ``sceptr`` package)."""
 
-# Our name → folder in the package, and title.
+# Name in airrvec → folder in the package, title.
 VARIANTS: dict[str, tuple[str, str]] = {
     "sceptr": ("SCEPTR", "SCEPTR"),
     "sceptr_tiny": ("SCEPTR_tiny", "SCEPTR (tiny)"),

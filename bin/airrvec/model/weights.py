@@ -1,4 +1,4 @@
-"""Where models come from: the published variants of SCEPTR in the ``sceptr`` package, and own folders."""
+"""Reading and writing of models: published variants of SCEPTR (``sceptr`` package) and model folders."""
 
 import hashlib
 import importlib.util
@@ -38,7 +38,7 @@ _POOLINGS = {
     "AveragePoolVectorRepresentationDelegate": "average",
 }
 
-# The reference's parameter names → ours; the first match is applied, in this order.
+# Parameter names of the reference implementation → ours; all replacements are applied, in this order.
 _RENAMED = {
     "_self_attention_stack._initial_projector.": "embedding.projection.",
     "_self_attention_stack._standard_stack._self_attention_stack.layers.": "layers.",
@@ -55,23 +55,23 @@ _RENAMED = {
     "_token_embedder.compartment_embedding.": "embedding.loop.",
     "_token_embedder.position_embedding.position_embedding_matrix": "embedding.position",
 }
-# One-hot rows of the loops: in our model the projection's own columns.
+# One-hot rows of the loops; in our model they are columns of the projection.
 _IMPLICIT = "_token_embedder._compartment_embedding._token_embeddings"
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """
-    A model as it was read.
+    A model: configuration and weights.
 
     Attributes
     ----------
     name, checksum : str
-        What reports call it, and the SHA-256 of the file its weights came from.
+        Name in reports, and SHA-256 of the original file of the weights.
     config : ModelConfig
-        Its shape.
+        Shape of the model.
     state : dict of str to ndarray of float32
-        Its weights by name.
+        Weights by name.
     """
 
     name: str
@@ -81,14 +81,14 @@ class LoadedModel:
 
     @cached_property
     def network(self):
-        """An `airrvec.model.cpu.inference.Network`, which embeds on CPUs."""
+        """An `airrvec.model.cpu.inference.Network`, to embed on CPUs."""
         from airrvec.model.cpu.inference import Network
 
         return Network(self.config, self.state)
 
     @cached_property
     def encoder(self):
-        """`airrvec.model.transformer.ReceptorEncoder` in evaluation mode, to train, and to embed on GPUs."""
+        """An `airrvec.model.transformer.ReceptorEncoder` in evaluation mode, to train or embed on GPUs."""
         import torch
 
         from airrvec.model.transformer import ReceptorEncoder
@@ -98,14 +98,14 @@ class LoadedModel:
         return encoder.eval()
 
     def save(self, folder: Path) -> None:
-        """Write it as a model's folder, whose checksum remains that of the file it came from."""
+        """Write a model folder; the checksum remains that of the original file."""
         _write(folder, self.name, self.config, self.state, {"weights_sha256": self.checksum})
 
 
-# Far above any that training leaves; sums of their products stay finite in float32.
+# Far above any trained weight; sums of products of such weights stay finite in float32.
 LARGEST_WEIGHT = 1e6
 
-# The files of a model's folder.
+# Files of a model folder.
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
@@ -116,7 +116,7 @@ def load(source: str) -> LoadedModel:
     Parameters
     ----------
     source : str
-        A name in `airrvec.model.variants.VARIANTS`, or the path of a folder that `save` has written.
+        A name in `airrvec.model.variants.VARIANTS`, or the path of a folder written by `save`.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def load(source: str) -> LoadedModel:
     Raises
     ------
     InputError
-        If there is no such model, or its folder is not whole.
+        If there is no such model, or its folder is incomplete or damaged.
     """
     if source in VARIANTS:
         return _published(source)
@@ -140,18 +140,18 @@ def load(source: str) -> LoadedModel:
 
 def save(encoder, name: str, folder: Path, details: dict | None = None) -> None:
     """
-    Write a model's folder: ``model.safetensors`` and ``config.json``.
+    Write a model folder: ``model.safetensors`` and ``config.json``.
 
     Parameters
     ----------
     encoder : airrvec.model.transformer.ReceptorEncoder
         The model.
     name : str
-        What reports call it.
+        Name in reports.
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     details : dict, optional
-        Goes into ``config.json`` as well.
+        Additional entries of ``config.json``.
     """
     state = {key: value.detach().cpu().numpy() for key, value in encoder.state_dict().items()}
     _write(folder, name, encoder.config, state, details or {})
@@ -167,14 +167,14 @@ def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.nda
 
 
 def configuration(folder: Path) -> dict:
-    """Return the ``config.json`` of a model's folder; `InputError` if it cannot be read."""
-    return read_object(folder / CONFIG, "the configuration of the model", "Copy the folder once more")
+    """Return the ``config.json`` of a model folder; raise `InputError` if it cannot be read."""
+    return read_object(folder / CONFIG, "the configuration of the model", "Copy the folder again")
 
 
 def _own(folder: Path) -> LoadedModel:
     for name in (WEIGHTS, CONFIG):
         if not (folder / name).is_file():
-            raise InputError(f"the model lacks its {name}", file=folder, fix="Give the whole folder")
+            raise InputError(f"the model folder has no {name}", file=folder, fix="Give the complete folder")
     described = configuration(folder)
     try:
         config = data_class(ModelConfig, described["model"])
@@ -183,24 +183,24 @@ def _own(folder: Path) -> LoadedModel:
         _check(config, state)
     except (KeyError, ValueError, TypeError, SafetensorError) as error:
         raise InputError(
-            f"the model cannot be read ({str(error).splitlines()[0]})", file=folder, fix="Copy it once more"
+            f"the model cannot be read ({str(error).splitlines()[0]})", file=folder, fix="Copy it again"
         ) from error
     checksum = described.get("weights_sha256") or hashlib.sha256(content).hexdigest()
     return LoadedModel(described.get("name", folder.name), checksum, config, state)
 
 
 def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:
-    """Whether the weights are those of the configuration, each in its shape."""
+    """Raise `ValueError` unless the weights have the configuration's names and shapes and valid numbers."""
     expected, found = config.shapes(), {name: array.shape for name, array in state.items()}
     for name in sorted(expected | found):
         if expected.get(name) != found.get(name):
-            there, wanted = (shapes.get(name, "not there") for shapes in (found, expected))
-            raise ValueError(f"{name} is {there}; by the configuration it is {wanted}")
+            actual, wanted = (shapes.get(name, "absent") for shapes in (found, expected))
+            raise ValueError(f"{name} is {actual} in the weights, but {wanted} in the configuration")
         if state[name].dtype != np.float32:
-            raise ValueError(f"{name} holds {state[name].dtype}, not float32")
-        if not np.all(abs(state[name]) < LARGEST_WEIGHT):  # NaN is not below it either
+            raise ValueError(f"{name} is {state[name].dtype}, not float32")
+        if not np.all(abs(state[name]) < LARGEST_WEIGHT):  # also false for NaN
             raise ValueError(
-                f"{name} holds a number that is no weight of a model: NaN, infinite or too large"
+                f"{name} contains an invalid weight: NaN, infinite, or at least {LARGEST_WEIGHT:.0e}"
             )
 
 
@@ -216,7 +216,7 @@ def _published(name: str) -> LoadedModel:
 
 
 def _package_folder() -> Path:
-    # Found without importing sceptr, which would build its tables of genes.
+    # Without importing sceptr, which would build its gene tables.
     package = importlib.util.find_spec("sceptr")
     return Path(package.submodule_search_locations[0]) / "_model_saves"
 

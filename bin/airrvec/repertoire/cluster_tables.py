@@ -1,4 +1,4 @@
-"""What is known of clusters: their tables."""
+"""Tables of clusters: members, genes and motifs, comparison of conditions."""
 
 from dataclasses import dataclass
 
@@ -19,16 +19,16 @@ from airrvec.synthetic import generation
 @dataclass(frozen=True)
 class Clustered:
     """
-    The clusters of the clonotypes of a species that have some chains.
+    Clusters of the clonotypes of one species and chain class.
 
     Attributes
     ----------
     species : str
     chains : {"paired", "alpha", "beta"}
     rows : ndarray of int64, shape (n,)
-        Of the run's clonotypes.
+        Row number of each clonotype among the run's clonotypes.
     label : ndarray of int64, shape (n,)
-        Number of the cluster, the largest first; -1 of a receptor that is in none.
+        Cluster number, largest cluster first; -1 for an unclustered receptor.
     neighbourhood : Neighbourhood
     """
 
@@ -40,7 +40,7 @@ class Clustered:
 
     @property
     def members(self) -> list[np.ndarray]:
-        """Places of each cluster's receptors in ``rows``."""
+        """Positions in ``rows`` of the members of each cluster."""
         order = np.argsort(self.label, kind="stable")
         order = order[self.label[order] >= 0]
         return np.split(order, np.flatnonzero(np.diff(self.label[order])) + 1) if len(order) else []
@@ -48,8 +48,9 @@ class Clustered:
 
 def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
     """
-    Each receptor of the run, `airrvec.core.schema.CLUSTER_MEMBERS`; those that differ in alleles alone are in
-    one cluster, and count as one neighbour.
+    Return `airrvec.core.schema.CLUSTER_MEMBERS`, one row per receptor of the run.
+
+    Receptors that differ only in alleles are in one cluster and count as one neighbour.
     """
     n = len(repertoires.receptors)
     names = np.full(n, None, object)
@@ -63,7 +64,7 @@ def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
             rows = clustered.rows[members]
             names[rows] = cluster_id(ids[rows].tolist())
     chains = np.where(pd.isna(neighbours), None, repertoires.chains)
-    of_clonotypes = pd.DataFrame(
+    clonotypes = pd.DataFrame(
         {
             "species": repertoires.receptors["species"].to_numpy(),
             "chains": chains,
@@ -72,7 +73,7 @@ def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
             "n_expected": expected,
         }
     )
-    frame = of_clonotypes.iloc[repertoires.clonotype].assign(receptor_id=repertoires.receptor_ids.to_numpy())
+    frame = clonotypes.iloc[repertoires.clonotype].assign(receptor_id=repertoires.receptor_ids.to_numpy())
     return pa.Table.from_pandas(frame, schema.CLUSTER_MEMBERS, preserve_index=False)
 
 
@@ -80,17 +81,17 @@ def clusters_table(
     repertoires: Repertoires, found: list[Clustered], labels: pd.DataFrame
 ) -> tuple[pa.Table, pa.Table]:
     """
-    Clusters and the frequencies of residues in their junctions.
+    Return the clusters and the residue frequencies of their junctions.
 
     Parameters
     ----------
     labels : DataFrame
-        ``receptor`` (row of the run's clonotypes) and ``epitope``, each pair once.
+        ``receptor`` (row number among the run's clonotypes) and ``epitope``, each pair once.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.CLUSTERS`, the largest first of each species and class of chains.
+        `airrvec.core.schema.CLUSTERS`, largest cluster first within each species and chain class.
     pyarrow.Table
         `airrvec.core.schema.CLUSTER_MOTIFS`.
     """
@@ -98,22 +99,22 @@ def clusters_table(
     rows, positions = [], []
     for clustered in found:
         for members in clustered.members:
-            of_cluster = receptors.iloc[clustered.rows[members]]
+            in_cluster = receptors.iloc[clustered.rows[members]]
             middle = members[centre(repertoires.vectors[clustered.rows[members]])]
             row = {
-                "cluster_id": cluster_id(of_cluster["clonotype_id"].tolist()),
+                "cluster_id": cluster_id(in_cluster["clonotype_id"].tolist()),
                 "species": clustered.species,
                 "chains": clustered.chains,
                 "n_receptors": len(members),
-                **_carried(repertoires.counts, of_cluster.index),
+                **_abundance(repertoires.counts, in_cluster.index),
                 "centre_id": receptors["receptor_id"][clustered.rows[middle]],
                 "centre_neighbours": int(clustered.neighbourhood.degrees[middle]),
                 "centre_expected": float(clustered.neighbourhood.expected[middle]),
-                **_epitope(labels, of_cluster.index),
+                **_epitope(labels, in_cluster.index),
             }
             for locus in LOCI_OF[clustered.chains]:
-                frequencies = motifs.frequencies(of_cluster[schema.field(locus, "junction_aa")].tolist())
-                row |= _genes(of_cluster, locus) | {
+                frequencies = motifs.frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
+                row |= _genes(in_cluster, locus) | {
                     f"{locus.lower()}_consensus": motifs.consensus(frequencies)
                 }
                 positions.append(frequencies.assign(cluster_id=row["cluster_id"], locus=locus))
@@ -122,16 +123,17 @@ def clusters_table(
     clusters[schema.GENERATION.names[1:]] = _generation(clusters, receptors)
     motif = pd.concat(positions or [pd.DataFrame(columns=schema.CLUSTER_MOTIFS.names)])
     return tuple(
-        pa.Table.from_pandas(frame[of_name.names], of_name, preserve_index=False)
-        for frame, of_name in ((clusters, schema.CLUSTERS), (motif, schema.CLUSTER_MOTIFS))
+        pa.Table.from_pandas(frame[table_schema.names], table_schema, preserve_index=False)
+        for frame, table_schema in ((clusters, schema.CLUSTERS), (motif, schema.CLUSTER_MOTIFS))
     )
 
 
 def conditions_table(repertoires: Repertoires, found: list[Clustered], column: str | None) -> pa.Table:
     """
-    Clusters between values of the samplesheet's column, `airrvec.core.schema.CLUSTER_CONDITIONS`; without
-    one, or without two samples of each of two values, no rows. False discoveries are counted by species and
-    class of chains.
+    Return `airrvec.core.schema.CLUSTER_CONDITIONS`: clusters compared between values of a samplesheet column.
+
+    There are no rows without a column, or without two values that have two samples each. False discovery
+    rates are computed per species and chain class.
     """
     conditions = repertoires.conditions(column)
     ids = _ids(repertoires)
@@ -151,11 +153,11 @@ def _ids(repertoires: Repertoires) -> np.ndarray:
 
 
 def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
-    """Share of a sample's cells with these chains that are in a cluster, shape (n_samples, n_clusters)."""
-    of_row = pd.Series(clustered.label, index=clustered.rows)
-    counts = repertoires.counts[repertoires.counts["receptor"].isin(of_row.index)]
+    """Return each cluster's share of a sample's cells with these chains, (n_samples, n_clusters)."""
+    labels = pd.Series(clustered.label, index=clustered.rows)
+    counts = repertoires.counts[repertoires.counts["receptor"].isin(labels.index)]
     sample = repertoires.samples.index.get_indexer(counts["sample_id"])
-    label = of_row.loc[counts["receptor"]].to_numpy()
+    label = labels.loc[counts["receptor"]].to_numpy()
     totals = np.bincount(sample, counts["n"], len(repertoires.samples))
     inside = label >= 0
     cells = sparse.coo_array(
@@ -165,18 +167,18 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
     return cells / np.maximum(totals, 1)[:, None]
 
 
-def _carried(counts: pd.DataFrame, rows: pd.Index) -> dict:
-    of_cluster = counts[counts["receptor"].isin(rows)]
-    return {"n_cells": int(of_cluster["n"].sum()), "n_samples": of_cluster["sample_id"].nunique()}
+def _abundance(counts: pd.DataFrame, rows: pd.Index) -> dict:
+    counts = counts[counts["receptor"].isin(rows)]
+    return {"n_cells": int(counts["n"].sum()), "n_samples": counts["sample_id"].nunique()}
 
 
 def _epitope(labels: pd.DataFrame, rows: pd.Index) -> dict:
-    """The commonest epitope of the labelled members, and which share of these carries it."""
-    of_cluster = labels[labels["receptor"].isin(rows)]
-    n_labelled = of_cluster["receptor"].nunique()
+    """Return the commonest epitope of the labelled members, and its share of them."""
+    labels = labels[labels["receptor"].isin(rows)]
+    n_labelled = labels["receptor"].nunique()
     if not n_labelled:
         return {"n_labelled": 0, "epitope": None, "n_epitopes": 0, "purity": None}
-    numbers = of_cluster["epitope"].value_counts()
+    numbers = labels["epitope"].value_counts()
     return {
         "n_labelled": n_labelled,
         "epitope": min(numbers.index[numbers == numbers.iloc[0]]),
@@ -185,26 +187,26 @@ def _epitope(labels: pd.DataFrame, rows: pd.Index) -> dict:
     }
 
 
-def _genes(of_cluster: pd.DataFrame, locus: str) -> dict:
-    """The commonest V and J gene, alleles taken together, and its share of the members."""
+def _genes(receptors: pd.DataFrame, locus: str) -> dict:
+    """Return the commonest V and J gene, ignoring alleles, and their shares of the members."""
     row = {}
     for name in ("v_call", "j_call"):
         column = schema.field(locus, name)
-        numbers = of_cluster[column].str.split("*").str[0].value_counts()
+        numbers = receptors[column].str.split("*").str[0].value_counts()
         top = min(numbers.index[numbers == numbers.iloc[0]]) if len(numbers) else None
         row[column] = top
-        row[column.replace("_call", "_share")] = numbers[top] / len(of_cluster) if len(numbers) else None
+        row[column.replace("_call", "_share")] = numbers[top] / len(receptors) if len(numbers) else None
     return row
 
 
 def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame:
-    """Generation probabilities of the centres' chains, where OLGA has a model of the species."""
+    """Return generation probabilities of the centres' chains, if OLGA has a model of the species."""
     columns = schema.GENERATION.names[1:]
     found = pd.DataFrame(np.nan, index=clusters.index, columns=columns)
-    of_centres = receptors.set_index("receptor_id").reindex(clusters["centre_id"])
+    centres = receptors.set_index("receptor_id").reindex(clusters["centre_id"])
     for locus, column in zip(schema.LOCI, columns, strict=True):
         fields = [schema.field(locus, name) for name in ("junction_aa", "v_call", "j_call")]
-        chains = of_centres[fields].reset_index(drop=True)
+        chains = centres[fields].reset_index(drop=True)
         known = chains.notna().all(axis=1) & clusters["chains"].isin(
             [chains_word for chains_word in CHAIN_CLASSES if locus in LOCI_OF[chains_word]]
         )

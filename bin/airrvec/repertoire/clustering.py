@@ -1,9 +1,9 @@
 """
-Receptors that are nearer to each other than chance explains, as clusters.
+Clusters of receptors that are more similar to each other than expected by chance.
 
-Two receptors are neighbours within a radius. The radius is that at which a receptor would have a given
-number of neighbours, on average, were the run's receptors random ones: background receptors about it are
-counted, and scaled to the number of the run's.
+Two receptors are neighbours if their distance is within a radius. At this radius, receptors have a given mean
+number of neighbours by chance: the number of background receptors within the radius, scaled to the size of
+the run.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from airrvec.core.errors import InputError
 from airrvec.search import neighbours
 
 METHODS = ("leiden", "components")
-MIN_PAIRS = 20  # of a receptor and a background receptor, that make the radius
+MIN_PAIRS = 20  # receptor-background pairs that are needed to set the radius
 
 _UNCLUSTERED = -1
 
@@ -26,17 +26,17 @@ _UNCLUSTERED = -1
 @dataclass(frozen=True)
 class Neighbourhood:
     """
-    Which receptors are neighbours.
+    Neighbour graph of receptors.
 
     Attributes
     ----------
     radius : float
         Euclidean distance.
     graph : csr_array of float32, shape (n, n)
-        1 for each pair of neighbours, symmetric, nobody being a neighbour of itself.
+        1 for each pair of neighbours; symmetric, with an empty diagonal.
     expected : ndarray of float64, shape (n,)
-        Neighbours of each receptor by chance: those among the background, times the number of receptors
-        over that of the background.
+        Neighbours of each receptor expected by chance: its neighbours in the background, scaled by the
+        number of receptors over the number of background receptors.
     """
 
     radius: float
@@ -45,7 +45,7 @@ class Neighbourhood:
 
     @property
     def degrees(self) -> np.ndarray:
-        """Neighbours of each receptor, shape (n,)."""
+        """Number of neighbours of each receptor, shape (n,)."""
         return np.diff(self.graph.indptr)
 
 
@@ -53,10 +53,10 @@ def radius_by_chance(
     vectors: np.ndarray, background: np.ndarray, chance: float, *, threads: int = 1
 ) -> float:
     """
-    The radius within which the receptors have, on average, ``chance`` neighbours by chance.
+    Return the radius at which receptors have, on average, ``chance`` neighbours by chance.
 
-    With n receptors and m background receptors it is the distance below which chance · m of the n · m pairs
-    of one of each lie.
+    With n receptors and m background receptors, it is the distance below which chance · m of the n · m
+    receptor-background pairs lie.
 
     Parameters
     ----------
@@ -65,23 +65,23 @@ def radius_by_chance(
     background : ndarray of float32, shape (m, d)
         Without NaN.
     chance : float
-        Above 0, 1 at most.
+        Mean number of neighbours by chance; above 0, at most 1.
     threads : int
-        Of the processor.
+        Number of threads.
 
     Raises
     ------
     InputError
-        If chance · m is below `MIN_PAIRS`: too few pairs to place the radius.
+        If chance · m is below `MIN_PAIRS`: too few pairs to set the radius.
     """
     n_pairs = round(chance * len(background))
     if n_pairs < MIN_PAIRS:
         raise InputError(
-            f"{len(background)} background receptors cannot say where {chance:g} neighbours come by chance:"
-            f" {MIN_PAIRS / chance:.0f} are needed",
+            f"{len(background)} background receptors are too few to find the radius of {chance:g} neighbours"
+            f" by chance: {MIN_PAIRS / chance:.0f} are needed",
             fix="Raise --cluster_chance, or give more receptors as --background",
         )
-    # The nearest receptor of each background receptor makes pairs enough: the radius is within theirs.
+    # The m pairs of a background receptor and its nearest receptor are enough for an upper bound.
     nearest, _ = neighbours.nearest(background, vectors, 1, threads=threads)
     limit = np.partition(nearest[:, 0], n_pairs - 1)[n_pairs - 1]
     _, _, distances = neighbours.within(background, vectors, float(limit), threads=threads)
@@ -92,7 +92,7 @@ def neighbourhood(
     vectors: np.ndarray, background: np.ndarray, radius: float, *, threads: int = 1
 ) -> Neighbourhood:
     """
-    Neighbours within a radius, found and expected.
+    Return the observed and expected neighbours within a radius.
 
     Parameters
     ----------
@@ -111,22 +111,22 @@ def neighbourhood(
 
 def clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: int = 420) -> np.ndarray:
     """
-    Clusters of at least two receptors.
+    Assign receptors to clusters of at least two receptors.
 
     Parameters
     ----------
     graph : csr_array, shape (n, n)
         As in `Neighbourhood`.
     method : {"leiden", "components"}
-        Communities of greatest modularity by the Leiden algorithm (Traag et al. 2019, Scientific Reports
+        Communities of maximal modularity by the Leiden algorithm (Traag et al. 2019, Scientific Reports
         9, 5233), or connected components.
     seed : int
-        Of the Leiden algorithm.
+        Seed of the Leiden algorithm.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        Number of the cluster, the largest first; -1 of a receptor that is in none.
+        Cluster number, largest cluster first; -1 for an unclustered receptor.
     """
     if method == "components":
         _, label = connected_components(graph, directed=False)
@@ -146,7 +146,7 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     import igraph
 
     pairs = np.stack(sparse.triu(graph).nonzero(), axis=1)
-    # igraph draws from a generator of the whole process.
+    # igraph has one random number generator for the whole process.
     igraph.set_random_number_generator(random.Random(seed))  # noqa: S311
     communities = igraph.Graph(graph.shape[0], pairs.tolist()).community_leiden("modularity", n_iterations=-1)
     return np.array(communities.membership, np.int64)
@@ -154,14 +154,14 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
 
 def centre(vectors: np.ndarray) -> int:
     """
-    Row of the medoid: the vector from which the squared distances to all others sum to the least.
+    Return the row of the medoid: the vector with the smallest sum of squared distances to all others.
 
-    It is the one nearest to the mean, as Σ|x − y|² = n|x − mean|² + a constant. The first of equal ones.
+    It is the vector nearest to the mean, because Σ|x − y|² = n|x − mean|² + constant. Ties: first row.
     """
-    apart = ((vectors - vectors.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1)
-    return int(np.argmin(apart.round(9)))
+    squared_distances = ((vectors - vectors.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1)
+    return int(np.argmin(squared_distances.round(9)))
 
 
 def cluster_id(receptor_ids: list[str]) -> str:
-    """Name of a cluster by its members: equal in all runs in which it has these receptors and no others."""
+    """Return the cluster's name, a hash of its members: equal in all runs with exactly these members."""
     return hashlib.sha256("\n".join(sorted(receptor_ids)).encode()).hexdigest()[:16]

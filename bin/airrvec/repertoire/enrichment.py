@@ -1,4 +1,4 @@
-"""Whether clusters are carried by the samples of one condition rather than another."""
+"""Tests for clusters that are enriched in the samples of one condition."""
 
 from itertools import combinations
 
@@ -8,8 +8,8 @@ from scipy import stats
 
 from airrvec.stats.rank_tests import mann_whitney
 
-MIN_SAMPLES = 2  # of a condition that is compared
-MIN_CARRYING = 2  # samples that carry a cluster that is tested: a single one shows nothing
+MIN_SAMPLES = 2  # per value of a condition; values with fewer samples are not compared
+MIN_CARRYING = 2  # samples that carry a tested cluster; a single one is no evidence
 
 COLUMNS = (
     "cluster",
@@ -30,29 +30,29 @@ COLUMNS = (
 
 
 def pairs_of_values(conditions: pd.Series) -> list[tuple[str, str]]:
-    """Pairs of the values that at least `MIN_SAMPLES` samples have, in their order."""
+    """Return the pairs of values that at least `MIN_SAMPLES` samples have, in sorted order."""
     counts = conditions.dropna().value_counts()
     return list(combinations(sorted(counts.index[counts >= MIN_SAMPLES]), 2))
 
 
 def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
     """
-    Each cluster between each two values of a condition; the samples are the units.
+    Compare each cluster between each pair of values of a condition; the units are samples.
 
     Parameters
     ----------
     shares : ndarray of float, shape (n_samples, n_clusters)
-        Share of a sample's cells that are in the cluster.
+        Share of each sample's cells in each cluster.
     conditions : Series
-        Of each sample, null where it has none.
+        Value of each sample, null if it has none.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`, a row a pair of values and a cluster that at least `MIN_CARRYING` of their samples carry.
-        ``fisher_p``: Fisher's exact test, two-sided, of the samples that carry it; ``rank_p``: that of Mann
-        and Whitney, two-sided, of the shares, as in `airrvec.stats.rank_tests`. The rates of false
-        discoveries are those of Benjamini and Hochberg, over all rows of the table.
+        `COLUMNS`, one row per pair of values and cluster that at least `MIN_CARRYING` of their samples carry.
+        ``fisher_p``: two-sided Fisher's exact test of the numbers of samples that carry the cluster;
+        ``rank_p``: two-sided Mann-Whitney test of the shares, as in `airrvec.stats.rank_tests`.
+        ``fisher_fdr`` and ``rank_fdr``: false discovery rates by Benjamini and Hochberg, over all rows.
     """
     parts = [pd.DataFrame(columns=list(COLUMNS))]
     for value_1, value_2 in pairs_of_values(conditions):
@@ -61,11 +61,11 @@ def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
         tested = np.flatnonzero(sum(carrying) >= MIN_CARRYING)
         if not len(tested):
             continue
-        # Many clusters are carried by as many samples: each pair of numbers is tested once.
-        numbers, of_cluster = np.unique(
-            np.stack([of_value[tested] for of_value in carrying]), axis=1, return_inverse=True
+        # Many clusters have the same numbers of carrying samples: test each pair of numbers once.
+        numbers, number_of_cluster = np.unique(
+            np.stack([counts[tested] for counts in carrying]), axis=1, return_inverse=True
         )
-        fisher = np.array([_fisher(a, len(first), b, len(second)) for a, b in numbers.T])[of_cluster]
+        fisher = np.array([_fisher(a, len(first), b, len(second)) for a, b in numbers.T])[number_of_cluster]
         parts.append(
             pd.DataFrame(
                 {
@@ -92,6 +92,10 @@ def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
 
 
 def _fisher(carrying_1: int, n_1: int, carrying_2: int, n_2: int) -> tuple[float, float]:
-    """Odds ratio of the samples, infinite where all of one group alone carry it, and p."""
-    found = stats.fisher_exact([[carrying_1, n_1 - carrying_1], [carrying_2, n_2 - carrying_2]])
-    return float(found.statistic), float(found.pvalue)
+    """
+    Return the odds ratio and p of carrying a cluster.
+
+    The odds ratio is infinite if all samples of group 1 or none of group 2 carry it, NaN if all samples do.
+    """
+    result = stats.fisher_exact([[carrying_1, n_1 - carrying_1], [carrying_2, n_2 - carrying_2]])
+    return float(result.statistic), float(result.pvalue)

@@ -1,7 +1,8 @@
 """
-Vectors on a plane, by UMAP (McInnes, Healy and Melville 2018, arXiv:1802.03426).
+Two-dimensional layout of vectors, by UMAP (McInnes, Healy and Melville 2018, arXiv:1802.03426).
 
-Our own loop: umap-learn compiles itself in every task, which takes longer than the map of a usual run.
+The optimisation is our own, because umap-learn compiles in every task, which takes longer than the map of a
+usual run.
 """
 
 import numba
@@ -10,8 +11,8 @@ import scipy.sparse as sp
 
 from airrvec.search.neighbours import nearest
 
-N_NEIGHBOURS = 15  # a receptor itself is the first, as in umap-learn
-# 1 / (1 + a d^(2b)) fits exp(0.1 - d) beyond a distance of 0.1, and 1 below it.
+N_NEIGHBOURS = 15  # includes the receptor itself, as in umap-learn
+# 1 / (1 + a d^(2b)) approximates 1 up to a distance of 0.1, and exp(0.1 - d) beyond.
 A, B = 1.576943, 0.895061
 N_NEGATIVE = 5
 MOST_MAPPED = 50_000
@@ -20,22 +21,22 @@ FEWEST = 50
 
 def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, str]:
     """
-    A place for each vector.
+    Return a two-dimensional position for each vector.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, d)
         Finite; at most `MOST_MAPPED`.
     seed : int
-        Of the random choices.
+        Seed of the random choices.
     threads : int
-        Of the search for neighbours.
+        Threads of the neighbour search.
 
     Returns
     -------
     places : ndarray of float32, shape (n, 2)
     method : {"umap", "pca"}
-        PCA of fewer than `FEWEST` vectors.
+        PCA for fewer than `FEWEST` vectors.
     """
     if len(vectors) < FEWEST:
         return pca(vectors), "pca"
@@ -44,14 +45,14 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
 
 def among(vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1) -> np.ndarray:
     """
-    Places of further vectors: each among its three nearest of those that made the map.
+    Return positions of further vectors: means of their three nearest mapped vectors, by inverse distance.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, d)
         Finite.
     mapped, places : ndarray of float32, shape (m, d) and (m, 2)
-        Vectors that made the map, and their places.
+        Vectors that define the map, and their positions.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def among(vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, thread
 
 
 def pca(vectors: np.ndarray) -> np.ndarray:
-    """The first two principal components, shape (n, 2); zeros for those that there are not."""
+    """Return the first two principal components, shape (n, 2); missing components are 0."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     axes = np.linalg.svd(centred.T @ centred)[2]
     axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(axis=1)].diagonal())[:, None]
@@ -76,7 +77,7 @@ def pca(vectors: np.ndarray) -> np.ndarray:
 
 def umap(vectors: np.ndarray, *, seed: int, threads: int = 1) -> np.ndarray:
     """
-    UMAP of vectors with umap-learn's default settings, from their principal components.
+    Return UMAP positions with umap-learn's default settings, initialised with principal components.
 
     Parameters
     ----------
@@ -91,24 +92,25 @@ def umap(vectors: np.ndarray, *, seed: int, threads: int = 1) -> np.ndarray:
     graph = fuzzy_graph(distances, rows).tocoo()
     n_epochs = 500 if len(vectors) <= 10_000 else 200
     kept = graph.data >= graph.data.max() / n_epochs
-    every = graph.data.max() / graph.data[kept]
+    period = graph.data.max() / graph.data[kept]  # epochs between two updates of an edge
     start = pca(vectors)
     rng = np.random.default_rng(seed)
     places = 10 * start / (np.abs(start).max() or 1) + rng.normal(scale=1e-4, size=start.shape)
     places = places.astype(np.float32)
-    _descend(places, graph.row[kept], graph.col[kept], every, n_epochs, seed)
+    _descend(places, graph.row[kept], graph.col[kept], period, n_epochs, seed)
     return places
 
 
 def fuzzy_graph(distances: np.ndarray, rows: np.ndarray) -> sp.csr_matrix:
     """
-    How surely two vectors are neighbours (section 3.1 of the paper).
+    Return the membership strengths of pairs of vectors as neighbours (section 3.1 of the paper).
 
     Parameters
     ----------
     distances : ndarray of float32, shape (n, k)
-        To the k nearest, ascending; the first is the vector itself.
+        Distances to the k nearest vectors, ascending; the first is the vector itself.
     rows : ndarray of int64, shape (n, k)
+        Row numbers of these vectors.
 
     Returns
     -------
@@ -133,16 +135,16 @@ def fuzzy_graph(distances: np.ndarray, rows: np.ndarray) -> sp.csr_matrix:
 
 
 @numba.njit(cache=True, nogil=True)
-def _descend(places, heads, tails, every, n_epochs, seed):
-    """Pull neighbours together and push random pairs apart, an edge as often as it is sure (section 3.2)."""
-    np.random.seed(seed)  # noqa: NPY002 (numba's own, of this loop alone)
-    due = every.copy()
+def _descend(places, heads, tails, period, n_epochs, seed):
+    """Pull neighbours together, each edge once per ``period``, and push random pairs apart (section 3.2)."""
+    np.random.seed(seed)  # noqa: NPY002 (numba's own generator, used only here)
+    due = period.copy()
     for epoch in range(n_epochs):
         step = 1 - epoch / n_epochs
         for edge in range(len(heads)):
             if due[edge] > epoch + 1:
                 continue
-            due[edge] += every[edge]
+            due[edge] += period[edge]
             i, j = heads[edge], tails[edge]
             square = (places[i, 0] - places[j, 0]) ** 2 + (places[i, 1] - places[j, 1]) ** 2
             if square > 0:

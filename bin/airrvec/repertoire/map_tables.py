@@ -1,4 +1,4 @@
-"""What the map reads of a run's tables: a number of receptors that is bounded, however many there are."""
+"""Input of the map, read from a run's tables with memory for a bounded number of receptors."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from airrvec.core import schema, tables
 
-BATCH = 2**16  # vectors in memory at once: 17 MB of 64 dimensions
+BATCH = 2**16  # vectors in memory at once: 17 MB at 64 dimensions
 
 
 def n_with_vector(embeddings: Path) -> tuple[int, int]:
-    """Receptors that have a vector, and those that have none."""
+    """Return the number of receptors with a vector, and without one."""
     counts = [
         (len(batch), batch.column(0).null_count)
         for path in tables.files(embeddings)
@@ -28,21 +28,21 @@ def n_with_vector(embeddings: Path) -> tuple[int, int]:
 
 def spread(n: int, most: int) -> np.ndarray:
     """
-    At most ``most`` of the numbers below n, evenly spaced, ascending.
+    Return at most ``most`` of the numbers below n, evenly spaced, ascending.
 
-    In the order of ``receptor_id``, a hash, these are a random sample that is the same in every run.
+    As row numbers in the order of ``receptor_id``, a hash, they are a random sample, the same in every run.
     """
     return np.arange(n) if n <= most else np.arange(most, dtype=np.int64) * n // most
 
 
 def portions(embeddings: Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
     """
-    Receptors that have a vector, batch by batch in their order.
+    Yield the receptors that have a vector, batch by batch in their order.
 
     Yields
     ------
     receptor_id : pyarrow.Array
-        n of them.
+        Ids of n receptors.
     vectors : ndarray of float32, shape (n, d)
     """
     for path in tables.files(embeddings):
@@ -53,20 +53,20 @@ def portions(embeddings: Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
 
 
 def chosen(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """receptor_ids and vectors of some receptors, by ascending number among those that have a vector."""
+    """Return ids and vectors of some receptors: ascending row numbers among those that have a vector."""
     n_dimensions = len(tables.arrow_schema(tables.files(embeddings)[0]).names) - 1
     ids, vectors, first = [], [np.empty((0, n_dimensions), np.float32)], 0
-    for of_batch, of_vectors in portions(embeddings):
-        low, high = np.searchsorted(wanted, [first, first + len(of_batch)])
+    for batch_ids, batch_vectors in portions(embeddings):
+        low, high = np.searchsorted(wanted, [first, first + len(batch_ids)])
         rows = wanted[low:high] - first
-        ids += of_batch.take(pa.array(rows)).to_pylist()
-        vectors.append(of_vectors[rows])
-        first += len(of_batch)
+        ids += batch_ids.take(pa.array(rows)).to_pylist()
+        vectors.append(batch_vectors[rows])
+        first += len(batch_ids)
     return ids, np.concatenate(vectors)
 
 
 def cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
-    """``sample_id``, the two ids, ``epitope`` and the metadata of the cells of some clonotypes."""
+    """Return sample, receptor and clonotype id, ``epitope`` and metadata of the cells of some clonotypes."""
     frames = []
     for path in paths:
         names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
@@ -76,12 +76,12 @@ def cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
 
 
 def of_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:
-    """Rows of some receptors; those of others are passed by without being held in memory."""
+    """Return the rows of some receptors; other rows are skipped without being held in memory."""
     return _filtered(path, pc.field("receptor_id").isin(receptor_ids), columns)
 
 
 def calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
-    """Some columns of the called receptors of all samples; None without annotation."""
+    """Return some columns of the called receptors of all samples; None without annotation."""
     if not paths:
         return None
     return pd.concat([_filtered(path, pc.field("call") == "called", columns) for path in paths])

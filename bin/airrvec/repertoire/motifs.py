@@ -1,4 +1,4 @@
-"""Aligned junctions of a cluster, their frequencies, and the heights of a logo's letters."""
+"""Motif of a cluster: aligned junctions, residue frequencies, and letter heights of the logo."""
 
 from collections import Counter
 
@@ -10,10 +10,10 @@ GAP = "-"
 
 def aligned(junctions: list[str]) -> list[str]:
     """
-    Junctions brought to the length of the longest by gaps in the middle, where IMGT places them.
+    Return junctions padded to the length of the longest, with gaps in the middle as in IMGT's numbering.
 
-    Half of a junction's residues stand left of its gaps, the odd one too (Lefranc et al. 2003, Developmental
-    and Comparative Immunology 27, 55).
+    Half of a junction's residues are left of its gaps; an odd residue is also left (Lefranc et al. 2003,
+    Developmental and Comparative Immunology 27, 55).
     """
     longest = max(map(len, junctions))
     padded = []
@@ -25,12 +25,12 @@ def aligned(junctions: list[str]) -> list[str]:
 
 def frequencies(junctions: list[str]) -> pd.DataFrame:
     """
-    How often each residue stands at each position of the aligned junctions.
+    Return the frequency of each residue at each position of the aligned junctions.
 
     Returns
     -------
     DataFrame
-        ``position`` from 1, ``residue`` (or `GAP`), ``frequency`` above 0, the most frequent first.
+        ``position`` from 1, ``residue`` (or `GAP`), ``frequency`` above 0, most frequent first.
     """
     rows = [
         (position, residue, number / len(junctions))
@@ -41,23 +41,23 @@ def frequencies(junctions: list[str]) -> pd.DataFrame:
 
 
 def consensus(found: pd.DataFrame) -> str:
-    """The most frequent residue of each position of `frequencies`; where that is a gap, none."""
+    """Return the most frequent residue at each position of `frequencies`, without gaps."""
     return "".join(found.drop_duplicates("position")["residue"]).replace(GAP, "")
 
 
 def heights(found: pd.DataFrame) -> pd.DataFrame:
     """
-    Heights of the letters of a logo: their share of the position's information, log2 20 − entropy, in bits.
+    Return letter heights of a logo, in bits: residue frequency times information, log2 20 − entropy.
 
     Parameters
     ----------
     found : DataFrame
-        From `frequencies`; a position's information is scaled by its share of residues that are no gap.
+        From `frequencies`. A position's information is scaled by its share of residues that are not gaps.
 
     Returns
     -------
     DataFrame
-        A row a position, a column a residue.
+        One row per position, one column per residue.
     """
     shares = found.pivot_table(index="position", columns="residue", values="frequency", fill_value=0)
     shares = shares.drop(columns=GAP, errors="ignore")

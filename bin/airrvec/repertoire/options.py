@@ -1,4 +1,4 @@
-"""Options of the scripts that compare all samples of a run, and the groups that are compared."""
+"""Options of scripts that compare all samples of a run, and the groups of clonotypes to compare."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from airrvec.core.script import add_options
 
 
 def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the scripts that look at all samples of a run together."""
-    parser.add_argument("--cells", type=Path, nargs="*", default=[], help="cells of each sample")
-    parser.add_argument("--receptors", type=Path, required=True, help="of the run, file or folder")
-    parser.add_argument("--embeddings", type=Path, required=True, help="their vectors, file or folder")
-    parser.add_argument("--model", default="sceptr", help="the model that made them, to embed the background")
-    parser.add_argument("--background", type=Path, help="receptors of another run; else OLGA's")
-    parser.add_argument("--chance", type=float, default=0.01, help="neighbours by chance within the radius")
+    """Add the options of scripts that analyse all samples of a run together."""
+    parser.add_argument("--cells", type=Path, nargs="*", default=[], help="cells tables, one per sample")
+    parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
+    parser.add_argument("--embeddings", type=Path, required=True, help="vectors of receptors, file or folder")
+    parser.add_argument("--model", default="sceptr", help="model of the vectors; embeds the background")
+    parser.add_argument("--background", type=Path, help="receptors of another run instead of OLGA's")
+    parser.add_argument("--chance", type=float, default=0.01, help="mean neighbours by chance in the radius")
     parser.add_argument("--condition", help="metadata column whose values are compared")
     parser.add_argument("--abundance", choices=("cells", "duplicate_count"), default="cells")
     add_options(parser, "seed", "cpus", "outdir")
 
 
 def read_repertoires(args: argparse.Namespace):
-    """The `airrvec.repertoire.repertoires.Repertoires` of those options."""
+    """Read the `airrvec.repertoire.repertoires.Repertoires` that the options name."""
     from airrvec.repertoire.repertoires import read
 
     return read(args.cells, args.receptors, args.embeddings, abundance=args.abundance)
@@ -34,23 +34,23 @@ def read_repertoires(args: argparse.Namespace):
 @dataclass(frozen=True)
 class Group:
     """
-    What is compared: the clonotypes of a species that have some chains.
+    Group of clonotypes that are compared: one species and one chain class.
 
     Attributes
     ----------
     species : str
     chains : {"paired", "alpha", "beta"}
     repertoires : Repertoires
-        Those of the species.
+        Repertoires of the species.
     vectors, background : ndarray of float32, shape (n, d) and (m, d)
-        Of the clonotypes, and of background receptors of the species.
+        Vectors of the clonotypes, and of background receptors of the species.
     radius : float
-        Within which receptors are neighbours.
+        Distance within which receptors are neighbours.
     """
 
     species: str
     chains: str
-    repertoires: "Repertoires"  # noqa: F821 - its module takes seconds to import
+    repertoires: "Repertoires"  # noqa: F821 - the module takes seconds to import
     vectors: np.ndarray
     background: np.ndarray
     radius: float
@@ -58,13 +58,13 @@ class Group:
 
 def by_chance(args: argparse.Namespace, found, without_background: dict[str, str]) -> Iterator[Group]:
     """
-    The groups of a run.
+    Yield the groups of a run.
 
     Parameters
     ----------
     found : Repertoires
     without_background : dict
-        Gets the reason for each species that has no background and is left out, where there are several.
+        Receives, if there are several species, the reason for each one excluded for lack of a background.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def by_chance(args: argparse.Namespace, found, without_background: dict[str, str
         encoder = encoder or Sceptr(args.model)
         leave_out = found.receptors["clonotype_id"]
         try:
-            others = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
+            receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
             for chains in present:
                 vectors = part.vectors[part.rows(chains)]
-                of_others = encoder.embed(of_chains(others, chains))
-                of_others = of_others[np.isfinite(of_others).all(axis=1)]
-                radius = radius_by_chance(vectors, of_others, args.chance, threads=args.cpus)
-                yield Group(species, chains, part, vectors, of_others, radius)
+                negatives = encoder.embed(of_chains(receptors, chains))
+                negatives = negatives[np.isfinite(negatives).all(axis=1)]
+                radius = radius_by_chance(vectors, negatives, args.chance, threads=args.cpus)
+                yield Group(species, chains, part, vectors, negatives, radius)
         except InputError as problem:
             if len(found.species) == 1:
                 raise

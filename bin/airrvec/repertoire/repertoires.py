@@ -1,4 +1,4 @@
-"""The clonotypes of a run beside their vectors, and which sample carries how many of each."""
+"""Clonotypes of a run, their vectors, and their abundance in each sample."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,24 +18,24 @@ ABUNDANCES = ("cells", "duplicate_count")
 @dataclass(frozen=True)
 class Repertoires:
     """
-    What samples carry, by clonotype: receptors that differ in alleles alone are one.
+    Clonotypes of samples; receptors that differ only in alleles are one clonotype.
 
     Attributes
     ----------
     receptors : pyarrow.Table
-        ``receptors`` of n clonotypes, of each its first receptor, sorted by ``clonotype_id``.
+        First receptor of each of n clonotypes, sorted by ``clonotype_id``.
     vectors : ndarray of float32, shape (n, d)
-        Of these receptors; NaN where one has none.
+        Vectors of these receptors; NaN for a receptor without one.
     chains : ndarray of str, shape (n,)
-        paired, alpha or beta; empty for a clonotype that is left out.
+        paired, alpha or beta; empty for an excluded clonotype.
     counts : DataFrame
-        ``sample_id``, ``receptor`` (row of ``receptors``), ``n``: what the samples carry.
+        ``sample_id``, ``receptor`` (row of ``receptors``), ``n`` (abundance in the sample).
     samples : DataFrame
-        Index ``sample_id``, sorted; a column for each of the samplesheet's metadata.
+        Index ``sample_id``, sorted; one column per metadata column of the samplesheet.
     receptor_ids : pyarrow.ChunkedArray
-        All receptors of the run.
+        Ids of all receptors of the run.
     clonotype : ndarray of int64
-        Of each of these its row of ``receptors``.
+        Row of ``receptors`` for each of these ids.
     """
 
     receptors: pa.Table
@@ -48,28 +48,28 @@ class Repertoires:
 
     @property
     def species(self) -> list[str]:
-        """The species that samples carry, or that there are where there is no sample."""
+        """Species of the samples; without samples, species of all receptors."""
         found = self.receptors["species"].to_numpy()
         carried = set(found[self.counts["receptor"]] if len(self.samples) else found)
         return [species for species in schema.SPECIES if species in carried]
 
     def of_species(self, species: str) -> "Repertoires":
-        """The same with all clonotypes of other species left out."""
+        """Return the repertoires with clonotypes of other species excluded."""
         same = pc.equal(self.receptors["species"], species).to_numpy()
         return replace(self, chains=np.where(same, self.chains, ""))
 
     @property
     def present(self) -> list[str]:
-        """The classes of chains that there are."""
+        """Chain classes that occur."""
         return [chains for chains in CHAIN_CLASSES if (self.chains == chains).any()]
 
     def rows(self, chains: str) -> np.ndarray:
-        """Rows of the receptors that have these chains and a vector."""
+        """Return the rows of the receptors that have these chains and a vector."""
         return np.flatnonzero((self.chains == chains) & np.isfinite(self.vectors).all(axis=1))
 
     def conditions(self, column: str | None) -> pd.Series:
         """
-        The condition of each sample, null where it has none.
+        Return the condition of each sample, null if it has none.
 
         Raises
         ------
@@ -81,40 +81,40 @@ class Repertoires:
         if column not in self.samples:
             raise InputError(
                 f"--condition: the samplesheet has no column '{column}'",
-                fix=f"It has: {', '.join(self.samples.columns) or 'none beside its own'}",
+                fix=f"It has: {', '.join(self.samples.columns) or 'no metadata columns'}",
             )
         return self.samples[column]
 
 
 def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str = "cells") -> Repertoires:
     """
-    The receptors of a run and of its samples.
+    Read the clonotypes of a run and their abundance in its samples.
 
     Parameters
     ----------
     cells : list of Path
-        Of each sample.
+        Cells table of each sample.
     receptors, embeddings : Path
-        Of the run; a file or a folder of partitions each.
+        Tables of the run; each a file or a folder of partitions.
     abundance : {"cells", "duplicate_count"}
-        Whether each row of ``cells`` counts once, or as often as it says.
+        Count each row of ``cells`` once, or by its ``duplicate_count``.
 
     Raises
     ------
     InputError
-        If the vectors are not those of the receptors, or a row does not say how often it counts.
+        If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
     """
     table = tables.read(receptors)
     vectors = tables.read(embeddings)
     if not vectors["receptor_id"].equals(table["receptor_id"]):
-        raise InputError("the vectors are not those of the receptors", file=embeddings)
+        raise InputError("the vectors do not match the receptors", file=embeddings)
     clonotype, first = identity.clonotypes(table)
     dimensions = [vectors[name].take(first).to_numpy() for name in vectors.column_names[1:]]
     ids, table = table["receptor_id"], table.take(first)
-    found = [_of_sample(path, table["clonotype_id"].combine_chunks(), abundance) for path in cells]
-    metadata = pd.DataFrame([of_sample for _, of_sample in found] or {"sample_id": []})
+    samples = [_read_sample(path, table["clonotype_id"].combine_chunks(), abundance) for path in cells]
+    metadata = pd.DataFrame([row for _, row in samples] or {"sample_id": []})
     empty = pd.DataFrame({"sample_id": [], "receptor": [], "n": []}).astype({"receptor": int, "n": int})
-    counts = pd.concat([of_sample for of_sample, _ in found] or [empty], ignore_index=True)
+    counts = pd.concat([frame for frame, _ in samples] or [empty], ignore_index=True)
     return Repertoires(
         table,
         np.stack(dimensions, axis=1).astype(np.float32),
@@ -126,8 +126,8 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     )
 
 
-def _of_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[pd.DataFrame, dict]:
-    """What a sample carries, and its metadata."""
+def _read_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[pd.DataFrame, dict]:
+    """Return the abundance of each clonotype in a sample, and the sample's metadata."""
     names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
     cells = tables.read(path, ["sample_id", "clonotype_id", "duplicate_count", *names])
     if abundance == "duplicate_count" and cells["duplicate_count"].null_count:

@@ -1,4 +1,4 @@
-"""Samples beside each other: diversity, overlap, distances, principal components, conditions."""
+"""Comparison of samples: diversity, overlap, distances, principal components, conditions."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,26 +15,27 @@ from airrvec.repertoire.repertoires import Repertoires
 from airrvec.search import neighbours
 from airrvec.stats import permutation
 
-MIN_RECEPTORS = 20  # of a sample, below which no distance says anything
-N_FRECHET = 20  # permutations, for what the Fréchet distance is by chance
+MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
+N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
 _COMPONENTS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Samples:
     """
-    The samples of a run, as far as clonotypes are of a species and have some chains.
+    Samples of a run, with the clonotypes of one species and chain class.
 
     Attributes
     ----------
     repertoires : Repertoires
-        Those of the species.
+        Repertoires of the species.
     species : str
     chains : {"paired", "alpha", "beta"}
     radius : float
-        Within which receptors are neighbours.
+        Distance within which receptors are neighbours.
     n_receptors, n_permutations : int
-        Random receptors of a sample, at most, in what takes all pairs; and divisions of them or of samples.
+        Most receptors of a sample, drawn at random, in computations over all pairs; number of permutations
+        of receptors or of samples.
     seed : int
     threads : int
     """
@@ -50,11 +51,11 @@ class Samples:
 
     @property
     def group(self) -> dict[str, str]:
-        """Columns of every table."""
+        """Values of the columns ``species`` and ``chains`` in every table."""
         return {"species": self.species, "chains": self.chains}
 
     def counts(self) -> dict[str, pd.Series]:
-        """Of each sample that has any, cells of each clonotype (a row of the run's), sorted."""
+        """Return cells per clonotype (row of the run's clonotypes, sorted) of each sample that has any."""
         counts = self.repertoires.counts
         counts = counts[self.repertoires.chains[counts["receptor"]] == self.chains]
         return {
@@ -63,7 +64,7 @@ class Samples:
         }
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """Of each sample, the vectors of its clonotypes, each once."""
+        """Return the vectors of each sample's clonotypes, each clonotype once."""
         usable = np.zeros(len(self.repertoires.receptors), bool)
         usable[self.repertoires.rows(self.chains)] = True
         return {
@@ -72,7 +73,7 @@ class Samples:
         }
 
     def drawn(self) -> dict[str, np.ndarray]:
-        """The same of random receptors, of each sample that has enough."""
+        """Return vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
         found = {}
         for sample, vectors in self.vectors().items():
             if len(vectors) >= MIN_RECEPTORS:
@@ -82,35 +83,35 @@ class Samples:
 
 
 def diversity_table(samples: Samples) -> pa.Table:
-    """Return `airrvec.core.schema.DIVERSITY`, a row a sample; depth: number of cells of the smallest one."""
-    counts = {sample: found.to_numpy() for sample, found in samples.counts().items()}
-    depth = min((int(found.sum()) for found in counts.values()), default=0)
+    """Return `airrvec.core.schema.DIVERSITY`, one row per sample; ``depth``: cells of the smallest sample."""
+    counts = {sample: series.to_numpy() for sample, series in samples.counts().items()}
+    depth = min((int(cells.sum()) for cells in counts.values()), default=0)
     rows = []
-    for sample, found in counts.items():
-        hill, rarefied = diversity.hill_numbers(found), diversity.rarefied(found, depth)
+    for sample, cells in counts.items():
+        hill, rarefied = diversity.hill_numbers(cells), diversity.rarefied(cells, depth)
         rows.append(
             {
                 "sample_id": sample,
                 **samples.group,
-                "n_cells": int(found.sum()),
-                "n_receptors": len(found),
+                "n_cells": int(cells.sum()),
+                "n_receptors": len(cells),
                 "depth": depth,
                 **{f"hill_{order}": value for order, value in zip(diversity.ORDERS, hill, strict=True)},
                 **{
                     f"hill_{order}_rarefied": value
                     for order, value in zip(diversity.ORDERS, rarefied, strict=True)
                 },
-                "coincidence": diversity.coincidence(found),
-                "coverage": diversity.coverage(found),
+                "coincidence": diversity.coincidence(cells),
+                "coverage": diversity.coverage(cells),
             }
         )
     return _table(rows, schema.DIVERSITY)
 
 
 def pairs_table(samples: Samples) -> pa.Table:
-    """`airrvec.core.schema.SAMPLE_PAIRS`: a row each two samples; what needs more receptors is null."""
+    """Return `airrvec.core.schema.SAMPLE_PAIRS`, one row per pair; null where receptors are too few."""
     counts, vectors, drawn = samples.counts(), samples.vectors(), samples.drawn()
-    width = _width(samples, drawn)
+    width = _kernel_width(samples, drawn)
     rows = []
     for first, second in combinations(counts, 2):
         both = pd.concat([counts[first], counts[second]], axis=1).fillna(0).to_numpy()
@@ -127,7 +128,7 @@ def pairs_table(samples: Samples) -> pa.Table:
         }
         if first in drawn and second in drawn:
             rng = generator(samples.seed, f"{samples.chains} {first} {second}")
-            row |= _apart(drawn[first], drawn[second], width, samples.n_permutations, rng)
+            row |= _distances(drawn[first], drawn[second], width, samples.n_permutations, rng)
         rows.append(row)
     table = pd.DataFrame(rows, columns=schema.SAMPLE_PAIRS.names)
     table["mmd_fdr"] = permutation.benjamini_hochberg(table["mmd_p"].to_numpy(float))
@@ -138,8 +139,9 @@ def pairs_table(samples: Samples) -> pa.Table:
 
 def pca_table(samples: Samples) -> pa.Table:
     """
-    `airrvec.core.schema.SAMPLES_PCA`: principal components of the samples' mean vectors; of fewer than three
-    samples, no rows.
+    Return `airrvec.core.schema.SAMPLES_PCA`: principal components of the samples' mean vectors.
+
+    There are no rows for fewer than three samples.
     """
     means = {sample: found.mean(axis=0) for sample, found in samples.vectors().items() if len(found)}
     if len(means) < 3:
@@ -147,7 +149,7 @@ def pca_table(samples: Samples) -> pa.Table:
     centred = np.stack(list(means.values())).astype(np.float64)
     centred -= centred.mean(axis=0)
     left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    sign = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])  # the same on every machine
+    sign = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])  # equal on all machines
     explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
     n_receptors = {sample: len(found) for sample, found in samples.vectors().items()}
     rows = []
@@ -162,12 +164,12 @@ def pca_table(samples: Samples) -> pa.Table:
 
 def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> pa.Table:
     """
-    `airrvec.core.schema.SAMPLE_CONDITIONS`: values of the samplesheet's column, by permutation of the
-    samples.
+    Return `airrvec.core.schema.SAMPLE_CONDITIONS`: permutation tests between values of a metadata column.
 
     Parameters
     ----------
     column : str or None
+        Metadata column of the samplesheet; no rows without one.
     found : pyarrow.Table
         `diversity_table` of the samples.
     """
@@ -176,7 +178,7 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
     rows = []
     if column is not None:
         hill = found.to_pandas().set_index("sample_id")
-        near = _mean_kernels(drawn, _width(samples, drawn)) if len(drawn) > 1 else None
+        kernels = _mean_kernels(drawn, _kernel_width(samples, drawn)) if len(drawn) > 1 else None
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
             names = [[name for name in group if name in hill.index] for group in names]
@@ -195,19 +197,19 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
                 rows.append(
                     common
                     | {"measure": "mmd"}
-                    | _apart_conditions(near[np.ix_(order, order)], len(groups[0]), samples, rng)
+                    | _mmd_between(kernels[np.ix_(order, order)], len(groups[0]), samples, rng)
                 )
     table = pd.DataFrame(rows, columns=schema.SAMPLE_CONDITIONS.names)
     table["fdr"] = permutation.benjamini_hochberg(table["p"].to_numpy(float))
     return pa.Table.from_pandas(table, schema.SAMPLE_CONDITIONS, preserve_index=False)
 
 
-def _table(rows: list[dict], of_name: pa.Schema) -> pa.Table:
-    return pa.Table.from_pandas(pd.DataFrame(rows, columns=of_name.names), of_name, preserve_index=False)
+def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:
+    return pa.Table.from_pandas(pd.DataFrame(rows, columns=columns.names), columns, preserve_index=False)
 
 
-def _width(samples: Samples, drawn: dict[str, np.ndarray]) -> float:
-    """Of the kernel, one for all samples."""
+def _kernel_width(samples: Samples, drawn: dict[str, np.ndarray]) -> float:
+    """Return the kernel width, one for all samples."""
     if not drawn:
         return np.nan
     return permutation.bandwidth(
@@ -216,15 +218,15 @@ def _width(samples: Samples, drawn: dict[str, np.ndarray]) -> float:
 
 
 def _share_near(queries: np.ndarray, references: np.ndarray, samples: Samples) -> float | None:
-    """Share of receptors that have a neighbour in another sample, or are in it themselves."""
+    """Return the share of receptors that have a neighbour in another sample, or occur in it."""
     if not len(queries) or not len(references):
         return None
     nearest, _ = neighbours.nearest(queries, references, 1, threads=samples.threads)
     return float((nearest[:, 0] <= samples.radius).mean())
 
 
-def _apart(first, second, width: float, n_permutations: int, rng) -> dict:
-    """Distances of two samples' vectors, and what they are if the vectors change samples at random."""
+def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
+    """Return distances between the vectors of two samples, and their values for permuted vectors."""
     pooled = np.concatenate([first, second])
     divisions = permutation.divisions(len(pooled), len(first), n_permutations, rng)
     values = permutation.mmd(permutation.gaussian(pooled, pooled, width), divisions)
@@ -243,23 +245,23 @@ def _apart(first, second, width: float, n_permutations: int, rng) -> dict:
 
 
 def _mean_kernels(drawn: dict[str, np.ndarray], width: float) -> np.ndarray:
-    """Mean kernel of the vectors of each two samples, shape (n_samples, n_samples)."""
-    found = list(drawn.values())
-    means = np.zeros((len(found), len(found)))
-    for i, j in combinations(range(len(found)), 2):
-        means[i, j] = means[j, i] = permutation.gaussian(found[i], found[j], width).mean()
+    """Return the mean kernel between the vectors of each pair of samples, shape (n_samples, n_samples)."""
+    vectors = list(drawn.values())
+    means = np.zeros((len(vectors), len(vectors)))
+    for i, j in combinations(range(len(vectors)), 2):
+        means[i, j] = means[j, i] = permutation.gaussian(vectors[i], vectors[j], width).mean()
     return means
 
 
-def _apart_conditions(near: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
-    """The first ``n_first`` samples against the others, by the mean kernels of different samples."""
-    divisions = permutation.divisions(len(near), n_first, samples.n_permutations, rng)
-    values = permutation.mmd(near, divisions)
+def _mmd_between(kernels: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
+    """Compare the first ``n_first`` samples with the others, by mean kernels between different samples."""
+    divisions = permutation.divisions(len(kernels), n_first, samples.n_permutations, rng)
+    values = permutation.mmd(kernels, divisions)
     return _tested(values, values, divisions, n_first)
 
 
 def _difference(values: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
-    """Difference of two groups' means, two-sided."""
+    """Test the difference between the means of two groups, two-sided."""
     divisions = permutation.divisions(len(values), n_first, samples.n_permutations, rng)
     differences = values @ divisions / n_first - values @ ~divisions / (len(values) - n_first)
     return _tested(differences, np.abs(differences), divisions, n_first)

@@ -1,1 +1,1 @@
-"""Figures, pages and the report."""
+"""The MultiQC report and the summary for the terminal."""

@@ -1,4 +1,4 @@
-"""What the MultiQC report shows, as MultiQC's custom content, and the summary for the terminal."""
+"""Sections of every report, as custom content of MultiQC, and the summary for the terminal."""
 
 from html import escape
 from importlib.metadata import version
@@ -11,7 +11,6 @@ from airrvec.core.version import __version__
 from airrvec.encoders import title
 from airrvec.input import species_names
 
-# Receptors of each sort of chains are measured apart.
 _PAIRING_COLOURS = dict(
     zip(
         schema.CHAIN_PAIRINGS,
@@ -22,7 +21,7 @@ _PAIRING_COLOURS = dict(
 
 
 def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
-    """Titles of groups by ``species`` and ``chains``; the species is named where there are several."""
+    """Return the title of each group by ``species`` and ``chains``; with several species, it names them."""
     several = len({group["species"] for group in groups}) > 1
     return {
         (group["species"], group["chains"]): CHAIN_TITLES[group["chains"]]
@@ -32,13 +31,13 @@ def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
 
 
 def titled(frame: pd.DataFrame, titles: dict[tuple[str, str], str]) -> pd.DataFrame:
-    """A table with the title of each row's group as ``group``."""
+    """Return the table with the title of each row's group in the column ``group``."""
     pairs = zip(frame["species"], frame["chains"], strict=True)
     return frame.assign(group=pd.Series([titles[pair] for pair in pairs], frame.index, dtype=object))
 
 
 def without_background(counts: dict) -> str:
-    """A sentence on species that were not compared; nothing where all were."""
+    """Return a sentence on each species that was not compared; an empty text if all were."""
     reasons = counts.get("without_background") or {}
     return "".join(
         f" <strong>Not compared, {species_names.TITLES[species]}: {safe(reason)}</strong>"
@@ -47,16 +46,17 @@ def without_background(counts: dict) -> str:
 
 
 def of_all_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
-    """The QC of a table from that of its partitions: ``counts`` are summed, all else is the same in each.
+    """
+    Merge the QC of the partitions of a table: sum ``counts``; all other values are equal.
 
-    Devices alone may differ: each that computed a partition is named.
+    Only the devices may differ: the result names all of them.
     """
     devices = tables.joined([{"device": qc["device"]} for qc in partitions if "device" in qc])
     return {**partitions[0], **devices, **{name: sum(qc[name] for qc in partitions) for name in counts}}
 
 
 def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
-    """What came in, what was kept, and why the rest was not."""
+    """Return the sections on rows read, kept and rejected, with the reasons."""
     numbers = {
         "rows_in": "Rows read",
         "rows_out": "Rows kept",
@@ -95,7 +95,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "title": "Doublets",
             "format": "{:,.0f}",
             "scale": False,
-            "description": "Cells with more than two α or β chains (multichain): probably two cells",
+            "description": "Cells with more than two α or two β chains (multichain): probably two cells",
         },
         "functional": {
             "title": "Functional",
@@ -103,19 +103,19 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "max": 100,
             "min": 0,
             "scale": "Purples",
-            "description": "Chains with functional genes, of those that are left out for nothing else",
+            "description": "Chains with functional genes, among chains that have no other fault",
         },
         "uncertain_calls": {
             "title": "Uncertain calls",
             "format": "{:,.0f}",
             "scale": False,
-            "description": "Chains whose V or J call names several genes: the first functional one is taken",
+            "description": "Chains whose V or J call names several genes; the first functional gene is used",
         },
         "mended_junctions": {
-            "title": "Mended junctions",
+            "title": "Corrected junctions",
             "format": "{:,.0f}",
             "scale": False,
-            "description": "Chains whose junction came without a conserved end, or with residues beyond it",
+            "description": "Chains whose input junction lacked a conserved end, or had residues beyond it",
         },
     }
     warnings = [f"{safe(s['sample_id'])}: {safe(w)}" for s in samples for w in s["warnings"]]
@@ -127,7 +127,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         section(
             "airrvec_samples",
             "Samples",
-            "Rows read are rows kept plus rows rejected, for every sample."
+            "In every sample, the rows read are the rows kept plus the rows rejected."
             + "".join(f" {sentence}." for sentence in _public(receptors))
             + "".join(f"<br><strong>{warning}</strong>" for warning in warnings),
             "table",
@@ -138,8 +138,8 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         section(
             "airrvec_chain_pairing",
             "Chain pairing",
-            "Cells by their chains, in scirpy's words: VJ is α, VDJ is β. Of extra chains the one with"
-            " the most UMIs is kept.",
+            "Cells by their chains, in scirpy's terms: VJ is the α chain, VDJ is the β chain. If a cell has"
+            " extra chains, the chain with the most UMIs is kept.",
             "bargraph",
             pairing,
             categories={
@@ -152,13 +152,13 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         (
             "airrvec_rejects",
             "Rejected chains",
-            "Chains and rows that were left out, by reason; each is listed in <code>rejects/</code>.",
+            "Excluded chains and rows, by reason. All are listed in <code>rejects/</code>.",
             "reject_reasons",
         ),
         (
             "airrvec_other_loci",
             "Other loci",
-            "Rejected chains that are no α or β chains of a T-cell receptor.",
+            "Rejected chains that are not α or β chains of a T-cell receptor, by locus.",
             "other_loci",
         ),
     ):
@@ -173,7 +173,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
 
 
 def embedding_section(embeddings: dict) -> dict:
-    """Which model embedded how many receptors."""
+    """Return the section on the model and the number of embedded receptors."""
     row = {
         "receptors": embeddings["receptors"],
         "without_vector": embeddings["without_vector"],
@@ -189,18 +189,18 @@ def embedding_section(embeddings: dict) -> dict:
             "title": "Without a vector",
             "format": "{:,.0f}",
             "scale": False,
-            "description": "Receptors of which the model sees no loop, e.g. α chains for a β model",
+            "description": "Receptors without any loop that the model uses, e.g. α chains for a β model",
         },
         "dimensions": {"title": "Dimensions", "format": "{:,.0f}", "scale": False},
-        "device": {"title": "Computed on"},
-        "precision": {"title": "In"},
+        "device": {"title": "Device"},
+        "precision": {"title": "Precision"},
         "weights": {"title": "Weights (SHA-256)"},
         "airrvec": {"title": "airrvec"},
     }
     return section(
         "airrvec_embeddings",
         "Embeddings",
-        "Every receptor is embedded once, however many cells and samples carry it.",
+        "Each distinct receptor is embedded once, even if many cells and samples carry it.",
         "table",
         {title(embeddings["model"]): row},
         headers=headers,
@@ -209,7 +209,7 @@ def embedding_section(embeddings: dict) -> dict:
 
 
 def _public(receptors: dict) -> list[str]:
-    """How many clonotypes samples share; nothing where there is one sample alone."""
+    """Return a sentence on the clonotypes that samples share; an empty list for fewer than two samples."""
     if receptors["samples"] < 2:
         return []
     n_public = receptors["public_clonotypes"]
@@ -217,7 +217,7 @@ def _public(receptors: dict) -> list[str]:
 
 
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
-    """What happened, for the terminal."""
+    """Return the summary of a run for the terminal."""
     lines = ["Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"]
     for sample in samples:
         lines.append(
@@ -232,7 +232,7 @@ def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
         f"{embeddings['receptors']:,} distinct receptors embedded by {title(embeddings['model'])}"
         f" in {embeddings['dimensions']} dimensions"
         + (
-            f"; {embeddings['without_vector']:,} hold nothing that the model sees"
+            f"; {embeddings['without_vector']:,} have no loop that the model uses, and no vector"
             if embeddings["without_vector"]
             else ""
         ),
@@ -242,7 +242,7 @@ def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
 
 
 def merged_versions(documents: list[str], nextflow: str) -> str:
-    """One YAML of all tasks' versions, those of a process once, and of the workflow itself."""
+    """Return one YAML with the versions of all tasks, once per process, and of the workflow."""
     own = f'"REPORT":\n    multiqc: "{version("multiqc")}"\n'
     workflow = f'"Workflow":\n    airrvec: "{__version__}"\n    nextflow: "{nextflow}"\n'
     blocks = {document.strip() + "\n" for document in [*documents, own] if document.strip()}
@@ -255,7 +255,7 @@ def _n_paired(sample: dict) -> int:
 
 
 def safe(value) -> str:
-    """A user's words, harmless in HTML."""
+    """Return user text escaped for HTML."""
     return escape(str(value))
 
 

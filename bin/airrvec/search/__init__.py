@@ -1,1 +1,1 @@
-"""Nearest neighbours."""
+"""Nearest-neighbour search."""

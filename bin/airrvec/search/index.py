@@ -1,4 +1,4 @@
-"""References in cells, one behind the other."""
+"""Index of the nearest-neighbour search: references grouped by cell."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,20 @@ import numpy as np
 @dataclass(frozen=True)
 class Index:
     """
-    References in cells, one behind the other.
+    References grouped by cell, cells concatenated.
 
     Attributes
     ----------
     vectors : ndarray of float32, shape (m, d)
-        In the order of the cells.
+        References r, in the order of the cells.
     augmented : ndarray of float32, shape (m, d + 1)
-        −2 r and r · r, whose product with (q, 1) is the squared distance less q · q.
+        (−2 r, r · r); its product with (q, 1) is the squared distance minus q · q.
     rows : ndarray of int64, shape (m,)
-        What each was before it was ordered.
+        Row of each reference in the original array.
     starts : ndarray of int64, shape (n_cells + 1,)
+        First vector of each cell, and m.
     centres : ndarray of float32, shape (n_cells, d)
+        Centre of each cell.
     """
 
     vectors: np.ndarray

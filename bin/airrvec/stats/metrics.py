@@ -1,7 +1,7 @@
 """
-How well scores rank positives before negatives: AUROC, AUC0.1 and average precision.
+Metrics of rankings of positives and negatives: AUROC, AUC0.1 and average precision.
 
-Many rankings are measured at once, all metrics from one sort of each. Lower scores rank first. Ties
+Many rankings are evaluated at once; one sort of each gives all metrics. Lower scores rank first. Ties
 share a threshold, as in scikit-learn.
 """
 
@@ -18,14 +18,14 @@ FPR_GRID = np.linspace(0, 1, 201)
 @dataclass(frozen=True)
 class Ranking:
     """
-    Sorted scores of n receptors, S times.
+    S rankings of n receptors by score.
 
     Attributes
     ----------
     order : ndarray of int, shape (S, n)
-        Columns, lowest score first.
+        Columns of the scores, lowest score first.
     ends_tie : ndarray of bool, shape (S, n)
-        Whether the next score is another.
+        Whether the next score differs; true at the end of a ranking.
     """
 
     order: np.ndarray
@@ -43,28 +43,28 @@ class Ranking:
 
 class Curves:
     """
-    Counts of positives and negatives up to each threshold, of S rankings one after another.
+    Numbers of positives and negatives up to each threshold; S rankings, concatenated.
 
     Parameters
     ----------
     ranking : Ranking
-        Of n receptors, S times.
+        S rankings of n receptors.
     positive : ndarray of bool, shape (n,)
-        The receptors to be found.
+        Whether a receptor is positive.
     tested : ndarray of bool, shape (S, n)
-        The receptors that count.
+        Whether a receptor is tested.
 
     Attributes
     ----------
     n_positive, n_negative : ndarray of int64, shape (S,)
-        Those that were tested.
+        Numbers of tested positives and negatives.
     """
 
     def __init__(self, ranking: Ranking, positive: np.ndarray, tested: np.ndarray):
-        counted = np.take_along_axis(tested, ranking.order, axis=1)
-        found = positive[ranking.order] & counted
-        self._true = np.cumsum(found, axis=1, dtype=np.int32)[ranking.ends_tie].astype(np.int64)
-        self._false = np.cumsum(counted, axis=1, dtype=np.int32)[ranking.ends_tie] - self._true
+        ranked_tested = np.take_along_axis(tested, ranking.order, axis=1)
+        ranked_positive = positive[ranking.order] & ranked_tested
+        self._true = np.cumsum(ranked_positive, axis=1, dtype=np.int32)[ranking.ends_tie].astype(np.int64)
+        self._false = np.cumsum(ranked_tested, axis=1, dtype=np.int32)[ranking.ends_tie] - self._true
         self._lengths = ranking.ends_tie.sum(axis=1)
         self._starts = np.cumsum(self._lengths) - self._lengths
         last = self._starts + self._lengths - 1
@@ -72,12 +72,12 @@ class Curves:
 
     def metrics(self) -> dict[str, np.ndarray]:
         """
-        Each of `METRICS`, shape (S,); NaN for a ranking without positives or without negatives.
+        Return each of `METRICS`, shape (S,); NaN for a ranking without positives or without negatives.
 
-        ``auroc`` is the area under the ROC curve, ``auroc_01`` that up to a false-positive rate of
-        0.1, standardised so that chance is 0.5 (McClish 1989; scikit-learn's ``roc_auc_score`` with
-        ``max_fpr=0.1``), ``average_precision`` the sum of precision times gain in recall over the
-        thresholds (scikit-learn's ``average_precision_score``).
+        ``auroc`` is the area under the ROC curve. ``auroc_01`` is the area up to a false-positive rate
+        of 0.1, standardised so that chance is 0.5 (McClish 1989; scikit-learn's ``roc_auc_score`` with
+        ``max_fpr=0.1``). ``average_precision`` is the sum over thresholds of precision times gain in
+        recall (scikit-learn's ``average_precision_score``).
         """
         true, false = self._true, self._false
         true_before, false_before = (self._before(counts) for counts in (true, false))
@@ -93,13 +93,13 @@ class Curves:
         return dict(zip(METRICS, measured, strict=True))
 
     def roc(self) -> np.ndarray:
-        """True-positive rate at `FPR_GRID`, linear between thresholds; shape (S, 201)."""
+        """Return the true-positive rate at `FPR_GRID`, linear between thresholds; shape (S, 201)."""
         rates = np.empty((len(self._starts), len(FPR_GRID)))
         for number, (start, length) in enumerate(zip(self._starts, self._lengths, strict=True)):
             points = slice(start, start + length)
             fpr = self._false[points] / self.n_negative[number]
             tpr = self._true[points] / self.n_positive[number]
-            # Of several rates at one false-positive rate, interp takes the last, which is the highest.
+            # At equal false-positive rates, interp takes the last true-positive rate, the highest.
             rates[number] = np.interp(FPR_GRID, np.append(0, fpr), np.append(0, tpr))
         return rates
 
@@ -122,12 +122,12 @@ class Curves:
 
 def auroc(of_positives: np.ndarray, of_negatives: np.ndarray) -> float:
     """
-    Probability that a positive is nearer than a negative, ties counted half.
+    Return the probability that a positive is nearer than a negative; ties count half.
 
     Parameters
     ----------
     of_positives, of_negatives : ndarray, shapes (n_positives,) and (n_negatives,)
-        Distances.
+        Distances of the positives and of the negatives.
     """
     scores = np.concatenate([of_positives, of_negatives])[None]
     positive = np.arange(scores.size) < len(of_positives)

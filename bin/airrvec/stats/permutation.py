@@ -1,4 +1,4 @@
-"""How far the receptors of two samples, or of two conditions, lie apart in the space of vectors."""
+"""Distances between samples or conditions in vector space, permutation tests, false discovery rates."""
 
 from itertools import combinations
 from math import comb
@@ -6,12 +6,12 @@ from math import comb
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-N_BANDWIDTH = 2000  # vectors whose median distance is the kernel's width
+N_BANDWIDTH = 2000  # vectors that determine the kernel width
 
 
 def frechet_distance(first: np.ndarray, second: np.ndarray) -> float:
     """
-    Fréchet distance of the two normal distributions that have the samples' means and covariances.
+    Return the Fréchet distance of two normal distributions with the samples' means and covariances.
 
     d² = |μ₁ − μ₂|² + tr(Σ₁ + Σ₂ − 2 (Σ₁ Σ₂)^½) (Dowson and Landau 1982, Journal of Multivariate Analysis
     12, 450).
@@ -25,35 +25,36 @@ def frechet_distance(first: np.ndarray, second: np.ndarray) -> float:
     covariances = [np.cov(sample, rowvar=False) for sample in (first, second)]
     values, axes = np.linalg.eigh(covariances[0])
     root = axes * np.sqrt(np.clip(values, 0, None)) @ axes.T
-    # The same eigenvalues as of Σ₁ Σ₂, of a symmetric matrix.
+    # This symmetric matrix has the eigenvalues of Σ₁ Σ₂.
     shared = np.sqrt(np.clip(np.linalg.eigvalsh(root @ covariances[1] @ root), 0, None)).sum()
     squared = means @ means + sum(np.trace(matrix) for matrix in covariances) - 2 * shared
     return float(np.sqrt(max(squared, 0)))
 
 
 def bandwidth(vectors: np.ndarray, rng: np.random.Generator) -> float:
-    """The median distance of some of the vectors, the usual width of a Gaussian kernel."""
+    """Return the median distance of at most `N_BANDWIDTH` vectors, the usual Gaussian kernel width."""
     return float(np.median(pdist(rng.permutation(vectors)[:N_BANDWIDTH])))
 
 
 def gaussian(first: np.ndarray, second: np.ndarray, width: float) -> np.ndarray:
-    """exp(−|x − y|² / 2 width²) of all pairs, shape (n, m)."""
+    """Return exp(−|x − y|² / 2 width²) of all pairs, shape (n, m)."""
     return np.exp(cdist(first, second, "sqeuclidean") / (-2 * width**2))
 
 
 def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:
     """
-    Squared maximum mean discrepancy, the unbiased estimate, of one or many divisions of the vectors.
+    Return the unbiased estimate of the squared maximum mean discrepancy for each division of the vectors.
 
     mean k(x, x') + mean k(y, y') − 2 mean k(x, y) over different vectors (Gretton et al. 2012, Journal of
-    Machine Learning Research 13, 723, equation 3). About 0, also below, if the samples are of one kind.
+    Machine Learning Research 13, 723, equation 3). Near 0, possibly negative, if the samples have the same
+    distribution.
 
     Parameters
     ----------
     kernel : ndarray, shape (n, n)
-        Of all vectors.
+        Kernel of all pairs of vectors.
     in_first : ndarray of bool, shape (n, n_divisions)
-        Which are the first sample; of each division as many, from 2 to n − 2.
+        Whether a vector is in the first sample; the same number in every division, from 2 to n − 2.
 
     Returns
     -------
@@ -71,13 +72,12 @@ def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:
 
 def divisions(n: int, n_first: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
     """
-    Ways to choose ``n_first`` of ``n``: all, where they are at most ``n_permutations``, else random ones.
+    Return choices of ``n_first`` of ``n``: all, if there are at most ``n_permutations``, else random ones.
 
     Returns
     -------
     ndarray of bool, shape (n, n_divisions)
-        All of them contain the one that was observed, the first ``n_first``, in the first place; random ones
-        follow it.
+        The first division is the observed one, the first ``n_first`` rows.
     """
     if comb(n, n_first) <= n_permutations:
         chosen = np.zeros((n, comb(n, n_first)), bool)
@@ -92,16 +92,16 @@ def divisions(n: int, n_first: int, n_permutations: int, rng: np.random.Generato
 
 def permutation_p(values: np.ndarray) -> float:
     """
-    Share of the divisions whose statistic is at least that of the first one, which is the observed one.
+    Return the share of divisions with a statistic of at least that of the first, the observed division.
 
-    Never 0, as the observed division is one of them (Phipson and Smyth 2010, Statistical Applications in
+    Never 0, because the observed division counts (Phipson and Smyth 2010, Statistical Applications in
     Genetics and Molecular Biology 9, article 39).
     """
     return float((values >= values[0] - 1e-12).mean())
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Rates of false discoveries; NaN stays."""
+    """Return false discovery rates; NaN stays NaN."""
     from scipy.stats import false_discovery_control
 
     known = np.isfinite(p)

@@ -1,22 +1,22 @@
-"""The test of Mann and Whitney, exact with ties: each variable's own permutations of the samples."""
+"""Mann-Whitney test, exact with ties, by the permutation distribution of each variable."""
 
 import numpy as np
 from scipy import stats
 from scipy.special import comb
 
-MOST_STEPS = 5_000_000  # of the exact distribution of one pattern of ties; about 10 ms
+MOST_STEPS = 5_000_000  # to count the exact distribution for one pattern of ties; about 10 ms
 
 
 def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """
-    Two-sided p of the test of Mann and Whitney, each variable for itself.
+    Return the two-sided p-value of the Mann-Whitney test for each variable.
 
-    The sum of the first group's midranks is compared with the sums that all divisions of the samples into
-    groups of these sizes give: p is twice the share of divisions whose sum is at least as small, or at least
-    as large, whichever is less. The distribution depends on the pattern of ties alone, which many variables
-    share, and is counted without listing divisions. Where counting would take more than `MOST_STEPS`, p is
-    that of the normal approximation, with corrections for ties and for continuity: never with 60 samples or
-    fewer, and beyond only if both groups are large and many samples are not tied.
+    The statistic is the sum of the first group's midranks, compared with the sums of all divisions of the
+    samples into groups of the same sizes. p is twice the share of divisions whose sum is at least as small,
+    or at least as large, whichever is less. The distribution of the sum depends only on the pattern of ties,
+    which many variables share; it is counted without listing divisions. If counting would take more than
+    `MOST_STEPS`, p comes from the normal approximation, corrected for ties and continuity. This never happens
+    with 60 samples or fewer, and above only if both groups are large and many samples are not tied.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     n = len(first)
     ranks = np.rint(2 * stats.rankdata(np.concatenate([first, second]), axis=0)).astype(np.int64)
     sums = ranks[:n].sum(axis=0)
-    patterns, of_pattern = np.unique(np.sort(ranks, axis=0), axis=1, return_inverse=True)
+    patterns, pattern_number = np.unique(np.sort(ranks, axis=0), axis=1, return_inverse=True)
     p = np.empty(len(sums))
-    order = np.argsort(of_pattern, kind="stable")
-    bounds = np.searchsorted(of_pattern[order], np.arange(patterns.shape[1] + 1))
+    order = np.argsort(pattern_number, kind="stable")
+    bounds = np.searchsorted(pattern_number[order], np.arange(patterns.shape[1] + 1))
     for number, pattern in enumerate(patterns.T):
         columns = order[bounds[number] : bounds[number + 1]]
         divisions = _divisions(pattern, n)
         if divisions is None:
-            found = stats.mannwhitneyu(first[:, columns], second[:, columns], method="asymptotic", axis=0)
-            p[columns] = found.pvalue
+            result = stats.mannwhitneyu(first[:, columns], second[:, columns], method="asymptotic", axis=0)
+            p[columns] = result.pvalue
             continue
         less, greater = np.cumsum(divisions), np.cumsum(divisions[::-1])[::-1]
         tail = np.minimum(less[sums[columns]], greater[sums[columns]])
@@ -51,21 +51,22 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _divisions(pattern: np.ndarray, n: int) -> np.ndarray | None:
     """
-    How many choices of ``n`` samples have each sum.
+    Return the number of choices of ``n`` samples with each sum of midranks.
 
     Parameters
     ----------
     pattern : ndarray of int, shape (n_samples,)
-        Midranks of all samples, doubled so that they are whole; ascending.
+        Midranks of all samples, ascending, doubled to make them integers.
     n : int
+        Size of the first group.
 
     Returns
     -------
     ndarray of float, or None
-        By sum, from 0; None where it would take too many steps.
+        Numbers by sum, from 0; None if counting would take more than `MOST_STEPS`.
     """
     values, counts = np.unique(pattern, return_counts=True)
-    tied, n_tied = int(values[counts.argmax()]), int(counts.max())  # most often the samples without a cluster
+    tied, n_tied = int(values[counts.argmax()]), int(counts.max())  # usually the samples without the cluster
     others = pattern[pattern != tied]
     least = int(others[0]) if len(others) else tied
     above = others - least
@@ -73,7 +74,7 @@ def _divisions(pattern: np.ndarray, n: int) -> np.ndarray | None:
     largest = int(above[len(above) - most :].sum())
     if len(others) * most * (largest + 1) > MOST_STEPS:
         return None
-    ways = np.zeros((most + 1, largest + 1))  # how many choices of j others have each sum above j times least
+    ways = np.zeros((most + 1, largest + 1))  # [j, s]: choices of j others with the sum j * least + s
     ways[0, 0] = 1
     for rank in above:
         ways[1:, rank:] += ways[:-1, : largest + 1 - rank]

@@ -1,4 +1,4 @@
-"""Receptors that nobody has selected, to say what is near by chance."""
+"""Unselected background receptors, used to estimate chance similarity."""
 
 from pathlib import Path
 
@@ -16,27 +16,27 @@ def background(
     path: Path | None, *, species: str, seed: int, leave_out: pa.ChunkedArray, n: int = N
 ) -> pa.Table:
     """
-    Distinct receptors of a species, in random order.
+    Return distinct background receptors of a species, in random order.
 
     Parameters
     ----------
     path : Path, optional
-        ``receptors``, a file or a folder of partitions; without it they are OLGA's.
+        ``receptors``, a file or a folder of partitions; without it OLGA generates them.
     n : int
-        At most; OLGA gives as many as asked for, less those left out.
+        Largest number of receptors. OLGA generates ``n``, from which the excluded ones are removed.
     leave_out : pyarrow.ChunkedArray
-        ``clonotype_id`` of those that are no background.
+        ``clonotype_id`` of the receptors to exclude.
 
     Raises
     ------
     InputError
-        If there is no table, and OLGA's receptors are of another species.
+        If there is no table and OLGA has no model of the species, or if the table cannot be read.
     """
-    found = unselected(path, n, species=species, seed=seed, leave_out=leave_out)
-    order = generator(seed, "background").permutation(len(found))
-    return found.take(pa.array(order[:n])).select(schema.RECEPTORS.names)
+    receptors = unselected(path, n, species=species, seed=seed, leave_out=leave_out)
+    order = generator(seed, "background").permutation(len(receptors))
+    return receptors.take(pa.array(order[:n])).select(schema.RECEPTORS.names)
 
 
 def of_chains(found: pa.Table, chains: str) -> pa.Table:
-    """Those of the background that have some chains (paired, alpha or beta), shown by these alone."""
+    """Return background receptors that have the chains (paired, alpha or beta); other chains are null."""
     return on_chains(found.filter(pa.array(has_chains(found, chains))), chains)

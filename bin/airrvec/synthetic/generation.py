@@ -1,8 +1,8 @@
 """
 Generation probabilities of junctions, by OLGA (Sethna et al. 2019, Bioinformatics 35, 2974).
 
-The probability of a chain is that of a recombination with its V gene, its J gene and the amino acids of its
-junction, summed over all that give them: OLGA's ``compute_aa_CDR3_pgen`` with both genes as masks.
+The probability of a chain is the sum over all recombinations with its V gene, its J gene and the amino acids
+of its junction: OLGA's ``compute_aa_CDR3_pgen`` with both genes as masks.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -17,17 +17,17 @@ from olga.utils import gene_to_num_str
 
 from airrvec.core import schema
 
-# Species of which OLGA ships models of both chains → its word.
+# Species with OLGA models of both chains → OLGA's name.
 SPECIES = {"homosapiens": "human", "musmusculus": "mouse"}
 
 _MODELS = Path(olga.__file__).with_name("default_models")
 _FOLDERS = {"TRA": "T_alpha", "TRB": "T_beta"}
-# OLGA's compiled kernels take 6 to 10 s to compile: only for more chains than the plain code does in that.
+# OLGA's compiled kernels take 6 to 10 s to compile; in that time its plain code computes this many chains.
 _WORTH_COMPILING = {"TRA": 10_000, "TRB": 600}
 
 
 def load(locus: str, species: str = "homosapiens") -> tuple:
-    """OLGA's genomic data and generative model of a locus."""
+    """Return OLGA's genomic data and generative model of a locus."""
     with_d = locus == "TRB"
     folder = _MODELS / f"{SPECIES[species]}_{_FOLDERS[locus]}"
     genomic = load_model.GenomicDataVDJ() if with_d else load_model.GenomicDataVJ()
@@ -44,7 +44,7 @@ def load(locus: str, species: str = "homosapiens") -> tuple:
 
 def of_receptors(receptors: pa.Table, *, species: str) -> pa.Table:
     """
-    Generation probabilities of both chains, each distinct chain computed once, a process a locus.
+    Return generation probabilities of both chains: each distinct chain once, one process per locus.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def of_receptors(receptors: pa.Table, *, species: str) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.GENERATION`, a row a receptor; null where OLGA does not know the V or the J gene,
-        0 where it knows no way to make the junction of them.
+        `airrvec.core.schema.GENERATION`, one row per receptor; null if OLGA lacks the V or the J gene, 0 if
+        no recombination of these genes gives the junction.
     """
     loci = list(schema.LOCI)
     chains = [
         list(zip(*(receptors[schema.field(locus, name)].to_pylist() for name in _COLUMNS), strict=True))
         for locus in loci
     ]
-    # Not forked: threads of numba or torch that the parent has would be missing.
+    # Not forked: a forked process lacks the parent's threads of numba or torch.
     with ProcessPoolExecutor(len(loci), mp_context=get_context("spawn")) as pool:
         columns = pool.map(probabilities, chains, loci, [species] * len(loci))
     return pa.table([receptors["receptor_id"], *columns], schema=schema.GENERATION)
@@ -75,13 +75,13 @@ _COLUMNS = ("junction_aa", "v_call", "j_call")
 
 def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) -> list[float | None]:
     """
-    Generation probability of each chain: junction, V gene and J gene; alleles do not matter.
+    Return the generation probability of each chain (junction, V gene, J gene); alleles are ignored.
 
-    Of an unknown gene OLGA's own command line takes all genes; here such a chain is None.
+    None for a gene that OLGA lacks; OLGA's own command line would use all genes instead.
     """
     genomic, model = load(locus, species)
-    of_locus = "GenerationProbabilityVDJ" if locus == "TRB" else "GenerationProbabilityVJ"
-    olga_model = getattr(generation_probability, of_locus)(model, genomic)
+    class_name = "GenerationProbabilityVDJ" if locus == "TRB" else "GenerationProbabilityVJ"
+    olga_model = getattr(generation_probability, class_name)(model, genomic)
     distinct = dict.fromkeys(
         (junction, v_call.split("*")[0], j_call.split("*")[0]) for junction, v_call, j_call in chains
     )
@@ -101,7 +101,7 @@ def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) 
 
 
 def log10_of_receptors(table: pa.Table) -> np.ndarray:
-    """log10 of α times β probability, shape (n,); NaN where one is null or 0."""
+    """Return log10 of the α times the β probability, shape (n,); NaN where one is null or 0."""
     alpha, beta = (table[name].to_numpy() for name in schema.GENERATION.names[1:])
     with np.errstate(divide="ignore"):
         logs = np.log10(alpha) + np.log10(beta)

@@ -1,4 +1,4 @@
-"""Receptors of no known specificity, which a classifier learns to tell references from."""
+"""Receptors without a known specificity, the negative class of a classifier."""
 
 from functools import reduce
 from pathlib import Path
@@ -18,19 +18,20 @@ N_BACKGROUND = 1000
 
 def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -> pa.Table:
     """
-    1,000 complete receptors that are not labelled (paper, Appendix "Learning features within embedding
-    spaces"), the same for every encoder and split.
+    Return 1,000 complete, unlabelled receptors, the same for every encoder and split.
+
+    See the paper's Appendix "Learning features within embedding spaces".
 
     Parameters
     ----------
     path : Path, optional
-        ``receptors``, a file or a folder of partitions; without it they are OLGA's.
+        ``receptors``, a file or a folder of partitions; without it OLGA generates them.
     labelled : pyarrow.Table
-        ``receptors`` to leave out.
+        ``receptors`` to exclude.
     species : str
-        Of the receptors to take.
+        Species of the receptors.
     seed : int
-        Of the random choice.
+        Seed of the random choice and of OLGA's receptors.
 
     Returns
     -------
@@ -40,9 +41,10 @@ def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -
     Raises
     ------
     InputError
-        If there are fewer such receptors, or the table is another.
+        If there are fewer such receptors, the table is not a receptor table, or there is no table and
+        OLGA has no model of the species.
     """
-    found = unselected(
+    candidates = unselected(
         path,
         2 * N_BACKGROUND,
         species=species,
@@ -51,14 +53,14 @@ def background(path: Path | None, labelled: pa.Table, species: str, seed: int) -
         without="linear_svc has no background",
         option="--benchmark_background",
     )
-    complete = (pc.is_valid(found[name]) for name in schema.RECEPTOR_FIELDS)
-    usable = found.filter(reduce(pc.and_, complete))
+    complete = (pc.is_valid(candidates[name]) for name in schema.RECEPTOR_FIELDS)
+    usable = candidates.filter(reduce(pc.and_, complete))
     if len(usable) < N_BACKGROUND:
         raise InputError(
-            f"linear_svc needs {N_BACKGROUND} receptors as background, of {species}, with both chains"
-            f" complete, and not labelled; there are {len(usable)}",
+            f"linear_svc needs {N_BACKGROUND} unlabelled background receptors of {species} with two complete"
+            f" chains; there are {len(usable)}",
             file=path,
-            fix="Give more receptors, or leave out --benchmark_background for OLGA's",
+            fix="Give more receptors, or omit --benchmark_background to use OLGA's",
         )
     rows = generator(seed, "background").choice(len(usable), N_BACKGROUND, replace=False)
     return usable.take(pa.array(np.sort(rows)))
@@ -75,53 +77,52 @@ def unselected(
     option: str = "--background",
 ) -> pa.Table:
     """
-    Distinct receptors of a species that nobody has selected: those of a table, or OLGA's. Of receptors that
-    differ in alleles alone, one.
+    Return unselected receptors of a species, from a table or from OLGA, one per clonotype.
 
     Parameters
     ----------
     path : Path, optional
-        ``receptors``, a file or a folder of partitions; without it they are OLGA's.
+        ``receptors``, a file or a folder of partitions; without it OLGA generates them.
     n : int
-        How many OLGA makes, those left out included.
+        Number of receptors that OLGA generates, before exclusion.
     species : str
-        Of the receptors to take.
+        Species of the receptors.
     seed : int
-        Of OLGA's receptors.
+        Seed of OLGA's receptors.
     leave_out : pyarrow.ChunkedArray
-        ``clonotype_id`` of those that are no background.
+        ``clonotype_id`` of the receptors to exclude.
     without, option : str
-        What the error says is lacking, and which parameter mends it.
+        Consequence and parameter that the error message names.
 
     Raises
     ------
     InputError
-        If there is no table, and OLGA has no model of the species.
+        If there is no table and OLGA has no model of the species, or if the table cannot be read.
     """
     if path is None and species not in generation.SPECIES:
         raise InputError(
-            f"{without}: OLGA has no receptors of {species}",
+            f"{without}: OLGA has no model of {species}",
             fix=f"Give receptors as {option}",
         )
-    found = synthesise(n, seed=seed, species=species) if path is None else _read(path)
+    receptors = synthesise(n, seed=seed, species=species) if path is None else _read(path)
     usable = pc.and_(
-        pc.equal(found["species"], species),
-        pc.invert(pc.is_in(found["clonotype_id"], leave_out.combine_chunks())),
+        pc.equal(receptors["species"], species),
+        pc.invert(pc.is_in(receptors["clonotype_id"], leave_out.combine_chunks())),
     )
-    distinct = tables.distinct(found.filter(usable))
+    distinct = tables.distinct(receptors.filter(usable))
     return distinct.take(identity.clonotypes(distinct)[1])
 
 
 def _read(path: Path) -> pa.Table:
-    """``receptors`` of another run, a file or a folder of partitions."""
+    """Read ``receptors`` of another run, a file or a folder of partitions."""
     try:
-        found = tables.read(path)
-        if "clonotype_id" not in found.column_names:  # a table of airrvec 0.1.0
-            found = found.append_column("clonotype_id", identity.clonotype_ids(found))
-        return found.select(schema.RECEPTORS.names)
+        receptors = tables.read(path)
+        if "clonotype_id" not in receptors.column_names:  # a table of airrvec 0.1.0
+            receptors = receptors.append_column("clonotype_id", identity.clonotype_ids(receptors))
+        return receptors.select(schema.RECEPTORS.names)
     except (pa.ArrowInvalid, FileNotFoundError, KeyError) as problem:
         raise InputError(
-            f"this is no table of receptors ({str(problem).splitlines()[0]})",
+            f"this is not a table of receptors ({str(problem).splitlines()[0]})",
             file=path,
             fix="Give receptors.parquet of another run, or its folder of partitions",
         ) from problem

@@ -1,4 +1,4 @@
-"""OLGA's models of recombination, drawn a block at a time."""
+"""Random recombinations from OLGA's models, drawn in blocks."""
 
 import math
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ _CONSERVED_ENDS = np.frombuffer(b"FW", np.uint8)
 
 class Outcomes:
     """
-    Distributions over the numbers 0 to k - 1, drawn from by Walker's alias method.
+    Distributions over the numbers 0 to k - 1, sampled by Walker's alias method.
 
     Parameters
     ----------
     weights : ndarray, shape (n, k)
-        Of each outcome in each of n distributions; a distribution of zeros is never asked for.
+        Weight of each outcome in n distributions; a distribution of zeros is never sampled.
     """
 
     def __init__(self, weights: np.ndarray):
         self.k = weights.shape[1]
-        self._kept = np.ones(weights.shape)  # share of an outcome's slot that is its own
+        self._kept = np.ones(weights.shape)  # probability that a slot gives its own outcome, not its alias
         self._alias = np.tile(np.arange(self.k, dtype=np.int32), (len(weights), 1))
         for kept, alias, row in zip(self._kept, self._alias, weights, strict=True):
             if row.any():
@@ -52,7 +52,7 @@ class Outcomes:
                 below.append(above.pop())
 
     def draw(self, rng: np.random.Generator, n: int, given: np.ndarray | int = 0) -> np.ndarray:
-        """Outcomes as int32, shape (n,); ``given`` is the distribution, or that of each draw."""
+        """Return outcomes as int32, shape (n,); ``given``: the distribution, or one per draw."""
         if self.k == 1:
             return np.zeros(n, np.int32)
         place = rng.random(n) * self.k
@@ -65,9 +65,9 @@ class Outcomes:
 @dataclass(frozen=True)
 class Recombination:
     """
-    OLGA's model of a locus: P(V, D, J) and, given these, deletions and insertions, each independent.
+    OLGA's model of a locus: P(V, D, J) and, given the genes, independent deletions and insertions.
 
-    The locus α, which has no D segment, has one of no nucleotides here, and nothing inserted behind it.
+    The α locus has no D segment; here it has one without nucleotides, with no insertions after it.
 
     Attributes
     ----------
@@ -76,16 +76,16 @@ class Recombination:
     n_genes : tuple of int
         Numbers of V, D and J genes.
     genes : Outcomes
-        V × D × J.
+        Combinations V × D × J.
     deletions : tuple of Outcomes
-        Of V, D (left × right) and J, one distribution a gene. Nothing deleted leaves the palindrome.
+        Deletions of V, D (left × right) and J, one distribution per gene; 0 keeps the whole palindrome.
     insertions : tuple of (Outcomes, Outcomes, Outcomes)
-        Between V and D, and between J and D from right to left: how many nucleotides, the first one, and
-        the next one given that before.
+        Insertions between V and D, and between J and D from right to left: number of nucleotides, the
+        first one, and the next one given the previous.
     germline : ndarray of uint8
-        Numbers of the nucleotides of all V, all D, and all J segments with their palindromes.
+        Nucleotides (0 to 3) of all V, all D and all J segments, with their palindromes.
     starts, lengths : tuple of ndarray
-        Of each V, each D and each J segment in ``germline``.
+        Start and length of each V, D and J segment in ``germline``.
     """
 
     calls: tuple[pa.Array, pa.Array]
@@ -98,7 +98,7 @@ class Recombination:
     lengths: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     def chains(self, rng: np.random.Generator, n: int) -> pa.Table:
-        """V gene, J gene and junction of the good ones among ``n`` random recombinations, in their order."""
+        """Return V gene, J gene and junction of the valid ones of ``n`` random recombinations, in order."""
         v, d, j = np.unravel_index(self.genes.draw(rng, n), self.n_genes)
         del_v, del_d, del_j = (
             deletions.draw(rng, n, gene) for deletions, gene in zip(self.deletions, (v, d, j), strict=True)
@@ -139,7 +139,7 @@ class Recombination:
 
     @staticmethod
     def _inserted(rng, lengths: np.ndarray, first: Outcomes, following: Outcomes) -> np.ndarray:
-        """Nucleotides of a Markov chain for each length, shape (n, longest), 0 behind their end."""
+        """Return a Markov chain of nucleotides for each length, shape (n, longest), padded with 0."""
         inserted = np.zeros((len(lengths), lengths.max(initial=0)), np.uint8)
         rows = np.arange(len(lengths))
         for at in range(inserted.shape[1]):
@@ -153,21 +153,21 @@ class Recombination:
 
 
 def _concatenated(pool: np.ndarray, sources: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Slices of the pool one behind the other."""
+    """Return slices of the pool, concatenated."""
     ends = np.cumsum(lengths)
     return pool[np.repeat(sources - ends + lengths, lengths) + np.arange(lengths.sum())]
 
 
 def _translated(nucleotides: np.ndarray, lengths: np.ndarray) -> pa.StringArray:
     """
-    Junctions, null where one is not productive: a stop codon, or an end that is not conserved.
+    Return junctions; null if not productive (a stop codon, or an end that is not conserved).
 
     Parameters
     ----------
     nucleotides : ndarray of uint8
-        Of all junctions, one behind the other, all in frame.
+        Nucleotides of all junctions, concatenated, all in frame.
     lengths : ndarray of int, shape (n,)
-        In residues, each above 0.
+        Lengths in residues, each above 0.
     """
     codons = nucleotides.reshape(-1, 3)
     residues = _AMINO_ACIDS[codons[:, 0] * 16 + codons[:, 1] * 4 + codons[:, 2]]
@@ -180,24 +180,24 @@ def _translated(nucleotides: np.ndarray, lengths: np.ndarray) -> pa.StringArray:
 
 @cache
 def recombination(locus: str, species: str) -> Recombination:
-    """OLGA's default model of a species' α or β chains."""
+    """Return OLGA's default model of a species' α or β chains."""
     genomic, model = generation.load(locus, species)
     if locus == "TRA":
         p_genes = model.PVJ[:, None, :]
         d_segments, p_deleted_d = [""], np.ones((1, 1))
-        junctions_of = ((model.PinsVJ, model.Rvj), (np.ones(1), model.Rvj))
+        insertion_models = ((model.PinsVJ, model.Rvj), (np.ones(1), model.Rvj))
     else:
         p_genes = model.PV[:, None, None] * model.PDJ[None]
         d_segments = genomic.cutD_genomic_CDR3_segs
         p_deleted_d = model.PdelDldelDr_given_D.reshape(-1, len(d_segments)).T
-        junctions_of = ((model.PinsVD, model.Rvd), (model.PinsDJ, model.Rdj))
+        insertion_models = ((model.PinsVD, model.Rvd), (model.PinsDJ, model.Rdj))
 
     segments = (genomic.cutV_genomic_CDR3_segs, d_segments, genomic.cutJ_genomic_CDR3_segs)
     (v_calls, v_usable), (j_calls, j_usable) = (
-        _calls(segment, [gene[0] for gene in genes], of_genes, species)
-        for segment, genes, of_genes in (("V", genomic.genV, segments[0]), ("J", genomic.genJ, segments[2]))
+        _calls(segment, [gene[0] for gene in genes], sequences, species)
+        for segment, genes, sequences in (("V", genomic.genV, segments[0]), ("J", genomic.genJ, segments[2]))
     )
-    lengths = tuple(np.array([len(sequence) for sequence in of_genes]) for of_genes in segments)
+    lengths = tuple(np.array([len(sequence) for sequence in sequences]) for sequences in segments)
     ends = np.cumsum(np.concatenate(lengths))
     return Recombination(
         calls=(v_calls, j_calls),
@@ -209,12 +209,12 @@ def recombination(locus: str, species: str) -> Recombination:
             Outcomes(model.PdelJ_given_J.T),
         ),
         insertions=tuple(
-            # OLGA draws the first nucleotide from the chain's steady state.
+            # OLGA draws the first nucleotide from the Markov chain's steady state.
             (Outcomes(number[None]), Outcomes(calc_steady_state_dist(chain)[None]), Outcomes(chain.T))
-            for number, chain in junctions_of
+            for number, chain in insertion_models
         ),
         germline=np.array(
-            [_NUCLEOTIDES.index(letter) for of_genes in segments for letter in "".join(of_genes)], np.uint8
+            [_NUCLEOTIDES.index(letter) for sequences in segments for letter in "".join(sequences)], np.uint8
         ),
         starts=tuple(np.split(ends - np.concatenate(lengths), np.cumsum([len(n) for n in lengths[:-1]]))),
         lengths=lengths,
@@ -222,8 +222,8 @@ def recombination(locus: str, species: str) -> Recombination:
 
 
 def _calls(segment: str, names: list[str], sequences: list[str], species: str) -> tuple[pa.Array, np.ndarray]:
-    """Standardised names, null where not functional, and whether a gene can be in a junction."""
+    """Return standardised names, null if not functional, and whether a gene can occur in a junction."""
     symbols = [read_call(name, segment, species).symbol for name in names]
-    # OLGA knows no conserved residue of the others.
+    # A gene without sequence has no conserved residue in OLGA's data.
     usable = [bool(symbol and sequence) for symbol, sequence in zip(symbols, sequences, strict=True)]
     return pa.array(symbols, pa.string()), np.array(usable)

@@ -1,7 +1,7 @@
 """
-Receptors that no selection has seen: drawn from OLGA's models of recombination, or real chains re-paired.
+Unselected receptors: drawn from OLGA's recombination models, or real chains paired at random.
 
-OLGA's own generator makes one chain after the other; here the same events are drawn a block at a time.
+OLGA's own generator draws one chain at a time; here the same events are drawn in blocks.
 """
 
 import numpy as np
@@ -14,38 +14,38 @@ from airrvec.synthetic.recombination import recombination
 
 SPECIES = "homosapiens"
 
-_BLOCK = 16_384  # receptors; part of what a seed means
-_DRAWS = 4 * _BLOCK  # recombinations at a time, of which about a quarter is productive
+_BLOCK = 16_384  # receptors; another size would change the receptors of every seed
+_DRAWS = 4 * _BLOCK  # recombinations drawn at once; about a quarter is productive
 
 
 def synthesise(n: int, *, seed: int, first: int = 0, species: str = SPECIES) -> pa.Table:
     """
-    Receptors whose α and β chains are drawn independently from OLGA's default models.
+    Return receptors whose α and β chains are drawn independently from OLGA's default models.
 
-    They are the rows from ``first`` on of an endless table that ``seed`` alone determines: any part of
-    it can be made without the others, and the parts do not depend on how it is cut.
+    ``seed`` alone determines an endless table; the result is its ``n`` rows from ``first`` on. Any part can
+    be generated without the others and does not depend on how the table is divided.
 
     A chain is redrawn unless it is productive, its genes are functional according to IMGT, and
-    `airrvec.input.junctions` takes its junction as it is, ends in F or W included. A gene of whose allele
-    IMGT does not know goes without allele. Genes to whose germline OLGA knows no junction do not occur:
-    the human TRAJ35, and some rare alleles.
+    `airrvec.input.junctions` accepts its junction unchanged, which ends in F or W. If IMGT lacks an
+    allele, the gene is given without allele. Genes for which OLGA has no germline junction do not occur:
+    the human TRAJ35 and some rare alleles.
 
     Parameters
     ----------
     n : int
-        How many receptors.
+        Number of receptors.
     seed : int
-        Not negative.
+        Random seed, not negative.
     first : int
-        Number of the first receptor.
+        Number of the first receptor, from 0.
     species : str
         A key of `airrvec.synthetic.generation.SPECIES`.
 
     Returns
     -------
     pyarrow.Table of n rows
-        `airrvec.core.schema.RECEPTORS`. The same receptor may come again, though two chains seldom meet
-        twice: whoever needs distinct receptors has to make them so.
+        `airrvec.core.schema.RECEPTORS`. A receptor may occur more than once, though rarely; remove
+        duplicates if you need distinct receptors.
 
     References
     ----------
@@ -63,22 +63,21 @@ def synthesise(n: int, *, seed: int, first: int = 0, species: str = SPECIES) -> 
 
 def shuffled(receptors: pa.Table, *, seed: int) -> pa.Table:
     """
-    The α chains of complete pairs with the β chains of others, by a random permutation.
+    Return complete pairs with their β chains permuted at random within each species.
 
-    Each chain occurs as often as before, its partner is one of the same species. A pair may by chance
-    be one that was there before, or come twice.
+    Each chain occurs as often as before. By chance, a pair may equal an original pair or occur twice.
 
     Parameters
     ----------
     receptors : pyarrow.Table
-        `airrvec.core.schema.RECEPTORS` and any others; the result depends on the order of the rows.
+        `airrvec.core.schema.RECEPTORS` and any other columns; the result depends on the order of the rows.
     seed : int
-        Not negative.
+        Random seed, not negative.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.RECEPTORS`, as many as there are complete pairs, the α chains in their order.
+        `airrvec.core.schema.RECEPTORS`, one row per complete pair, α chains in their original order.
 
     References
     ----------
@@ -107,7 +106,7 @@ def _receptors(pairs: pa.Table) -> pa.Table:
 
 
 def _generator(*numbers: int) -> np.random.Generator:
-    # By its name, as numpy may change what `default_rng` is.
+    # PCG64 by name, because numpy may change what `default_rng` returns.
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(numbers)))
 
 

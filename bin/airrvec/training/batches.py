@@ -1,8 +1,8 @@
 """
-Receptors to train or validate on, and which of them a batch holds.
+Receptors to train or validate on, and their assignment to batches.
 
-Receptors whose tokens are equal are one receptor to a model, whatever their rows, identifiers and labels.
-`airrvec.training.objectives` compares no receptor with copies of itself.
+Rows with equal tokens are copies of one receptor, whatever their identifiers and labels.
+`airrvec.training.objectives` does not compare a receptor with its copies.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Receptors:
     Attributes
     ----------
     tokens : Tokens
-        All of them.
+        Tokens of n receptors.
     labels : ndarray of int, shape (n,), optional
-        Number of each one's label; batches are balanced over the labels. A receptor with several
-        labels has a row for each.
+        Label number of each receptor; batches are balanced over the labels. A receptor with several labels
+        has one row per label.
     """
 
     tokens: Tokens
@@ -32,23 +32,23 @@ class Receptors:
 
     def rows(self, step: int, batch_size: int, seed: int, *, distinct: bool = False) -> np.ndarray:
         """
-        Return the receptors of a step, counted from 0; sorted by nothing.
+        Return the rows of a batch, in random order.
 
-        Without labels every receptor comes once before any comes again, and a batch is no larger than
-        the table. With labels the first holds for the receptors of each label, and each label has as
-        many places in the batch: a label with fewer receptors than places fills them with copies.
+        Without labels, every receptor is drawn once before any is drawn again, and a batch is at most as
+        large as the table. With labels, this holds for the receptors of each label, and all labels have the
+        same number of places in a batch: a label with fewer receptors than places is filled with copies.
 
         Parameters
         ----------
         step : int
-            Number of the batch.
+            Number of the batch, counted from 0.
         batch_size : int
-            Places.
+            Number of places in a batch.
         seed : int
-            Of the random orders.
+            Seed of the random orders.
         distinct : bool
-            No row twice in a batch, as validation needs it: a label has as many places as it has
-            receptors at most.
+            Whether no row is repeated in a batch, as in validation: a label has at most as many places as
+            receptors.
         """
         if self.labels is None:
             size = min(batch_size, len(self.tokens))
@@ -60,10 +60,10 @@ class Receptors:
 
     def comparable(self, rows: np.ndarray, contrastive: str | None) -> bool:
         """
-        Whether a contrastive loss of these rows depends on the model.
+        Return whether a contrastive loss of these rows depends on the model.
 
-        It is 0 whatever the model is where no receptor has another to be told from, and the neighbour
-        loss also where none has both another of its label and one without it.
+        The loss is always 0 if all rows are copies of one receptor. The neighbour loss is also always 0 if no
+        receptor has both another receptor with its label and one without it.
 
         Parameters
         ----------
@@ -81,17 +81,17 @@ class Receptors:
         return bool(((with_label > 1) & (with_label < len(contents))).any())
 
     def places(self, batch_size: int) -> int:
-        """Places of each label in a batch."""
+        """Return the number of places of each label in a batch."""
         return max(batch_size // len(self._groups), 1)
 
     @cached_property
     def contents(self) -> np.ndarray:
-        """One number for all rows with equal tokens; shape (n,)."""
+        """Number of each row's receptor, equal for rows with equal tokens; shape (n,)."""
         return self.tokens.contents
 
     @cached_property
     def known_labels(self) -> np.ndarray:
-        """True at all labels that a row's receptor has in any row; shape (n, largest label + 1)."""
+        """True for every label of a row's receptor, over all its rows; shape (n, largest label + 1)."""
         known = np.zeros((self.contents.max(initial=-1) + 1, self.labels.max(initial=-1) + 1), bool)
         known[self.contents, self.labels] = True
         return known[self.contents]
@@ -102,9 +102,9 @@ class Receptors:
 
 
 def _cycled(rows: np.ndarray, step: int, size: int, seed: int, distinct: bool) -> np.ndarray:
-    """Places ``step · size`` and on of an endless row of random orders of all ``rows``."""
+    """Return batch ``step`` of ``size`` rows from an endless sequence of random orders of all ``rows``."""
     if distinct:
-        # Whole batches of one order each, so that no batch has a seam of two orders.
+        # A batch across two orders could repeat a row, so each order gives whole batches only.
         size = min(size, len(rows))
         cycle, within = divmod(step, len(rows) // size)
         return rows[_order(len(rows), seed, cycle)[within * size : (within + 1) * size]]

@@ -1,4 +1,4 @@
-"""The state of training on the disk, from which an interrupted run goes on."""
+"""Checkpoints of training, from which an interrupted run resumes."""
 
 import logging
 from pathlib import Path
@@ -10,7 +10,7 @@ from airrvec.core import tables
 
 
 class Checkpoints(L.Callback):
-    """The state of training every so many steps, written to a temporary name and renamed."""
+    """Write the state of training every ``every`` steps, to a temporary name that is then renamed."""
 
     def __init__(self, folder: Path, every: int, fingerprint: str):
         self.folder, self.every, self.fingerprint = Path(folder), every, fingerprint
@@ -20,14 +20,14 @@ class Checkpoints(L.Callback):
         return self.folder / "last.ckpt"
 
     def last(self) -> Path | None:
-        """The checkpoint to go on from."""
+        """Return the checkpoint to resume from; None if there is none of this training."""
         if not self.path.exists():
             return None
         saved = torch.load(self.path, map_location="cpu", weights_only=True)
         if saved.get("fingerprint") == self.fingerprint:
             return self.path
         logging.getLogger(__name__).warning(
-            "%s is of other data or settings: training starts anew", self.path
+            "%s belongs to other data or settings: training starts from step 0", self.path
         )
         return None
 
@@ -37,7 +37,7 @@ class Checkpoints(L.Callback):
     def on_train_batch_end(self, trainer, loop, *_):
         if trainer.global_step % self.every == 0:
             if not trainer.is_global_zero:
-                trainer.save_checkpoint(self.path)  # takes part in it; the first process writes
+                trainer.save_checkpoint(self.path)  # all processes must call it; only the first one writes
                 return
             with tables.written(self.path) as temporary:
                 trainer.save_checkpoint(temporary)

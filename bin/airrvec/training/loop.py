@@ -1,4 +1,4 @@
-"""One step of training after another: batches, losses, gradients, validation and the log."""
+"""The steps of training: batches, losses, gradients, validation and the log."""
 
 import logging
 import math
@@ -18,7 +18,7 @@ from airrvec.training.batches import Receptors
 from airrvec.training.portions import Portions
 from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
 
-# What a checkpoint holds beside the weights and the optimiser.
+# Attributes saved in a checkpoint, in addition to weights and optimiser.
 SAVED = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes")
 LABELLED = {
     "supervised": objectives.supervised_contrastive_loss,
@@ -27,7 +27,7 @@ LABELLED = {
 
 
 class Loop(L.LightningModule):
-    """Lightning's view of training; it counts the steps, and the batches follow from their numbers."""
+    """Lightning module of training; the step number determines the batch."""
 
     def __init__(self, encoder, receptors, validation, objective, schedule, seed, progress):
         super().__init__()
@@ -94,9 +94,9 @@ class Loop(L.LightningModule):
 
     def _terms(self, receptors: Receptors, step: int, *, training: bool) -> dict[str, float]:
         """
-        Loss of a batch and its terms, and in training its gradients.
+        Return the loss of a batch and its terms; in training, also compute the gradients.
 
-        Where memory runs out on any device, all devices do the same in smaller portions.
+        If memory runs out on any device, all devices repeat the step with `Portions.save_memory`.
         """
         while True:
             if training:
@@ -109,58 +109,58 @@ class Loop(L.LightningModule):
     def _save_memory(self, step: int) -> None:
         self.portions.save_memory()
         self.notes.append(
-            f"memory ran out at step {step + 1}: from there on {self.portions.size} receptors at a time, and"
-            " their activations computed twice; the losses are the same"
+            f"memory ran out at step {step + 1}: from then on {self.portions.size} receptors are processed at"
+            " a time and activations are computed twice; the losses do not change"
         )
         logging.getLogger(__name__).warning(self.notes[-1])
 
     def _attempt(self, receptors: Receptors, step: int, *, training: bool) -> dict[str, float] | None:
         """
-        Terms and gradients of a batch; None, on all devices, where the memory of one ran out.
+        Return the terms of a batch and compute its gradients; None on all devices if one is out of memory.
 
-        Each device computes the vectors of its own receptors, tells them the others, and computes the loss
-        of its own against all. The gradients with respect to all vectors are summed over the devices, and
-        each takes those of its own vectors back to the parameters.
+        Each device computes the vectors of its own receptors, gathers those of all devices, and computes the
+        loss of its own receptors against all. The gradients with respect to all vectors are summed over the
+        devices. Each device then backpropagates the gradients of its own vectors to the parameters.
         """
         numbers = self._batch(receptors, step, training)
         own = _share(len(numbers), self.global_rank, self.trainer.world_size)
-        fits, found = sharing.attempted(
+        fits, outputs = sharing.attempted(
             lambda: self._forward(receptors, numbers, own, step, training), self.device
         )
         if not fits:
             return None
-        vectors, masked_language = found
-        terms, of_vectors = {}, None
+        vectors, masked_language = outputs
+        terms, vector_gradients = {}, None
         if vectors is not None:
-            every = sharing.gathered(vectors).requires_grad_(training)
+            all_vectors = sharing.gathered(vectors).requires_grad_(training)
             fits, contrastive = sharing.attempted(
-                lambda: self._contrastive(every, receptors, numbers, own), self.device
+                lambda: self._contrastive(all_vectors, receptors, numbers, own), self.device
             )
             if not fits:
                 return None
             terms |= contrastive
-            of_vectors = sharing.total(every.grad)[own] if training else None
+            vector_gradients = sharing.total(all_vectors.grad)[own] if training else None
         if masked_language is not None:
             terms["mlm_loss"] = masked_language
         if training:
-            parts = [(vectors, of_vectors), (masked_language, None)]
-            known = [part for part in parts if part[0] is not None and part[0].requires_grad]
+            parts = [(vectors, vector_gradients), (masked_language, None)]
+            differentiable = [part for part in parts if part[0] is not None and part[0].requires_grad]
             fits, _ = sharing.attempted(
-                lambda: torch.autograd.backward(*zip(*known, strict=True)), self.device
+                lambda: torch.autograd.backward(*zip(*differentiable, strict=True)), self.device
             )
             if not fits:
                 return None
             sharing.average_gradients([p for p in self.encoder.parameters() if p.requires_grad])
         losses = [terms[name] for name in ("contrastive_loss", "mlm_loss") if name in terms]
-        of_device = {"loss": sum(value.detach() for value in losses), **terms}
-        means = torch.stack([value.detach().float() for value in of_device.values()])
+        own_terms = {"loss": sum(value.detach() for value in losses), **terms}
+        means = torch.stack([value.detach().float() for value in own_terms.values()])
         means = sharing.total(means) / self.trainer.world_size
-        return dict(zip(of_device, means.tolist(), strict=True))
+        return dict(zip(own_terms, means.tolist(), strict=True))
 
     def _forward(
         self, receptors: Receptors, numbers: np.ndarray, own: slice, step: int, training: bool
     ) -> tuple[Tensor | None, Tensor | None]:
-        """Vectors of this device's receptors, (n, 2, d), and its share of the masked-language loss."""
+        """Return this device's vectors, (n, 2, d), and its part of the masked-language loss."""
         objective = self.objective
         generator = torch.Generator(self.device).manual_seed(_mixed(self.seed, step, int(training)))
         torch.manual_seed(_mixed(self.seed, step, 2 + self.global_rank))  # dropout
@@ -180,18 +180,18 @@ class Loop(L.LightningModule):
         if objective.masked_language:
             shown, targets = masked(batch, fraction=objective.masked_residues, generator=generator)
             n_targets = (targets != NO_TARGET).sum()
-            logits, order = self.portions.guesses(self.encoder, _rows(shown, own), targets[own])
-            loss = objectives.masked_language_loss(logits, order, objective.label_smoothing)
-            # Each device's mean counts by its number of targets.
-            loss = loss * (len(order) * self.trainer.world_size / n_targets)
+            logits, own_targets = self.portions.guesses(self.encoder, _rows(shown, own), targets[own])
+            loss = objectives.masked_language_loss(logits, own_targets, objective.label_smoothing)
+            # The mean of each device is weighted by its number of targets.
+            loss = loss * (len(own_targets) * self.trainer.world_size / n_targets)
         return vectors, loss
 
     def _contrastive(
         self, vectors: Tensor, receptors: Receptors, numbers: np.ndarray, own: slice
     ) -> dict[str, Tensor]:
-        """Contrastive terms of this device's receptors among all of a batch, and gradients of ``vectors``."""
+        """Return the contrastive terms of this device's receptors against the whole batch; set gradients."""
         objective = self.objective
-        # All devices have all rows of the batch, so that only vectors are gathered.
+        # Every device has the tokens of the whole batch, so only vectors need to be gathered.
         copies = self._of_batch(receptors.contents, numbers)
         if objective.contrastive == "auto":
             loss = objectives.autocontrastive_loss(vectors, objective.temperature, own, copies)
@@ -210,11 +210,11 @@ class Loop(L.LightningModule):
         return terms
 
     def _batch(self, receptors: Receptors, step: int, training: bool) -> np.ndarray:
-        """Rows of a batch, as many as the devices can share evenly; the same on all devices."""
+        """Return the rows of a batch, a multiple of the number of devices; equal on all devices."""
         numbers = receptors.rows(step, self.schedule.batch_size, self.seed, distinct=not training)
         n_devices = self.trainer.world_size
         if len(numbers) < n_devices:
-            return np.resize(numbers, n_devices)  # copies, which no loss compares
+            return np.resize(numbers, n_devices)  # repeats rows; losses do not compare copies
         return numbers[: len(numbers) - len(numbers) % n_devices]
 
     def _of_batch(self, values: np.ndarray, numbers: np.ndarray) -> Tensor:
@@ -228,9 +228,9 @@ class Loop(L.LightningModule):
             self._keep(None)
             return
         self.encoder.eval()
-        # The same batches and views at every look.
+        # Every validation uses the same batches and views.
         n_batches = min(max(len(self.validation.tokens) // self.schedule.batch_size, 1), 8)
-        looks = [self._terms(self.validation, number, training=False) for number in range(n_batches)]
+        batches = [self._terms(self.validation, number, training=False) for number in range(n_batches)]
         comparable = any(
             self.validation.comparable(
                 self._batch(self.validation, number, False), self.objective.contrastive
@@ -238,19 +238,19 @@ class Loop(L.LightningModule):
             for number in range(n_batches)
         )
         self.encoder.train()
-        names = dict.fromkeys(name for look in looks for name in look)
-        terms = {name: float(np.mean([look[name] for look in looks if name in look])) for name in names}
+        names = dict.fromkeys(name for batch in batches for name in batch)
+        terms = {name: float(np.mean([batch[name] for batch in batches if name in batch])) for name in names}
         self._log("validation", self.global_step, terms)
         self._keep(terms.get("contrastive_loss", terms["loss"]) if comparable else None)
-        note = "the validation receptors are too few or too alike to choose by: the last weights are kept"
+        note = "the validation receptors are too few or too similar to select weights: the last ones are kept"
         if not comparable and note not in self.notes:
             self.notes.append(note)
 
     def _keep(self, loss: float | None) -> None:
-        """Keep the weights if they are the best so far, and stop where patience is at its end."""
+        """Keep the weights if their loss is the lowest so far; stop when patience is exhausted."""
         patience = self.schedule.patience
         if patience is None or loss is None:
-            self.best_step = self.global_step  # the last counts
+            self.best_step = self.global_step  # the last weights are used
             return
         if loss < self.best_loss:
             state = self.encoder.state_dict()
@@ -260,7 +260,7 @@ class Loop(L.LightningModule):
         self.looks_without_progress += 1
         if self.looks_without_progress >= patience:
             self.notes.append(
-                f"stopped at step {self.global_step}: the validation loss was least at step {self.best_step}"
+                f"stopped at step {self.global_step}: the validation loss was lowest at step {self.best_step}"
             )
             self.trainer.should_stop = True
 
@@ -271,7 +271,7 @@ class Loop(L.LightningModule):
         self.rows.append({"step": step, "part": part, "seconds": seconds, **terms})
 
     def history(self) -> pa.Table:
-        """All steps; `airrvec.core.schema.TRAINING`."""
+        """Return the log of all steps; `airrvec.core.schema.TRAINING`."""
         return pa.Table.from_pylist(self.rows, schema.TRAINING)
 
 
@@ -280,11 +280,11 @@ def _rows(batch: PaddedTokens, rows: slice) -> PaddedTokens:
 
 
 def _share(n: int, rank: int, world_size: int) -> slice:
-    """The receptors of a batch that are one device's."""
+    """Return the slice of a batch of ``n`` receptors that one device computes."""
     bounds = [n * number // world_size for number in range(world_size + 1)]
     return slice(bounds[rank], bounds[rank + 1])
 
 
 def _mixed(*numbers: int) -> int:
-    """One seed of 63 bits from several numbers."""
+    """Return a 63-bit seed derived from several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

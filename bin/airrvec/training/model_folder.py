@@ -1,4 +1,4 @@
-"""The folder of a trained model: weights, configuration, history, and a card for people."""
+"""The folder of a trained model: weights, configuration, training history and model card."""
 
 from pathlib import Path
 
@@ -29,19 +29,19 @@ def write(
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     trained : Trained
         From `airrvec.training.trainer.train`.
     preset : Preset
-        How it was trained.
+        Preset of the training.
     name : str
-        What reports call the model.
+        Name of the model in reports.
     start : str
         The model that training started from, or ``random weights``.
     data : dict
-        What was learnt from: words → numbers or digests, for the card and the configuration.
+        Description of the training data: terms → numbers or digests, for the card and the configuration.
     labels : TrainingLabels
-        The labelled receptors among it, and those that the start has been trained on.
+        Labelled receptors that the model and its starting model were trained on.
     """
     folder.mkdir(parents=True, exist_ok=True)
     details = {"start": start, "step": trained.step, "data": data, "labels": labels.write(folder)}
@@ -51,7 +51,7 @@ def write(
 
 
 def card(trained: Trained, preset: Preset, *, name: str, start: str, data: dict[str, str]) -> str:
-    """What someone who finds the model has to know, as Markdown; parameters as in `write`."""
+    """Return the model card as Markdown; parameters as in `write`."""
     terms = [preset.objective.contrastive and f"{preset.objective.contrastive} contrastive"]
     terms.append("masked language" if preset.objective.masked_language else None)
     facts = {
@@ -70,7 +70,7 @@ def card(trained: Trained, preset: Preset, *, name: str, start: str, data: dict[
     lines = [
         f"# {name}",
         "",
-        f"{preset.title}: vectors of T-cell receptors, made by airrvec.",
+        f"{preset.title}: a model that turns T-cell receptors into vectors, trained with airrvec.",
         "",
         "| | |",
         "|---|---|",
@@ -82,7 +82,7 @@ def card(trained: Trained, preset: Preset, *, name: str, start: str, data: dict[
         "",
         *(f"- {note}" for note in trained.notes),
         "",
-        "`config.json` holds every setting, `training.parquet` every step, `training.png` the curves.",
+        "`config.json` holds all settings, `training.parquet` all steps, `training.png` the loss curves.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""Options of the scripts that train."""
+"""Command-line options of the scripts that train."""
 
 import argparse
 from pathlib import Path
@@ -7,22 +7,22 @@ from airrvec.core.script import add_options
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the scripts that train."""
-    parser.add_argument("--preset", type=Path, required=True, help="JSON file of conf/models")
-    parser.add_argument("--steps", type=int, help="at most; else the preset's")
-    parser.add_argument("--batch-size", type=int, help="else the preset's")
+    """Add the options of the scripts that train."""
+    parser.add_argument("--preset", type=Path, required=True, help="JSON file, as in conf/models")
+    parser.add_argument("--steps", type=int, help="largest number of steps; None takes the preset's")
+    parser.add_argument("--batch-size", type=int, help="receptors per step; None takes the preset's")
     parser.add_argument(
-        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; a run resumes from it"
+        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; training resumes from it"
     )
-    parser.add_argument("--checkpoint-every", type=int, default=200, help="steps")
+    parser.add_argument("--checkpoint-every", type=int, default=200, help="steps between checkpoints")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
-    parser.add_argument("--devices", type=int, default=1, help="devices of a node")
+    parser.add_argument("--devices", type=int, default=1, help="devices per node")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
     add_options(parser, "seed", "cpus", "outdir")
 
 
 def training_options(args: argparse.Namespace) -> dict:
-    """Those options as `airrvec.training.trainer.train` takes them."""
+    """Return these options as arguments of `airrvec.training.trainer.train`."""
     names = ("checkpoint_every", "device", "devices", "nodes", "precision")
     return {name: getattr(args, name) for name in names}

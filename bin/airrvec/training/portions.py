@@ -1,4 +1,4 @@
-"""Receptors that go through the model a portion at a time, as many as fit into memory."""
+"""Portions of a batch (micro-batches): receptors that go through the model at once."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,21 +8,21 @@ from torch.utils.checkpoint import checkpoint
 
 from airrvec.training.views import NO_TARGET, PaddedTokens
 
-# Receptors that go through the model at once: few enough for a core's cache, many enough for a GPU.
+# Largest portion, in receptors: fits into the cache of a CPU core, and is large enough for a GPU.
 MICRO_BATCH = {"cpu": 128, "cuda": 4096}
 LEAST_MICRO_BATCH = 16
 
 
 class Portions:
     """
-    How many receptors go through the model at once; fewer after memory has run out.
+    Size of the portions of a batch; it decreases when memory runs out.
 
     Attributes
     ----------
     size : int or None
-        Receptors; None until the device is known.
+        Largest number of receptors in a portion; None until the device is known.
     recompute : bool
-        Whether activations are computed once more for the gradients, instead of kept.
+        Whether the backward pass recomputes activations instead of keeping them.
     """
 
     def __init__(self):
@@ -30,17 +30,17 @@ class Portions:
         self.recompute = False
 
     def on(self, device: torch.device) -> None:
-        """Take the size for a device, unless a checkpoint has given one."""
+        """Set the size for a device, unless a checkpoint has set one."""
         self.size = self.size or MICRO_BATCH.get(device.type, MICRO_BATCH["cuda"])
 
     def save_memory(self) -> None:
         """
-        Recompute activations; where that is done already, halve the portions.
+        Recompute activations; if they are recomputed already, halve the portions.
 
         Raises
         ------
         torch.OutOfMemoryError
-            If portions are as small as they may be.
+            If portions already have at most `LEAST_MICRO_BATCH` receptors.
         """
         if self.recompute and self.size <= LEAST_MICRO_BATCH:
             raise torch.OutOfMemoryError(f"{self.size} receptors at a time do not fit into memory")
@@ -50,24 +50,24 @@ class Portions:
         torch.cuda.empty_cache()
 
     def vectors(self, batch: PaddedTokens, function: Callable[[PaddedTokens], Tensor]) -> Tensor:
-        """Apply a function of receptors to receptors of like length at a time; shape (B, d)."""
+        """Return the vectors, shape (B, d), that a function computes from receptors, portion by portion."""
         rows, results = zip(
             *((rows, self._computed(function, part)) for rows, part in self._divided(batch)), strict=True
         )
         return torch.cat(results)[torch.cat(rows).argsort()]
 
     def guesses(self, encoder, shown: PaddedTokens, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logits at the targets, and the targets, in one order."""
+        """Return the logits at the targets and the targets, both in the same order."""
         parts = []
         for rows, part in self._divided(shown):
-            of_part = targets[rows, : part.tokens.shape[1]]
-            where = of_part != NO_TARGET
+            part_targets = targets[rows, : part.tokens.shape[1]]
+            where = part_targets != NO_TARGET
             logits = self._computed(lambda p, w=where: encoder.guess_residues(p.tokens, p.padding, w), part)
-            parts.append((logits, of_part[where]))
+            parts.append((logits, part_targets[where]))
         return tuple(torch.cat(values) for values in zip(*parts, strict=True))
 
     def _divided(self, batch: PaddedTokens) -> Iterator[tuple[Tensor, PaddedTokens]]:
-        """Row numbers and receptors, at most `size` at a time, by length, so that little is padded."""
+        """Yield row numbers and receptors of each portion, sorted by length to minimise padding."""
         lengths = (~batch.padding).sum(1)
         for rows in lengths.argsort(stable=True).split(self.size):
             longest = int(lengths[rows].max())

@@ -1,4 +1,4 @@
-"""How a model is trained: the presets in ``conf/models/``, one JSON file a variant of the paper."""
+"""Training presets: ``conf/models/`` has one JSON file per variant of the paper."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -13,23 +13,23 @@ from airrvec.model.architecture import LABELLED_TERMS, ModelConfig
 @dataclass(frozen=True, kw_only=True)
 class Objective:
     """
-    What training minimises: the plain sum of its terms (paper, Methods, "Procedure").
+    Training objective: the unweighted sum of its terms (paper, Methods, "Procedure").
 
     Attributes
     ----------
     contrastive : {"auto", "supervised", "neighbour", None}
-        The contrastive term, if any; `airrvec.training.objectives`.
+        Contrastive term, if any; see `airrvec.training.objectives`.
     masked_language : bool
         Whether masked-language modelling is a term.
     temperature : float
         τ of the contrastive term.
     label_smoothing : float
-        Of the masked-language term.
+        Label smoothing of the masked-language term.
     censored_residues, dropped_chains : float
-        Share of residues that a view lacks, and probability that it lacks a chain; 0 and 0 leave
-        dropout as the only noise.
+        Share of residues removed from a view, and probability that a view loses a chain. If both are 0,
+        dropout is the only noise.
     masked_residues : float
-        Share of residues that masked-language modelling has to guess.
+        Share of residues that masked-language modelling predicts.
     """
 
     contrastive: Literal["auto", "supervised", "neighbour"] | None = "auto"
@@ -51,7 +51,7 @@ class Objective:
 
     @property
     def needs_labels(self) -> bool:
-        """Whether the contrastive term learns from labels."""
+        """Whether the contrastive term uses labels."""
         return self.contrastive in LABELLED_TERMS
 
 
@@ -63,21 +63,22 @@ class Schedule:
     Attributes
     ----------
     steps : int
-        Optimiser steps at most.
+        Largest number of optimiser steps.
     batch_size : int
-        Receptors in a step, over all devices.
+        Receptors per step, over all devices.
     learning_rate : float
-        The peak.
+        Peak learning rate.
     warmup_steps : int
-        Steps of linear growth to the peak.
+        Steps of linear increase to the peak.
     decay : bool
-        Whether the rate then falls with the square root of the step (Vaswani et al. 2017), else it stays.
+        Whether the rate then decreases with the inverse square root of the step (Vaswani et al. 2017).
+        Otherwise, or without warm-up, it stays constant.
     clip : float or None
         Largest norm of the gradient.
     validate_every : int
-        Steps between two looks at the validation data.
+        Steps between two validations.
     patience : int or None
-        Looks without a better validation loss after which training stops.
+        Number of validations in a row without a lower loss after which training stops.
     """
 
     steps: int = 143_200
@@ -100,7 +101,7 @@ class Schedule:
             raise ValueError(f"warmup_steps is {self.warmup_steps}, not 0 or more")
 
     def rate(self, step: int) -> float:
-        """Learning rate of a step, counted from 1."""
+        """Return the learning rate of a step, counted from 1."""
         warm = step / max(self.warmup_steps, 1)
         if warm < 1:
             return self.learning_rate * warm
@@ -110,17 +111,18 @@ class Schedule:
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """
-    How a model is trained, and its shape where it starts from nothing.
+    Training settings, and the architecture of a model that starts from random weights.
 
     Attributes
     ----------
     name, title : str
-        Name of the file, and what reports call the model.
+        Name of the file, and name of the model in reports.
     data : {"receptors", "synthetic", "shuffled"}
-        The run's receptors, OLGA's, or the run's with their chains paired anew at random.
+        The run's receptors, synthetic receptors of OLGA, or the run's receptors with randomly re-paired
+        chains.
     layers : str
-        What is trained: ``all``; ``last``, the last layer of self-attention; or beginnings of
-        parameters' names, joined by commas, such as ``layers.2,embedding,mlm_head``.
+        Trained parameters: ``all``; ``last`` for the last self-attention layer; or prefixes of parameter
+        names, joined by commas, such as ``layers.2,embedding,mlm_head``.
     model : ModelConfig
     objective : Objective
     schedule : Schedule
@@ -135,21 +137,21 @@ class Preset:
     schedule: Schedule = field(default_factory=Schedule)
 
     def trainable(self, n_layers: int) -> Callable[[str], bool]:
-        """Tells by a parameter's name whether it is trained, in a model of so many layers."""
+        """Return a function: name of a parameter → whether it is trained, in a model of ``n_layers``."""
         if self.layers == "all":
             return lambda name: True
         names = f"layers.{n_layers - 1}" if self.layers == "last" else self.layers
-        beginnings = tuple(name.strip() + "." for name in names.split(","))
-        return lambda name: name.startswith(beginnings)
+        prefixes = tuple(name.strip() + "." for name in names.split(","))
+        return lambda name: name.startswith(prefixes)
 
     def changed(self, *, name: str | None, steps: int | None, batch_size: int | None) -> "Preset":
-        """The preset with another name, steps or batch, where they are given."""
+        """Return the preset with the given name, steps and batch size; None keeps the preset's value."""
         given = {"steps": steps, "batch_size": batch_size}
-        schedule = replace(self.schedule, **{word: value for word, value in given.items() if value})
+        schedule = replace(self.schedule, **{key: value for key, value in given.items() if value})
         return replace(self, name=name or self.name, schedule=schedule)
 
     def as_dict(self) -> dict:
-        """Everything, for a JSON file."""
+        """Return all settings, for a JSON file."""
         return asdict(self)
 
 
@@ -160,7 +162,7 @@ def load(path: str | Path) -> Preset:
     Raises
     ------
     InputError
-        If the file is no JSON object, or holds a word that a preset does not know.
+        If the file is not a JSON object, or a key or value is invalid.
     """
     path = Path(path)
     content = read_object(path, "the preset", "docs/models.md lists what a preset holds")

@@ -1,8 +1,9 @@
 """
-What devices that share a batch tell each other; each call is one that all of them make, in the same order.
+Communication between devices that share a batch. All devices make the same calls in the same order.
 
-Between two calls a device computes alone, and there its memory may run out. No device may then repeat a call
-that the others do not repeat: `attempted` lets all of them know, so that they repeat the step together.
+Between two calls each device computes independently, and its memory may run out. One device must not repeat a
+call that the others do not repeat. `attempted` therefore reports the failure to all devices, so that they
+repeat the step together.
 """
 
 from collections.abc import Callable
@@ -14,14 +15,14 @@ from torch import Tensor
 
 def attempted(function: Callable, device: torch.device) -> tuple[bool, object]:
     """
-    Call a function that tells other devices nothing.
+    Call a function that does not communicate, and share whether memory was sufficient.
 
     Returns
     -------
     bool
-        Whether memory sufficed, on all devices.
+        Whether memory was sufficient on all devices.
     object
-        What the function returned; None where memory did not suffice.
+        Return value of the function; None if memory was insufficient on any device.
     """
     failed = torch.zeros((), device=device)
     result = None
@@ -35,7 +36,7 @@ def attempted(function: Callable, device: torch.device) -> tuple[bool, object]:
 
 
 def gathered(own: Tensor) -> Tensor:
-    """The rows of all devices, which have as many each; without gradients."""
+    """Return the rows of all devices, without gradients; each device has the same number of rows."""
     own = own.detach().contiguous()
     if not _is_shared():
         return own
@@ -45,14 +46,14 @@ def gathered(own: Tensor) -> Tensor:
 
 
 def total(values: Tensor) -> Tensor:
-    """The sum over devices, in place."""
+    """Sum values over devices, in place, and return them."""
     if _is_shared():
         dist.all_reduce(values)
     return values
 
 
 def average_gradients(parameters: list[torch.nn.Parameter]) -> None:
-    """Put the mean over devices in place of each gradient; a device without one counts as zero."""
+    """Replace each gradient by its mean over devices; a missing gradient counts as zero."""
     if not _is_shared():
         return
     for parameter in parameters:

@@ -1,9 +1,9 @@
 """
-The training loop: batches, losses, checkpoints (paper, Methods, "Procedure" of both trainings).
+Training of a model (paper, Methods, "Procedure" of pre-training and of fine-tuning).
 
-Whatever is random in a step, batch, views, masks and dropout, is drawn from generators seeded by the
-run's seed and the number of the step. So a run that resumes from a checkpoint ends as one that was never
-disturbed, and devices that share a batch draw the same random numbers without communicating.
+The batch, views, masks and dropout of a step are drawn from generators seeded by the run's seed and the step
+number. A run that resumes from a checkpoint therefore gives the same result as an uninterrupted run, and
+devices that share a batch draw the same random numbers without communicating.
 """
 
 import hashlib
@@ -25,25 +25,25 @@ from airrvec.training.checkpoints import Checkpoints
 from airrvec.training.loop import Loop
 from airrvec.training.presets import Objective, Schedule
 
-# Our names → Lightning's; bf16 is mixed: weights and losses stay float32.
+# airrvec name → Lightning name. bf16 is mixed precision: weights and losses stay float32.
 PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
 
 
 @dataclass(frozen=True)
 class Trained:
     """
-    What training leaves.
+    Result of training.
 
     Attributes
     ----------
     encoder : ReceptorEncoder
-        The best by validation loss, else the last; on the CPU, in evaluation mode.
+        Model with the lowest validation loss, or the last one; on the CPU, in evaluation mode.
     history : pyarrow.Table
         `airrvec.core.schema.TRAINING`.
     step : int
-        The step that ``encoder`` comes from.
+        Step of ``encoder``.
     notes : list of str
-        What the user should know.
+        Messages to the user.
     """
 
     encoder: ReceptorEncoder
@@ -71,33 +71,32 @@ def train(
     progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """
-    Train a model, or go on where a run with the same folder stopped.
+    Train a model, or resume from the last checkpoint in the folder.
 
     Parameters
     ----------
     encoder : ReceptorEncoder
-        The start; it is changed.
+        Starting model; modified in place.
     receptors, validation : Receptors
-        What to learn from, and what to measure progress on.
+        Training receptors and validation receptors.
     objective, schedule
-        `airrvec.training.presets`.
+        See `airrvec.training.presets`.
     seed : int
-        Of all randomness.
+        Seed of all random numbers.
     folder : Path
-        For checkpoints, and the log as CSV.
+        For checkpoints, and the log as TSV.
     fingerprint : str
-        Of all that training follows from, the precision aside. A checkpoint with another one, or of
-        another precision, is of another training, and is left alone until the first of this one
-        replaces it.
+        Digest of everything that determines the result, except the precision. A checkpoint with another
+        fingerprint or precision is ignored, until the first checkpoint of this training replaces it.
     trainable : callable
-        Tells by its name whether a parameter is trained.
+        Name of a parameter → whether it is trained.
     checkpoint_every : int
         Steps between two checkpoints.
     device : str
         Lightning's accelerator: ``cpu``, ``gpu``, ``auto``.
     devices, nodes : int
-        Processes that share each batch (DDP, with gathered vectors). Lightning starts the same script
-        in each; only the first returns from here, the others end.
+        Devices per node, and nodes, that share each batch (DDP, with gathered vectors). Lightning starts the
+        same script in one process per device; only the first returns, the others exit.
     precision : str
         One of `PRECISIONS`.
     progress : callable, optional
@@ -106,8 +105,8 @@ def train(
     Raises
     ------
     InputError
-        If the receptors leave nothing to learn, or the loss is not a number; the last good checkpoint
-        is kept.
+        If the loss of the receptors does not depend on the model, or the loss is not a number. The last good
+        checkpoint is kept.
     """
     _check(receptors, objective, schedule)
     for name, parameter in encoder.named_parameters():
@@ -142,13 +141,13 @@ def train(
 
 
 def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> None:
-    """Find receptors whose loss is 0 whatever the model is."""
+    """Raise `InputError` if the contrastive loss of the receptors does not depend on the model."""
     kind = objective.contrastive
     if not receptors.comparable(np.arange(len(receptors.tokens)), kind):
-        alike = " of one label beside one of another" if kind == "neighbour" else ""
+        labels = " of one label and one of another" if kind == "neighbour" else ""
         raise InputError(
-            f"the {kind} contrastive loss needs two receptors{alike} that differ in what the model reads,"
-            f" and the {len(receptors.tokens)} to train on hold none",
+            f"the {kind} contrastive loss needs two receptors{labels} that differ in what the model reads,"
+            f" and the {len(receptors.tokens)} training receptors contain none",
             fix="Give more receptors, or a model that reads more of their loops",
         )
     if kind == "neighbour" and receptors.places(schedule.batch_size) < 2:
@@ -161,7 +160,7 @@ def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> No
 
 
 def fingerprint(**facts) -> str:
-    """SHA-256 of what training follows from: facts that JSON can hold, and the code that trains."""
+    """Return the SHA-256 of facts (JSON values) and of the training code."""
     names = (
         *(f"model/{name}" for name in ("dropout", "dropout_kernel", "tokens", "transformer")),
         *(f"training/{name}" for name in ("batches", "loop", "objectives", "portions", "presets")),

@@ -1,1 +1,1 @@
-"""Receptors divided into training, validation and test, and what a model predicts of those held out."""
+"""Splits into training, validation and test receptors, and predictions for the held-out receptors."""

@@ -1,4 +1,4 @@
-"""Labelled receptors divided into training, validation and test."""
+"""The split of labelled receptors into training, validation and test."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ NO_ROWS = np.array([], np.int64)
 @dataclass(frozen=True)
 class Split:
     """
-    The labelled receptors of some epitopes, divided.
+    Labelled receptors of some epitopes, split into training, validation and test.
 
     Attributes
     ----------
     labelled : LabelledReceptors
-        What was divided.
+        Receptors before the split.
     train, validation, test : dict of str to ndarray
-        Sorted row numbers in ``labelled.receptors`` of each epitope's receptors.
+        Epitope → sorted row numbers of its receptors in ``labelled.receptors``.
     removed : dict
-        How many receptors of an epitope were taken out of a part, by reason.
+        Reason → number of pairs of receptor and epitope removed from a part.
     left_out : dict
-        Epitopes that are not divided, each with the reason.
+        Epitope that is not split → reason.
     """
 
     labelled: LabelledReceptors
@@ -39,15 +39,15 @@ class Split:
 
     @property
     def epitopes(self) -> list[str]:
-        """The divided epitopes, sorted."""
+        """The epitopes that are split, sorted."""
         return list(self.train)
 
     def rows(self, part: str) -> np.ndarray:
-        """Sorted row numbers of a part's receptors, all epitopes together."""
+        """Return the sorted row numbers of a part's receptors, over all epitopes."""
         return union(getattr(self, part).values())
 
     def table(self) -> pa.Table:
-        """Return `airrvec.core.schema.SPLIT`: a row a receptor and epitope, its studies joined by ``;``."""
+        """Return `airrvec.core.schema.SPLIT`: one row per receptor and epitope, studies joined by ``;``."""
         studies = defaultdict(set)
         for source in self.labelled.sources.to_pylist():
             studies[source["receptor_id"], source["epitope"]].add(source["reference_id"])

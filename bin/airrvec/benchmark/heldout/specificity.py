@@ -1,9 +1,9 @@
 """
-How well receptors of a few epitopes are told apart (paper, "Supervised contrastive learning as a
+Discrimination between receptors of a few epitopes (paper, "Supervised contrastive learning as a
 fine-tuning strategy").
 
-The training receptors of a split are the references. Within the test receptors, those of one epitope
-are ranked against those of the others.
+The training receptors of a split are the references. Test receptors of one epitope are ranked against test
+receptors of the other epitopes.
 """
 
 from dataclasses import replace
@@ -28,27 +28,27 @@ GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v
 
 def evaluate(encoder, name: str, split: Split) -> pa.Table:
     """
-    AUROC of each epitope of a split against the others, by every rule of distances.
+    Return the AUROC of each epitope of a split against the others, by every distance rule.
 
     Parameters
     ----------
     encoder
         From `airrvec.encoders.load`.
     name : str
-        Goes into the table.
+        Encoder name in the table.
     split : Split
-        Its training receptors are the references, its test receptors are ranked.
+        Training receptors are the references, test receptors are ranked.
 
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.SPECIFICITY`. A mean is that of all epitopes, and null where one has no
-        receptors left in a test set.
+        `airrvec.core.schema.SPECIFICITY`. The mean is over all epitopes, and null if an epitope has no
+        positive or no negative left in a test set.
     """
     train, test = split.rows("train"), split.rows("test")
-    needed = split.labelled.receptors.take(pa.array(np.concatenate([train, test])))
-    to_needed = distance_rows(encoder, needed)(np.arange(len(train)))
-    distances = to_needed[:, len(train) :].T  # (n_test, n_train)
+    receptors = split.labelled.receptors.take(pa.array(np.concatenate([train, test])))
+    train_rows = distance_rows(encoder, receptors)(np.arange(len(train)))
+    distances = train_rows[:, len(train) :].T  # (n_test, n_train)
     references = [np.searchsorted(train, split.train[epitope]) for epitope in split.epitopes]
     scores = {
         rule: np.stack([score(distances[:, columns], distances) for columns in references])
@@ -59,15 +59,15 @@ def evaluate(encoder, name: str, split: Split) -> pa.Table:
 
 def gene_floor(split: Split) -> pa.Table:
     """
-    The same AUROCs of a logistic regression that sees V and J genes alone, each one-hot.
+    Return the same AUROCs for a logistic regression on one-hot V and J genes.
 
-    What a model of sequences has to exceed. Alleles are left out: whether they are given at all is
-    the study's habit, and a model that sees them does worse in other studies.
+    This is the baseline that a model of sequences has to exceed. Alleles are excluded: whether they are
+    reported depends on the study, and a regression on alleles performs worse in other studies.
 
     Parameters
     ----------
     split : Split
-        Its training receptors train, its test receptors are ranked.
+        Training receptors fit the regression, test receptors are ranked.
 
     Returns
     -------
@@ -95,19 +95,19 @@ def unseen(
     seed: int = 420,
 ) -> pa.Table:
     """
-    The few-shot benchmark on epitopes that the split does not hold (paper, Fig. "Benchmarking
+    Return the few-shot benchmark on epitopes outside the split (paper, Fig. "Benchmarking
     fine-tuned SCEPTR on TCR specificity prediction for unseen pMHCs").
 
-    All receptors of the table are ranked, as in the paper: the training and validation receptors, of other
-    epitopes, are among the negatives. A fine-tuned model has seen these, and may hold them apart from all
-    others for it; the test set `airrvec.core.schema.NOT_TRAINED` is without them.
+    All receptors of the table are ranked, as in the paper. The negatives therefore include training and
+    validation receptors of other epitopes, which a fine-tuned model may separate from all others because it
+    was trained on them. The test set `airrvec.core.schema.NOT_TRAINED` excludes them.
 
     Parameters
     ----------
     encoder, name, split
         As for `evaluate`.
     ks : tuple of int
-        Numbers of references; the binders above ``min_binders`` less the largest remain for testing.
+        Numbers of references. At least ``min_binders - max(ks)`` binders remain for testing.
     min_binders : int
         An epitope needs more receptors than this.
     n_splits, seed : int
@@ -116,8 +116,8 @@ def unseen(
     Returns
     -------
     pyarrow.Table
-        `airrvec.core.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows where no epitope has
-        enough receptors.
+        `airrvec.core.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows if no epitope has enough
+        receptors.
     """
     others = {
         epitope: rows
@@ -128,28 +128,28 @@ def unseen(
     planned, _ = fewshot.plan_splits(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )
-    seen = np.union1d(split.rows("train"), split.rows("validation"))
-    return scoring.score(encoder, name, labelled, planned, never_tested={schema.NOT_TRAINED: seen}).auroc
+    learnt = np.union1d(split.rows("train"), split.rows("validation"))
+    return scoring.score(encoder, name, labelled, planned, never_tested={schema.NOT_TRAINED: learnt}).auroc
 
 
 def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
-    """Rule → scores, shape (n_epitopes, n_test), lower is nearer, as a table of AUROCs."""
+    """Return the table of AUROCs; ``scores``: rule → (n_epitopes, n_test), lower is nearer."""
     test = split.rows("test")
     kept = {test_set: check_leaks(split, similarity) for test_set, similarity in TEST_SETS.items()}
     rows = []
-    for rule, of_epitopes in scores.items():
+    for rule, rule_scores in scores.items():
         for test_set, tests in kept.items():
-            every = np.unique(np.concatenate(list(tests.values())))
+            tested = np.unique(np.concatenate(list(tests.values())))
             group = []
-            for epitope, score in zip(split.epitopes, of_epitopes, strict=True):
-                # A cross-reactive receptor is no negative of any epitope it binds.
-                negatives = np.setdiff1d(every, split.labelled.epitopes[epitope])
-                of_positives, of_negatives = (
+            for epitope, score in zip(split.epitopes, rule_scores, strict=True):
+                # A cross-reactive receptor is not a negative for any epitope that it binds.
+                negatives = np.setdiff1d(tested, split.labelled.epitopes[epitope])
+                positive_scores, negative_scores = (
                     score[np.searchsorted(test, members)] for members in (tests[epitope], negatives)
                 )
-                measurable = len(of_positives) and len(of_negatives)
-                value = metrics.auroc(of_positives, of_negatives) if measurable else None
-                group.append((epitope, value, len(of_positives), len(of_negatives)))
+                measurable = len(positive_scores) and len(negative_scores)
+                value = metrics.auroc(positive_scores, negative_scores) if measurable else None
+                group.append((epitope, value, len(positive_scores), len(negative_scores)))
             values = [value for _, value, _, _ in group]
             mean = None if None in values else float(np.mean(values))
             rows += [(name, rule, test_set, *row) for row in (*group, (schema.MEAN, mean, None, None))]

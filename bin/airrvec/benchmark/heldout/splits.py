@@ -1,8 +1,8 @@
 """
-Training, validation and test receptors of each epitope (paper, Methods, "SCEPTR fine-tuning").
+Split labelled receptors into training, validation and test (paper, Methods, "SCEPTR fine-tuning").
 
-Whichever way the receptors are divided, a receptor has one part: what trains anything validates and
-tests nothing, and what validates tests nothing, whatever the epitope.
+A receptor belongs to one part, whatever its epitopes: training receptors are excluded from validation and
+test, and validation receptors from test.
 """
 
 from collections import defaultdict
@@ -21,34 +21,37 @@ def study_split(
     labelled: LabelledReceptors, *, per_epitope: int = 200, min_receptors: int = 300, seed: int = 420
 ) -> Split:
     """
-    Training and test receptors of an epitope from different studies (paper, Methods, and its table
-    "The different studies that contributed TCR data to the training/validation and test splits").
+    Split by study: training and test receptors of an epitope come from different studies (paper, Methods,
+    and its table "The different studies that contributed TCR data to the training/validation and test
+    splits").
 
-    An epitope's studies are taken largest first until they hold more than ``per_epitope`` receptors.
-    That many of these are drawn for training, the others validate; the remaining studies test. As in
-    that table, a study that trains one epitope may test another. A receptor that a
-    training study reports too does not test.
+    The studies of an epitope are collected, largest first, until they have more than ``per_epitope``
+    receptors. ``per_epitope`` of these are drawn for training, the others are for validation, and the
+    remaining studies are for testing. As in that table, a study may be in training for one epitope and in
+    test for another. A receptor that a training study also reports is excluded from the test set.
 
     Parameters
     ----------
     labelled : LabelledReceptors
-        With ``sources``; a study is a ``reference_id``, and pairs without one have no part.
+        With ``sources``; a study is a ``reference_id``, and pairs without one are excluded.
     per_epitope : int
         Training receptors of an epitope.
     min_receptors : int
         An epitope needs more receptors than this, and more than one study.
     seed : int
-        Of the draw, which depends on the epitope's own receptors alone.
+        Seed of the draw, which depends only on the epitope's own receptors.
 
     Raises
     ------
     InputError
-        If fewer than two epitopes can be divided, or labels differ by case or blanks alone.
+        If fewer than two epitopes can be split, or labels differ only in case or blanks.
     """
     check_labels(labelled)
-    named = labelled.sources["reference_id"].drop_null().unique().to_pylist()
-    if len(named) < 2:
-        come_from = f"all come from one study, '{named[0]}'" if named else "name no study (reference_id)"
+    reported = labelled.sources["reference_id"].drop_null().unique().to_pylist()
+    if len(reported) < 2:
+        come_from = (
+            f"all come from one study, '{reported[0]}'" if reported else "name no study (reference_id)"
+        )
         raise InputError(
             f"the labelled receptors {come_from}, so that none can be held out for testing",
             fix="Divide them at random, or give a column 'split' with train, validation and test",
@@ -88,72 +91,76 @@ def random_split(
     seed: int = 420,
 ) -> Split:
     """
-    Receptors divided at random, in the same fractions for each epitope.
+    Split at random, in the same fractions for each epitope.
 
-    Receptors of one study are in all parts, so that a model may profit from what sets studies apart.
+    A study may have receptors in all parts, so that a model may profit from differences between studies.
 
     Parameters
     ----------
     labelled : LabelledReceptors
-        The table.
+        Receptors to split.
     fractions : tuple of float
         For training, validation and testing; their sum is 1.
     min_receptors : int
-        An epitope needs as many.
+        Smallest number of receptors of an epitope.
     seed : int
-        Of the random order.
+        Seed of the random order.
 
     Raises
     ------
     InputError
-        If the fractions are no fractions, fewer than two epitopes can be divided, or labels differ by
-        case or blanks alone.
+        If a fraction is negative or the sum is not 1, fewer than two epitopes can be split, or labels differ
+        only in case or blanks.
     """
     if min(fractions) < 0 or not np.isclose(sum(fractions), 1):
         given = ", ".join(map(str, fractions))
-        raise InputError(f"{given} are not the fractions of a whole", fix="Give three numbers whose sum is 1")
+        raise InputError(
+            f"the fractions {given} are invalid", fix="Give three numbers from 0 to 1 whose sum is 1"
+        )
     check_labels(labelled)
-    parts, left_out, placed = {}, {}, NO_ROWS
+    parts, left_out, assigned = {}, {}, NO_ROWS
     for epitope, rows in labelled.epitopes.items():
         if len(rows) < min_receptors:
             left_out[epitope] = f"{len(rows)} receptors, and {min_receptors} are needed"
             continue
-        # A receptor of several epitopes goes with the first.
-        order = generator(seed, epitope).permutation(np.setdiff1d(rows, placed))
+        # A receptor of several epitopes is assigned to the first.
+        order = generator(seed, epitope).permutation(np.setdiff1d(rows, assigned))
         bounds = np.rint(np.cumsum(fractions[:2]) * len(order)).astype(int)
         parts[epitope] = dict(zip(PARTS, np.split(order, bounds), strict=True))
-        placed = np.union1d(placed, order)
+        assigned = np.union1d(assigned, order)
     return _split(labelled, parts, {}, left_out)
 
 
 def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
     """
-    The user's own division: a column of the labelled table with train, validation and test.
+    Split by a column of the labelled table that holds train, validation or test.
 
     Parameters
     ----------
     labelled : LabelledReceptors
-        With ``sources``; pairs without a part are left out.
+        With ``sources``; pairs without a part are excluded.
     column : str
-        A column of ``sources``.
+        Column of ``sources``.
 
     Raises
     ------
     InputError
-        If there is no such column, it holds another word, or fewer than two epitopes have training and
-        test receptors, or labels differ by case or blanks alone.
+        If the column is missing or has another value, fewer than two epitopes have training and test
+        receptors, or labels differ only in case or blanks.
     """
     if column not in labelled.sources.column_names or not labelled.sources[column].drop_null():
         raise InputError(
             f"the labelled table has no column '{column}'",
-            fix="Add it, with train, validation or test in each row, or choose another way to divide",
+            fix="Add it, with train, validation or test in each row, or choose another kind of split",
         )
     check_labels(labelled)
     words = labelled.sources[column].value_counts().to_pylist()
     unknown = {item["values"]: item["counts"] for item in words if item["values"] not in (*PARTS, None)}
     if unknown:
-        found = ", ".join(f"'{word}' ({count} times)" for word, count in unknown.items())
-        raise InputError(f"{found} is no part", column=column, fix=f"Write {', '.join(PARTS)} or nothing")
+        listed = ", ".join(f"'{word}' ({count} times)" for word, count in unknown.items())
+        raise InputError(
+            f"{listed} is not a part of a split", column=column, fix=f"Write {', '.join(PARTS)} or nothing"
+        )
     parts, n_without_part = {}, 0
     for epitope, groups in _grouped(labelled, column).items():
         without_part = groups.pop(None, NO_ROWS)
@@ -163,7 +170,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
 
 
 def _grouped(labelled: LabelledReceptors, column: str) -> dict[str, dict[str | None, np.ndarray]]:
-    """Epitope → value of a column of ``sources`` → sorted rows."""
+    """Return epitope → value in a column of ``sources`` → sorted rows."""
     sources = labelled.sources
     rows = pc.index_in(sources["receptor_id"], labelled.receptors["receptor_id"].combine_chunks())
     groups = defaultdict(lambda: defaultdict(set))
@@ -178,13 +185,17 @@ def _grouped(labelled: LabelledReceptors, column: str) -> dict[str, dict[str | N
 
 
 def _split(labelled, parts: dict[str, dict], removed: dict[str, int], left_out: dict[str, str]) -> Split:
-    """A receptor's first part is its only one; epitopes without training or test receptors are left out."""
-    taken, divided, n_removed = NO_ROWS, {}, {}
+    """
+    Return the split with each receptor in one part only, the first in the order of `PARTS`.
+
+    Epitopes without training or test receptors are excluded.
+    """
+    assigned, divided, n_removed = NO_ROWS, {}, {}
     for part in PARTS:
         rows = {epitope: np.unique(groups.get(part, NO_ROWS)) for epitope, groups in parts.items()}
-        divided[part] = {epitope: np.setdiff1d(members, taken) for epitope, members in rows.items()}
+        divided[part] = {epitope: np.setdiff1d(members, assigned) for epitope, members in rows.items()}
         n_removed[part] = sum(len(rows[epitope]) - len(divided[part][epitope]) for epitope in parts)
-        taken = np.union1d(taken, union(divided[part].values()))
+        assigned = np.union1d(assigned, union(divided[part].values()))
     removed = {
         **removed,
         "validation receptors that also train": n_removed["validation"],
@@ -213,5 +224,5 @@ def _too_few(split: Split) -> InputError:
         others = f"; of the others the largest is {largest}: {split.left_out[largest]}"
     return InputError(
         f"specificity needs at least two epitopes, and {usable} can be divided{others}",
-        fix="Label more receptors, ask for fewer of an epitope, or divide them in another way",
+        fix="Label more receptors, require fewer per epitope, or choose another kind of split",
     )

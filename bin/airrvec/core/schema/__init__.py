@@ -1,4 +1,4 @@
-"""Names, types and words of every table; nothing else in the project defines them."""
+"""Names, types and terms of every table, defined only here."""
 
 from airrvec.core.schema.annotation import (
     ANNOTATION,

@@ -1,12 +1,12 @@
-"""Tables of annotation."""
+"""Schemas of the annotation tables."""
 
 import pyarrow as pa
 
 from airrvec.core.schema.words import LABELS, RECEPTOR_FIELDS, strings
 
-# One row a cell. `call`: called, no call, no vector, not calibrated; `epitope` and what is known of it only
-# if called; `exact_epitope`: of references of the same clonotype, called or not. `best_epitope` is the one
-# that `score`, `probability` and `fdr` are of.
+# One row per cell. `call`: called, no call, no vector, not calibrated. `epitope` and its details: only if
+# called. `exact_epitope`: epitopes of references of the same clonotype, called or not. `score`,
+# `probability` and `fdr` refer to `best_epitope`.
 ANNOTATION = pa.schema(
     [
         *strings("sample_id", "cell_id", "receptor_id", "species", "chains", "call"),
@@ -24,8 +24,8 @@ ANNOTATION = pa.schema(
 
 ANNOTATION_CALLS = slice(ANNOTATION.get_field_index("call"), None)
 
-# What the reference of annotation is made of, one row a label that a study gives a receptor; the ids of
-# classes of chains are those that `nearest_1_id` and so on name, null where the class does not know it.
+# Reference set of the annotation: one row per label that a study gives a receptor. `nearest_1_id` etc. refer
+# to `paired_id`, `alpha_id` or `beta_id`, by chain class; null if the class does not contain the receptor.
 ANNOTATION_REFERENCE = pa.schema(
     [
         *strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS),
@@ -35,7 +35,8 @@ ANNOTATION_REFERENCE = pa.schema(
     ]
 )
 
-# Reliability of probabilities: receptors whose probability lies in a bin, each group with its weight.
+# Reliability of probabilities: one row per bin of probabilities; `share` is its weight in the mixture of
+# labelled and background receptors.
 CALIBRATION = pa.schema(
     [
         *strings("species", "chains"),
@@ -45,7 +46,7 @@ CALIBRATION = pa.schema(
     ]
 )
 
-# Of labelled receptors mixed with background, by threshold of the score.
+# Precision and recall for labelled receptors mixed with background, by score threshold.
 PRECISION_RECALL = pa.schema(
     [
         *strings("species", "chains"),
@@ -53,7 +54,7 @@ PRECISION_RECALL = pa.schema(
     ]
 )
 
-# What cross-validation says of each epitope of the reference; `reason` why it is not called.
+# Cross-validation results of each epitope of the reference; `reason`: why the epitope is not called.
 ANNOTATION_EPITOPES = pa.schema(
     [
         *strings("species", "chains", "epitope", "antigen_species", "mhc_a"),

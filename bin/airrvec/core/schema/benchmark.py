@@ -1,4 +1,4 @@
-"""Tables of the few-shot benchmark and of the analyses."""
+"""Schemas of the tables of the few-shot benchmark and the analyses."""
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ ROC = pa.schema(
     ]
 )
 
-# A null stands for all.
+# A null means all values.
 NOT_EVALUATED = pa.schema(
     [
         *strings(*SETTING, "epitope"),
@@ -44,8 +44,8 @@ AUROC_SUMMARY = pa.schema(
     ]
 )
 
-# Of two encoders on the same splits, AUROC of `encoder` minus that of `other`; without `other` the
-# mean over all encoders.
+# AUROC of `encoder` minus AUROC of `other` on the same splits; where `other` is null, minus the mean over
+# all encoders.
 COMPARISONS = pa.schema(
     [
         *strings("encoder", "other", *SETTING[1:], "epitope"),
@@ -58,5 +58,5 @@ COMPARISONS = pa.schema(
     ]
 )
 
-# What of an analysis could not be done; `encoder` is null where it is the analysis itself.
+# Analyses that could not be done, for one encoder or, where `encoder` is null, for all.
 NOT_DONE = pa.schema(strings("analysis", "encoder", "reason"))

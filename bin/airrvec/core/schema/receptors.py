@@ -1,16 +1,17 @@
-"""Tables of receptors, cells, rejects and embeddings."""
+"""Schemas of the tables of receptors, cells, rejects and embeddings."""
 
 import pyarrow as pa
 
 from airrvec.core.schema.words import CHAIN_FIELDS, LABELS, LOCI, RECEPTOR_FIELDS, raw, strings
 
-# What a reader yields: one row a chain. Chains of one `cell_key` are one cell; without a key, those of
-# one row are one clonotype. Chains of a cell that are equal in all fields, `chain_key` included, are one.
+# Output of a reader: one row per chain. Chains with the same `cell_key` form a cell; without a key, chains
+# of the same row form a clonotype. Chains of a cell that are equal in all fields, `chain_key` included,
+# count once.
 CHAIN_RECORDS = pa.schema(
     [
         ("row", pa.int64()),
         *strings("cell_key", "chain_key", "cell_id", "species", "locus", *CHAIN_FIELDS),
-        ("from_cdr3", pa.bool_()),  # the junction is that of the field cdr3_aa, without its conserved ends
+        ("from_cdr3", pa.bool_()),  # `junction_aa` is the input's cdr3_aa, without the conserved ends
         ("productive", pa.bool_()),
         ("is_cell", pa.bool_()),
         ("high_confidence", pa.bool_()),
@@ -20,13 +21,13 @@ CHAIN_RECORDS = pa.schema(
     ]
 )
 
-# Receptors of one `clonotype_id` differ in alleles alone.
+# Receptors with the same `clonotype_id` differ only in alleles.
 RECEPTORS = pa.schema(strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
 
-# Those of a whole run; `n_samples` is that of the clonotype, the labelled table not counted.
+# Receptors of the whole run; `n_samples`: samples with the clonotype, the labelled table not counted.
 COLLECTED_RECEPTORS = RECEPTORS.append(pa.field("n_samples", pa.int32()))
 
-# Followed by one string column for each metadata column of the samplesheet.
+# Followed by one string column per metadata column of the samplesheet.
 CELLS = pa.schema(
     [
         *strings("sample_id", "cell_id", "receptor_id", "clonotype_id", "species", "chain_pairing"),
@@ -49,7 +50,7 @@ REJECTS = pa.schema(
 
 
 def embeddings(n_dimensions: int) -> pa.Schema:
-    """Schema of ``embeddings``: ``receptor_id`` and ``dim_01``, ``dim_02``, …"""
+    """Return the schema of ``embeddings``: ``receptor_id`` and ``dim_01``, ``dim_02``, …"""
     return pa.schema(
         [
             ("receptor_id", pa.string()),
@@ -59,11 +60,11 @@ def embeddings(n_dimensions: int) -> pa.Schema:
 
 
 def dimensions(n_dimensions: int) -> list[str]:
-    """Names of a vector's columns."""
+    """Return the names of a vector's columns."""
     return [f"dim_{number:02d}" for number in range(1, n_dimensions + 1)]
 
 
-# Probability that recombination makes a chain; null where OLGA does not know its V or J gene.
+# Generation probability of each chain; null if OLGA lacks its V or J gene.
 GENERATION = pa.schema(
     [
         ("receptor_id", pa.string()),

@@ -1,11 +1,11 @@
-"""Tables of clusters, samples and the map."""
+"""Schemas of the tables of clusters, samples and the map."""
 
 import pyarrow as pa
 
 from airrvec.core.schema.words import LOCI, strings
 
-# Neighbours within the radius, found and expected by chance; `cluster_id` is null of a receptor that has
-# no cluster, all but `receptor_id` of one that was not compared.
+# Number of neighbours within the radius, observed and expected by chance. `cluster_id` is null if the
+# receptor is in no cluster; all columns but `receptor_id` are null if it was not compared.
 CLUSTER_MEMBERS = pa.schema(
     [
         *strings("receptor_id", "species", "chains", "cluster_id"),
@@ -14,7 +14,7 @@ CLUSTER_MEMBERS = pa.schema(
     ]
 )
 
-# Genes are those of most members, alleles taken together; `epitope` that of most labelled members.
+# Most frequent genes of the members, alleles ignored; `epitope`: most frequent among labelled members.
 CLUSTERS = pa.schema(
     [
         *strings("cluster_id", "species", "chains"),
@@ -35,7 +35,7 @@ CLUSTERS = pa.schema(
     ]
 )
 
-# Aligned junctions of a cluster; `residue` may be a gap, `-`.
+# Residue frequencies in the aligned junctions of a cluster; `residue` may be a gap, `-`.
 CLUSTER_MOTIFS = pa.schema(
     [
         *strings("cluster_id", "locus"),
@@ -45,7 +45,7 @@ CLUSTER_MOTIFS = pa.schema(
     ]
 )
 
-# Samples whose metadata column `condition` says `value_1` or `value_2`; shares are means over samples.
+# Samples with `value_1` and with `value_2` in the metadata column `condition`; shares are sample means.
 CLUSTER_CONDITIONS = pa.schema(
     [
         *strings("cluster_id", "species", "chains", "condition", "value_1", "value_2"),
@@ -55,10 +55,10 @@ CLUSTER_CONDITIONS = pa.schema(
     ]
 )
 
-# Places of receptors with a vector, on axes without a unit.
+# Coordinates of receptors with a vector; the axes have no unit.
 MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2", pa.float32())])
 
-# Hill numbers of order 0, 1 and 2 of all cells, and those expected of `depth` cells.
+# Hill numbers of order 0, 1 and 2 of all cells, and rarefied to `depth` cells.
 DIVERSITY = pa.schema(
     [
         *strings("sample_id", "species", "chains"),
@@ -88,7 +88,7 @@ SAMPLES_PCA = pa.schema(
     ]
 )
 
-# `measure`: mmd, or a rarefied Hill number, whose `difference` is that of the means of its log.
+# `measure`: mmd or a rarefied Hill number; `difference` of a Hill number is the difference of its mean logs.
 SAMPLE_CONDITIONS = pa.schema(
     [
         *strings("species", "chains", "condition", "value_1", "value_2", "measure"),

@@ -1,17 +1,18 @@
-"""Tables of training and fine-tuning."""
+"""Schemas of the tables of training and fine-tuning."""
 
 import pyarrow as pa
 
 from airrvec.core.schema.receptors import RECEPTORS
 from airrvec.core.schema.words import strings
 
-# Of each receptor and epitope its part: train, validation or test.
+# Part of each receptor and epitope: train, validation or test.
 SPLIT = pa.schema(strings("receptor_id", "epitope", "reference_id", "part"))
 
-# One row a receptor and epitope that a model has been trained on; `part`: train, validation.
+# One row per receptor and epitope used to train a model; `part`: train, validation.
 TRAINING_LABELS = pa.schema([*RECEPTORS, *strings("epitope", "part")])
 
-# `test_set`: all test receptors, or those less similar to any of training; `epitope`: also `mean`.
+# `test_set`: all test receptors, or those below a similarity to every training receptor; `epitope` may be
+# `mean`.
 SPECIFICITY = pa.schema(
     [
         *strings("encoder", "rule", "test_set", "epitope"),
@@ -21,7 +22,7 @@ SPECIFICITY = pa.schema(
     ]
 )
 
-# `part`: train or validation; terms that the objective lacks are null.
+# `part`: train or validation; terms that are not in the objective are null.
 TRAINING = pa.schema(
     [
         ("step", pa.int64()),

@@ -1,4 +1,4 @@
-"""Words of the tables: loci, fields of a chain, species, labels, classes of pairing."""
+"""Terms used in tables: loci, chain fields, species, labels, chain pairings."""
 
 import pyarrow as pa
 
@@ -6,7 +6,7 @@ LOCI = ("TRA", "TRB")
 
 CHAIN_FIELDS = ("v_call", "j_call", "junction_aa")
 
-# tidytcells' names of the species → the words that inputs use for them, in lower case.
+# Species names of tidytcells → spellings in inputs, in lower case.
 SPECIES = {
     "homosapiens": ("homosapiens", "homo sapiens", "human", "hs", "h.sapiens"),
     "musmusculus": ("musmusculus", "mus musculus", "mouse", "mm", "m.musculus"),
@@ -20,11 +20,11 @@ LABELS = (
     "mhc_a",
     "mhc_b",
     "reference_id",
-    "confidence",  # of the label, as the source gives it, e.g. VDJdb's score
-    "split",  # train, validation or test, where the user divides labelled receptors
+    "confidence",  # of the label, as given by the source, e.g. VDJdb's score
+    "split",  # train, validation or test, if the user splits the labelled receptors
 )
 
-# scirpy's words.
+# Chain pairings, in scirpy's terms.
 SINGLE_PAIR = "single pair"
 
 ORPHAN_VJ = "orphan VJ"
@@ -51,17 +51,17 @@ CHAIN_PAIRINGS = (
 
 
 def field(locus: str, name: str) -> str:
-    """Column of a chain's field in ``receptors``, e.g. ``tra_v_call``."""
+    """Return the column of a chain's field in ``receptors``, e.g. ``tra_v_call``."""
     return f"{locus.lower()}_{name}"
 
 
 def raw(name: str) -> str:
-    """Column of a field as the input spells it, e.g. ``tra_v_call_raw``."""
+    """Return the column with the input's spelling of a field, e.g. ``tra_v_call_raw``."""
     return f"{name}_raw"
 
 
 def uncertain(name: str) -> str:
-    """Column of whether a call leaves the gene open, e.g. ``v_call_uncertain``."""
+    """Return the column that marks calls with more than one possible gene, e.g. ``v_call_uncertain``."""
     return f"{name}_uncertain"
 
 
@@ -72,14 +72,14 @@ def strings(*names: str) -> list[tuple[str, pa.DataType]]:
     return [(name, pa.string()) for name in names]
 
 
-# The mean over epitopes stands among them under this name.
+# Value of the column `epitope` in rows with the mean over epitopes.
 MEAN = "mean"
 
 METRICS = ("auroc", "auroc_01", "average_precision")
 
-# How something was measured: `chains` paired, alpha or beta; `test_set` which receptors are tested;
-# `excluded` the text of references left out, or none.
+# Settings of a measurement. `chains`: paired, alpha or beta; `test_set`: which receptors are tested;
+# `excluded`: description of the excluded references, or none.
 SETTING = ("encoder", "rule", "chains", "test_set", "excluded")
 
-# The test set of `unseen` without the receptors that fine-tuning has seen.
+# Test set `unseen` without the receptors used for fine-tuning.
 NOT_TRAINED = "not_trained"

@@ -1,12 +1,12 @@
 """
-What the report shows of the paper's analyses: a module each, named as in `airrvec.analyses`.
+Figures and report texts of the paper's analyses: one module each, named as in `airrvec.analyses`.
 
-A module has ``TITLE``, and functions of the analysis's table:
+A module has ``TITLE`` and these functions of the analysis table:
 
-- ``draw(table)`` → matplotlib's figure;
-- ``reading(table)`` → what is seen, and what the paper saw, in a sentence or two;
-- ``plot(table)`` → dict of ``kind``, ``data`` and others for `airrvec.report.page.section`, where MultiQC has
-  such a plot; else the report shows the figure.
+- ``draw(table)`` → matplotlib figure;
+- ``reading(table)`` → one to three sentences: the result here, and the result in the paper;
+- ``plot(table)`` → dict of ``kind``, ``data`` and other arguments of `airrvec.report.page.section`, if
+  MultiQC has such a plot; otherwise the report shows the figure.
 """
 
 from importlib import import_module
@@ -14,5 +14,5 @@ from types import ModuleType
 
 
 def load(name: str) -> ModuleType:
-    """Return the module of an analysis; ``name`` is one of `airrvec.analyses.ANALYSES`."""
+    """Return the figure module of an analysis; ``name`` is one of `airrvec.analyses.ANALYSES`."""
     return import_module(f"{__name__}.{name}")

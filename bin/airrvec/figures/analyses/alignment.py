@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``alignment``."""
+"""Figure, table and text of the analysis ``alignment``."""
 
 import pandas as pd
 import pyarrow as pa
@@ -11,14 +11,14 @@ TITLE = "Alignment and uniformity"
 
 
 def draw(table: pa.Table):
-    """Uniformity against alignment; the number beside a point is the AUROC."""
+    """Draw uniformity against alignment; the legend gives the AUROC of each encoder."""
     figure, axis = plt.subplots(figsize=(7, 5), layout="constrained")
     for index, row in enumerate(table.to_pandas().itertuples()):
         look = {**style(index), "linestyle": ""}
-        words = f"{title(row.encoder)}" + ("" if pd.isna(row.auroc) else f" ({row.auroc:.3f})")
-        axis.plot(row.alignment, row.uniformity, label=words, markersize=8, **look)
+        label = f"{title(row.encoder)}" + ("" if pd.isna(row.auroc) else f" ({row.auroc:.3f})")
+        axis.plot(row.alignment, row.uniformity, label=label, markersize=8, **look)
     axis.set_xlabel("Alignment: mean distance of co-specific pairs")
-    axis.set_ylabel("Uniformity: log mean exp(−d²) of all pairs")
+    axis.set_ylabel("Uniformity: log mean exp(−d²) over all pairs")
     axis.legend(
         frameon=False, fontsize=8, title="Encoder (AUROC)", loc="center left", bbox_to_anchor=(1, 0.5)
     )
@@ -49,8 +49,8 @@ def reading(table: pa.Table) -> str:
     data = table.to_pandas().astype({"auroc": float})
     known = data.dropna(subset=["auroc"])
     words = (
-        "Alignment is the mean distance of co-specific receptors, uniformity how evenly all are spread; less"
-        " is better of both."
+        "Alignment is the mean distance between receptors that share an epitope. Uniformity measures how"
+        " evenly all vectors are spread. Lower is better for both."
     )
     if len(known) > 3:
         rho = {
@@ -61,6 +61,6 @@ def reading(table: pa.Table) -> str:
             f" uniformity {rho['uniformity']:.2f}."
         )
     return words + (
-        " The paper holds the uniformity that contrastive learning brings to be a key benefit: it undoes what"
-        " recombination prefers."
+        " The paper names uniformity as a key benefit of contrastive learning: it counteracts the biases of"
+        " V(D)J recombination."
     )

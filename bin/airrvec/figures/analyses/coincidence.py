@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``coincidence``."""
+"""Figure, plot and text of the analysis ``coincidence``."""
 
 import pyarrow as pa
 from matplotlib import pyplot as plt
@@ -6,11 +6,11 @@ from matplotlib import pyplot as plt
 from airrvec.figures.style import plain, style
 
 TITLE = "Probability of coincidence"
-SHOWN = 6  # epitopes of the most receptors, in the figures
+SHOWN = 6  # epitopes in the figures: those with the most receptors
 
 
 def draw(table: pa.Table):
-    """Probabilities, and their ratio to the background's."""
+    """Draw the share of pairs within each TCRdist, and its ratio to that of background pairs."""
     data = table.to_pandas()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     for index, (epitope, line) in enumerate(list(data.groupby("epitope", sort=False))[:SHOWN]):
@@ -24,7 +24,7 @@ def draw(table: pa.Table):
     )
     right.axhline(1, color="grey", linestyle=":")
     left.set_ylabel("Share of pairs within the TCRdist")
-    right.set_ylabel("Ratio to the background")
+    right.set_ylabel("Ratio to background pairs")
     left.legend(frameon=False, fontsize=8)
     for axis in (left, right):
         axis.set_xlabel("TCRdist")
@@ -49,14 +49,14 @@ def plot(table: pa.Table) -> dict:
             "showlegend": True,
             "data_labels": [
                 {"name": "Probability", "ylab": "Share of pairs within the TCRdist"},
-                {"name": "Ratio to the background", "ylab": "Ratio"},
+                {"name": "Ratio to background pairs", "ylab": "Ratio"},
             ],
         },
     }
 
 
 def _line(data, column: str) -> dict[int, float]:
-    """Threshold → value, where there is one that a logarithm has."""
+    """Return threshold → value; the logarithmic axis takes positive values only."""
     known = data[data[column] > 0]
     return {int(x): float(f"{y:.4g}") for x, y in zip(known["tcrdist"], known[column], strict=True)}
 
@@ -64,9 +64,11 @@ def _line(data, column: str) -> dict[int, float]:
 def reading(table: pa.Table) -> str:
     data = table.to_pandas()
     near = data[data["tcrdist"] == 120].sort_values("probability", ascending=False)
-    found = ", ".join(f"{row.epitope} {100 * row.probability:.1f} %" for row in near.head(SHOWN).itertuples())
+    shares = ", ".join(
+        f"{row.epitope} {100 * row.probability:.1f} %" for row in near.head(SHOWN).itertuples()
+    )
     return (
-        f"Share of an epitope's pairs within a TCRdist of 120: {found};"
-        f" background pairs: {100 * near['background'].iloc[0]:.2f} %. In the paper the epitopes that are"
-        " easiest to predict have the fewest dissimilar pairs, and TFEYVSQPFLMDLE the most alike."
+        f"Share of receptor pairs with a TCRdist of at most 120, by epitope: {shares}; background pairs:"
+        f" {100 * near['background'].iloc[0]:.2f} %. In the paper, the epitopes that are easiest to predict"
+        " have the fewest dissimilar pairs, and TFEYVSQPFLMDLE has the most similar pairs."
     )

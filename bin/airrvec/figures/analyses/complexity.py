@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``complexity``."""
+"""Figure, plot and text of the analysis ``complexity``."""
 
 import pandas as pd
 import pyarrow as pa
@@ -11,11 +11,11 @@ TITLE = "AUROC and model size"
 
 
 def draw(table: pa.Table):
-    """A panel for parameters, one for dimensions."""
+    """Draw AUROC against the number of parameters and against the vector dimensions, one panel each."""
     data = _evaluated(table)
     figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), sharey=True, layout="constrained")
     for axis, column, words in zip(
-        axes, ("n_parameters", "n_dimensions"), ("Parameters", "Dimensions of a vector"), strict=True
+        axes, ("n_parameters", "n_dimensions"), ("Parameters", "Vector dimensions"), strict=True
     ):
         for index, row in enumerate(data.itertuples()):
             look = {**style(index), "linestyle": ""}
@@ -23,7 +23,7 @@ def draw(table: pa.Table):
         axis.set_xscale("symlog" if (data[column] < 1).any() else "log")
         axis.set_xlabel(words)
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel(f"AUROC, mean of the epitopes, k = {data['k'].iloc[0]}")
+    axes[0].set_ylabel(f"AUROC, mean over epitopes, k = {data['k'].iloc[0]}")
     axes[1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
@@ -43,15 +43,15 @@ def reading(table: pa.Table) -> str:
     data = _evaluated(table)
     best = data.loc[data["auroc"].idxmax()]
     words = (
-        f"The best of {len(data)} encoders has {best['n_parameters']:,} parameters and"
-        f" {best['n_dimensions']:,} dimensions."
+        f"Of {len(data)} encoders, the one with the highest AUROC has {best['n_parameters']:,} parameters"
+        f" and {best['n_dimensions']:,} dimensions."
     )
     if len(data) > 3:
         rho = data["auroc"].corr(data["n_parameters"], method="spearman")
-        words += f" Spearman's ρ of AUROC and number of parameters: {rho:.2f}."
+        words += f" Spearman's ρ between AUROC and number of parameters: {rho:.2f}."
     return words + (
-        " In the paper SCEPTR, the smallest language model by a wide margin, does best: size is not what"
-        " limits prediction."
+        " In the paper, SCEPTR has the highest AUROC although it is by far the smallest language model:"
+        " model size does not limit prediction."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``distances``."""
+"""Figure, plot and text of the analysis ``distances``."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +12,14 @@ KINDS = {"all": "All pairs", "co_specific": "Co-specific pairs"}
 
 
 def draw(table: pa.Table):
-    """A panel an encoder: medians with the middle half and nine tenths of the pairs as bands."""
+    """Draw distance against TCRdist, one panel per encoder: median, and bands of 50 % and 90 % of pairs."""
     data = table.to_pandas()
     names = list(data["encoder"].unique())
     figure, axes = panels(len(names), 4.2, 3.6, sharex=True)
     for axis, name in zip(axes.flat, names, strict=False):
-        of_encoder = data[data["encoder"] == name]
+        encoder_rows = data[data["encoder"] == name]
         for index, (kind, words) in enumerate(KINDS.items()):
-            line = of_encoder[of_encoder["pairs"] == kind]
+            line = encoder_rows[encoder_rows["pairs"] == kind]
             if line.empty:
                 continue
             x, colour = line["tcrdist"] + BIN / 2, style(index)["color"]
@@ -38,7 +38,7 @@ def draw(table: pa.Table):
 def plot(table: pa.Table) -> dict:
     data = table.to_pandas()
     kinds = [kind for kind in KINDS if kind in set(data["pairs"])]
-    # Each encoder has its own unit: the distance is shown relative to the median of its widest bin.
+    # Encoders differ in unit: show distances relative to the median of the bin with the most pairs.
     unit = data.loc[data.groupby("encoder")["n_pairs"].idxmax()].set_index("encoder")["distance_q50"]
     return {
         "kind": "linegraph",
@@ -54,7 +54,7 @@ def plot(table: pa.Table) -> dict:
         ],
         "pconfig": {
             "xlab": "TCRdist",
-            "ylab": "Median distance (1: of the most frequent TCRdist)",
+            "ylab": "Median distance (1 = median at the most frequent TCRdist)",
             "tt_decimals": 3,
             "showlegend": True,
             "data_labels": [{"name": KINDS[kind]} for kind in kinds],
@@ -64,13 +64,13 @@ def plot(table: pa.Table) -> dict:
 
 def reading(table: pa.Table) -> str:
     data = table.to_pandas()
-    found = ", ".join(f"{title(name)} {_spearman(data, name):.2f}" for name in data["encoder"].unique())
+    rhos = ", ".join(f"{title(name)} {_spearman(data, name):.2f}" for name in data["encoder"].unique())
     return (
-        f"Spearman's correlation with TCRdist over pairs of random labelled receptors: {found}."
-        " The paper found SCEPTR's distances clearly correlated with TCRdist, with much scatter left."
+        f"Spearman's ρ between distance and TCRdist over pairs of random labelled receptors: {rhos}."
+        " In the paper, the distances of SCEPTR correlate clearly with TCRdist, with much scatter."
     )
 
 
 def _spearman(data, name: str) -> float:
-    of_all = data[(data["encoder"] == name) & (data["pairs"] == "all")]
-    return float(of_all["spearman"].iloc[0]) if len(of_all) else np.nan
+    all_pairs = data[(data["encoder"] == name) & (data["pairs"] == "all")]
+    return float(all_pairs["spearman"].iloc[0]) if len(all_pairs) else np.nan

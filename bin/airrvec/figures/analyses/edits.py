@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``edits``."""
+"""Figure, plot and text of the analysis ``edits``."""
 
 import pyarrow as pa
 from matplotlib import pyplot as plt
@@ -12,7 +12,7 @@ TITLE = "Cost of an edit along the junction"
 
 
 def draw(table: pa.Table):
-    """A row a chain, a column an encoder; a line an edit."""
+    """Draw the cost of each edit: one row per chain, one column per encoder, one line per kind of edit."""
     data = table.to_pandas()
     names = list(data["encoder"].unique())
     figure, axes = plt.subplots(
@@ -26,9 +26,9 @@ def draw(table: pa.Table):
     for column, name in enumerate(names):
         for row, chain in enumerate(GREEK.values()):
             axis = axes[row][column]
-            own = data[(data["encoder"] == name) & (data["chain"] == chain)]
+            chain_rows = data[(data["encoder"] == name) & (data["chain"] == chain)]
             for index, edit in enumerate(EDITS):
-                line = own[own["edit"] == edit].set_index("region").reindex(REGIONS)
+                line = chain_rows[chain_rows["edit"] == edit].set_index("region").reindex(REGIONS)
                 axis.errorbar(
                     REGIONS, line["mean_distance"], yerr=line["std_distance"], label=edit, capsize=2,
                     markersize=4, **style(index),
@@ -37,8 +37,8 @@ def draw(table: pa.Table):
             axis.tick_params(axis="x", rotation=45, labelsize=8)
             axis.set_ylim(0)
             axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("Distance to the receptor before")
-    axes[1][0].set_ylabel("Distance to the receptor before")
+    axes[0][0].set_ylabel("Distance to the unedited receptor")
+    axes[1][0].set_ylabel("Distance to the unedited receptor")
     axes[0][0].legend(frameon=False, fontsize=8)
     return figure
 
@@ -50,13 +50,13 @@ def plot(table: pa.Table) -> dict:
         "data": [
             {
                 f"{edit}, {chain}": {row.region: round(row.relative, 4) for row in line.itertuples()}
-                for (chain, edit), line in of_encoder.groupby(["chain", "edit"])
+                for (chain, edit), line in encoder_rows.groupby(["chain", "edit"])
             }
-            for _, of_encoder in data.groupby("encoder", sort=False)
+            for _, encoder_rows in data.groupby("encoder", sort=False)
         ],
         "pconfig": {
             "xlab": "Fifth of the junction, from the N terminus",
-            "ylab": "Distance (1: mean of two random receptors)",
+            "ylab": "Distance (1 = mean of two random receptors)",
             "categories": True,
             "ymin": 0,
             "tt_decimals": 3,
@@ -70,21 +70,21 @@ def plot(table: pa.Table) -> dict:
 def reading(table: pa.Table) -> str:
     data = table.to_pandas()
     indel = data[data["edit"] != "substitution"]
-    found = []
+    ratios = []
     for name in data["encoder"].unique():
-        of_indels = indel[indel["encoder"] == name]
-        means = of_indels.groupby("region")["mean_distance"].mean().reindex(REGIONS)
+        encoder_indels = indel[indel["encoder"] == name]
+        means = encoder_indels.groupby("region")["mean_distance"].mean().reindex(REGIONS)
         substitution = data[(data["encoder"] == name) & (data["edit"] == "substitution")][
             "mean_distance"
         ].mean()
-        found.append(
+        ratios.append(
             f"{title(name)} {_ratio(means.mean(), substitution)} and {_ratio(means['start'], means['end'])}"
         )
     return (
-        "What an insertion or deletion costs against a substitution, and such an indel in the first against"
-        f" one in the last fifth of the junction: {'; '.join(found)}. In the paper indels cost more than"
-        " substitutions, evenly along the junction for SCEPTR, and most at one end for models with"
-        " left-aligned positions."
+        "Two ratios of mean distances for each encoder: insertions and deletions (indels) to substitutions,"
+        f" and indels in the first to indels in the last fifth of the junction: {'; '.join(ratios)}. In the"
+        " paper, indels cost more than substitutions. Their cost is even along the junction for SCEPTR, and"
+        " highest at one end for models with left-aligned positions."
     )
 
 

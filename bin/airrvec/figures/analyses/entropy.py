@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``entropy``."""
+"""Figure, table and text of the analysis ``entropy``."""
 
 import pandas as pd
 import pyarrow as pa
@@ -12,25 +12,25 @@ TITLE = "Diversity of an epitope's receptors"
 
 
 def draw(table: pa.Table):
-    """A panel a feature: AUROC of an encoder against entropy; entropies alone where there is no AUROC."""
+    """Draw AUROC against entropy, one panel per feature; without any AUROC, draw the entropies as bars."""
     data = table.to_pandas()
     measured = data["auroc"].notna().any()
     figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained", sharey=True)
     epitopes = sorted(data["epitope"].unique())
     for axis, (feature, words) in zip(axes.T.flat, FEATURES.items(), strict=True):
-        of_feature = data[data["feature"] == feature]
+        feature_rows = data[data["feature"] == feature]
         if measured:
-            for index, (name, points) in enumerate(of_feature.dropna(subset=["auroc"]).groupby("encoder")):
+            for index, (name, points) in enumerate(feature_rows.dropna(subset=["auroc"]).groupby("encoder")):
                 look = {**style(index), "linestyle": ""}
                 axis.errorbar(
                     points["entropy_bits"], points["auroc"], xerr=points["entropy_std"], label=title(name),
                     markersize=4, elinewidth=0.6, **look,
                 )  # fmt: skip
         else:
-            points = of_feature.drop_duplicates("epitope").set_index("epitope").reindex(epitopes)
+            points = feature_rows.drop_duplicates("epitope").set_index("epitope").reindex(epitopes)
             axis.barh(epitopes, points["entropy_bits"], xerr=points["entropy_std"], color=style(0)["color"])
         axis.set_title(words, fontsize=10)
-        axis.set_xlabel("Entropy, bits")
+        axis.set_xlabel("Entropy (bits)")
         axis.grid(alpha=0.3)
     if measured:
         for axis in axes[:, 0]:
@@ -68,10 +68,10 @@ def plot(table: pa.Table) -> dict:
 
 def reading(table: pa.Table) -> str:
     data = table.to_pandas().dropna(subset=["spearman"])
-    words = "The more receptors share a gene or junction, the lower its entropy."
+    words = "Entropy is low if many receptors of an epitope share the same gene or junction."
     if len(data):
         mean = data.drop_duplicates(["encoder", "feature"]).groupby("feature")["spearman"].mean()
         n = data["epitope"].nunique()
-        found = ", ".join(f"{title_} {mean[name]:.2f}" for name, title_ in FEATURES.items() if name in mean)
-        words += f" Spearman's ρ with AUROC over {n} epitopes, mean of the encoders: {found}."
-    return words + " The paper found the easier epitopes to have less diverse V and J genes."
+        rhos = ", ".join(f"{title_} {mean[name]:.2f}" for name, title_ in FEATURES.items() if name in mean)
+        words += f" Spearman's ρ with AUROC over {n} epitopes, mean over encoders: {rhos}."
+    return words + " In the paper, epitopes that are easier to predict have less diverse V and J genes."

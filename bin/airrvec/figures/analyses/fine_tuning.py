@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``fine_tuning``."""
+"""Figure and text of the analysis ``fine_tuning``."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ KINDS = {True: "Co-specific", False: "Cross-specific"}
 
 
 def draw(table: pa.Table):
-    """Pairs by both distances, with the distributions of each at the sides."""
+    """Draw distance after against distance before fine-tuning, with histograms on both margins."""
     data = table.to_pandas()
     figure, axes = plt.subplot_mosaic(
         [["top", "."], ["middle", "right"]], figsize=(7, 7), layout="constrained",
@@ -34,8 +34,8 @@ def draw(table: pa.Table):
     axes["right"].sharey(axes["middle"])
     for name in ("top", "right"):
         axes[name].set_axis_off()
-    axes["middle"].set_xlabel(f"Distance by {title(data['before'].iloc[0])}")
-    axes["middle"].set_ylabel(f"Distance by {title(data['after'].iloc[0])}")
+    axes["middle"].set_xlabel(f"Distance before: {title(data['before'].iloc[0])}")
+    axes["middle"].set_ylabel(f"Distance after: {title(data['after'].iloc[0])}")
     axes["middle"].legend(frameon=False, markerscale=4)
     axes["middle"].grid(alpha=0.3)
     return figure
@@ -45,15 +45,15 @@ def reading(table: pa.Table) -> str:
     data = table.to_pandas()
     same = data["co_specific"].to_numpy()
     if same.all() or not same.any():
-        return "All pairs are of one kind: nothing is compared."
+        return "All pairs are of one kind, so there is nothing to compare."
     found = {}
     for when in ("before", "after"):
         distances = data[f"distance_{when}"].to_numpy()
-        medians = [np.median(distances[of_kind]) for of_kind in (same, ~same)]
+        medians = [np.median(distances[kind]) for kind in (same, ~same)]
         area = auroc(distances[same], distances[~same])
-        found[when] = f"AUROC {area:.3f}, medians {medians[0]:.2f} and {medians[1]:.2f}"
+        found[when] = f"AUROC {area:.3f}, median distances {medians[0]:.2f} and {medians[1]:.2f}"
     return (
-        "Co-specific against cross-specific pairs of a training and a test receptor:"
-        f" {found['before']} before, {found['after']} after. The paper found that fine-tuning mostly moves"
-        " cross-specific pairs, a part of which it puts far apart."
+        "Co-specific against cross-specific pairs, each of a training and a test receptor. Before"
+        f" fine-tuning: {found['before']}. After: {found['after']}. In the paper, fine-tuning mainly moves"
+        " cross-specific pairs, and moves some of them far apart."
     )

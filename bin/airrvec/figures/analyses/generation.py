@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``generation``."""
+"""Figure, plot and text of the analysis ``generation``."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +11,11 @@ TITLE = "Distances and generation probability"
 
 
 def draw(table: pa.Table):
-    """Correlation of TCRdist with probability by distance; co-specific pairs by probability."""
+    """Draw the correlation of TCRdist with probability by distance, and co-specific pairs by probability."""
     data = table.to_pandas()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    for index, (name, of_encoder) in enumerate(data.groupby("encoder", sort=False)):
-        line = of_encoder[(of_encoder["binned_by"] == "distance") & of_encoder["pearson"].notna()]
+    for index, (name, encoder_rows) in enumerate(data.groupby("encoder", sort=False)):
+        line = encoder_rows[(encoder_rows["binned_by"] == "distance") & encoder_rows["pearson"].notna()]
         x = line["mean_distance"] / line["mean_distance"].max()
         left.plot(x, line["pearson"], label=title(name), markersize=4, **style(index))
         left.fill_between(
@@ -24,10 +24,10 @@ def draw(table: pa.Table):
     share = _by_probability(data)
     right.plot(share["mean_log10_probability"], 100 * share["co_specific"], color="black", marker="o")
     left.axhline(0, color="grey", linewidth=0.8, linestyle=":")
-    left.set_xlabel("Encoder's distance (1: the farthest bin)")
+    left.set_xlabel("Encoder distance (1 = most distant bin)")
     left.set_ylabel("Pearson's r, TCRdist with log generation probability")
-    right.set_xlabel("log10 generation probability, the smaller of the pair")
-    right.set_ylabel("Co-specific pairs, %")
+    right.set_xlabel("log10 generation probability (lower one of the pair)")
+    right.set_ylabel("Co-specific pairs (%)")
     right.set_ylim(0)
     left.legend(frameon=False, fontsize=9)
     for axis in (left, right):
@@ -36,7 +36,7 @@ def draw(table: pa.Table):
 
 
 def _by_probability(data):
-    """The bins by probability, which are the same for all encoders."""
+    """Return the bins by probability of the first encoder; they are equal for all encoders."""
     return data[(data["binned_by"] == "probability") & (data["encoder"] == data["encoder"].iloc[0])]
 
 
@@ -62,7 +62,7 @@ def plot(table: pa.Table) -> dict:
             },
         ],
         "pconfig": {
-            "xlab": "Encoder's distance (1: the farthest bin)",
+            "xlab": "Encoder distance (1 = most distant bin)",
             "ylab": "Pearson's r",
             "tt_decimals": 3,
             "style": "lines+markers",
@@ -71,12 +71,12 @@ def plot(table: pa.Table) -> dict:
                 {
                     "name": "Correlation",
                     "ylab": "Pearson's r",
-                    "xlab": "Encoder's distance (1: the farthest bin)",
+                    "xlab": "Encoder distance (1 = most distant bin)",
                 },
                 {
                     "name": "Co-specific pairs",
                     "ylab": "%",
-                    "xlab": "log10 generation probability, the smaller of the pair",
+                    "xlab": "log10 generation probability (lower one of the pair)",
                 },
             ],
         },
@@ -90,15 +90,16 @@ def reading(table: pa.Table) -> str:
         .groupby("encoder", sort=False)
         .head(5)
     )
-    found = ", ".join(
+    correlations = ", ".join(
         f"{title(name)} {np.average(bins['pearson'], weights=bins['n_pairs']):.2f}"
         for name, bins in near.groupby("encoder", sort=False)
     )
     share = _by_probability(data)
     return (
-        "Pearson's r of TCRdist with log generation probability among the tenth of the pairs that an encoder"
-        f" holds nearest (mean of its bins): {found or 'too few pairs'}. Below 0, the encoder brings together"
-        " receptors that differ more where recombination makes few; the paper found SCEPTR to do so."
-        f" {100 * share['co_specific'].iloc[0]:.1f} % of the pairs are co-specific in the tenth of the lowest"
-        f" probability, {100 * share['co_specific'].iloc[-1]:.1f} % in that of the highest."
+        "Pearson's r between TCRdist and log generation probability, for the 10 % of pairs with the smallest"
+        f" encoder distance (weighted mean over bins): {correlations or 'too few pairs'}. If r is below 0,"
+        " pairs of low generation probability differ more in sequence at the same encoder distance; the"
+        f" paper found this for SCEPTR. Co-specific pairs: {100 * share['co_specific'].iloc[0]:.1f} % in the"
+        " tenth of pairs with the lowest generation probability,"
+        f" {100 * share['co_specific'].iloc[-1]:.1f} % in the tenth with the highest."
     )

@@ -1,4 +1,4 @@
-"""What the report shows of the analysis ``power_mean``."""
+"""Figure, plot and text of the analysis ``power_mean``."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,28 +8,28 @@ from airrvec.analyses.power_mean import EXPONENTS
 from airrvec.encoders import title
 from airrvec.figures.style import style
 
-TITLE = "Means of α and β distances"
+TITLE = "Power mean of α and β distances"
 
 
 def label(exponent: float) -> str:
-    """An exponent in words."""
+    """Return the tick label of an exponent."""
     words = {-np.inf: "min", 0.0: "0 (geometric)", 1.0: "1 (arithmetic)", np.inf: "max"}
     return words.get(exponent, f"{exponent:g}")
 
 
 def draw(table: pa.Table):
-    """Correlation and AUROC against the exponent."""
+    """Draw correlation and AUROC against the exponent."""
     data = table.to_pandas()
     ticks = [label(exponent) for exponent in EXPONENTS]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for index, (name, line) in enumerate(data.groupby("encoder", sort=False)):
         left.plot(ticks, line["pearson"], label=title(name), markersize=4, **style(index))
     right.plot(ticks, data.groupby("exponent")["auroc"].first(), color="black", marker="o", markersize=4)
-    left.set_ylabel("Pearson's r with the encoder's distance")
-    right.set_ylabel("AUROC of co-specific pairs")
+    left.set_ylabel("Pearson's r with the encoder distance")
+    right.set_ylabel("AUROC, co-specific against other pairs")
     left.legend(frameon=False, fontsize=9)
     for axis in (left, right):
-        axis.set_xlabel("Exponent of the mean of α and β TCRdist")
+        axis.set_xlabel("Exponent of the power mean of α and β TCRdist")
         plt.setp(axis.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
         axis.grid(alpha=0.3)
     return figure
@@ -52,7 +52,7 @@ def plot(table: pa.Table) -> dict:
         "kind": "linegraph",
         "data": datasets,
         "pconfig": {
-            "xlab": "Exponent of the mean of α and β TCRdist",
+            "xlab": "Exponent of the power mean of α and β TCRdist",
             "ylab": "Pearson's r",
             "categories": True,
             "tt_decimals": 3,
@@ -66,15 +66,15 @@ def plot(table: pa.Table) -> dict:
 def reading(table: pa.Table) -> str:
     data = table.to_pandas().dropna(subset=["pearson"])
     best = data.loc[data.groupby("encoder", sort=False)["pearson"].idxmax()]
-    found = ", ".join(f"{title(row.encoder)} {label(row.exponent)}" for row in best.itertuples())
+    exponents = ", ".join(f"{title(row.encoder)} {label(row.exponent)}" for row in best.itertuples())
     aurocs = table.to_pandas().groupby("exponent")["auroc"].first().dropna()
-    words = f"The exponent that fits each encoder's distances best: {found}."
+    words = f"Exponent with the highest correlation, by encoder: {exponents}."
     if len(aurocs):
         words += (
-            f" Co-specific pairs are told from others best by the mean of exponent {label(aurocs.idxmax())}"
-            f" (AUROC {aurocs.max():.3f}; arithmetic {aurocs[1.0]:.3f})."
+            f" The exponent {label(aurocs.idxmax())} separates co-specific from other pairs best (AUROC"
+            f" {aurocs.max():.3f}; arithmetic mean {aurocs[1.0]:.3f})."
         )
     return words + (
-        " The paper found exponents below 1 for SCEPTR, nearer to the smaller of the two distances than to"
-        " their average, as which TCRdist is defined."
+        " In the paper, SCEPTR has exponents below 1: its distance is closer to the smaller of the two chain"
+        " distances than to their average; TCRdist averages the two."
     )

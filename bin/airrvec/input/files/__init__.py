@@ -1,1 +1,1 @@
-"""Text, JSON, Parquet and AnnData, read in batches of rows."""
+"""Text, JSON, Parquet and AnnData files, read in batches of rows."""

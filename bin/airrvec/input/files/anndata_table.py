@@ -1,8 +1,8 @@
 """
-AnnData (``.h5ad``) and MuData (``.h5mu``): chains in ``obsm/airr`` or columns of ``obs``, to Arrow.
+AnnData (``.h5ad``) and MuData (``.h5mu``) files: chains from ``obsm/airr`` or ``obs`` as Arrow tables.
 
-Columns are named by their place: ``obs_names``, ``obs/epitope``, ``obsm/airr/junction_aa``. The file is
-read by another process (`airrvec.input.files.hdf5`), as HDF5 may crash on a damaged one.
+Columns are named by their path: ``obs_names``, ``obs/epitope``, ``obsm/airr/junction_aa``. A separate
+process reads the file (`airrvec.input.files.hdf5`), because HDF5 may crash on a damaged file.
 """
 
 import json
@@ -22,25 +22,25 @@ from airrvec.input.files.hdf5 import OBS_NAMES
 
 __all__ = ["MAGIC", "OBS_NAMES", "AnnDataTable"]
 
-# HDF5 begins with its signature, MuData with its name in a block before that.
+# HDF5 starts with its signature; MuData has a block with its name before the signature.
 MAGIC = (b"\x89HDF\r\n\x1a\n", b"MuData")
 
 
 class AnnDataTable:
     """
-    The observations of an AnnData file, or of the modality of a MuData file that has chains.
+    Observations of an AnnData file, or of the MuData modality that has chains.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        Path of the file.
     limit : int
-        Bytes that it, or one of its elements, may take unpacked.
+        Maximum number of unpacked bytes of the file, or of one of its elements.
 
     Raises
     ------
     InputError
-        If the file is damaged, too large, or holds no observations; `batches` may raise it too.
+        If the file is damaged, too large, or has no observations; `batches` may raise it too.
     """
 
     delimiter = None
@@ -53,27 +53,27 @@ class AnnDataTable:
             raise InputError("the file has no observations", file=path)
 
     def names(self, header_rows: int = 1) -> list[str]:
-        """Places of the columns."""
+        """Return the paths of the columns."""
         return self._names
 
     def batches(
         self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
     ) -> Iterator[TextBatch]:
-        """All observations at once; each as often as it has chains, if fields of chains are asked for."""
+        """Yield all observations in one batch; one row per chain if chain fields are requested."""
         wanted = [name for name in columns if name in self._names]
         _, content = _process.ask(**self._request, columns=wanted)
         yield TextBatch(pa.ipc.open_stream(content).read_all(), self._n_observations, [])
 
 
 class _Process:
-    """The process that reads; started when it is needed, and anew when a file has ended it."""
+    """The reading process; started on first use, and again after a file has ended it."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._running: subprocess.Popen | None = None
 
     def ask(self, path: str, **request) -> tuple[dict, bytes]:
-        """An answer of `airrvec.input.files.hdf5`, and the bytes behind it."""
+        """Return an answer of `airrvec.input.files.hdf5` and the bytes that follow it."""
         with self._lock:
             if self._running is None:
                 self._running = _start()
@@ -83,7 +83,7 @@ class _Process:
                 process.stdin.flush()
                 answer = json.loads(process.stdout.readline())
                 content = process.stdout.read(answer["n_bytes"])
-            except (OSError, ValueError):  # it has ended, before its answer or within
+            except (OSError, ValueError):  # the process ended before or during its answer
                 self._running = None
                 raise _ended(path, process.wait()) from None
         if "error" in answer:
@@ -98,7 +98,7 @@ def _start() -> subprocess.Popen:
     library = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
-        # -P: a file of the working folder, which may be the user's table, is never taken for a module.
+        # -P: a file in the working folder, such as the user's table, is never imported as a module.
         [sys.executable, "-P", "-c", "from airrvec.input.files.hdf5 import serve; serve()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -108,10 +108,10 @@ def _start() -> subprocess.Popen:
 
 
 def _ended(path: str, status: int) -> Exception:
-    """What to say of a process that ended over a file."""
+    """Return the error for a process that ended while it read a file."""
     if status == -signal.SIGKILL:
         return MemoryError(f"{Path(path).name}: there was too little memory to read it")
     if status == -signal.SIGXCPU:
-        return unreadable(path, "AnnData", RuntimeError("HDF5 does not come to an end of it"))
+        return unreadable(path, "AnnData", RuntimeError("HDF5 did not finish reading it"))
     name = signal.Signals(-status).name if status < 0 else f"status {status}"
     return unreadable(path, "AnnData", RuntimeError(f"HDF5 crashed on it, {name}"))

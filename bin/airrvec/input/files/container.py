@@ -1,4 +1,4 @@
-"""What containers have in common: how a file is opened, and what comes out of it."""
+"""Common parts of containers: opening a file, its batches of rows, and its errors."""
 
 import bz2
 import gzip
@@ -18,10 +18,10 @@ from airrvec.core.errors import InputError
 NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 _NULLS = pa.array(NULLS)
 
-# Bytes that a file which is not read from front to back may take in memory, unless the user allows more.
+# Maximum number of bytes in memory for a file that is not read sequentially, unless the user allows more.
 MAX_UNPACKED = 2 << 30
 
-# The first bytes of a compressed file → how to open it.
+# First bytes of a compressed file → function that opens it.
 _COMPRESSIONS = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -31,7 +31,7 @@ _COMPRESSIONS = {
 
 @dataclass(frozen=True)
 class MalformedRow:
-    """A row whose fields do not fit the header."""
+    """A row whose fields do not match the header, and the reason."""
 
     row: int
     reason: str
@@ -40,19 +40,19 @@ class MalformedRow:
 @dataclass(frozen=True)
 class TextBatch:
     """
-    Some rows of a table, as strings.
+    Rows of a table, as strings.
 
     Attributes
     ----------
     table : pyarrow.Table
-        The columns asked for, and ``row``, the number of the data row in the file, from 1. Where a row
-        of the file holds several chains in a list, it may be none or several rows here.
+        Requested columns, and ``row``, the number of the data row in the file, from 1. A row of the file
+        with a list of chains may be none or several rows here.
     n_rows : int
-        Rows of the file that the batch stands for, malformed ones included.
+        Number of rows of the file in this batch, malformed rows included.
     malformed : list of MalformedRow
-        Those left out of ``table``.
+        Rows excluded from ``table``.
     n_filled : int
-        Rows whose last cells are missing in the file, and were taken as empty.
+        Number of rows whose missing last cells were read as empty.
     """
 
     table: pa.Table
@@ -63,27 +63,27 @@ class TextBatch:
 
 class Container(Protocol):
     """
-    A file, opened, that holds a table in some way.
+    An opened file that contains a table.
 
     Attributes
     ----------
     delimiter : str or None
-        Tab or comma, of text.
+        Tab or comma for text, else None.
     """
 
     delimiter: str | None
 
     def names(self, header_rows: int = 1) -> list[str]:
-        """Names of the columns, where the header has so many rows."""
+        """Return the column names of a header with ``header_rows`` rows."""
 
     def batches(
         self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
     ) -> Iterator[TextBatch]:
-        """Those of the columns that are there, as strings, in the file's order; rows must reach some."""
+        """Yield those ``columns`` that exist, as strings, in file order; rows must reach ``needed``."""
 
 
 def open_bytes(path: str | Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, unpacked where it is gzip, bzip2 or zstd by content, not by name."""
+    """Open a file for reading bytes; gzip, bzip2 and zstd are detected by content and decompressed."""
     path = Path(path)
     if not path.is_file():
         raise InputError("there is no such file", file=path)
@@ -96,7 +96,7 @@ def open_bytes(path: str | Path) -> io.BufferedIOBase:
 
 
 def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
-    """The first unpacked bytes of a file, and the share of the file that they are, from 0 to 1."""
+    """Return the first unpacked bytes of a file, and their share of the file, from 0 to 1."""
     path = Path(path)
     if not path.is_file():
         raise InputError("there is no such file", file=path)
@@ -106,7 +106,7 @@ def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
         opened = next((opened for start, opened in _COMPRESSIONS.items() if magic.startswith(start)), None)
         unpacked = opened(file) if opened else file
         content = unpacked.read(n_bytes)
-        # Unpacking reads ahead, in bzip2 by a block of up to 900 kB: with more text that matters less.
+        # Decompression reads ahead, bzip2 by up to 900 kB; reading more text makes that error smaller.
         n_read = len(content) + (len(unpacked.read(7 * n_bytes)) if opened else 0)
         if n_read < (8 if opened else 1) * n_bytes:
             return content, len(content) / max(n_read, 1)
@@ -116,12 +116,12 @@ def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
 @contextmanager
 def open_seekable(path: str | Path, limit: int) -> Iterator[io.IOBase]:
     """
-    As `open_bytes`, for formats that are not read from front to back; unpacked in memory.
+    Open a file like `open_bytes`, for formats that are not read sequentially; decompress it in memory.
 
     Raises
     ------
     InputError
-        If a packed file holds more than ``limit`` bytes.
+        If a compressed file contains more than ``limit`` bytes.
     """
     with open_bytes(path) as handle:
         if isinstance(handle, io.BufferedReader):
@@ -138,12 +138,12 @@ def open_seekable(path: str | Path, limit: int) -> Iterator[io.IOBase]:
 
 def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """
-    Values of any simple type as text without NUL characters, null where a word says nothing.
+    Return values of any simple type as text without NUL characters; missing values (`NULLS`) become null.
 
     Raises
     ------
     pyarrow.ArrowInvalid
-        If they are no valid Arrow data, or no UTF-8.
+        If the values are not valid Arrow data or not UTF-8.
     """
     values.validate(full=True)
     if pa.types.is_dictionary(values.type):
@@ -153,7 +153,7 @@ def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def damaged(path) -> InputError:
-    """What to say of a compressed file that ends early or does not unpack."""
+    """Return the error for a compressed file that ends early or cannot be decompressed."""
     return InputError(
         "the compressed file is truncated or damaged",
         file=path,
@@ -162,7 +162,7 @@ def damaged(path) -> InputError:
 
 
 def too_large(path, limit: int, column: str | None = None) -> InputError:
-    """What to say of a file that takes more memory, unpacked, than is allowed."""
+    """Return the error for a file that takes more memory, unpacked, than is allowed."""
     return InputError(
         f"takes more than {limit / (1 << 30):g} GB unpacked, the limit of --max_unpacked",
         file=path,
@@ -172,15 +172,15 @@ def too_large(path, limit: int, column: str | None = None) -> InputError:
 
 
 def unreadable(path, kind: str, error: Exception) -> InputError:
-    """What to say of a file that begins as one of a kind, and is none."""
+    """Return the error for a file that starts like a file type but cannot be read as one."""
     return InputError(
-        f"the {kind} file is damaged, or is none ({first_line(error)})",
+        f"the {kind} file is damaged or is not {kind} ({first_line(error)})",
         file=path,
         fix="Copy or download it again and compare its size or checksum with the original",
     )
 
 
 def first_line(error: Exception) -> str:
-    """The beginning of an error's message."""
+    """Return the first line of an error message, up to 200 characters."""
     text = str(error) or type(error).__name__
     return re.sub(r"\s+", " ", text.strip().splitlines()[0])[:200]

@@ -1,9 +1,9 @@
 """
-What reads HDF5, in a process of its own: a damaged file may crash the library, and this process with it.
+HDF5 reader in a separate process: a damaged file may crash the library and its process.
 
-`airrvec.input.files.anndata_table` asks for the names of columns or for columns, a JSON object a line on
-standard input; the answer is a JSON object a line, and behind it a table in Arrow's format where there is
-one.
+`airrvec.input.files.anndata_table` requests column names or columns, as one JSON object per line on
+standard input. The answer is one JSON object per line, followed by a table in Arrow format if columns
+were requested.
 """
 
 import json
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import open_seekable, strings, too_large, unreadable
 
-# Of the processor, for a file; and further ones by its size. Files of scirpy take a hundredth of it.
+# CPU time limit of a file: SECONDS, and one more per BYTES_A_SECOND. scirpy files need a hundredth of it.
 SECONDS = 10
 BYTES_A_SECOND = 1 << 20
 
@@ -28,11 +28,11 @@ OBS, AIRR = "obs/", "obsm/airr/"
 
 
 def serve() -> None:
-    """Answer until standard input ends."""
+    """Answer requests until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # keeps what libraries print out of the answers
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    import anndata.io  # noqa: F401, before the time of a file is counted
+    import anndata.io  # noqa: F401, imported before the CPU time of a file is counted
 
     for line in sys.stdin.buffer:
         request, content = json.loads(line), b""
@@ -42,7 +42,7 @@ def serve() -> None:
                 content = _packed(table)
         except InputError as error:
             answer = {"error": error.described}
-        except Exception as error:  # HDF5, anndata and awkward raise what they like
+        except Exception as error:  # HDF5, anndata and awkward raise many types
             answer = {"error": unreadable(request["path"], "AnnData", error).described}
         answers.write(json.dumps({**answer, "n_bytes": len(content)}, allow_nan=False).encode() + b"\n")
         answers.write(content)
@@ -50,7 +50,7 @@ def serve() -> None:
 
 
 def _answer(path: str, limit: int, columns: list[str] | None) -> tuple[dict, pa.Table | None]:
-    """The names of all columns and the number of observations, or some columns and their rows."""
+    """Return the names of all columns and the number of observations, or the requested columns."""
     with _opened(path, limit) as observations:
         if columns is None:
             return {"names": observations.names, "n_observations": len(observations.cells)}, None
@@ -76,7 +76,7 @@ def _opened(path: str, limit: int):
 
 
 def _limit_time(n_bytes: int) -> None:
-    """Let the processor work at a file for seconds by its size; on some damaged files HDF5 never ends."""
+    """Limit the CPU time for a file by its size; on some damaged files HDF5 never ends."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     seconds = int(used) + SECONDS + n_bytes // BYTES_A_SECOND
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -85,7 +85,7 @@ def _limit_time(n_bytes: int) -> None:
 
 
 def _root(file):
-    """The part of the file that has the chains: of MuData a modality, ``airr`` before others."""
+    """Return the group with the chains: the file, or a modality of MuData, ``airr`` before others."""
     if "mod" not in file:
         return file
     modalities = sorted(file["mod"], key=lambda name: (f"mod/{name}/obsm/airr" not in file, name != "airr"))
@@ -94,21 +94,21 @@ def _root(file):
 
 class Observations:
     """
-    The observations of an AnnData file, or of the modality of a MuData file that has chains.
+    Observations of an AnnData file, or of the MuData modality that has chains.
 
     Parameters
     ----------
     path : str
-        For messages.
+        Path of the file, for messages.
     root : h5py.Group
-        Of the file or modality.
+        Group of the file or modality.
     limit : int
-        Bytes that one element may take.
+        Maximum number of bytes of one element.
 
     Attributes
     ----------
     names : list of str
-        Places of the columns.
+        Paths of the columns.
     cells : pyarrow.Array
         Names of the observations.
     """
@@ -126,19 +126,19 @@ class Observations:
         ]
 
     def table(self, columns: list[str]) -> pa.Table:
-        """Columns as strings and ``row``; an observation occurs as often as it has chains, if asked for."""
-        of_observations = {name: self._column(name) for name in columns if not name.startswith(AIRR)}
+        """Return columns as strings, and ``row``; one row per chain if chain fields are requested."""
+        values = {name: self._column(name) for name in columns if not name.startswith(AIRR)}
         numbers = pa.array(np.arange(len(self.cells)))
-        if len(of_observations) < len(columns):
+        if len(values) < len(columns):
             import awkward
 
             lists = awkward.to_arrow(self._chains, extensionarray=False)
             chains, numbers = pc.list_flatten(lists), pc.list_parent_indices(lists)
-            of_observations = {name: values.take(numbers) for name, values in of_observations.items()}
+            values = {name: column.take(numbers) for name, column in values.items()}
             for name in columns:
                 if name.startswith(AIRR):
-                    of_observations[name] = strings(pc.struct_field(chains, name.removeprefix(AIRR)))
-        return pa.table({**of_observations, "row": pc.add(numbers, 1).cast(pa.int64())})
+                    values[name] = strings(pc.struct_field(chains, name.removeprefix(AIRR)))
+        return pa.table({**values, "row": pc.add(numbers, 1).cast(pa.int64())})
 
     def _column(self, name: str) -> pa.Array:
         if name == OBS_NAMES:
@@ -158,7 +158,7 @@ class Observations:
 
 
 def _size(element) -> int:
-    """Bytes of a dataset, or of all datasets of a group, unpacked."""
+    """Return the unpacked bytes of a dataset, or of all datasets of a group."""
     if hasattr(element, "nbytes"):
         return element.nbytes
     return sum(_size(element[name]) for name in element)

@@ -1,8 +1,8 @@
 """
-JSON: contigs of 10x, records of AIRR, or any list of flat records, to Arrow tables of strings.
+JSON files as Arrow tables of strings: 10x contigs, AIRR records, or any list of flat records.
 
-The text is read piece by piece, as 10x's file of all contigs may have some gigabytes; what is kept of it
-are the fields of the records that are words or numbers.
+The text is read in pieces, because 10x's file of all contigs may have several gigabytes. Only record
+fields that are not lists or objects are kept.
 """
 
 import io
@@ -28,12 +28,12 @@ from airrvec.input.files.container import (
 from airrvec.input.files.json_text import JsonText
 from airrvec.input.formats.chains import SAMPLES
 
-_RECORDS = 10_000  # held as Python objects at a time
+_RECORDS = 10_000  # records held as Python objects at a time
 
-# The fields of 10x's contigs that its CSV has too; the sequences are of no use here.
+# Fields of 10x contigs that 10x's CSV has too; the sequences are not used.
 _CONTIG = ("barcode", "is_cell", "high_confidence", "full_length", "productive", "cdr3")
 
-_OF_CELL = ("cell_id", *SAMPLES)  # what an AIRR cell may say of its rearrangements
+_CELL_FIELDS = ("cell_id", *SAMPLES)  # fields that a rearrangement can take from its AIRR cell
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,20 @@ class Records:
     Attributes
     ----------
     table : pyarrow.Table
-        A record a row, as strings, and its number ``row``, from 1.
+        One record per row, as strings, and its number ``row``, from 1.
     """
 
     table: pa.Table
     delimiter = None
 
     def names(self, header_rows: int = 1) -> list[str]:
-        """Names of the fields that occur in any record."""
+        """Return the names of the fields that occur in any record."""
         return [name for name in self.table.column_names if name != "row"]
 
     def batches(
         self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
     ) -> Iterator[TextBatch]:
-        """All records at once."""
+        """Yield all records in one batch."""
         wanted = [name for name in columns if name in self.names()]
         yield TextBatch(self.table.select([*wanted, "row"]), len(self.table), [])
 
@@ -66,28 +66,28 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
     """
     Read the records of a JSON file.
 
-    A list holds 10x's contigs (``annotations``), which get the columns of 10x's CSV, or flat records. An
-    object is an AIRR data file: its ``Rearrangement`` is read, or its ``Clone`` if it has none. Where a
-    rearrangement names no cell, the ``Cell`` that lists it in ``rearrangements`` does (AIRR 1.4).
+    A list contains 10x contigs (``annotations``), which get the columns of 10x's CSV, or flat records. An
+    object is an AIRR data file: its ``Rearrangement`` is read, or its ``Clone`` if it has none. A
+    rearrangement without a cell gets the ``Cell`` that lists it in ``rearrangements`` (AIRR 1.4).
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        Path of the file.
     limit : int
-        Bytes that the fields of all records may take.
+        Maximum number of bytes of the fields of all records.
 
     Raises
     ------
     InputError
-        If the file is damaged, is no valid JSON, holds no such records or too many.
+        If the file is damaged, is not valid JSON, or contains no such records or too many.
     """
     try:
         with open_bytes(path) as handle:
             text = JsonText(io.TextIOWrapper(handle, "utf-8-sig"), path)
             table = _table(text.items(), path, limit) if text.peek() == "[" else _airr(text, path, limit)
             if text.peek():
-                raise ValueError("more text behind its end")
+                raise ValueError("text after its end")
     except (EOFError, OSError, zlib.error) as error:
         raise damaged(path) from error
     except UnicodeDecodeError as error:
@@ -100,13 +100,13 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
         raise _no_character(path) from error
     except RecursionError as error:
         raise InputError(
-            "its lists or objects lie in each other, more deeply than airrvec reads",
+            "its lists or objects are nested too deeply",
             file=path,
             fix="Give a list of flat records, an AIRR data file, or 10x's all_contig_annotations.json",
         ) from error
     except ValueError as error:
         raise InputError(
-            f"the file is no valid JSON ({first_line(error)})",
+            f"the file is not valid JSON ({first_line(error)})",
             file=path,
             fix="It may be truncated: copy or download it again",
         ) from error
@@ -116,7 +116,7 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
 
 
 def _airr(text: JsonText, path, limit: int) -> pa.Table:
-    """The rearrangements of an AIRR data file, or else its clones."""
+    """Return the rearrangements of an AIRR data file, or its clones if there are none."""
     rearrangements, clones, cells = _table(iter(()), path, limit), _table(iter(()), path, limit), {}
     for name in text.members():
         if name == "Rearrangement" and text.peek() == "[":
@@ -141,26 +141,26 @@ def _airr(text: JsonText, path, limit: int) -> pa.Table:
 
 
 def _cells(items: Iterator) -> dict[str, list[dict]]:
-    """The cells that list each sequence_id: their ``cell_id``, and the sample that they are of."""
+    """Return the cells that list each sequence_id, each with its ``cell_id`` and sample."""
     cells: dict[str, list[dict]] = {}
     for item in items:
         if not isinstance(item, dict) or not item.get("cell_id"):
             continue
-        cell = {name: word for name in _OF_CELL if (word := _word(item.get(name)))}
+        cell = {name: text for name in _CELL_FIELDS if (text := _scalar_text(item.get(name)))}
         for sequence in _listed(item.get("rearrangements")):
             cells.setdefault(str(sequence), []).append(cell)
     return cells
 
 
 def _with_cells(rearrangements: pa.Table, cells: dict[str, list[dict]]) -> pa.Table:
-    """Rearrangements with the ``cell_id`` and sample of the cell that lists them, where theirs are empty."""
+    """Fill empty ``cell_id`` and sample fields of rearrangements from the cell that lists them."""
     if not cells or "sequence_id" not in rearrangements.column_names:
         return rearrangements
-    known = ["sequence_id", *(name for name in _OF_CELL if name in rearrangements.column_names)]
-    found = [_cell(row, cells) for row in rearrangements.select(known).to_pylist()]
-    for name in _OF_CELL:
-        values = pa.array([cell.get(name) for cell in found], pa.string())
-        if name in known:
+    present = ["sequence_id", *(name for name in _CELL_FIELDS if name in rearrangements.column_names)]
+    matches = [_cell(row, cells) for row in rearrangements.select(present).to_pylist()]
+    for name in _CELL_FIELDS:
+        values = pa.array([cell.get(name) for cell in matches], pa.string())
+        if name in present:
             values = pc.coalesce(rearrangements[name], values)
             rearrangements = rearrangements.drop_columns(name)
         rearrangements = rearrangements.append_column(name, values)
@@ -168,17 +168,17 @@ def _with_cells(rearrangements: pa.Table, cells: dict[str, list[dict]]) -> pa.Ta
 
 
 def _cell(rearrangement: dict, cells: dict[str, list[dict]]) -> dict:
-    """The one cell that lists a rearrangement and contradicts it in nothing; empty if none or several do."""
-    fitting = [
+    """Return the only cell that lists a rearrangement and matches its fields; empty if none or several do."""
+    matches = [
         cell
         for cell in cells.get(rearrangement["sequence_id"], ())
         if all(rearrangement.get(name) in (None, value) for name, value in cell.items())
     ]
-    return fitting[0] if fitting and all(cell == fitting[0] for cell in fitting) else {}
+    return matches[0] if matches and all(cell == matches[0] for cell in matches) else {}
 
 
 def _table(items: Iterator, path, limit: int) -> pa.Table:
-    """Records to a table of strings; a field called ``row`` is left out."""
+    """Return records as a table of strings; a field named ``row`` is excluded."""
     parts = [pa.table({"row": pa.array([], pa.int64())})]
     records = _flat(items, path)
     while chunk := list(islice(records, _RECORDS)):
@@ -189,10 +189,10 @@ def _table(items: Iterator, path, limit: int) -> pa.Table:
 
 
 def _part(records: list[dict], first_row: int, path) -> pa.Table:
-    """Some records, numbered from ``first_row``."""
+    """Return records as a table, numbered from ``first_row``."""
     columns = {"row": pa.array(range(first_row, first_row + len(records)), pa.int64())}
     for name in dict.fromkeys(name for record in records for name in record if name != "row"):
-        values = [_word(record.get(name)) for record in records]
+        values = [_scalar_text(record.get(name)) for record in records]
         try:
             name.encode()
             columns[name] = strings(pa.array(values, pa.string()))
@@ -202,18 +202,18 @@ def _part(records: list[dict], first_row: int, path) -> pa.Table:
     return pa.table(columns)
 
 
-def _is_broken(word: str | None) -> bool:
-    """Whether a text holds half of a surrogate pair."""
-    return bool(word) and any("\ud800" <= character <= "\udfff" for character in word)
+def _is_broken(text: str | None) -> bool:
+    """Return True if a text contains half of a surrogate pair."""
+    return bool(text) and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _no_character(path, row: int | None = None, column: str | None = None) -> InputError:
     return InputError(
-        "holds half of a surrogate pair (such as \\ud800), which is no character",
+        "contains half of a surrogate pair (such as \\ud800), which is not a character",
         file=path,
         row=row,
         column=column,
-        fix="Remove it, or write the file anew as UTF-8",
+        fix="Remove it, or write the file again as UTF-8",
     )
 
 
@@ -221,7 +221,7 @@ def _flat(items: Iterator, path) -> Iterator[dict]:
     for number, item in enumerate(items, start=1):
         if not isinstance(item, dict):
             raise InputError(
-                "the record is no JSON object",
+                "the record is not a JSON object",
                 file=path,
                 row=number,
                 fix="airrvec reads lists of objects, each with the fields of a contig, chain or receptor",
@@ -230,17 +230,17 @@ def _flat(items: Iterator, path) -> Iterator[dict]:
 
 
 def _contig(contig: dict) -> dict:
-    """A contig of 10x's JSON, with the columns of 10x's CSV."""
+    """Return a contig of 10x's JSON with the columns of 10x's CSV."""
     features = [
         feature
         for annotation in _listed(contig["annotations"])
         if isinstance(annotation, dict) and isinstance(feature := annotation.get("feature"), dict)
     ]
-    chains = list(dict.fromkeys(filter(None, (_word(feature.get("chain")) for feature in features))))
+    chains = list(dict.fromkeys(filter(None, (_scalar_text(feature.get("chain")) for feature in features))))
 
     def gene(region: str):
-        of_region = (f.get("gene_name") for f in features if str(f.get("region_type")).endswith(region))
-        return next(of_region, None)
+        genes = (f.get("gene_name") for f in features if str(f.get("region_type")).endswith(region))
+        return next(genes, None)
 
     return {
         **{name: contig.get(name) for name in _CONTIG},
@@ -257,5 +257,5 @@ def _listed(value) -> list:
     return value if isinstance(value, list) else []
 
 
-def _word(value) -> str | None:
+def _scalar_text(value) -> str | None:
     return None if value is None or isinstance(value, list | dict) else str(value)

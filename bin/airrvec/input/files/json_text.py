@@ -1,4 +1,4 @@
-"""A JSON text of any size, value by value."""
+"""JSON text of any size, read value by value."""
 
 import io
 import json
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from airrvec.core.errors import InputError
 
 CHUNK = 1 << 20  # characters read at a time
-VALUE_LIMIT = 64 << 20  # characters of a record, or of another value
+VALUE_LIMIT = 64 << 20  # characters of one record or other value
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _AFTER_A_VALUE = tuple(" \t\r\n,:]}")
-# Whole numbers stay text, whatever their length.
+# Integers stay text, so that they may have any length.
 _decode = json.JSONDecoder(parse_int=str).raw_decode
 
 
 class JsonText:
-    """The parts of a JSON text, one after the other."""
+    """Parts of a JSON text, in order."""
 
     def __init__(self, handle: io.TextIOBase, path):
         self._handle, self._path, self._text, self._at = handle, path, "", 0
 
     def peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
+        """Return the next character that is not blank; empty at the end."""
         while True:
             self._at = _BLANK.match(self._text, self._at).end()
             if self._at < len(self._text):
@@ -32,7 +32,7 @@ class JsonText:
                 return ""
 
     def take(self, characters: str) -> str:
-        """Go past the next character, which must be one of these."""
+        """Consume and return the next character, which must be one of ``characters``."""
         found = self.peek()
         if not found or found not in characters:
             raise ValueError(f"{' or '.join(characters)} expected, found {found or 'the end'}")
@@ -40,13 +40,13 @@ class JsonText:
         return found
 
     def value(self):
-        """The next value, whole."""
+        """Return the next value."""
         self.peek()
         while True:
             try:
                 value, end = _decode(self._text, self._at)
                 length = end - self._at
-                # A number may go on where the text at hand ends.
+                # A number may continue after the end of the text read so far.
                 if self._text[end : end + 1] in _AFTER_A_VALUE or not self._more():
                     self._at += length
                     return value
@@ -57,7 +57,7 @@ class JsonText:
                     raise
 
     def skip(self) -> None:
-        """Go past the next value; of a list one item at a time."""
+        """Skip the next value; skip a list item by item."""
         if self.peek() != "[":
             self.value()
             return
@@ -65,7 +65,7 @@ class JsonText:
             pass
 
     def items(self) -> Iterator:
-        """The values of a list."""
+        """Yield the values of a list."""
         self.take("[")
         more = self.peek() != "]"
         while more:
@@ -76,7 +76,7 @@ class JsonText:
         self.take("]")
 
     def members(self) -> Iterator[str]:
-        """The names in an object; the caller has to take the value of each."""
+        """Yield the names in an object; the caller must read or skip the value of each."""
         self.take("{")
         more = self.peek() != "}"
         while more:
@@ -92,11 +92,11 @@ class JsonText:
         return InputError(
             f"a record is longer than {VALUE_LIMIT >> 20} MB",
             file=self._path,
-            fix="See that the file is a list of records of chains, receptors or cells",
+            fix="Check that the file is a list of records of chains, receptors or cells",
         )
 
     def _more(self) -> bool:
-        # As much again as there is, so that a long value is not decoded too often.
+        # Doubles the text at hand, so that a long value is decoded only a few times.
         chunk = self._handle.read(max(CHUNK, len(self._text) - self._at))
         self._text, self._at = self._text[self._at :] + chunk, 0
         return bool(chunk)

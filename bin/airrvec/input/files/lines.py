@@ -1,4 +1,4 @@
-"""Text in blocks of whole lines, each checked before anything else reads it."""
+"""Text in blocks of whole lines, checked before they are parsed."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -8,21 +8,21 @@ import numpy as np
 
 from airrvec.core.errors import InputError
 
-# Bytes. Rows with the sequences of their chains have some thousands.
+# Bytes; a row with the sequences of its chains has a few thousand.
 LINE_LIMIT = 4 << 20
 
 
 @dataclass(frozen=True)
 class Block:
     """
-    Some whole lines of a text.
+    Whole lines of a text.
 
     Attributes
     ----------
     content : bytes
         UTF-8, without NUL.
     n_lines : int
-        Lines that are not blank.
+        Number of lines that are not empty.
     """
 
     content: bytes
@@ -33,25 +33,25 @@ def read_blocks(
     handle: io.BufferedIOBase, path, size: int, n_before: int, column_at: Callable[[bytes], str | None]
 ) -> Iterator[Block]:
     """
-    The lines of a text behind its header.
+    Yield the lines of a text after its header, in blocks.
 
     Parameters
     ----------
     handle : file
-        Opened for bytes.
+        File opened for bytes.
     path : str or Path
-        For messages.
+        Path of the file, for messages.
     size : int
-        Bytes that are read at a time.
+        Number of bytes read at a time.
     n_before : int
-        Lines to leave out, blank ones not counted.
+        Number of lines to skip, empty lines not counted.
     column_at : callable
-        The beginning of a line → the name of the column in which it ends.
+        Beginning of a line → name of the column in which it ends.
 
     Raises
     ------
     InputError
-        If a line is longer than `LINE_LIMIT`, is not UTF-8 or holds NUL; the error names row and column.
+        If a line is longer than `LINE_LIMIT`, is not UTF-8 or contains NUL; the error names row and column.
     """
     n_seen = 0
     for content in _cut_at_line_ends(handle, size):
@@ -64,27 +64,27 @@ def read_blocks(
             raise _too_long(path, row + int(too_long[0]))
         problem = _not_text(content)
         if problem:
-            at, words, fix = problem
+            at, sentence, fix = problem
             number = int(np.searchsorted(starts, at, side="right")) - 1
             column = column_at(content[starts[number] : at + 1])
-            raise InputError(words, file=path, row=max(row + number, 0), column=column, fix=fix)
+            raise InputError(sentence, file=path, row=max(row + number, 0), column=column, fix=fix)
         if n_header < len(starts):
             yield Block(content[starts[n_header] :], len(starts) - n_header)
 
 
 def read_lines(handle: io.BufferedIOBase, path) -> Iterator[bytes]:
     """
-    Lines of a file one by one, those without any character left out.
+    Yield the lines of a file one by one, without empty lines.
 
     Raises
     ------
     InputError
-        If a line is longer than `LINE_LIMIT`, or the file is no text.
+        If a line is longer than `LINE_LIMIT`, or the file is not text.
     """
     for content in _cut_at_line_ends(handle, 1 << 16):
         if b"\0" in content:
             raise InputError(
-                "this is no text table but a binary file",
+                "this is a binary file, not a text table",
                 file=path,
                 fix="Give the table itself, as tab- or comma-separated text, gzip allowed",
             )
@@ -95,11 +95,11 @@ def read_lines(handle: io.BufferedIOBase, path) -> Iterator[bytes]:
 
 
 def _cut_at_line_ends(handle: io.BufferedIOBase, size: int) -> Iterator[bytes]:
-    """Pieces of a file that end where a line ends; a line that goes beyond its limit is cut there."""
+    """Yield pieces of a file that end at line ends; a line longer than `LINE_LIMIT` is cut."""
     rest = b""
     while chunk := handle.read(size):
         content = rest + chunk
-        # A carriage return at the very end may be half of a line end.
+        # A carriage return at the end of a piece may be half of a line end.
         cut = max(content.rfind(b"\n"), content.rfind(b"\r", 0, len(content) - 1)) + 1
         if not cut and len(content) > LINE_LIMIT + 1:
             cut = len(content)
@@ -111,7 +111,7 @@ def _cut_at_line_ends(handle: io.BufferedIOBase, size: int) -> Iterator[bytes]:
 
 
 def _lines(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Where lines start and end, blank ones left out."""
+    """Return the starts and ends of lines, without empty lines."""
     characters = np.frombuffer(content, np.uint8)
     at_break = characters == ord("\n")
     if b"\r" in content:
@@ -123,14 +123,14 @@ def _lines(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _not_text(content: bytes) -> tuple[int, str, str] | None:
-    """Where a text is none, what is wrong, and what to do."""
+    """Return the place of the first byte that is not text, the problem and a fix; None if all is text."""
     if (at := content.find(b"\0")) >= 0:
-        return at, "holds a NUL byte, which no text does", "Remove it, e.g. with `tr -d '\\000'`"
+        return at, "contains a NUL byte, which is not text", "Remove it, e.g. with `tr -d '\\000'`"
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
-        words = "holds bytes that are not UTF-8 text"
-        return error.start, words, "Convert the file, e.g. `iconv -f latin1 -t utf-8`"
+        sentence = "holds bytes that are not UTF-8 text"
+        return error.start, sentence, "Convert the file, e.g. `iconv -f latin1 -t utf-8`"
     return None
 
 
@@ -139,5 +139,5 @@ def _too_long(path, row: int) -> InputError:
         f"the line is longer than {LINE_LIMIT >> 20} MB",
         file=path,
         row=max(row, 0),
-        fix="See that the file has line ends, and is a table of chains, receptors or cells",
+        fix="Check that the file has line ends, and is a table of chains, receptors or cells",
     )

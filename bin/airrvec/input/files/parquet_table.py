@@ -1,4 +1,4 @@
-"""Parquet: columns of any simple type to Arrow tables of strings."""
+"""Parquet files: columns of any simple type as Arrow tables of strings."""
 
 import zlib
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ class ParquetTable:
     Parameters
     ----------
     path : str or Path
-        The file.
+        Path of the file.
     limit : int
-        Bytes that it may take unpacked, where it is packed as a whole.
+        Maximum number of unpacked bytes of a file that is compressed as a whole.
 
     Raises
     ------
@@ -45,13 +45,13 @@ class ParquetTable:
             raise InputError("the file has columns and no rows", file=path)
 
     def names(self, header_rows: int = 1) -> list[str]:
-        """Names of the columns."""
+        """Return the names of the columns."""
         return self._schema.names
 
     def batches(
         self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
     ) -> Iterator[TextBatch]:
-        """The columns as strings, some rows at a time."""
+        """Yield the columns as strings, in batches of rows."""
         wanted = [name for name in columns if name in self._schema.names]
         for name in wanted:
             if pa.types.is_nested(self._schema.field(self._schema.names.index(name)).type):
@@ -60,14 +60,14 @@ class ParquetTable:
         with self._opened() as file:
             self._check_cells(file.metadata, wanted)
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
-                # A name may occur twice: its first column is read.
+                # A name may occur twice; its first column is read.
                 first = [strings(batch.column(batch.schema.names.index(name))) for name in wanted]
                 numbers = pa.array(np.arange(n_rows + 1, n_rows + len(batch) + 1))
                 n_rows += len(batch)
                 yield TextBatch(pa.table([*first, numbers], names=[*wanted, "row"]), len(batch), [])
 
     def _check_cells(self, metadata: pq.FileMetaData, wanted: list[str]) -> None:
-        """Refuse cells so large that no batch of them fits into memory."""
+        """Raise `InputError` if cells are so large that no batch of them fits into memory."""
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             for column in map(group.column, range(group.num_columns)):
@@ -80,7 +80,7 @@ class ParquetTable:
                     )
 
     def write_beginning(self, path: Path) -> float:
-        """Write the first ten thousand rows to a file of their own; returns their share of all rows."""
+        """Write the first 10,000 rows to a new file; return their share of all rows."""
         with self._opened() as file:
             batch = next(file.iter_batches(batch_size=BATCH_ROWS // 10))
             pq.write_table(pa.Table.from_batches([batch]), path)

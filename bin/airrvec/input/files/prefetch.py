@@ -1,4 +1,4 @@
-"""An iterator that works ahead."""
+"""Iterator that works ahead in a thread."""
 
 import queue
 import threading
@@ -12,16 +12,16 @@ _END = object()
 
 def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
     """
-    The same items, made by a thread while the consumer works on those before.
+    Yield the same items, made by a thread while the consumer works on earlier items.
 
     The thread ends before Python does, even if the consumer never takes the last item.
 
     Parameters
     ----------
     items : iterator
-        What it raises is raised to the consumer, after the items before.
+        Items to yield. An exception is raised in the consumer, after the items before it.
     ahead : int
-        Items that may wait.
+        Maximum number of items that wait.
     """
     waiting: queue.Queue = queue.Queue(maxsize=ahead)
     stopped = threading.Event()
@@ -44,10 +44,10 @@ def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
                 if not wanted():
                     return
             put(_END)
-        except BaseException as error:  # is raised again where it is seen
+        except BaseException as error:  # raised again in the consumer
             put(error)
 
-    # Python waits for it: a daemon would still read a file while Python takes itself down, and abort it.
+    # Python waits for this thread: a daemon could still read a file during shutdown and abort Python.
     thread = threading.Thread(target=make, daemon=False)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""Blocks of delimited lines to Arrow tables of strings; lines that do not fit the header are told apart."""
+"""Arrow tables of strings from blocks of delimited lines, and the lines that do not match the header."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from airrvec.input.files.lines import Block
 
 @dataclass(frozen=True)
 class _Misfit:
-    """A line with another number of cells than the header; ``number`` counts from 0 in its block."""
+    """A line whose number of cells differs from the header's; ``number`` counts from 0 in its block."""
 
     number: int
     n_cells: int
@@ -22,20 +22,20 @@ class _Misfit:
 @dataclass
 class RowReader:
     """
-    Reads the blocks of a file, in their order.
+    Reader of the blocks of a file, in order.
 
     Attributes
     ----------
     names : list of str
-        All columns of the file, each name once.
+        All columns of the file, with unique names.
     wanted : list of str
-        The columns to read.
+        Columns to read.
     delimiter : str
         Tab or comma.
     least : int
-        Cells that a row must hold; one with fewer than the header is filled up with empty cells.
+        Minimum number of cells in a row; a row with fewer cells than the header is filled with empty cells.
     n_rows : int
-        Rows read so far.
+        Number of rows read so far.
     """
 
     names: list[str]
@@ -46,10 +46,10 @@ class RowReader:
     _fewest: int = field(init=False)
 
     def __post_init__(self):
-        self._fewest = len(self.names)  # cells of a row so far
+        self._fewest = len(self.names)  # fewest cells of an accepted row so far
 
     def read(self, block: Block) -> TextBatch | None:
-        """The rows of a block; None if a quotation mark lets lines run together."""
+        """Return the rows of a block; None if an open quotation mark joins lines."""
         table, misfits = self._parsed(block.content)
         if len(table) + len(misfits) != block.n_lines:
             return None
@@ -76,7 +76,7 @@ class RowReader:
         return MalformedRow(self.n_rows + row.number + 1, reason)
 
     def _is_filled(self, row: _Misfit, block: Block) -> bool:
-        """Whether a row lacks its last cells alone, and not because the file was cut off within it."""
+        """Return True if a row lacks only its last cells and the file was not truncated within it."""
         if not self.least <= row.n_cells < len(self.names):
             return False
         is_last = row.number == block.n_lines - 1 and not block.content.endswith((b"\n", b"\r"))
@@ -88,17 +88,17 @@ class RowReader:
     def _parsed(self, content: bytes) -> tuple[pa.Table, list[_Misfit]]:
         misfits: list[_Misfit] = []
 
-        def leave_out(row) -> str:
+        def skip_misfit(row) -> str:
             misfits.append(_Misfit(row.number - 1, row.actual_columns, row.text))
             return "skip"
 
         table = pyarrow.csv.read_csv(
             pa.py_buffer(content),
-            # One thread, as only then misfits come with their numbers; one block, as no row spans two.
+            # One thread: only then do misfits have row numbers. One block: no row may span two.
             read_options=pa.csv.ReadOptions(
                 column_names=self.names, use_threads=False, block_size=len(content) + 1
             ),
-            parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=leave_out),
+            parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=skip_misfit),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=self.wanted,
                 column_types={name: pa.string() for name in self.wanted},

@@ -1,4 +1,4 @@
-"""Delimited text, whatever its state, to an Arrow table of strings."""
+"""Delimited text as Arrow tables of strings."""
 
 import csv
 import zlib
@@ -22,18 +22,18 @@ csv.field_size_limit(LINE_LIMIT)
 @dataclass(frozen=True)
 class Header:
     """
-    The first lines of a table.
+    First lines of a table.
 
     Attributes
     ----------
     path : str or Path
-        The file.
+        Path of the file.
     rows : list of list of str
-        The cells of its header and of the line after it; a ``#`` before the first name is no part of it.
+        Cells of the header and of the line after it; a ``#`` before the first name is removed.
     delimiter : str
         Tab or comma.
     n_before : int
-        Lines before the header, those without any character not counted.
+        Number of lines before the header, empty lines not counted.
     """
 
     path: str | Path
@@ -42,27 +42,27 @@ class Header:
     n_before: int
 
     def names(self, header_rows: int = 1) -> list[str]:
-        """Names of the columns; of a header of two rows, both joined by a blank."""
+        """Return the names of the columns; the two names of a two-row header are joined by a blank."""
         return [" ".join(cells).strip() for cells in zip(*self.rows[:header_rows], strict=False)]
 
     def batches(
         self, columns: list[str], header_rows: int = 1, needed: tuple[str, ...] = ()
     ) -> Iterator[TextBatch]:
-        """As `read_batches`."""
+        """Yield batches as in `read_batches`."""
         return read_batches(self, columns, header_rows=header_rows, needed=needed)
 
 
 def read_header(path: str | Path) -> Header:
     """
-    The header of a table: its first line that is neither blank nor a comment.
+    Read the header of a table: the first line that is neither blank nor a comment.
 
-    Lines before it that begin with ``#`` are comments. The last of them is the header itself if all its
-    cells are named and the line after it fits below: VDJtools and TRUST4 write ``#count``.
+    Lines before it that begin with ``#`` are comments. The last comment is the header if none of its
+    cells is empty and it matches the line after it: VDJtools and TRUST4 write ``#count``.
 
     Raises
     ------
     InputError
-        If the file is empty, damaged, or no text.
+        If the file is empty, damaged, or not text.
     """
     n_before, comment, lines = 0, None, []
     with open_bytes(path) as handle:
@@ -92,13 +92,13 @@ def read_header(path: str | Path) -> Header:
 
 
 def _is_header(comment: str, lines: list[str]) -> bool:
-    """Whether a line that begins with ``#`` holds the names of the columns of the line after it."""
+    """Return True if a line that begins with ``#`` contains the column names of the line after it."""
     if comment.startswith("##"):
         return False
     delimiter = "\t" if "\t" in (lines or [comment])[0] else ","
     names = _cells(comment.removeprefix("#"), delimiter)
     n_cells = len(_cells(lines[0], delimiter)) if lines else len(names)
-    # A sentence may hold commas; the last cells of a row may be missing.
+    # A comment may contain commas; the last cells of a row may be missing.
     fits = len(names) >= n_cells if delimiter == "\t" else len(names) == n_cells
     return fits and len(names) > 1 and all(name.strip() for name in names)
 
@@ -108,7 +108,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(path, header: str) -> str:
-    """Tab or comma; a table with another separator is refused by its name."""
+    """Return tab or comma; raise `InputError` for another separator."""
     if "\t" in header:
         return "\t"
     for character, name in {";": "semicolons", "|": "vertical bars"}.items():
@@ -126,30 +126,30 @@ def read_batches(
     head: Header, columns: list[str], *, header_rows: int = 1, needed: tuple[str, ...] = ()
 ) -> Iterator[TextBatch]:
     """
-    Read some columns of a table as strings, blanks and ``None`` as nulls, a block at a time.
+    Read columns of a table as strings, blanks and ``None`` as nulls, one block at a time.
 
     Parameters
     ----------
     head : Header
-        From `read_header`.
+        Header from `read_header`.
     columns : list of str
-        The columns to read; those that the file lacks are left out.
+        Columns to read; columns that the file lacks are skipped.
     header_rows : int
-        Lines of the header, after any comments.
+        Number of header lines, after any comments.
     needed : tuple of str
-        Columns that every row must reach: one whose last cells are missing is filled up with empty ones
-        if none of these columns is among them.
+        Columns that every row must reach. A row whose last cells are missing is filled with empty cells
+        if none of these columns is missing.
 
     Yields
     ------
     TextBatch
-        In the file's order.
+        Rows in file order.
 
     Raises
     ------
     InputError
         If the file is damaged, has a header and no rows, a cell of several lines, or a line that
-        `airrvec.input.files.lines.read_blocks` refuses; the rows before it may have been given out by then.
+        `airrvec.input.files.lines.read_blocks` refuses; earlier rows may have been yielded by then.
     """
     path, header, delimiter = head.path, head.names(header_rows), head.delimiter
     # A name that occurs twice is read once, from its first column.
@@ -174,7 +174,7 @@ def read_batches(
 
 
 def _column_at(header: list[str], delimiter: str, line: bytes) -> str | None:
-    """The column in which the beginning of a line ends."""
+    """Return the column in which the beginning of a line ends."""
     try:
         cells = next(csv.reader([line.decode("latin-1")], delimiter=delimiter))
     except csv.Error:
@@ -183,7 +183,7 @@ def _column_at(header: list[str], delimiter: str, line: bytes) -> str | None:
 
 
 def _open_quote(path, first_row: int, content: bytes, column_at: Callable, delimiter: str) -> InputError:
-    """Name the first row with a quotation mark that its own line does not close."""
+    """Return the error for the first row with a quotation mark that is not closed on its line."""
     row = column = None
     for number, line in enumerate(filter(None, content.splitlines()), start=first_row):
         try:

@@ -1,1 +1,1 @@
-"""Input formats, a module each, and their registry."""
+"""Input formats, one module each, and their registry."""

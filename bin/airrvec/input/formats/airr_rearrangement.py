@@ -30,15 +30,15 @@ _STANDARD = airr.schema.RearrangementSchema
 
 
 def warnings(columns: list[str]) -> list[str]:
-    """What the header lacks of the standard's required fields, though airrvec does without."""
+    """Return a warning that lists the required AIRR columns that are missing; airrvec does not need them."""
     missing = [name for name in _STANDARD.required if name not in columns]
     if not missing:
         return []
-    return [f"not strictly AIRR: the standard's required {', '.join(missing)} missing"]
+    return [f"not strictly AIRR: these required columns are missing: {', '.join(missing)}"]
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a row; those of one ``cell_id`` in one sample are one cell, rows without it stand alone."""
+    """Return one chain per row; chains with one ``cell_id`` in one sample are one cell."""
     cell = column(table, "cell_id")
     sequence = column(table, "sequence_id")
     return chain_table(

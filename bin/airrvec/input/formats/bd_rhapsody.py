@@ -1,6 +1,6 @@
 """
-BD Rhapsody: the tables of chains (``…_VDJ_perCellChain``), of contigs (``…_VDJ_…_Contigs``) and of cells
-(``…_VDJ_perCell``). Its ``…_AIRR.tsv`` are read as `airr`.
+BD Rhapsody tables of chains (``…_VDJ_perCellChain``), contigs (``…_VDJ_…_Contigs``) and cells
+(``…_VDJ_perCell``). ``…_AIRR.tsv`` files are read as `airr`.
 """
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ TITLE = "BD Rhapsody VDJ chains, contigs or cells"
 DELIMITER = ","
 _FIELDS = ("V_gene", "J_gene", "CDR3_Translation")
 _DOMINANT = tuple(f"{name}_Dominant" for name in _FIELDS)
-# Of a cell: αβ and γδ chains share columns, and the genes say which a chain is.
+# Columns of the table of cells: α and γ share one group, β and δ the other; the genes determine the locus.
 _ARMS = ("TCR_Alpha_Gamma", "TCR_Beta_Delta")
 
 LAYOUTS = (
@@ -38,7 +38,11 @@ _LOCI = {
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a row, or both; those of one ``Cell_Index`` are one cell. The CDR3 comes without its ends."""
+    """
+    Return one chain per row, or both; chains with one ``Cell_Index`` are one cell.
+
+    The CDR3s have no conserved ends.
+    """
     if "Chain_Type" in table.column_names:
         names = _DOMINANT if _DOMINANT[0] in table.column_names else _FIELDS
         return _chains(table, names, ("Read_Count", "Molecule_Count"))
@@ -54,12 +58,12 @@ def _chains(table: pa.Table, names: tuple[str, ...], n: tuple[str, str]) -> pa.T
     v_gene, j_gene, junction = names
     cell = column(table, "Cell_Index")
     chain_type = column(table, "Chain_Type")
-    named = pc.index_in(chain_type, pa.array(list(_LOCI)))
+    locus_index = pc.index_in(chain_type, pa.array(list(_LOCI)))
     return chain_table(
         row=table["row"],
         cell_key=cell_keys(table, cell),
         cell_id=cell,
-        locus=pc.coalesce(pc.take(pa.array(list(_LOCI.values())), named), chain_type),
+        locus=pc.coalesce(pc.take(pa.array(list(_LOCI.values())), locus_index), chain_type),
         v_call=column(table, v_gene),
         j_call=column(table, j_gene),
         junction_aa=column(table, junction),

@@ -1,4 +1,4 @@
-"""What readers have in common: columns of text to chain records."""
+"""Shared functions of the readers: columns of text to chain records."""
 
 from functools import reduce
 
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from airrvec.core import schema
 from airrvec.input.files.container import NULLS
 
-# Columns that tell apart the samples of a joined table, in which two cells may have one barcode.
+# Columns that identify the samples of a joined table, in which two cells may have the same barcode.
 SAMPLES = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
 
 _NULLS = pa.array(NULLS)
@@ -17,16 +17,16 @@ _FALSE = ("false", "f", "0", "no")
 
 
 def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
-    """A column with its blanks trimmed, or nulls where the table lacks it."""
+    """Return a column with blanks trimmed, or nulls if the table lacks it."""
     if name is None or name not in table.column_names:
         return pa.chunked_array([pa.nulls(len(table), pa.string())])
     trimmed = pc.utf8_trim_whitespace(table[name])
-    # Once more after trimming: " NA" is missing as well.
+    # Checked again after trimming, because " NA" is missing too.
     return pc.if_else(pc.is_in(trimmed, _NULLS), pa.scalar(None, pa.string()), trimmed)
 
 
 def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:
-    """True and false in the spellings of AIRR, 10x, Python and R; null for anything else."""
+    """Return True and False for the spellings of AIRR, 10x, Python and R; null for anything else."""
     lower = pc.utf8_lower(strings)
     true = pc.is_in(lower, pa.array(_TRUE))
     known = pc.or_(true, pc.is_in(lower, pa.array(_FALSE)))
@@ -34,40 +34,40 @@ def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers; null for anything else."""
+    """Return whole numbers; null for anything else."""
     whole = pc.match_substring_regex(strings, r"^[0-9]{1,18}(\.0+)?$")
     digits = pc.replace_substring_regex(strings, r"\.0+$", "")
     return pc.if_else(whole, digits, pa.scalar(None, pa.string())).cast(pa.int64())
 
 
 def any_known(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Where at least one of the columns holds a value."""
+    """Return True where at least one of the columns has a value."""
     return reduce(pc.or_, (pc.is_valid(values) for values in columns))
 
 
 def cell_keys(table: pa.Table, cell: pa.ChunkedArray, samples: tuple[str, ...] = SAMPLES) -> pa.ChunkedArray:
-    """What chains of one cell share: its name, and the sample where the table has a column of it."""
+    """Return the key that the chains of a cell share: the cell's name, with the sample if there is one."""
     parts = [pc.fill_null(column(table, name), "") for name in samples if name in table.column_names]
     return pc.binary_join_element_wise(*parts, cell, "\0", null_handling="emit_null") if parts else cell
 
 
 def junctions(table: pa.Table, junction: str, cdr3: str) -> dict[str, pa.ChunkedArray]:
-    """The junction, or the CDR3 without its conserved ends where it is empty, and which of them it is."""
-    whole, inner = column(table, junction), column(table, cdr3)
+    """Return the junction, else the CDR3 without its conserved ends, and whether the CDR3 is used."""
+    junction_aa, cdr3_aa = column(table, junction), column(table, cdr3)
     return {
-        "junction_aa": pc.coalesce(whole, inner),
-        "from_cdr3": pc.and_(pc.is_null(whole), pc.is_valid(inner)),
+        "junction_aa": pc.coalesce(junction_aa, cdr3_aa),
+        "from_cdr3": pc.and_(pc.is_null(junction_aa), pc.is_valid(cdr3_aa)),
     }
 
 
 def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array, pa.Table]:
-    """Each part of a column's cells, which ``;`` separates, and some other columns of its row."""
+    """Split the cells of a column at ``;``; return the parts, and the other columns once per part."""
     lists = pc.split_pattern(pc.fill_null(column(table, name), ""), ";").combine_chunks()
     return pc.list_flatten(lists), table.select(others).take(pc.list_parent_indices(lists))
 
 
 def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
-    """Chain records from some of their columns, the others null."""
+    """Return chain records with the given columns; all other columns are null."""
     n_rows = len(columns["row"])
     return pa.table(
         [
@@ -88,23 +88,23 @@ def chains_of_pairs(
     labels: dict[str, str] | None = None,
 ) -> pa.Table:
     """
-    Chains of a table with both chains in one row.
+    Return the chains of a table with both chains in one row.
 
     Parameters
     ----------
     table : pyarrow.Table
-        Strings, and ``row``.
+        Columns of strings, and ``row``.
     chain_columns : dict
-        Locus → AIRR field → the table's column.
+        Locus → AIRR field → column of the table.
     cell_id, species, duplicate_count : str, optional
-        The table's columns.
+        Columns of the table.
     labels : dict, optional
-        Our label → the table's column.
+        airrvec label → column of the table.
 
     Returns
     -------
     pyarrow.Table
-        A chain is left out where all of its fields are empty.
+        Chain records, without chains whose fields are all empty.
     """
     shared = {
         "row": table["row"],

@@ -1,7 +1,7 @@
 """
-clusTCR's input: the CDR3 and the V gene, and no more.
+clusTCR's input table: CDR3 and V gene.
 
-So plain a table is recognised only where it has no further columns: these would say more of the chain.
+A table with further columns is not recognised, because they may describe the chain more fully.
 """
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ CLOSED = True
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """A chain a row; the V gene says which."""
+    """Return one chain per row; its V gene determines the locus."""
     return chain_table(
         row=table["row"],
         v_call=column(table, "V"),

@@ -1,4 +1,4 @@
-"""A table of any layout, whose columns the user names."""
+"""Tables of any layout, with columns named by the user."""
 
 import difflib
 from pathlib import Path
@@ -12,8 +12,8 @@ from airrvec.core.json_files import read_object
 from airrvec.input.files.container import NULLS
 from airrvec.input.formats.chains import booleans, cell_keys, chain_table, chains_of_pairs, column, counts
 
-_EXAMPLE = 'It gives our fields the names of columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}'
-_OF_ROW = ("cell_id", "species", "duplicate_count", *schema.LABELS)
+_EXAMPLE = 'It maps fields of airrvec to columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}'
+_ROW_FIELDS = ("cell_id", "species", "duplicate_count", *schema.LABELS)
 CHAIN_FIELDS = (
     *schema.CHAIN_FIELDS,
     "locus",
@@ -21,21 +21,21 @@ CHAIN_FIELDS = (
     "is_cell",
     "umi_count",
     "repertoire_id",
-    *_OF_ROW,
+    *_ROW_FIELDS,
 )
-PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_OF_ROW)
-# In a column map: column → the value, or list of values, that a row must have.
+PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_ROW_FIELDS)
+# Key in a column map: column → the value, or list of values, that a row must have.
 ONLY = "only"
 
 
 def read_column_map(path: str | Path) -> dict:
     """
-    Read a column map: a JSON object, our field → the table's column; and `ONLY`, if rows are chosen.
+    Read a column map: a JSON object, airrvec field → column of the table, and `ONLY` to select rows.
 
     Raises
     ------
     InputError
-        If the file is no such object, or as `check_column_map`.
+        If the file is not such an object, or as in `check_column_map`.
     """
     columns = read_object(path, "the column map", _EXAMPLE)
     check_column_map(columns, path)
@@ -44,27 +44,27 @@ def read_column_map(path: str | Path) -> dict:
 
 def check_column_map(columns: dict, file: str | Path | None = None) -> None:
     """
-    Check that a column map describes chains, or pairs of them.
+    Raise if a column map does not describe chains or pairs of chains.
 
     Parameters
     ----------
     columns : dict
-        Our field → the table's column. The fields are those of `CHAIN_FIELDS`, where a row is one chain,
-        or of `PAIR_FIELDS`, where it holds both. A table's column without a name is "". `ONLY` may be there.
+        airrvec field → column of the table; "" is a column without a name. The fields are those of
+        `CHAIN_FIELDS` for one chain per row, or of `PAIR_FIELDS` for both chains per row. `ONLY` is optional.
     file : str or Path, optional
-        Where the map is from.
+        File of the map, for messages.
 
     Raises
     ------
     InputError
-        If a field is unknown, fields of both kinds are mixed, or no junction is among them.
+        If a field is unknown, fields of both kinds are mixed, or there is no junction.
     """
     if isinstance(columns, dict) and ONLY in columns:
         _check_only(columns[ONLY], file)
         columns = {field: name for field, name in columns.items() if field != ONLY}
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns.values()):
         raise InputError(
-            "the column map is no JSON object of words",
+            "the column map is not a JSON object of strings",
             file=file,
             fix=_EXAMPLE,
         )
@@ -73,9 +73,9 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
         if field not in known:
             near = difflib.get_close_matches(field, known, 3, cutoff=0.4)
             raise InputError(
-                f"the column map names '{field}', which is no field of airrvec",
+                f"the column map names '{field}', which is not a field of airrvec",
                 file=file,
-                fix=f"Nearest are {', '.join(near)}" if near else f"The fields are {', '.join(known)}",
+                fix=f"Similar fields: {', '.join(near)}" if near else f"The fields are {', '.join(known)}",
             )
         if name == "row":
             raise InputError(
@@ -83,15 +83,15 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
                 file=file,
                 fix="Give the table's column another name",
             )
-    of_chain, of_pair = (
+    chain_only, pair_only = (
         [field for field in columns if field not in others] for others in (PAIR_FIELDS, CHAIN_FIELDS)
     )
-    if of_chain and of_pair:
+    if chain_only and pair_only:
         raise InputError(
-            f"the column map mixes '{of_chain[0]}', of one chain in a row, with '{of_pair[0]}', of both",
+            f"the column map mixes '{chain_only[0]}', for one chain per row, with '{pair_only[0]}', for both",
             file=file,
-            fix=f"Give the fields of one kind: of a chain {', '.join(CHAIN_FIELDS)};"
-            f" of both {', '.join(PAIR_FIELDS)}",
+            fix=f"Give fields of one kind: for one chain {', '.join(CHAIN_FIELDS)};"
+            f" for both {', '.join(PAIR_FIELDS)}",
         )
     if not any(field.endswith("junction_aa") for field in columns):
         raise InputError(
@@ -102,17 +102,17 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
 
 
 def _check_only(only, file) -> None:
-    values = only.values() if isinstance(only, dict) else [None]
-    of_rows = [value for given in values for value in (given if isinstance(given, list) else [given])]
-    if not of_rows or not all(isinstance(value, str | int | float) for value in of_rows):
+    entries = only.values() if isinstance(only, dict) else [None]
+    values = [value for entry in entries for value in (entry if isinstance(entry, list) else [entry])]
+    if not values or not all(isinstance(value, str | int | float) for value in values):
         raise InputError(
-            f"'{ONLY}' of the column map is no JSON object of columns and values",
+            f"'{ONLY}' of the column map is not a JSON object of columns and values",
             file=file,
-            fix=f'It gives values of rows to read, e.g. "{ONLY}": {{"Label": 1, "Chain": ["TRA", "TRB"]}}',
+            fix=f'It gives the rows to read, e.g. "{ONLY}": {{"Label": 1, "Chain": ["TRA", "TRB"]}}',
         )
     if "row" in only:
         raise InputError(
-            "the column map chooses rows by the column 'row', a name that airrvec uses itself",
+            "the column map selects rows by the column 'row', a name that airrvec uses itself",
             file=file,
             fix="Give the table's column another name",
         )
@@ -120,12 +120,12 @@ def _check_only(only, file) -> None:
 
 class MappedColumns:
     """
-    The reader that a column map describes.
+    Reader of a table with a column map.
 
     Parameters
     ----------
     columns : dict
-        As in `check_column_map`.
+        Column map, as in `check_column_map`.
     """
 
     NAME = "columns"
@@ -141,30 +141,30 @@ class MappedColumns:
         self.NEEDED = (tuple(name for field, name in columns.items() if field.endswith(schema.CHAIN_FIELDS)),)
 
     def is_read(self, table: pa.Table) -> pa.ChunkedArray:
-        """Whether the map chooses a row, by the values of its columns."""
-        chosen = pa.chunked_array([pa.repeat(True, len(table))])
-        for name, given in self._only.items():
-            values = given if isinstance(given, list) else [given]
-            words = pa.array([word for value in values for word in _spellings(value)])
-            chosen = pc.and_(chosen, pc.is_in(_whole(pc.fill_null(column(table, name), "")), words))
-        return chosen
+        """Return True for each row with the values that the map selects."""
+        selected = pa.chunked_array([pa.repeat(True, len(table))])
+        for name, entry in self._only.items():
+            values = entry if isinstance(entry, list) else [entry]
+            texts = pa.array([text for value in values for text in _spellings(value)])
+            selected = pc.and_(selected, pc.is_in(_as_integers(pc.fill_null(column(table, name), "")), texts))
+        return selected
 
     def chains(self, table: pa.Table) -> pa.Table:
-        """One chain a row, or both; chains of one ``cell_id`` and ``repertoire_id`` are one cell."""
+        """Return one chain per row, or both; one ``cell_id`` and ``repertoire_id`` is one cell."""
         labels = {label: self._columns[label] for label in schema.LABELS if label in self._columns}
         if "junction_aa" not in self._columns:
             return self._pairs(table, labels)
 
-        def of(field: str) -> pa.ChunkedArray:
+        def mapped(field: str) -> pa.ChunkedArray:
             return column(table, self._columns.get(field))
 
         return chain_table(
             row=table["row"],
-            cell_key=cell_keys(table, of("cell_id"), (self._columns.get("repertoire_id"),)),
-            **{name: of(name) for name in ("cell_id", "species", "locus", *schema.CHAIN_FIELDS)},
-            **{name: booleans(of(name)) for name in ("productive", "is_cell")},
-            **{name: counts(of(name)) for name in ("duplicate_count", "umi_count")},
-            **{label: of(label) for label in labels},
+            cell_key=cell_keys(table, mapped("cell_id"), (self._columns.get("repertoire_id"),)),
+            **{name: mapped(name) for name in ("cell_id", "species", "locus", *schema.CHAIN_FIELDS)},
+            **{name: booleans(mapped(name)) for name in ("productive", "is_cell")},
+            **{name: counts(mapped(name)) for name in ("duplicate_count", "umi_count")},
+            **{label: mapped(label) for label in labels},
         )
 
     def _pairs(self, table: pa.Table, labels: dict[str, str]) -> pa.Table:
@@ -183,13 +183,13 @@ class MappedColumns:
 
 
 def _spellings(value) -> list[str]:
-    """How a table may spell a value of a column map: 1 as 1.0, true as True, missing as nothing."""
+    """Return the texts that match a value of a column map: 1.0 as 1, true in any case, missing as ""."""
     if isinstance(value, bool):
-        word = str(value)
-        return [word, word.lower(), word.upper()]
-    return _whole(pa.array(["" if value in NULLS else str(value)])).to_pylist()
+        text = str(value)
+        return [text, text.lower(), text.upper()]
+    return _as_integers(pa.array(["" if value in NULLS else str(value)])).to_pylist()
 
 
-def _whole(words):
-    """Words, whole numbers among them without a fraction."""
-    return pc.replace_substring_regex(words, r"^(-?[0-9]+)\.0+$", r"\1")
+def _as_integers(texts):
+    """Return texts, with whole numbers such as ``1.0`` written as ``1``."""
+    return pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0+$", r"\1")

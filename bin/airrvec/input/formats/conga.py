@@ -1,4 +1,4 @@
-"""CoNGA's tables of clonotypes: the clones file (``va_gene``, …), and columns of its results (``va``, …)."""
+"""CoNGA clonotype tables: the clones file (``va_gene``, …) and the tables of results (``va``, …)."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ NAME = "conga"
 TITLE = "CoNGA clones"
 DELIMITER = None
 
-# Locus, and the columns of V gene, J gene and junction; in a clones file an α chain may be second.
+# Locus, and the columns of V gene, J gene and junction; a clones file may have a second α chain.
 _CLONES = (
     ("TRA", "va_gene", "ja_gene", "cdr3a"),
     ("TRA", "va2_gene", "ja2_gene", "cdr3a2"),
@@ -26,7 +26,7 @@ OPTIONAL = ("clone_id", "clone_size", "clone_sizes", *_CLONES[1][1:])
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a clonotype, the α chain with more UMIs first, as CoNGA writes it."""
+    """Return all chains of a clonotype; the α chain with more UMIs is first, as CoNGA writes it."""
     parts = []
     for locus, *names in _CLONES if "vb_gene" in table.column_names else _RESULTS:
         calls = (column(table, name) for name in names)

@@ -1,9 +1,9 @@
 """
-IEDB's receptors: the export ``tcr_full_v3`` and the tables of the web page's search.
+IEDB receptors: the export ``tcr_full_v3`` and the search tables of the web page.
 
-Its columns have been spelled in three ways: with two header rows, joined here as "Chain 1 Type" (exports
-from 2023-04 on); with one, as "Chain 1 - Type"; and with one, as "Curated Chain 1 V Gene" (before 2023).
-The names are those that programs use which read such files; the project has no real file.
+Column names have three spellings: with two header rows, joined here as "Chain 1 Type" (exports from
+2023-04 on); with one, as "Chain 1 - Type"; and with one, as "Curated Chain 1 V Gene" (before 2023).
+The names come from programs that read such files; the project has no real file.
 """
 
 import re
@@ -27,7 +27,7 @@ _ORGANISMS = {
     "10090": "MusMusculus",
 }
 _ID = ("Receptor IEDB Receptor ID", "Receptor ID")
-# Our label → group and name of the column, and its name before 2023.
+# Label → group and name of the column, and its name before 2023.
 _LABELS = {
     "epitope": ("Epitope Name", "Description"),
     "antigen_gene": ("Epitope Source Molecule", "Antigen"),
@@ -41,7 +41,7 @@ _USED = (*_GENES, "Organism IRI", "Species")
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """``Chain 1 Curated V Gene``, ``Chain 1 - Curated V Gene`` and ``Curated Chain 1 V Gene``."""
+    """Return ``Chain 1 Curated V Gene``, ``Chain 1 - Curated V Gene`` and ``Curated Chain 1 V Gene``."""
     dashed = re.sub(r"^(Chain [12]|Receptor|Epitope|Assay|Reference) ", r"\1 - ", name)
     return (name, dashed, re.sub(r"^(Chain [12]) (Curated|Calculated) (?=[VJ])", r"\2 \1 ", name))
 
@@ -62,7 +62,7 @@ OPTIONAL = tuple(
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row, of whatever loci; one is left out where its genes and CDR3 are empty."""
+    """Return both chains of a row, of any loci; a chain without genes and CDR3 is excluded."""
     parts = []
     for side in _SIDES:
         v_call, j_call = (
@@ -74,8 +74,8 @@ def chains(table: pa.Table) -> pa.Table:
         part = chain_table(
             row=table["row"],
             cell_id=_first(table, *_ID),
-            species=_worded(pc.coalesce(organism, _first(table, f"{side} Species")), _ORGANISMS),
-            locus=_worded(pc.utf8_lower(_first(table, f"{side} Type")), _LOCI),
+            species=_translated(pc.coalesce(organism, _first(table, f"{side} Species")), _ORGANISMS),
+            locus=_translated(pc.utf8_lower(_first(table, f"{side} Type")), _LOCI),
             v_call=v_call,
             j_call=j_call,
             junction_aa=junction,
@@ -86,12 +86,12 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
-    """The first of the columns that is not empty, row by row, however they are spelled."""
+    """Return, row by row, the first of the columns that is not empty, in any spelling."""
     return pc.coalesce(*(column(table, spelling) for name in names for spelling in _spellings(name)))
 
 
 def _junction(table: pa.Table, side: str) -> pa.ChunkedArray:
-    """The curated CDR3 if it has both its ends, else the calculated, which has none, else the curated."""
+    """Return the curated CDR3 if it has both ends, else the calculated (without ends), else the curated."""
     curated = _first(table, f"{side} CDR3 Curated")
     whole = pc.if_else(
         pc.match_substring_regex(curated, "^C[A-Z]+[FW]$"), curated, pa.scalar(None, pa.string())
@@ -99,7 +99,7 @@ def _junction(table: pa.Table, side: str) -> pa.ChunkedArray:
     return pc.coalesce(whole, _first(table, f"{side} CDR3 Calculated"), curated)
 
 
-def _worded(values: pa.ChunkedArray, words: dict[str, str]) -> pa.ChunkedArray:
-    """Our words for theirs; others stay."""
+def _translated(values: pa.ChunkedArray, words: dict[str, str]) -> pa.ChunkedArray:
+    """Return the values with IEDB words replaced by airrvec words; other values stay."""
     index = pc.index_in(values, pa.array(list(words)))
     return pc.coalesce(pc.take(pa.array(list(words.values())), index), values)

@@ -1,8 +1,8 @@
 """
-Tables of the IMMREP benchmarks (2022 and 2023): a receptor a row, and whether it binds a peptide.
+IMMREP benchmark tables (2022 and 2023): one receptor per row, and whether it binds a peptide.
 
-``Label`` or ``Target`` is 1 for a binder. The peptide and the MHC of any other row are those that the
-receptor was tested with, or paired with at random, and no label.
+``Label`` or ``Target`` is 1 for a binder. In all other rows, the receptor was tested with the peptide and
+the MHC, or paired with them at random; they are not used as labels.
 """
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ OPTIONAL = (*_LABELS.values(), *_BINDS)
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row, labelled if it is a binder."""
+    """Return both chains of a row, labelled if the receptor is a binder."""
     answers = [column(table, name) for name in _BINDS]
     binds = pc.is_in(pc.coalesce(*answers), _YES)
     for name in set(_LABELS.values()) & set(table.column_names):

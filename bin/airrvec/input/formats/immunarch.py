@@ -1,4 +1,4 @@
-"""immunarch's own tables: a clonotype a row, of one chain, or of several that ``;`` separates."""
+"""immunarch tables: one clonotype per row, with one chain or several chains separated by ``;``."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,7 +8,7 @@ from airrvec.input.formats.chains import chain_table, column, counts
 NAME = "immunarch"
 TITLE = "immunarch"
 DELIMITER = None
-# The names of today, and those of tcR, its predecessor: V gene, J gene, junction, count.
+# Current names, and names of its predecessor tcR: V gene, J gene, junction, count.
 _TABLES = (
     ("V.name", "J.name", "CDR3.aa", "Clones"),
     ("V.gene", "J.gene", "CDR3.amino.acid.sequence", "Read.count"),
@@ -19,7 +19,7 @@ OPTIONAL = ("chain", *(names[3] for names in _TABLES))
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a clonotype: ``CAVF;CASSF`` are two, and so are their genes."""
+    """Return all chains of a clonotype: ``CAVF;CASSF`` are two chains, with two entries per gene column."""
     v_gene, j_gene, junction, count = next(names for names in _TABLES if names[2] in table.column_names)
     junctions = _parts(table, junction)
     n_chains = pc.list_value_length(junctions)
@@ -39,7 +39,7 @@ def _parts(table: pa.Table, name: str) -> pa.ListArray:
 
 
 def _aligned(table: pa.Table, name: str, n_chains: pa.Array) -> pa.ChunkedArray:
-    """The parts of a column, one a chain; null where a row has more or fewer of them than chains."""
+    """Return the parts of a column, one per chain; null if their number differs from that of the chains."""
     parts = _parts(table, name)
     fits = pc.equal(pc.list_value_length(parts), n_chains)
     if pc.all(fits).as_py() is not False:
@@ -51,7 +51,7 @@ def _aligned(table: pa.Table, name: str, n_chains: pa.Array) -> pa.ChunkedArray:
 
 
 def _flat(values: pa.Array) -> pa.ChunkedArray:
-    """Values with their blanks trimmed, and null where a word says nothing."""
+    """Return values with blanks trimmed; missing values become null."""
     return column(pa.table({"values": values}), "values")
 
 

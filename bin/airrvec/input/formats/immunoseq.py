@@ -1,4 +1,4 @@
-"""Adaptive immunoSEQ, one chain a row: exports with ``amino_acid`` (v1, v3, v4) and ``aminoAcid`` (v2)."""
+"""Adaptive immunoSEQ exports, one chain per row: ``amino_acid`` (v1, v3, v4) or ``aminoAcid`` (v2)."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +12,7 @@ DELIMITER = "\t"
 _NOTHING = pa.array(["na", "no data", "unresolved", "unknown", "undefined"])
 _PRODUCTIVE = pa.array(["in"])
 _NOT_PRODUCTIVE = pa.array(["out", "stop"])
-# The columns of a gene in both spellings of the header: resolved as far as it is, gene, allele, ties, family.
+# Columns of a gene in both spellings of the header: most resolved name, gene, allele, ties, family.
 _RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY = (
     ("{}_resolved", "{}MaxResolved"),
     ("{}_gene", "{}GeneName"),
@@ -50,7 +50,7 @@ OPTIONAL = (
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a row, each gene as far as it is resolved."""
+    """Return one chain per row, with the most resolved name of each gene."""
     frame = pc.utf8_lower(_first(table, _FRAME))
     v_call, j_call = _call(table, "v"), _call(table, "j")
     return chain_table(
@@ -70,7 +70,7 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _first(table: pa.Table, names) -> pa.ChunkedArray:
-    """The first of the columns that says something, row by row."""
+    """Return, row by row, the first of the columns that has a value."""
     known = []
     for name in names:
         values = column(table, name)
@@ -80,7 +80,7 @@ def _first(table: pa.Table, names) -> pa.ChunkedArray:
 
 
 def _call(table: pa.Table, segment: str) -> pa.ChunkedArray:
-    """The allele, else the gene, else the genes between which the read does not decide, else the family."""
+    """Return the allele, else the gene, else the tied genes, else the family."""
     resolved, gene, allele, ties, family = (
         _first(table, _spelled(names, segment)) for names in (_RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY)
     )

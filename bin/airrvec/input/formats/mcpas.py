@@ -1,4 +1,4 @@
-"""McPAS-TCR's download, both chains in a row."""
+"""McPAS-TCR download, both chains in one row."""
 
 import pyarrow as pa
 
@@ -23,5 +23,5 @@ OPTIONAL = ("Species", *_LABELS.values())
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row."""
+    """Return both chains of a row."""
     return chains_of_pairs(table, _CHAINS, species="Species", labels=_LABELS)

@@ -1,4 +1,4 @@
-"""MiXCR's table of clones (``exportClones``), with current headers and with those before version 3."""
+"""MiXCR tables of clones (``exportClones``), with current headers or headers before version 3."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,7 +32,7 @@ OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLES)
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a clone (of a cell, where cells are tagged); the hits are listed from the best on."""
+    """Return one chain per clone (of a cell, if cells are tagged); hits are listed best first."""
     cell = column(table, _CELL)
     v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
     return chain_table(
@@ -50,5 +50,5 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _first(table: pa.Table, names) -> pa.ChunkedArray:
-    """The first of the columns that is not empty, row by row."""
+    """Return, row by row, the first of the columns that is not empty."""
     return pc.coalesce(*(column(table, name) for name in names))

@@ -1,7 +1,7 @@
 """
-Parse Biosciences' ``barcode_report.tsv`` of T cells: a cell a row, two α and two β chains.
+Parse Biosciences ``barcode_report.tsv`` of T cells: one cell per row, up to two α and two β chains.
 
-Its ``…_annotation_airr.tsv`` is read as `airr`.
+``…_annotation_airr.tsv`` files are read as `airr`.
 """
 
 import pyarrow as pa
@@ -25,12 +25,12 @@ OPTIONAL = (
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a cell; one is left out where its genes and CDR3 are empty."""
+    """Return all chains of a cell; a chain without genes and CDR3 is excluded."""
     barcode = column(table, "Barcode")
     parts = []
     for locus, chain in _CHAINS:
-        fields = {ours: column(table, f"{chain}_{name}") for ours, name in _FIELDS.items()}
-        numbers = {ours: counts(column(table, f"{chain}_{name}")) for ours, name in _COUNTS.items()}
+        fields = {field: column(table, f"{chain}_{name}") for field, name in _FIELDS.items()}
+        numbers = {field: counts(column(table, f"{chain}_{name}")) for field, name in _COUNTS.items()}
         part = chain_table(
             row=table["row"],
             cell_key=cell_keys(table, barcode),

@@ -1,4 +1,4 @@
-"""The registry of formats, and which of them a file is in."""
+"""Registry of formats, and detection of the format of a file."""
 
 from types import ModuleType
 
@@ -27,7 +27,7 @@ from airrvec.input.formats import (
 )
 from airrvec.input.formats.column_map import ONLY
 
-# In the order of recognition: a layout that contains another's columns goes first.
+# In order of detection: a layout that contains the columns of another layout comes first.
 FORMATS: dict[str, ModuleType] = {
     reader.NAME: reader
     for reader in (
@@ -55,7 +55,7 @@ FORMATS: dict[str, ModuleType] = {
 
 
 def fitting(reader, container: Container) -> int | None:
-    """How many rows the header has, if the reader's columns are there."""
+    """Return the number of header rows with which a file has the reader's columns, or None."""
     for header_rows in getattr(reader, "HEADER_ROWS", (1,)):
         names = set(container.names(header_rows))
         if any(names.issuperset(layout) for layout in reader.LAYOUTS):
@@ -64,7 +64,7 @@ def fitting(reader, container: Container) -> int | None:
 
 
 def further(reader, container: Container) -> set[str]:
-    """Columns that keep a file from being recognised as a closed format's."""
+    """Return the columns that a closed format does not have; a file with such columns is not this format."""
     known = {*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL}
     return set(container.names()) - known if getattr(reader, "CLOSED", False) else set()
 
@@ -82,7 +82,7 @@ def sniffed(path, container: Container) -> ModuleType:
         if fitting(reader, container) and not further(reader, container):
             return reader
     raise InputError(
-        f"its columns ({_shown(container.names(), 8)}) are those of no known format",
+        f"its columns ({_shown(container.names(), 8)}) match no known format",
         file=path,
         fix=f"Known formats and their columns are in docs/input.md: {', '.join(FORMATS)};"
         " any other table can be read with a column map, --columns",

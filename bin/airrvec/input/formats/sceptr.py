@@ -1,4 +1,4 @@
-"""The plain table of six columns that the ``sceptr`` package reads."""
+"""Plain table of six columns, as read by the ``sceptr`` package."""
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ OPTIONAL = ("cell_id", "species", "duplicate_count", *_LABELS.values())
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row."""
+    """Return both chains of a row."""
     return chains_of_pairs(
         table,
         _CHAINS,

@@ -1,6 +1,6 @@
 """
-scirpy's cells in AnnData or MuData: chains in ``obsm["airr"]``, or in ``obs`` as before version 0.13; and
-tables of ``obs``, such as ``adata.obs.to_csv()`` writes.
+scirpy cells in AnnData or MuData: chains in ``obsm["airr"]``, or in ``obs`` before version 0.13; and
+tables of ``obs``, as written by ``adata.obs.to_csv()``.
 """
 
 import pyarrow as pa
@@ -23,10 +23,10 @@ _USED = (
     *("sequence_id", "cdr3_aa", "locus", "duplicate_count", "consensus_count", "umi_count", "expr"),
     *_FLAGS,
 )
-_OF_CELL = (*_FLAGS, "species", *schema.LABELS)
-# Where columns of chains are, if not in obsm: in obs of AnnData, in a table of obs, in one of `get.airr`.
+_CELL_FIELDS = (*_FLAGS, "species", *schema.LABELS)
+# Prefixes of chain columns outside obsm: in obs of AnnData, in a table of obs, in a table of `get.airr`.
 _PLACES = ("obs/IR_", "IR_", "")
-# The column of cells' names, in a table; pandas leaves its index without a name.
+# Columns with the names of cells; pandas writes its index without a name.
 _NAMES = (OBS_NAMES, "cell_id", "barcode", "")
 
 
@@ -42,13 +42,13 @@ LAYOUTS = (
 OPTIONAL = (
     *(_CHAIN.format(name) for name in (*_NEEDED, *_USED)),
     *(name for place in _PLACES for name in _columns(place, _CHAINS, (*_NEEDED, *_FIRST, *_USED))),
-    *(f"{place}{name}" for place in ("obs/", "") for name in _OF_CELL),
+    *(f"{place}{name}" for place in ("obs/", "") for name in _CELL_FIELDS),
     *_NAMES,
 )
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a cell; an observation is a cell, even if another one has its name."""
+    """Return all chains of a cell; every observation is a cell, even if names repeat."""
     if _CHAIN.format("junction_aa") in table.column_names:
         return _chains(table, _CHAIN, "obs/", _NEEDED)
     present = set(table.column_names)
@@ -58,30 +58,34 @@ def chains(table: pa.Table) -> pa.Table:
         for names in (_NEEDED, _FIRST)
         if present.issuperset(_columns(place, _CHAINS[::2], names))
     )
-    of_cell = "obs/" if place.startswith("obs/") else ""
-    parts = [_chains(table, place + chain + "_{}", of_cell, names) for chain in _CHAINS]
+    cell_prefix = "obs/" if place.startswith("obs/") else ""
+    parts = [_chains(table, place + chain + "_{}", cell_prefix, names) for chain in _CHAINS]
     return pa.concat_tables(parts).sort_by("row")
 
 
-def _chains(table: pa.Table, place: str, of_cell: str, names: tuple[str, ...]) -> pa.Table:
-    def of_chain(name: str) -> pa.ChunkedArray:
+def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...]) -> pa.Table:
+    def chain_column(name: str) -> pa.ChunkedArray:
         return column(table, place.format(name))
 
     v_call, j_call, junction = names
-    fields = {"v_call": of_chain(v_call), "j_call": of_chain(j_call)}
+    fields = {"v_call": chain_column(v_call), "j_call": chain_column(j_call)}
     fields |= junctions(table, place.format(junction), place.format("cdr3_aa"))
-    flags = {name: booleans(pc.coalesce(of_chain(name), column(table, of_cell + name))) for name in _FLAGS}
-    labels = {name: column(table, of_cell + name) for name in ("species", *schema.LABELS)}
+    flags = {
+        name: booleans(pc.coalesce(chain_column(name), column(table, cell_prefix + name))) for name in _FLAGS
+    }
+    labels = {name: column(table, cell_prefix + name) for name in ("species", *schema.LABELS)}
     chains = chain_table(
         row=table["row"],
         cell_key=table["row"].cast(pa.string()),
-        chain_key=of_chain("sequence_id"),
+        chain_key=chain_column("sequence_id"),
         cell_id=column(table, next((name for name in _NAMES if name in table.column_names), None)),
-        locus=of_chain("locus"),
+        locus=chain_column("locus"),
         duplicate_count=counts(
-            pc.coalesce(of_chain("duplicate_count"), of_chain("consensus_count"), of_chain("expr"))
+            pc.coalesce(
+                chain_column("duplicate_count"), chain_column("consensus_count"), chain_column("expr")
+            )
         ),
-        umi_count=counts(of_chain("umi_count")),
+        umi_count=counts(chain_column("umi_count")),
         **fields,
         **flags,
         **labels,

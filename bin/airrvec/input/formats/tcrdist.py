@@ -1,4 +1,4 @@
-"""tcrdist3's clone table, paired, as used for the receptors of Dash et al. 2017, or of one chain."""
+"""tcrdist3 clone table, paired (as for the receptors of Dash et al. 2017) or of one chain."""
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ OPTIONAL = ("clone_id", "count", "epitope", "split")
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row, or the one that the table has."""
+    """Return both chains of a row, or the one that the table has."""
     return chains_of_pairs(
         table,
         _CHAINS,

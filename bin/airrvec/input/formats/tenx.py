@@ -12,7 +12,7 @@ OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "u
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a contig; contigs of one barcode are one cell."""
+    """Return one chain per contig; contigs with one barcode are one cell."""
     barcode = column(table, "barcode")
     return chain_table(
         row=table["row"],

@@ -1,4 +1,4 @@
-"""10x Genomics V(D)J: ``clonotypes.csv``, the junctions of a clonotype in one cell, and no genes."""
+"""10x Genomics V(D)J: ``clonotypes.csv``, all junctions of a clonotype in one cell of the table, no genes."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,23 +13,23 @@ OPTIONAL = ()
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a clonotype: ``TRA:CAVF;TRB:CASSF`` are two."""
+    """Return all chains of a clonotype: ``TRA:CAVF;TRB:CASSF`` are two."""
     texts, clonotypes = split_cells(table, "cdr3s_aa", ["row", "clonotype_id", "frequency"])
     texts = pc.utf8_trim_whitespace(texts)
-    # Without a locus, it is all junction.
+    # A part without a colon is all junction.
     parts = pc.extract_regex(texts, r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
-    fields = {name: _given(pc.struct_field(parts, name)) for name in ("locus", "junction")}
-    found = chain_table(
+    fields = {name: _without_empty(pc.struct_field(parts, name)) for name in ("locus", "junction")}
+    chains = chain_table(
         row=clonotypes["row"],
         cell_id=column(clonotypes, "clonotype_id"),
         locus=fields["locus"],
         junction_aa=fields["junction"],
         duplicate_count=counts(column(clonotypes, "frequency")),
     )
-    return found.filter(pa.chunked_array([pc.not_equal(texts, "")]))
+    return chains.filter(pa.chunked_array([pc.not_equal(texts, "")]))
 
 
-def _given(values: pa.Array) -> pa.ChunkedArray:
-    """The values, null where they are empty, as in ``TRB:``."""
+def _without_empty(values: pa.Array) -> pa.ChunkedArray:
+    """Return the values; null if empty, as in ``TRB:``."""
     empty = pc.equal(values, "")
     return pa.chunked_array([pc.if_else(empty, pa.scalar(None, pa.string()), values)])

@@ -1,7 +1,7 @@
 """
-TRUST4's ``…_barcode_report.tsv``: a cell a row, a chain a column.
+TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 
-TRUST4's ``…_airr.tsv`` and ``…_barcode_airr.tsv`` are read as `airr`.
+``…_airr.tsv`` and ``…_barcode_airr.tsv`` files are read as `airr`.
 """
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
 OPTIONAL = (*_COLUMNS[2:], *SAMPLES)
 
-# V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further ones are not used.
+# V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
     r"^(?P<v>[^,]*),[^,]*,(?P<j>[^,]*),(?P<c>[^,]*),[^,]*,(?P<aa>[^,]*),(?P<reads>[^,]*)"
     r"(?:,(?P<contig>[^,]*))?"
@@ -26,12 +26,12 @@ _NOTHING = pa.array(["", "*", "partial"])
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """All chains of a cell; ``*`` is none, and secondary chains are separated by semicolons."""
-    parts = [_chains_of(table, name) for name in _COLUMNS]
+    """Return all chains of a cell; ``*`` means none, and semicolons separate secondary chains."""
+    parts = [_column_chains(table, name) for name in _COLUMNS]
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
-def _chains_of(table: pa.Table, name: str) -> pa.Table:
+def _column_chains(table: pa.Table, name: str) -> pa.Table:
     samples = [name for name in SAMPLES if name in table.column_names]
     texts, rows = split_cells(table, name, ["row", "barcode", *samples])
     fields = pc.extract_regex(texts, _CHAIN)
@@ -44,7 +44,7 @@ def _chains_of(table: pa.Table, name: str) -> pa.Table:
         )
 
     barcode = column(rows, "barcode")
-    parts = chain_table(
+    chains = chain_table(
         row=rows["row"],
         cell_key=cell_keys(rows, barcode),
         chain_key=field("contig"),
@@ -55,4 +55,4 @@ def _chains_of(table: pa.Table, name: str) -> pa.Table:
         junction_aa=field("aa"),
         duplicate_count=counts(field("reads")),
     )
-    return parts.filter(known)
+    return chains.filter(known)

@@ -1,6 +1,6 @@
 """
-VDJdb: its full table (both chains in a row), and those of one chain a row: the export of its web page, and
-``vdjdb.txt`` and ``vdjdb.slim.txt`` of a release.
+VDJdb tables: the full table (both chains in one row), and tables with one chain per row: the export of the
+web page, and ``vdjdb.txt`` and ``vdjdb.slim.txt`` of a release.
 """
 
 import pyarrow as pa
@@ -38,7 +38,7 @@ _EXPORT_LABELS = {
     "confidence": "Score",
     "split": "split",
 }
-# The two chains of a record share these; releases, and exports joined, may use a complex.id again.
+# Columns equal in both chains of a record; releases and joined exports may use a complex.id again.
 _SHARED = ("Species", "Epitope", "Reference", "species", "antigen.epitope", "reference.id")
 # Field → column.
 _EXPORT = {"locus": "Gene", "junction_aa": "CDR3", "v_call": "V", "j_call": "J", "species": "Species"}
@@ -59,11 +59,11 @@ OPTIONAL = ("species", "meta.clone.id", *_FULL_LABELS.values(), *_EXPORT_LABELS.
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Both chains of a row, or of the two rows that share one ``complex.id`` other than 0."""
+    """Return both chains of a row, or of the two rows with one ``complex.id`` other than 0."""
     if "complex.id" not in table.column_names:
         return chains_of_pairs(table, _FULL, cell_id="meta.clone.id", species="species", labels=_FULL_LABELS)
     fields, labels = (_EXPORT, _EXPORT_LABELS) if "CDR3" in table.column_names else (_RELEASE, _FULL_LABELS)
-    # A row of the slim table may stand for several complexes, "0,12,15": which chains it has is not said.
+    # A row of the slim table may belong to several complexes ("0,12,15"), so its partner chain is unknown.
     complex_id = column(table, "complex.id")
     one = pc.and_(pc.not_equal(complex_id, "0"), pc.invert(pc.match_substring(complex_id, ",")))
     paired = pc.if_else(one, complex_id, pa.scalar(None, pa.string()))

@@ -1,7 +1,7 @@
 """
-VDJtools clonotype table, one chain a row; with the manual's names (``CDR3aa``) or the program's (``cdr3aa``).
+VDJtools clonotype table, one chain per row; names as in the manual (``CDR3aa``) or the program (``cdr3aa``).
 
-TRUST4's ``…_report.tsv`` has the manual's header too.
+TRUST4 ``…_report.tsv`` files have the manual's header too.
 """
 
 import pyarrow as pa
@@ -15,12 +15,12 @@ DELIMITER = "\t"
 LAYOUTS = (("count", "cdr3aa", "v", "j"), ("count", "CDR3aa", "V", "J"))
 OPTIONAL = ()
 
-# VDJtools' word for nothing; TRUST4's words for no gene and for a CDR3 without its end.
+# VDJtools word for a missing value; TRUST4 words for no gene and for a CDR3 without its end.
 _NOTHING = pa.array([".", "*", "partial"])
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """One chain a row."""
+    """Return one chain per row."""
 
     def given(name: str, name_in_manual: str) -> pa.ChunkedArray:
         values = pc.coalesce(column(table, name), column(table, name_in_manual))

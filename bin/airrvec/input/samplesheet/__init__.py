@@ -1,1 +1,1 @@
-"""The samplesheet, and the checks before the first task."""
+"""Samplesheet, and checks before the first task."""

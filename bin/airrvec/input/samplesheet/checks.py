@@ -1,4 +1,4 @@
-"""All tables of a run, looked at before its first task: the pipeline's and the command's checks alike."""
+"""Checks of all tables before the first task, shared by the pipeline and the command ``airrvec``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,25 +22,27 @@ CHECKED = pa.schema(
 @dataclass(frozen=True)
 class Table:
     """
-    A table of the run, where it lies.
+    A table of the run and its location.
 
     Attributes
     ----------
     part : {"sample", "labelled", "reference"}
     name : str
-        The ``sample_id``.
+        ``sample_id`` of the table.
     where : str
-        What a problem is told to be of, e.g. ``samples.csv, row 2``.
+        Place to name in error messages, e.g. ``samples.csv, row 2``.
     row : int
-        Of the samplesheet; 0 where it is of none.
+        Row of the samplesheet; 0 if there is none.
     path : Path or None
-        None where there is none, or where it is not looked at.
+        None if the file is missing or is not inspected.
     problem : str or None
-        Why there is no table.
+        Reason why there is no table.
     format : str or None
     columns : Path or None
-        Of the column map.
+        Path of the column map.
     species : str
+    max_unpacked : int
+        As in `airrvec.input.reading.open_chains`.
     """
 
     part: str
@@ -57,40 +59,40 @@ class Table:
 
 def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
     """
-    Look at the beginning of each table.
+    Inspect the beginning of each table.
 
     Returns
     -------
     pyarrow.Table
-        `CHECKED`: a row a table that nothing is wrong with; null where it was not looked at.
+        `CHECKED`: one row per valid table; null if the table was not inspected.
     list of Problem
-        All that is wrong. One of a sample keeps it out, one of another table ends the run.
+        All problems. A problem of a sample excludes the sample; a problem of another table ends the run.
     """
     rows, problems = [], []
     for table in tables:
         try:
             rows.append(_row(table))
         except InputError as error:
-            of_file = ", " if table.problem else ": "
-            told = InputError(f"{table.where}{of_file}{str(error).removesuffix('.')}")
-            problems.append(Problem(told, table.name if table.part == "sample" else None, table.row))
+            separator = ", " if table.problem else ": "
+            located = InputError(f"{table.where}{separator}{str(error).removesuffix('.')}")
+            problems.append(Problem(located, table.name if table.part == "sample" else None, table.row))
     return pa.Table.from_pylist(rows, schema=CHECKED), problems
 
 
 def beside(path: str, sheet: Path) -> Path | None:
-    """A file that a samplesheet names: beside it, else in the working folder; None where it is nowhere."""
-    return next((found for found in (sheet.parent / path, Path(path)) if found.is_file()), None)
+    """Return the path of a file named in a samplesheet: in its folder, else the working folder; else None."""
+    return next((file for file in (sheet.parent / path, Path(path)) if file.is_file()), None)
 
 
 def tables_of(sheet: Sheet, common: Path | None) -> list[Table]:
     """
-    The tables that a samplesheet names, on this machine.
+    Return the tables named in a samplesheet, located on this machine.
 
     Parameters
     ----------
     sheet : Sheet
     common : Path or None
-        Column map of samples that have neither format nor column map.
+        Column map for samples with neither a format nor a column map.
     """
     return [_located(sample, sheet.path, common) for sample in sheet.samples]
 

@@ -1,4 +1,4 @@
-"""What the beginning of a table tells, before the whole is read: its format, species and chains."""
+"""Format, species and chains of a table, from its beginning."""
 
 import tempfile
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 
 FIRST_LOOK = 1 << 20  # bytes, unpacked
-SECOND_LOOK = 16 << 20  # where the first shows no receptor
-# JSON and AnnData are read whole or not at all.
+SECOND_LOOK = 16 << 20  # bytes, if the first look finds no receptor
+# Bytes; JSON and AnnData are read whole or not at all.
 LARGEST_WHOLE = 32 << 20
 
 
 @dataclass(frozen=True)
 class Head:
     """
-    What the beginning of a table holds.
+    Summary of the beginning of a table.
 
     Attributes
     ----------
     format : str or None
-        None where the table was not looked into.
+        None if the table was not inspected.
     species : dict
-        Species → cells.
+        Species → number of cells.
     chains : dict
-        Paired, alpha and beta → cells.
+        ``paired``, ``alpha``, ``beta`` → number of cells.
     rows, kept : int
-        That were looked at, and that hold a receptor.
+        Number of rows inspected, and of rows with a receptor.
     share : float
-        Of the table that was looked at, from 0 to 1.
+        Share of the table that was inspected, from 0 to 1.
     """
 
     format: str | None
@@ -53,32 +53,32 @@ def look(
     max_unpacked: int = reading.MAX_UNPACKED,
 ) -> Head:
     """
-    Look at the beginning of a table.
+    Inspect the beginning of a table.
 
     Parameters
     ----------
-    path : str or Path
-        As for `airrvec.input.reading.open_chains`, and so are ``format``, ``columns`` and ``max_unpacked``.
+    path, format, columns, max_unpacked
+        As in `airrvec.input.reading.open_chains`.
     species : str
-        Of rows that name none.
+        Species of rows without one.
 
     Raises
     ------
     InputError
-        If the table cannot be read, is in no known format, holds no receptor (where it was read to its
-        end) or the genes of another species than it says.
+        If the table cannot be read, has no known format, contains no receptor (if it was read to its end),
+        or contains genes of another species than stated.
     """
     head = _look(Path(path), format, columns, species, FIRST_LOOK, max_unpacked)
     if head.kept or head.share == 1 or not head.rows:
         return head
-    # Rows may be sorted by locus: only the whole table tells that it has no receptor.
+    # Rows may be sorted by locus, so the first part of a table may contain no receptor.
     return _look(Path(path), format, columns, species, SECOND_LOOK, max_unpacked)
 
 
 def _look(path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int) -> Head:
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(path, Path(folder), n_bytes, max_unpacked)
-        if not part.stat().st_size and path.stat().st_size:  # a line that is longer than the look
+        if not part.stat().st_size and path.stat().st_size:  # the first line is longer than n_bytes
             return NOT_SEEN
         if part == path and path.stat().st_size > LARGEST_WHOLE:
             return NOT_SEEN

@@ -1,4 +1,4 @@
-"""What a samplesheet may call its samples and its columns."""
+"""Rules for the names of samples and of samplesheet columns."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,9 @@ from airrvec.core import schema
 
 OWN_COLUMNS = ("sample", "path", "format", "columns", "species")
 KEPT_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "--export_sce"}
-LONGEST_NAME = 100  # characters; files are named by it
+LONGEST_NAME = 100  # characters; file names contain it
 
-# Columns of the tables that cells are joined with: metadata of such a name would hide them.
+# Columns of the tables that are joined with cells; metadata with such a name would hide them.
 RESERVED_COLUMNS = {
     *(
         name
@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def name_problem(name: str) -> str | None:
-    """What is wrong with the name of a sample, or None."""
+    """Return the problem with a sample name, or None."""
     if not name:
         return "the sample has no name"
     if not _NAME.fullmatch(name):
@@ -41,31 +41,31 @@ def name_problem(name: str) -> str | None:
     if len(name) > LONGEST_NAME:
         return f"'{shown(name)}' has {len(name)} characters, more than {LONGEST_NAME}"
     if name.lower() in KEPT_NAMES:
-        return f"the name '{name.lower()}' is kept for {KEPT_NAMES[name.lower()]}"
+        return f"the name '{name.lower()}' is reserved for {KEPT_NAMES[name.lower()]}"
     return None
 
 
 def name_of(path: Path) -> str:
-    """A name for a table without a samplesheet: its file's up to the first dot, other characters as ``_``."""
+    """Return a sample name from a file name: its part before the first dot, invalid characters as ``_``."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", path.name.split(".")[0]).lstrip("_-")[:LONGEST_NAME]
 
 
 def column_problems(header: list[str]) -> list[tuple[str, str | None]]:
-    """What is wrong with the names of the columns: sentences, and what to do about each."""
-    found: list[tuple[str, str | None]] = []
+    """Return the problems with the column names, each as a sentence and a fix or None."""
+    problems: list[tuple[str, str | None]] = []
     other = next((word for sign, word in ((";", "semicolons"), ("\t", "tabs")) if sign in header[0]), None)
     if len(header) == 1 and other:
         return [(f"its columns are separated by {other}, not by commas", "Save it as comma-separated CSV")]
     for column in ("sample", "path"):
         if column not in header:
-            there = ", ".join(map(shown, header))
-            found.append((f"the column '{column}' is missing; the samplesheet has: {there}", None))
+            given = ", ".join(map(shown, header))
+            problems.append((f"the column '{column}' is missing; the samplesheet has: {given}", None))
     seen: dict[str, str] = {}
     for number, name in enumerate(header, start=1):
         problem = _column_problem(number, name, seen)
-        found += [problem] if problem else []
+        problems += [problem] if problem else []
         seen.setdefault(name.lower(), name)
-    return found
+    return problems
 
 
 def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, str | None] | None:
@@ -75,8 +75,8 @@ def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, 
     if _CONTROL.search(name):
         return f"the name of column {number}, '{shown(name)}', holds a control character", "Remove it"
     if lower in seen:
-        like = "" if seen[lower] == name else f", once as '{seen[lower]}'"
-        return f"the column '{name}' is there twice{like}", "Give one of the two another name"
+        spelling = "" if seen[lower] == name else f", once as '{seen[lower]}'"
+        return f"the column '{name}' occurs twice{spelling}", "Give one of the two another name"
     if name in OWN_COLUMNS:
         return None
     if lower in OWN_COLUMNS:
@@ -87,6 +87,6 @@ def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, 
 
 
 def shown(text: str) -> str:
-    """Text as a message can hold it."""
+    """Return text for a message: at most 60 characters, without control characters."""
     plain = _CONTROL.sub("\ufffd", text)
     return plain if len(plain) <= 60 else plain[:59] + "…"

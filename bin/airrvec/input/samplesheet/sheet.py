@@ -1,4 +1,4 @@
-"""The samplesheet and its rules: one implementation for the pipeline and the command ``airrvec``."""
+"""Samplesheet and its rules, shared by the pipeline and the command ``airrvec``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +19,15 @@ class Sample:
     Attributes
     ----------
     name : str
-        Unique, whatever its case.
+        Name, unique when case is ignored.
     path : str
-        Of the table, as the samplesheet gives it.
+        Path of the table, as written in the samplesheet.
     format, columns : str or None
         Name of the format; path of the column map.
     species : str
-        A key of `airrvec.core.schema.SPECIES`, for rows of the table that name none.
+        A key of `airrvec.core.schema.SPECIES`, for rows of the table without a species.
     metadata : dict
-        The further columns, the same of every sample; None where the cell is empty.
+        Further columns, the same for every sample; None for an empty cell.
     row, line : int
         Number of the data row, and of its line in the file, from 1.
     """
@@ -45,15 +45,15 @@ class Sample:
 @dataclass(frozen=True)
 class Problem:
     """
-    What is wrong with an input.
+    A problem with an input.
 
     Attributes
     ----------
     error : InputError
     sample : str or None
-        The one that it keeps out; None where it ends the run.
+        Name of the excluded sample; None if the problem ends the run.
     row : int
-        Of the samplesheet; 0 where it is of none.
+        Row of the samplesheet; 0 if there is none.
     """
 
     error: InputError
@@ -64,7 +64,7 @@ class Problem:
 @dataclass(frozen=True)
 class Sheet:
     """
-    A samplesheet that has been read.
+    A parsed samplesheet.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class Sheet:
     metadata : list of str
         Names of the further columns.
     samples : list of Sample
-        Rows that break no rule, in order.
+        Valid rows, in order.
     problems : list of Problem
-        All rules that are broken.
+        All broken rules.
     """
 
     path: Path
@@ -85,14 +85,14 @@ class Sheet:
 
 def read(path: str | Path, species: str) -> Sheet:
     """
-    Read a samplesheet, and check it by all rules.
+    Read a samplesheet and check all rules.
 
     Parameters
     ----------
     path : str or Path
-        CSV, may be compressed.
+        CSV, plain or gzip.
     species : str
-        Of samples for which the samplesheet gives none.
+        Species of samples without one in the samplesheet.
     """
     path = Path(path)
     try:
@@ -101,7 +101,7 @@ def read(path: str | Path, species: str) -> Sheet:
         return Sheet(path, [], [], [Problem(error)])
     metadata = [name for name in header if name not in OWN_COLUMNS]
     problems = [Problem(InputError(text, fix=fix, file=path)) for text, fix in column_problems(header)]
-    if problems:  # what the cells mean is not known
+    if problems:  # the meaning of the cells is unknown
         return Sheet(path, metadata, [], problems)
     if not rows:
         problems = [Problem(InputError("the samplesheet has a header and no rows", file=path))]
@@ -116,7 +116,7 @@ def read(path: str | Path, species: str) -> Sheet:
 
 
 def is_samplesheet(path: str | Path) -> bool:
-    """Whether a file has the columns ``sample`` and ``path``, which no table of receptors has."""
+    """Return True if a file has the columns ``sample`` and ``path``, which no table of receptors has."""
     try:
         header = sheet_text.cells(sheet_text.first_line(Path(path)))
     except (InputError, ValueError):
@@ -125,18 +125,18 @@ def is_samplesheet(path: str | Path) -> bool:
 
 
 def condition_problems(condition: str | None, sheet: Sheet | None) -> list[Problem]:
-    """What is wrong with the metadata column that samples are compared by."""
+    """Return the problems with ``condition``, the metadata column by which samples are compared."""
     columns = sheet.metadata if sheet else []
-    unread = sheet and not sheet.samples  # what its columns are is not known
+    unread = sheet and not sheet.samples  # its columns are unknown
     if condition is None or condition in columns or unread:
         return []
-    there = f"it has: {', '.join(columns) or 'none'}"
-    error = InputError(f"--condition: the samplesheet has no metadata column '{condition}'; {there}")
+    given = f"it has: {', '.join(columns) or 'none'}"
+    error = InputError(f"--condition: the samplesheet has no metadata column '{condition}'; {given}")
     return [Problem(error)]
 
 
 def _split(path: Path) -> tuple[list[str], list[tuple[int, list[str] | None]]]:
-    """The header, and the cells of each line below it; None where a quotation mark is not closed."""
+    """Return the header and the cells of each line below it; None for a line with an open quotation mark."""
     rows: list[tuple[int, list[str] | None]] = []
     for number, line in sheet_text.lines(path):
         try:
@@ -146,7 +146,7 @@ def _split(path: Path) -> tuple[list[str], list[tuple[int, list[str] | None]]]:
     (_, header), *rows = rows
     if header is None:
         raise InputError("a quotation mark of the header is not closed", file=path)
-    # A spreadsheet may end every line in a comma.
+    # A spreadsheet may end every line with a comma.
     while (
         len(header) > 2
         and not header[-1]
@@ -158,7 +158,7 @@ def _split(path: Path) -> tuple[list[str], list[tuple[int, list[str] | None]]]:
 
 
 class _Row:
-    """A row, and all that is wrong with it."""
+    """A row and its problems."""
 
     def __init__(self, path: Path, number: int, line: int):
         self._path, self._number, self._line = path, number, line
@@ -167,7 +167,7 @@ class _Row:
     def sample(
         self, header: list[str], cells: list[str] | None, species: str, names: dict[str, tuple[int, str]]
     ) -> Sample | None:
-        """The sample, or None where a rule is broken; ``names`` holds those of the rows before."""
+        """Return the sample, or None if a rule is broken; ``names`` contains the names of earlier rows."""
         if cells is None:
             fix = "Remove it, or the line break within the cell"
             self._add("a quotation mark is not closed on its line", fix=fix)
@@ -190,20 +190,20 @@ class _Row:
         problem = name_problem(name)
         if problem is None and name.lower() in names:
             row, other = names[name.lower()]
-            but = "" if other == name else f", '{other}', where case is ignored, as on some disks"
-            problem = f"'{name}' is the name of row {row} as well{but}"
+            spelling = "" if other == name else f" ('{other}'); case is ignored, as on some disks"
+            problem = f"'{name}' is also the name of row {row}{spelling}"
         if problem:
             self._add(problem, "sample")
         names.setdefault(name.lower(), (self._number, name))
 
     def _check_table(self, given: dict[str, str], species: str) -> str | None:
-        """What keeps a sample out; its species."""
+        """Record the problems of a row's other columns; return its species, or None if it is unknown."""
         name, format, word = given["sample"], given.get("format"), given.get("species")
         if not given["path"]:
             self._add("the sample has no file", "path", name)
         if format and format not in FORMATS:
             known = ", ".join(FORMATS)
-            text = f"'{shown(format)}' is not one of {known}; left empty, it is found from the header"
+            text = f"'{shown(format)}' is not one of {known}; leave it empty to detect it from the header"
             self._add(text, "format", name)
         if format and given.get("columns"):
             text = "a table with a column map has no format; leave one of the two cells empty"
@@ -211,7 +211,7 @@ class _Row:
         own = species_names.read(word) if word else species
         if own is None:
             known = ", ".join(schema.SPECIES)
-            text = f"'{shown(word)}' is not one of {known}; left empty, it is that of --species"
+            text = f"'{shown(word)}' is not one of {known}; leave it empty to use --species"
             self._add(text, "species", name)
         return own
 

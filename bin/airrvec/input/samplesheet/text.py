@@ -1,4 +1,4 @@
-"""The text of a samplesheet: lines, and the cells of a line."""
+"""Lines and cells of a samplesheet."""
 
 import gzip
 import re
@@ -8,27 +8,27 @@ from pathlib import Path
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import damaged
 
-MOST_BYTES = 64 << 20  # a hundred thousand samples take a tenth of it
+MOST_BYTES = 64 << 20  # 100,000 samples take a tenth of it
 _LINE_END = re.compile(r"\r\n|\n|\r")
-# One cell of a line. `csvCells` in subworkflows/local/initialise finds the tables by the same expression.
+# One cell of a line. `csvCells` in subworkflows/local/samplesheet finds the tables with the same expression.
 _CELL = re.compile(r'(?:^|(?<=,))(?:\s*"[^"]*(?:""[^"]*)*"\s*|[^,]*)(?=,|$)')
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
-_BLANKS = "".join(map(chr, range(33)))  # what Groovy's `trim` removes
+_BLANKS = "".join(map(chr, range(33)))  # characters that Groovy's `trim` removes
 
 
 def lines(path: Path, n_bytes: int = MOST_BYTES) -> list[tuple[int, str]]:
     """
-    Lines that hold more than blanks and commas, with their numbers from 1.
+    Return the lines with more than blanks and commas, with their line numbers from 1.
 
     Raises
     ------
     InputError
-        If the file has more bytes than ``n_bytes``, is no UTF-8 text, or is empty.
+        If the file has more than ``n_bytes`` bytes, is not UTF-8 text, or is empty.
     """
     content = _read(path, n_bytes + 1)
     if content.startswith((b"\xff\xfe", b"\xfe\xff", b"PK", b"BZh", b"\x28\xb5\x2f\xfd")) or b"\0" in content:
         raise InputError(
-            "this is no text, nor text packed by gzip, but a binary file or text in UTF-16",
+            "this is a binary file or text in UTF-16; a samplesheet is UTF-8 text, plain or gzip",
             file=path,
             fix="Save the samplesheet as CSV, comma-separated, in UTF-8",
         )
@@ -36,28 +36,28 @@ def lines(path: Path, n_bytes: int = MOST_BYTES) -> list[tuple[int, str]]:
         raise InputError(
             f"the samplesheet is larger than {n_bytes >> 20} MB",
             file=path,
-            fix="Give the list of the tables, with the columns sample and path, not a table",
+            fix="Give a list of tables, with the columns sample and path, not a table of receptors",
         )
     return _numbered(_decoded(content, path), path)
 
 
 def first_line(path: Path) -> str:
     """
-    The header of a file that may be large, or nothing where it has none of up to 64 KiB.
+    Return the first line with text in the first 64 KiB of a file, or "" if there is none.
 
     Raises
     ------
     InputError
-        If the file cannot be unpacked.
+        If the file cannot be decompressed.
     """
     start = _read(path, 1 << 16)
-    found = [line for line in _LINE_END.split(start.decode("utf-8-sig", "replace")) if line.strip(_BLANKS)]
-    return found[0] if found else ""
+    full = [line for line in _LINE_END.split(start.decode("utf-8-sig", "replace")) if line.strip(_BLANKS)]
+    return full[0] if full else ""
 
 
 def cells(line: str) -> list[str]:
     """
-    The cells of a line.
+    Return the cells of a line.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def cells(line: str) -> list[str]:
 
 
 def _read(path: Path, n_bytes: int) -> bytes:
-    """The first bytes, unpacked where they are gzip."""
+    """Return the first bytes of a file, decompressed if it is gzip."""
     try:
         with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with (gzip.open if packed else open)(path, "rb") as handle:
+            compressed = file.read(2) == b"\x1f\x8b"
+        with (gzip.open if compressed else open)(path, "rb") as handle:
             return handle.read(n_bytes)
     except FileNotFoundError as error:
         raise InputError("there is no such file", file=path) from error
@@ -102,8 +102,8 @@ def _decoded(content: bytes, path: Path) -> str:
 
 def _numbered(text: str, path: Path) -> list[tuple[int, str]]:
     numbered = enumerate(_LINE_END.split(text), start=1)
-    found = [(number, line) for number, line in numbered if line.strip(_BLANKS + ",")]
-    if not found:
+    full = [(number, line) for number, line in numbered if line.strip(_BLANKS + ",")]
+    if not full:
         needed = "it needs the columns sample, path and, optionally, format, columns and species"
         raise InputError(f"the samplesheet is empty; {needed}", file=path)
-    return found
+    return full

@@ -2,8 +2,9 @@
 The SCEPTR transformer on CPUs, in numpy and numba: the vectors of `airrvec.model.transformer`, several times
 faster.
 
-It reads beside `airrvec.model.transformer` line by line; what is named alike does the same. All arrays are
-transposed, (d, columns), a column a token; what takes time is in `airrvec.model.cpu.kernels`.
+The code follows `airrvec.model.transformer` line by line; equal names do the same. All arrays are transposed,
+(d, columns), one column per token. `airrvec.model.cpu.kernels` holds the functions that take most of the
+time.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,14 +16,14 @@ from airrvec.model import tokens as tk
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu import kernels
 
-# Tokens of a batch: few enough that the feed-forward's (256, tokens) stays in a core's cache, 1 MB.
+# Tokens per batch: few enough that the feed-forward's (256, tokens) stays in a core's cache, 1 MB.
 TOKENS_PER_BATCH = 900
 EPSILON = np.float32(1e-5)  # of the layer norms
 
 
 class Network:
     """
-    A model's weights, ready to embed.
+    A model, prepared for embedding.
 
     Parameters
     ----------
@@ -31,8 +32,8 @@ class Network:
     state : dict of str to ndarray of float32
         Weights by their names in `airrvec.model.transformer.ReceptorEncoder`; shapes as `ModelConfig.shapes`.
     precision : {"fp32", "bf16"}
-        Numbers that the layers' matrix products multiply; all else computes in float32, sums too.
-        ``bf16`` needs a processor for which `airrvec.core.devices.multiplies_bf16`.
+        Number format of the factors in the layers' matrix products; all else, sums too, is float32.
+        ``bf16`` needs a processor with AVX-512 BF16 (`airrvec.core.devices.multiplies_bf16`).
     """
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], precision: str = "fp32"):
@@ -43,7 +44,7 @@ class Network:
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """
-        Vectors of receptors of one length.
+        Return the vectors of receptors of one length.
 
         Parameters
         ----------
@@ -64,12 +65,12 @@ class Network:
             pooled = last.forward(x, b, t, cls_only=True)[:, :b]
         else:
             pooled = x[:, : b * t].reshape(-1, b, t)[:, :, 1:].mean(2)
-        vectors = np.ascontiguousarray(pooled.T)  # numpy sums rows alike, however many there are
+        vectors = np.ascontiguousarray(pooled.T)  # the sum of a row does not depend on the number of rows
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class RelativeEmbedding:
-    """Fixed features of a token (residue, relative position, loop), linearly projected."""
+    """Linear projection of a token's fixed features (residue, relative position, loop)."""
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
         features = state["embedding.residue_features"]
@@ -77,11 +78,11 @@ class RelativeEmbedding:
             features = np.concatenate([state["embedding.special"], features[tk.FIRST_AMINO_ACID :]])
         n_features = features.shape[1]
         weight = state["embedding.projection.weight"].T  # (n_features + 1 + n_loops, d)
-        of_residue = features @ weight[:n_features]  # (23, d)
-        of_loop = np.pad(weight[n_features + 1 :], ((1, 0), (0, 0)))  # (1 + n_loops, d): 0 is no loop
-        self.of_word = _table(of_residue, of_loop)
+        residues = features @ weight[:n_features]  # (23, d)
+        loops = np.pad(weight[n_features + 1 :], ((1, 0), (0, 0)))  # (1 + n_loops, d): 0 is no loop
+        self.of_word = _pair_sums(residues, loops)
         self.of_position = np.ascontiguousarray(weight[[n_features]].T)  # (d, 1)
-        self.n_loops = len(of_loop)
+        self.n_loops = len(loops)
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         residue, position, length, loop = tokens.T.astype(np.int32)  # (B T,) each
@@ -93,7 +94,7 @@ class RelativeEmbedding:
 
 
 def relative_position(position: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
+    """Return the position in the loop from 0 to 1; 0.5 in a loop of one residue, 0 outside of loops."""
     relative = ((position - 1) / np.maximum(length - 1, 1)).astype(np.float32)
     relative[length == 1] = 0.5
     relative[position == 0] = 0
@@ -105,31 +106,31 @@ class LeftAlignedEmbedding:
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
         scale = np.float32(config.d_model**0.5)
-        of_loop = state["embedding.loop.weight"]
-        self.of_word = _table(state["embedding.residue.weight"] * scale, of_loop * scale)
+        loops = state["embedding.loop.weight"]
+        self.of_word = _pair_sums(state["embedding.residue.weight"] * scale, loops * scale)
         self.of_position = np.ascontiguousarray(state["embedding.position"].T * scale)
-        self.n_loops = len(of_loop)
+        self.n_loops = len(loops)
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         residue, position, _, loop = tokens.T.astype(np.int32)  # (B T,) each
         out = _columns(len(self.of_word), len(tokens))
-        once, words = np.ones(len(tokens), np.float32), residue * self.n_loops + loop
-        kernels.embed_tokens(words, once, position, self.of_word, self.of_position, out)
+        ones, words = np.ones(len(tokens), np.float32), residue * self.n_loops + loop
+        kernels.embed_tokens(words, ones, position, self.of_word, self.of_position, out)
         return out
 
 
-def _table(of_residue: np.ndarray, of_loop: np.ndarray) -> np.ndarray:
-    """Their sums for each pair: (d, n_residues n_loops)."""
-    return np.ascontiguousarray((of_residue[:, None] + of_loop).reshape(-1, of_loop.shape[1]).T)
+def _pair_sums(residues: np.ndarray, loops: np.ndarray) -> np.ndarray:
+    """Return the sum of each pair of residue and loop vectors: (d, n_residues n_loops)."""
+    return np.ascontiguousarray((residues[:, None] + loops).reshape(-1, loops.shape[1]).T)
 
 
 def _columns(n_rows: int, n_columns: int) -> np.ndarray:
-    """Room for columns, and as many more as the kernels ask for."""
+    """Return an uninitialised array with the columns, padded as the kernels require."""
     return np.empty((n_rows, max(-(-n_columns // 16) * 16, kernels.WIDTH)), np.float32)
 
 
 class Matrix:
-    """Weights (m, n), by which columns are multiplied: ``matrix @ x``, (n, columns) → (m, columns)."""
+    """Weights (m, n) as the left factor of ``matrix @ x``: (n, columns) → (m, columns)."""
 
     def __init__(self, weight: np.ndarray, precision: str):
         self.n_rows = len(weight)
@@ -143,7 +144,7 @@ class Matrix:
 
 
 class Layer:
-    """Self-attention and feed-forward, each with a residual connection and normalised after it."""
+    """Self-attention and feed-forward, each followed by a residual connection and layer normalisation."""
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], number: int, precision: str):
         self.n_heads, d = config.n_heads, config.d_model
@@ -160,7 +161,7 @@ class Layer:
             setattr(self, name, (Matrix(weight, precision), bias))
 
     def forward(self, x: np.ndarray, b: int, t: int, cls_only: bool = False) -> np.ndarray:
-        """With ``cls_only`` the keys are all tokens, and only ``<cls>`` asks: a column a receptor."""
+        """Return a column per token; with ``cls_only`` the query is ``<cls>``: a column per receptor."""
         attended = self.out[0] @ self.attention(x, b, t, cls_only)
         if cls_only:
             x = _cls(x, b, t)
@@ -180,7 +181,7 @@ class Layer:
 
 
 def _cls(x: np.ndarray, b: int, t: int) -> np.ndarray:
-    """The columns of ``<cls>``: (d, B), and what the kernels ask for."""
+    """Return the columns of ``<cls>``, (d, B), padded as the kernels require."""
     out = _columns(len(x), b)
     out[:, :b] = x[:, : b * t : t]
     out[:, b:] = 0
@@ -195,7 +196,7 @@ def embed(
     progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """
-    Vectors of tokenised receptors, on one core.
+    Return vectors of tokenised receptors, computed on one core.
 
     Parameters
     ----------
@@ -204,14 +205,14 @@ def embed(
     tokens : Tokens
         The receptors.
     tokens_per_batch : int
-        Tokens in a batch, about.
+        Approximate number of tokens per batch.
     progress : callable, optional
-        Called with the number of receptors done after each batch.
+        Called after each batch with its number of receptors.
 
     Returns
     -------
     ndarray of float32, shape (n_receptors, d_model)
-        l2-normalised vectors; NaN for a receptor of which the model sees no loop.
+        l2-normalised vectors; NaN for a receptor without a loop that the model reads.
     """
     vectors = np.full((len(tokens), network.config.d_model), np.nan, np.float32)
     for rows in tk.batches_of_one_length(tokens.lengths, tokens_per_batch):
@@ -225,12 +226,12 @@ def embed(
 
 def in_threads(function: Callable, items: Iterator, n: int) -> Iterator:
     """
-    ``map``, with ``n`` items in work at once and as many waiting; results in the items' order.
+    Yield ``function(item)`` in the order of the items, with ``n`` running at once and as many waiting.
 
     Parameters
     ----------
     function : callable
-        Compiled loops let other threads run.
+        Runs in parallel while it is in compiled loops, which release the interpreter lock.
     """
     with ThreadPoolExecutor(n) as pool:
         waiting = []

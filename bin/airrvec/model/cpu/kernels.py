@@ -1,9 +1,9 @@
 """
-What `airrvec.model.cpu.inference` computes with: matrix products, attention, normalisation, embedding.
+Kernels of `airrvec.model.cpu.inference`: matrix products, attention, normalisation, embedding.
 
-Arrays are transposed, (d, columns): a column a token, receptor after receptor, so that 16 neighbouring tokens
-are 16 neighbouring numbers. The number of columns is a multiple of 16, `WIDTH` at least; what stands in those
-that are left over means nothing. The kernels know no size of a model, and let other threads run.
+Arrays are transposed, (d, columns): one column per token, receptors concatenated, so that 16 neighbouring
+tokens are 16 neighbouring numbers. The number of columns is a multiple of 16 and at least `WIDTH`; surplus
+columns hold arbitrary numbers. The kernels work for any model size and release the interpreter lock.
 """
 
 import numba
@@ -29,10 +29,10 @@ from airrvec.model.cpu.lanes import (
     subtract,
 )
 
-WIDTH = COLUMNS * LANES  # columns of a product that are computed at once
+WIDTH = COLUMNS * LANES  # columns of a product computed at once
 
 _compiled = numba.njit(fastmath=True, nogil=True, cache=True)
-# Compiled apart, a function gives other last digits where it is compiled than where the cache has it.
+# Compiled separately, a function gives different last digits when freshly compiled and when cached.
 _inlined = numba.njit(fastmath=True, nogil=True, forceinline=True)
 LOG2_E = float32(1.4426950408889634)
 
@@ -40,18 +40,20 @@ LOG2_E = float32(1.4426950408889634)
 @_compiled
 def matrix_product(weight, x, out):
     """
-    A product in float32. A column's numbers depend on no other column, so not on a batch either.
+    Multiply matrices in float32. A column depends on no other column, hence not on the batch.
 
     Parameters
     ----------
     weight : ndarray, shape (m / ROWS, n, ROWS)
-        By `laid_out`.
+        Left factor, from `laid_out`.
     x : ndarray, shape (n, columns)
+        Right factor.
     out : ndarray, shape (m, columns)
+        Receives the product.
     """
     part = np.empty((len(x), WIDTH), float32)
     for first in range(0, x.shape[1], WIDTH):
-        column = min(first, x.shape[1] - WIDTH)  # the last columns may overlap with those before them
+        column = min(first, x.shape[1] - WIDTH)  # the last block may overlap the one before
         for j in range(len(x)):
             for lane in range(0, WIDTH, LANES):
                 store(part, j, lane, load(x, j, column + lane))
@@ -61,7 +63,7 @@ def matrix_product(weight, x, out):
 
 @_compiled
 def matrix_product_bf16(weight, x, out):
-    """As `matrix_product`, with factors rounded to bfloat16; ``weight``: (m / ROWS, n / 2, ROWS)."""
+    """Multiply like `matrix_product`, factors rounded to bfloat16; ``weight``: (m / ROWS, n / 2, ROWS)."""
     n = len(x)
     part = np.empty((weight.shape[1], WIDTH), float32)
     for first in range(0, x.shape[1], WIDTH):
@@ -76,9 +78,9 @@ def matrix_product_bf16(weight, x, out):
 
 def laid_out(weight: np.ndarray, precision: str) -> np.ndarray:
     """
-    Weights (m, n) in the order in which the products read them: (m / ROWS, n, ROWS), filled up with zeros.
+    Return weights (m, n) in the order in which the products read them: (m / ROWS, n, ROWS), zero-padded.
 
-    For ``bf16`` two neighbours of a row, rounded, stand in one float32's place: (m / ROWS, n / 2, ROWS).
+    For ``bf16`` two neighbours of a row, rounded, share one float32: (m / ROWS, n / 2, ROWS).
     """
     if precision == "bf16":
         rounded = np.pad(weight, ((0, 0), (0, weight.shape[1] % 2))).view(np.uint32) + (1 << 15)
@@ -90,25 +92,26 @@ def laid_out(weight: np.ndarray, precision: str) -> np.ndarray:
 @_compiled
 def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptors, length, n_queries):
     """
-    Self-attention of receptors of one length (`airrvec.model.transformer.Layer.attention`).
+    Compute self-attention of receptors of one length (`airrvec.model.transformer.Layer.attention`).
 
-    The keys' bias is not needed: it adds the same to all scores of a query.
+    The keys' bias is omitted: it adds the same number to all scores of a query.
 
     Parameters
     ----------
     query : ndarray, shape (d, columns)
-        A column a token, or one a receptor, its ``<cls>``, which alone asks then.
+        One column per token; or one per receptor, if ``<cls>`` is the only query.
     key_value : ndarray, shape (2 d, columns)
-        Keys above values, a column a token.
+        Keys above values, one column per token.
     query_bias, value_bias : ndarray, shape (d,)
+        Biases of queries and values.
     out : ndarray, shape (d, columns)
-        Gets the attended values of the queries.
+        Receives the attended values of the queries.
     n_heads, n_receptors, length, n_queries : int
-        ``length`` is that of a receptor, in tokens; ``n_queries`` is as much, or 1.
+        ``length``: tokens of a receptor; ``n_queries``: queries of a receptor, ``length`` or 1.
     """
     d = len(query)
     hs = d // n_heads
-    asked = min(LANES, n_queries)  # queries at once
+    n_at_once = min(LANES, n_queries)  # queries
     scale = fill(LOG2_E / np.sqrt(float32(hs)))  # softmax by powers of two
     k = np.zeros((_blocks(length), hs, ROWS), float32)
     v = np.zeros((_blocks(hs), length, ROWS), float32)
@@ -125,14 +128,14 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
                 for c in range(hs):
                     v[c // ROWS, t, c % ROWS] = key_value[d + head * hs + c, start + t]
             for first in range(0, n_queries, LANES):
-                # The last 16 queries overlap with those before them, and are the same again.
+                # The last 16 queries may overlap those before them, with the same results.
                 column = receptor * n_queries + max(0, min(first, n_queries - LANES))
                 for c in range(hs):
                     row = head * hs + c
-                    if asked == LANES:
+                    if n_at_once == LANES:
                         x = load(query, row, column)
                     else:
-                        for lane in range(asked):
+                        for lane in range(n_at_once):
                             q[c, lane] = query[row, column + lane]
                         x = load(q, c, 0)
                     store(q, c, 0, multiply(add(x, fill(query_bias[row])), scale))
@@ -142,30 +145,30 @@ def attention(query, key_value, query_bias, value_bias, out, n_heads, n_receptor
                 for c in range(hs):
                     row = head * hs + c
                     x = add(divide(load(attended, c, 0), total), fill(value_bias[row]))
-                    if asked == LANES:
+                    if n_at_once == LANES:
                         store(out, row, column, x)
                     else:
                         store(attended, c, 0, x)
-                        for lane in range(asked):
+                        for lane in range(n_at_once):
                             out[row, column + lane] = attended[c, lane]
 
 
 @_inlined
 def _blocks(n):
-    """How many of `ROWS` rows hold n."""
+    """Return the number of blocks of `ROWS` rows that hold n rows."""
     return -(-n // ROWS)
 
 
 @_inlined
 def _product(w, x, out):
-    """``w.T @ x``: (m / ROWS, n, ROWS), (n, 16) → (m, 16)."""
+    """Compute ``w.T @ x``: (m / ROWS, n, ROWS), (n, 16) → (m, 16)."""
     for i in range(len(w)):
         multiply_narrow_block(w[i], x, out, i * ROWS, 0)
 
 
 @_inlined
 def _exponentials(scores):
-    """Scores of 16 queries become 2^(score - largest), in place; returns their sums over the keys."""
+    """Replace scores of 16 queries by 2^(score - largest); return the sums over the keys."""
     largest = load(scores, 0, 0)
     for j in range(1, len(scores)):
         largest = maximum(largest, load(scores, j, 0))
@@ -179,7 +182,7 @@ def _exponentials(scores):
 
 @_compiled
 def add_and_normalise(x, y, bias, scale, shift, epsilon):
-    """``x`` becomes the layer norm of ``x + y + bias`` over the d numbers of each column (d, columns)."""
+    """Replace ``x`` by the layer norm of ``x + y + bias`` over the d numbers of each column (d, columns)."""
     d = len(x)
     share = fill(float32(1) / float32(d))
     centred = np.empty((d, LANES), float32)
@@ -212,7 +215,7 @@ def _inverse_root(x):
 
 @_compiled
 def add_and_rectify(x, bias):
-    """``x`` becomes max(x + bias, 0): (d, columns)."""
+    """Replace ``x`` by max(x + bias, 0): (d, columns)."""
     nothing = fill(float32(0))
     for i in range(len(x)):
         b = fill(bias[i])
@@ -223,13 +226,16 @@ def add_and_rectify(x, bias):
 @_compiled
 def embed_tokens(words, relative, places, of_words, of_places, out):
     """
-    ``out[:, n] = of_words[:, words[n]] + relative[n] · of_places[:, places[n]]``: (d, columns).
+    Set ``out[:, n] = of_words[:, words[n]] + relative[n] · of_places[:, places[n]]``: (d, columns).
 
     Parameters
     ----------
     words, places : ndarray of int32, shape (n_tokens,)
+        Columns of ``of_words`` (pairs of residue and loop) and of ``of_places`` (positions).
     relative : ndarray of float32, shape (n_tokens,)
+        Factors of the position vectors.
     of_words, of_places : ndarray, shape (d, words) and (d, places)
+        Vectors of pairs of residue and loop, and of positions.
     """
     for i in range(len(out)):
         for n in range(len(words)):

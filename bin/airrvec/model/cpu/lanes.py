@@ -1,9 +1,9 @@
 """
-Sixteen float32 side by side, as a type that numba compiles to the processor's vectors.
+Vectors of 16 float32, a type that numba compiles to the processor's vector instructions.
 
-LLVM turns a plain loop into vectors where its guesses allow, and failed to for attention over heads of 8
-dimensions. Here the vectors are written down: `load`, `add`, `multiply` … work on 16 numbers at once (one
-AVX-512 register, two of AVX2, four of NEON), and stay in registers between.
+LLVM vectorises a plain loop only if its heuristics allow, and did not for attention over heads of 8
+dimensions. Here the vectors are explicit: `load`, `add`, `multiply` … work on 16 numbers at once (one AVX-512
+register, two of AVX2, four of NEON), which stay in registers between operations.
 """
 
 from llvmlite import ir
@@ -13,10 +13,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
-# The part of a product that is summed at once, in registers: rows, and columns of 16.
+# Block of a product that is summed at once, in registers: rows, and columns in units of 16.
 # AVX-512 has 32 registers of 16 numbers, AVX2 16 of 8.
 ROWS, COLUMNS = (8, 2) if get_host_cpu_features().get("avx512f") else (4, 1)
-# Numbers may be summed in any order, as a vectorised sum does.
+# Numbers may be summed in any order, as in a vectorised sum.
 _FAST = ("fast",)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(32), LANES)
@@ -43,7 +43,7 @@ def _constant(number: float):
 
 
 def _address(context, builder, array_type, array, row, column):
-    """Of 16 neighbours in a C-contiguous two-dimensional array."""
+    """Return the address of 16 neighbours in a C-contiguous two-dimensional array."""
     array = context.make_array(array_type)(context, builder, array)
     place = builder.add(builder.mul(row, builder.extract_value(array.shape, 1)), column)
     return builder.bitcast(builder.gep(array.data, [place]), _FLOATS.as_pointer())
@@ -51,7 +51,7 @@ def _address(context, builder, array_type, array, row, column):
 
 @intrinsic
 def load(_, array, row, column):
-    """``array[row, column : column + 16]``."""
+    """Return ``array[row, column : column + 16]``."""
 
     def generate(context, builder, signature, arguments):
         return builder.load(_address(context, builder, signature.args[0], *arguments), align=4)
@@ -61,7 +61,7 @@ def load(_, array, row, column):
 
 @intrinsic
 def store(_, array, row, column, x):
-    """``array[row, column : column + 16] = x``."""
+    """Set ``array[row, column : column + 16] = x``."""
 
     def generate(context, builder, signature, arguments):
         *place, x = arguments
@@ -73,7 +73,7 @@ def store(_, array, row, column, x):
 
 @intrinsic
 def fill(_, number):
-    """The same number 16 times."""
+    """Return the same number 16 times."""
 
     def generate(context, builder, signature, arguments):
         return _filled(builder, arguments[0])
@@ -86,8 +86,8 @@ def _filled(builder, number):
     return builder.shuffle_vector(first, _FLOATS(ir.Undefined), _INTEGERS(None))
 
 
-def _operation(name: str, does: str):
-    """A function of two vectors, by the name of LLVM's instruction."""
+def _operation(name: str, description: str):
+    """Return a function of two vectors that uses LLVM's instruction ``name``."""
 
     def function(_, x, y):
         def generate(context, builder, signature, arguments):
@@ -95,7 +95,7 @@ def _operation(name: str, does: str):
 
         return _lanes(_lanes, _lanes), generate
 
-    function.__doc__ = does
+    function.__doc__ = description
     return intrinsic(function)
 
 
@@ -107,7 +107,7 @@ divide = _operation("fdiv", "x / y.")
 
 @intrinsic
 def maximum(_, x, y):
-    """The larger of x and y."""
+    """Return the larger of x and y, lane by lane."""
 
     def generate(context, builder, signature, arguments):
         return _larger(builder, *arguments)
@@ -121,10 +121,10 @@ def _larger(builder, x, y):
 
 @intrinsic
 def power_of_two(_, x):
-    """2^x for x ≤ 0: a whole part, which goes into the exponent's bits, and a polynomial of the rest."""
+    """Return 2^x for x ≤ 0: the integer part sets the exponent bits, a polynomial gives the rest."""
 
     def generate(context, builder, signature, arguments):
-        x = _larger(builder, arguments[0], _constant(-125.0))  # below it a float32 is as good as 0
+        x = _larger(builder, arguments[0], _constant(-125.0))  # 2^-125 is as good as 0
         whole = builder.fptosi(builder.fsub(x, _constant(0.5)), _INTEGERS)
         rest = builder.fsub(x, builder.sitofp(whole, _FLOATS), flags=_FAST)
         power = _constant(_POWER_OF_TWO[0])
@@ -137,7 +137,7 @@ def power_of_two(_, x):
 
 
 class _BFloat(ir.Type):
-    """bfloat16, which llvmlite does not name: the upper half of a float32."""
+    """LLVM's type bfloat16, which llvmlite lacks: the upper half of a float32."""
 
     def __str__(self):
         return "bfloat"
@@ -148,10 +148,10 @@ _BFLOATS = ir.VectorType(_BFloat(), 2 * LANES)
 
 @intrinsic
 def pairs(_, x, y):
-    """Rounded to bfloat16 and side by side: 16 pairs (x, y), which travel as if they were 16 float32."""
+    """Return 16 pairs (x, y), rounded to bfloat16 and stored as 16 float32."""
 
     def generate(context, builder, signature, arguments):
-        half = _INTEGERS([1 << 15] * LANES)  # of the last digit that stays
+        half = _INTEGERS([1 << 15] * LANES)  # half of the last bit that stays
         x, y = (builder.add(builder.bitcast(part, _INTEGERS), half) for part in arguments)
         upper = _INTEGERS([0xFFFF0000] * LANES)
         both = builder.or_(builder.lshr(x, _INTEGERS([16] * LANES)), builder.and_(y, upper))
@@ -170,8 +170,8 @@ def _add_products_of_pairs(builder, total, x, y):
     return builder.call(function, [total, builder.bitcast(x, _BFLOATS), builder.bitcast(y, _BFLOATS)])
 
 
-def _block_product(add_product, n_columns: int, does: str):
-    """A function that computes `ROWS` rows of a product and ``n_columns`` columns of 16."""
+def _block_product(add_product, n_columns: int, description: str):
+    """Return a function that computes `ROWS` rows and ``n_columns`` times 16 columns of a product."""
     places = [(row, column) for row in range(ROWS) for column in range(n_columns)]
 
     def function(_, weight, x, out, row, column):
@@ -202,20 +202,22 @@ def _block_product(add_product, n_columns: int, does: str):
 
         return types.void(weight, x, out, types.int64, types.int64), generate
 
-    function.__doc__ = does
+    function.__doc__ = description
     return intrinsic(function)
 
 
-_DOES = """
-``out[row : row + ROWS, column : column + {}] = weight.T @ x``.
+_DESCRIPTION = """
+Set ``out[row : row + ROWS, column : column + {}] = weight.T @ x``.
 
 Parameters
 ----------
 weight : array, shape (n, ROWS)
 x : array, shape (n, {})
 """
-multiply_block = _block_product(_add_product, COLUMNS, _DOES.format("16 COLUMNS", "16 COLUMNS"))
-multiply_narrow_block = _block_product(_add_product, 1, _DOES.format("16", "16"))
+multiply_block = _block_product(_add_product, COLUMNS, _DESCRIPTION.format("16 COLUMNS", "16 COLUMNS"))
+multiply_narrow_block = _block_product(_add_product, 1, _DESCRIPTION.format("16", "16"))
 multiply_block_of_pairs = _block_product(
-    _add_products_of_pairs, COLUMNS, _DOES.format("16 COLUMNS", "16 COLUMNS") + "Both in pairs of bfloat16."
+    _add_products_of_pairs,
+    COLUMNS,
+    _DESCRIPTION.format("16 COLUMNS", "16 COLUMNS") + "Both in pairs of bfloat16.",
 )

@@ -1,4 +1,4 @@
-"""What the report shows of the analyses: a section each, with its figure and what is seen in it."""
+"""Analyses in the MultiQC report: one section each, with its figure and its result in words."""
 
 from base64 import b64encode
 from pathlib import Path
@@ -15,7 +15,7 @@ PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}
 
 
 def analysis_sections(folder: Path | None) -> list[dict]:
-    """A section for each analysis of which ``folder`` holds the table of ``analyse_results.py``."""
+    """Return a section for each analysis whose table from ``analyse_results.py`` is in ``folder``."""
     if folder is None:
         return []
     return [
@@ -29,9 +29,9 @@ def _section(name: str, folder: Path) -> dict:
     words = [safe(analysis.reading(table))] if len(table) else []
     words += [f"Not done: {safe(reason)}." for reason in _not_done(folder / f"{name}_not_done.tsv")]
     if len(table):
-        words.append(f"The table and the figure are <code>analyses/{name}.tsv</code> and <code>.svg</code>.")
+        words.append(f"Table and figure: <code>analyses/{name}.tsv</code> and <code>.svg</code>.")
     if not len(table):
-        shown = {"kind": "html", "data": "<p>There is nothing to show.</p>"}
+        shown = {"kind": "html", "data": "<p>No results.</p>"}
     elif hasattr(analysis, "plot"):
         shown = _escaped(analysis.plot(table))
     else:
@@ -40,7 +40,7 @@ def _section(name: str, folder: Path) -> dict:
 
 
 def _not_done(path: Path) -> list[str]:
-    """The reasons, those of an encoder with its name."""
+    """Return the reasons; a reason that concerns one encoder starts with its title."""
     if not path.exists():
         return []
     rows = pd.read_csv(path, sep="\t", keep_default_na=False).itertuples()
@@ -53,7 +53,7 @@ def _image(path: Path, words: str) -> str:
 
 
 def _escaped(content):
-    """The same with every text in it harmless in HTML: epitopes are the user's words."""
+    """Return the content with every text escaped for HTML: epitopes are user text."""
     if isinstance(content, dict):
         return {_escaped(key): _escaped(value) for key, value in content.items()}
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""What the report shows of annotation: calls, what they are worth, and the receptors that are surest."""
+"""Annotation in the MultiQC report: epitope calls, their error rates, and the calls with the lowest FDR."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from airrvec.report.sections.calibration import precision_recall_section, reliab
 PARENT = {
     "parent_id": "airrvec_annotation",
     "parent_name": "Annotation",
-    "parent_description": "Which receptors bind epitopes that the labelled reference knows.",
+    "parent_description": "Predicted epitopes of receptors, by comparison with a labelled reference set.",
 }
 CALLS = {
     "called": "Called",
@@ -23,14 +23,14 @@ CALLS = {
     "not calibrated": "Not calibrated",
     "no vector": "No vector",
 }
-N_ANSWER = 5  # epitopes
-N_TOP = 200  # calls of all samples
-N_EPITOPES = 20
+N_ANSWER = 5  # epitopes in the answer
+N_TOP = 200  # calls in the table, of all samples
+N_EPITOPES = 20  # in the bar plot
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What ``calibrate_annotation.py`` and ``annotate_receptors.py`` counted, and tables as data frames."""
+    """Counts of ``calibrate_annotation.py`` and ``annotate_receptors.py``, and tables as data frames."""
 
     samples: list[dict]
     reference: dict
@@ -40,7 +40,7 @@ class Annotation:
 
 
 def read_annotation(folder: Path | None) -> Annotation | None:
-    """The results of annotation; None where the folder holds none."""
+    """Return the results of annotation; None if the folder has none."""
     if folder is None or not (folder / "calibration.qc.json").exists():
         return None
     reference = json.loads((folder / "calibration.qc.json").read_text())
@@ -55,7 +55,7 @@ def read_annotation(folder: Path | None) -> Annotation | None:
 
 
 def annotation_sections(annotation: Annotation) -> list[dict]:
-    """The sections of the report: counts, epitopes, surest calls, reliability, precision and recall."""
+    """Return the sections: counts, epitopes, calls with the lowest FDR, reliability, precision and recall."""
     sections = [_counts(annotation)]
     if any(sample["epitopes"] for sample in annotation.samples):
         sections += [_epitopes(annotation), _top(annotation)]
@@ -69,8 +69,8 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
 
 
 def annotation_lines(annotation: Annotation) -> list[str]:
-    """Calls of each sample, for the terminal."""
-    lines = ["Sample            Receptors    Called  False, expected"]
+    """Return the number of calls of each sample, and cautions, for the terminal."""
+    lines = ["Sample            Receptors    Called   Expected false"]
     for sample in annotation.samples:
         lines.append(
             f"{sample['sample_id'][:17]:<17}{sample['receptors']:>10,}{sample['calls'].get('called', 0):>10,}"
@@ -80,19 +80,19 @@ def annotation_lines(annotation: Annotation) -> list[str]:
 
 
 def annotation_answer(annotation: Annotation) -> str:
-    """How many receptors are called, for which epitopes, in a sentence."""
+    """Return the number of called receptors, and their most frequent epitopes, in a sentence."""
     called = Counter()
     for sample in annotation.samples:
         called.update({safe(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
-    of_samples = sum(sample["receptors"] for sample in annotation.samples)
+    n_receptors = sum(sample["receptors"] for sample in annotation.samples)
     if not called:
-        return f"No receptor of {of_samples:,} is called."
-    wrong = sum(map(_expected_false, annotation.samples))
-    most = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
-    others = f", and of {len(called) - N_ANSWER:,} others" if len(called) > N_ANSWER else ""
+        return f"No epitope is called for any of {n_receptors:,} receptors."
+    n_false = sum(map(_expected_false, annotation.samples))
+    frequent = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
+    others = f", and {len(called) - N_ANSWER:,} other epitopes" if len(called) > N_ANSWER else ""
     return (
-        f"{called.total():,} of {of_samples:,} receptors are called: {most}{others}."
-        f" Of these calls {wrong:.1f} are expected to be false."
+        f"An epitope is called for {called.total():,} of {n_receptors:,} receptors: {frequent}{others}."
+        f" Of these calls, {n_false:.1f} are expected to be false."
     )
 
 
@@ -105,7 +105,7 @@ def _title(annotation: Annotation, group: dict) -> str:
 
 
 def _cautions(annotation: Annotation) -> list[str]:
-    """Sentences on what the error rates do not cover."""
+    """Return sentences on limits of the error rates."""
     groups = annotation.reference["groups"]
     sentences = [
         f"{_title(annotation, group)}: not calibrated, no calls ({group['not_calibrated']})"
@@ -114,50 +114,50 @@ def _cautions(annotation: Annotation) -> list[str]:
     ]
     if any(group.get("by_study") is False for group in groups):
         sentences.append(
-            "the reference names no two studies, so that its receptors were held out at random; across"
-            " studies calls are less often right than these numbers say"
+            "The reference has fewer than two studies, so its receptors were held out at random; in other"
+            " studies, more calls are false than these numbers state"
         )
-    return [*sentences, *_of_training(annotation)]
+    return [*sentences, *_training_cautions(annotation)]
 
 
-def _of_training(annotation: Annotation) -> list[str]:
-    """Sentences on labelled receptors that the model has been trained on."""
+def _training_cautions(annotation: Annotation) -> list[str]:
+    """Return sentences on labelled receptors that the model was trained on."""
     reference = annotation.reference
     sentences = [not_recorded_warning(model) for model in reference.get("not_recorded", ())]
     for group in reference["groups"]:
         trained_on = group.get("trained_on", {"queries": 0})
         if trained_on["queries"]:
             sentences.append(
-                f"{_title(annotation, group)}: the model has been trained on {trained_on['queries']:,} of the"
-                " receptors held out to calibrate"
+                f"{_title(annotation, group)}: the model was trained on {trained_on['queries']:,} of the"
+                " receptors held out for calibration"
                 + (
-                    "; they are left out"
+                    "; they are excluded"
                     if trained_on["left_out"]
-                    else "; too few others are there to leave them out, so that errors are underestimated"
+                    else "; too few others remain to exclude them, so the error rates are underestimated"
                 )
             )
     return sentences
 
 
-def _flattered(reference: dict) -> bool:
-    """Whether the calibration rests on receptors that the model has been trained on."""
-    kept = [group.get("trained_on", {}) for group in reference["groups"]]
-    return bool(reference.get("not_recorded") or any(n.get("queries") and not n["left_out"] for n in kept))
+def _underestimated(reference: dict) -> bool:
+    """Return whether the calibration uses receptors that the model was trained on."""
+    trained = [group.get("trained_on", {}) for group in reference["groups"]]
+    return bool(reference.get("not_recorded") or any(n.get("queries") and not n["left_out"] for n in trained))
 
 
-def _left_out(annotation: Annotation) -> list[str]:
-    """A sentence on what ``--exclude_references`` takes from the reference; none where it takes nothing."""
+def _excluded(annotation: Annotation) -> list[str]:
+    """Return a sentence on the references excluded by ``--exclude_references``; an empty list if none."""
     if not annotation.reference.get("excluded_cells"):
         return []
-    of_chains = ", ".join(
+    pairs = ", ".join(
         f"{_title(annotation, group)} {group['excluded_labels']:,}"
         for group in annotation.reference["groups"]
         if group.get("excluded_labels")
     )
     return [
-        f"<code>--exclude_references {safe(annotation.reference['exclude_references'])}</code> leaves out"
+        f"<code>--exclude_references {safe(annotation.reference['exclude_references'])}</code> excludes"
         f" {annotation.reference['excluded_cells']:,} labelled cells"
-        + (f"; pairs of receptor and epitope that no other study reports: {of_chains}." if of_chains else ".")
+        + (f"; pairs of receptor and epitope that no other study reports: {pairs}." if pairs else ".")
     ]
 
 
@@ -175,7 +175,7 @@ def _counts(annotation: Annotation) -> dict:
                 for group in sample["groups"]
             },
         }
-    found = {
+    annotated = {
         (group["species"], group["chains"]) for sample in annotation.samples for group in sample["groups"]
     }
     count = {"format": "{:,.0f}", "scale": False}
@@ -183,48 +183,48 @@ def _counts(annotation: Annotation) -> dict:
         "receptors": {"title": "Receptors", **count},
         **{call: {"title": words, **count} for call, words in CALLS.items()},
         "called_cells": {"title": "Cells called", **count},
-        "expected_false": {"title": "False calls, expected", "format": "{:,.1f}", "scale": False},
+        "expected_false": {"title": "Expected false calls", "format": "{:,.1f}", "scale": False},
         "exact": {
             "title": "In the reference",
             **count,
-            "description": "Receptors whose V genes, J genes and junctions a reference has, called or not",
+            "description": "Receptors with the V genes, J genes and junctions of a reference, called or not",
         },
         **{
             f"prevalence_{species}_{chains}": {
-                "title": f"Like the reference, {words}",
+                "title": f"Share similar to the reference, {words}",
                 "suffix": " %",
                 "format": "{:,.2f}",
                 "scale": False,
             }
             for (species, chains), words in annotation.titles.items()
-            if (species, chains) in found
+            if (species, chains) in annotated
         },
     }
-    if _flattered(annotation.reference):
+    if _underestimated(annotation.reference):
         headers["expected_false"]["title"] += MARK
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
-    of_reference = "; ".join(
+    reference_groups = "; ".join(
         f"{_title(annotation, group)}: {group['references']:,} receptors, {group['candidates']:,} of"
-        f" {group['epitopes']:,} epitopes with enough of them, {group['studies']:,} studies"
+        f" {group['epitopes']:,} epitopes with enough receptors to be called, {group['studies']:,} studies"
         for group in annotation.reference["groups"]
         if group["references"]
     )
     words = [
-        "An epitope is called where the receptor is so near to its references, and so much nearer than to"
-        " those of others and to background receptors, that"
-        + (f" at most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
-        "No call does not mean that a receptor binds nothing: most epitopes have no reference.",
-        f"The reference: {of_reference}.",
-        f"Background: {safe(annotation.reference['background'])}. The expected errors hold where the"
-        " receptors that bind no epitope of the reference look like it.",
-        *_left_out(annotation),
+        "An epitope is called if the receptor is close to references of this epitope, and closer to them"
+        " than to references of other epitopes and to background receptors."
+        + (f" At most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
+        "A receptor without a call may still bind an epitope: most epitopes have no reference.",
+        f"Reference set: {reference_groups}.",
+        f"Background set: {safe(annotation.reference['background'])}. The expected error rates hold only if"
+        " receptors that bind no epitope of the reference set resemble the background set.",
+        *_excluded(annotation),
         *(f"<strong>{safe(sentence)}.</strong>" for sentence in _cautions(annotation)),
-        "Every cell is in <code>annotation/</code>, every reference in"
+        "All cells are in <code>annotation/</code>, all references in"
         " <code>annotation/reference/receptors.tsv</code>.",
     ]
     return section(
         "airrvec_annotation_counts",
-        "Which receptors bind known epitopes",
+        "Epitope calls by sample",
         "<br>".join(words),
         "table",
         data,
@@ -249,15 +249,16 @@ def _epitopes(annotation: Annotation) -> dict:
     data = {
         safe(sample): {
             safe(name): int(count)
-            for name, count in of_sample.groupby("name")["receptors"].sum().items()
+            for name, count in sample_rows.groupby("name")["receptors"].sum().items()
             if name in largest
         }
-        for sample, of_sample in rows.groupby("sample")
+        for sample, sample_rows in rows.groupby("sample")
     }
     return section(
         "airrvec_annotation_epitopes",
         "Called receptors by epitope",
-        f"Distinct receptors; the {min(N_EPITOPES, rows['name'].nunique())} most frequent epitopes.",
+        "Number of distinct receptors, for the"
+        f" {min(N_EPITOPES, rows['name'].nunique())} most frequent epitopes.",
         "bargraph",
         data,
         pconfig={"ylab": "Receptors"},
@@ -290,12 +291,12 @@ def _top(annotation: Annotation) -> dict:
         "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
         "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
         "distance": {"title": "Distance to the nearest reference", "format": "{:,.3f}", "scale": False},
-        "study": {"title": "Its study"},
+        "study": {"title": "Study of the nearest reference"},
     }
     return section(
         "airrvec_annotation_top",
-        "The surest calls",
-        "FDR: expected share of false ones among the calls of the sample that are at least as sure.",
+        "Calls with the lowest false discovery rate",
+        "FDR: expected share of false calls among the calls of the sample with at least this score.",
         "table",
         data,
         headers=headers,

@@ -1,4 +1,4 @@
-"""The first section of the report: what a user asks, the answer in a sentence, and where its rest is."""
+"""First section of the report: questions, each with a short answer and a link to the details."""
 
 from collections.abc import Collection
 
@@ -18,12 +18,12 @@ def answers_section(
     missing: Collection[str] = (),
 ) -> dict | None:
     """
-    Questions with their answers, or what to ask for; None where nothing was asked.
+    Return questions with their answers, or with the option that gives one; None if nothing was requested.
 
     Parameters
     ----------
     missing : collection of str
-        Parts that could not be made, of `airrvec.core.missing.PARTS`.
+        Parts that could not be made: keys of `airrvec.core.missing.PARTS`.
     """
     questions = (
         (
@@ -60,4 +60,4 @@ def answers_section(
 def _no_answer(option: str, is_missing: bool) -> str:
     if is_missing:
         return 'This could not be made. <a href="#airrvec_missing">Why</a>'
-    return f"Not asked for: <code>{option}</code>."
+    return f"Not requested: use <code>{option}</code>."

@@ -39,7 +39,7 @@ class Benchmark:
 
 
 def read_benchmark(folder: Path | None) -> Benchmark | None:
-    """The benchmark's results; None where the folder holds none."""
+    """Return the results of the benchmark; None if the folder has none."""
     if folder is None or not (folder / "auroc_summary.parquet").exists():
         return None
     names = ("auroc_summary", "comparisons", "roc", "not_evaluated")
@@ -48,12 +48,12 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
 
 
 def benchmark_sections(benchmark: Benchmark) -> list[dict]:
-    """AUROC against k, by epitope and setting, ROC curves, comparisons, and what was not evaluated."""
+    """Return the sections: AUROC, metrics, ROC curves, comparisons of encoders, missing measurements."""
     encoders = list(dict.fromkeys(benchmark.summary["encoder"]))
     colours = {title(name): COLOURS[index % len(COLOURS)] for index, name in enumerate(encoders)}
     by_rule = default_view(benchmark.summary)
     shown = default_view(benchmark.summary, one_rule=True)
-    found = [
+    sections = [
         _auroc_section(by_rule, encoders, colours, benchmark.counts),
         _settings_section(benchmark.summary, shown, encoders, colours),
         epitope_table(shown),
@@ -62,21 +62,21 @@ def benchmark_sections(benchmark: Benchmark) -> list[dict]:
         comparisons_table(default_view(benchmark.comparisons, one_rule=True)),
         not_evaluated_table(benchmark.not_evaluated),
     ]
-    return [part for part in found if part is not None]
+    return [part for part in sections if part is not None]
 
 
 def cautions(counts: dict) -> list[str]:
-    """Sentences on receptors that measured models have been trained on."""
+    """Return sentences on receptors that the measured models were trained on."""
     n = counts["removed"].get(TRAINED_ON, 0)
-    left_out = [
-        f"{n:,} labelled cells are left out of the benchmark of all encoders, as a model of this run has been"
+    excluded = [
+        f"{n:,} labelled cells are excluded from the benchmark of all encoders: a model of this run was"
         " trained on their receptors"
     ]
-    return [*(left_out if n else []), *counts.get("warnings", {}).values()]
+    return [*(excluded if n else []), *counts.get("warnings", {}).values()]
 
 
 def benchmark_lines(benchmark: Benchmark) -> list[str]:
-    """AUROCs for the terminal, and what makes some of them too high."""
+    """Return AUROCs for the terminal, and warnings about AUROCs that are too high."""
     return [
         *auroc_lines(benchmark.summary),
         *(f"WARNING: {sentence}" for sentence in cautions(benchmark.counts)),
@@ -84,7 +84,7 @@ def benchmark_lines(benchmark: Benchmark) -> list[str]:
 
 
 def auroc_lines(summary: pd.DataFrame) -> list[str]:
-    """A table of epitopes and encoders for the terminal; of many encoders, each one's mean alone."""
+    """Return a table of epitopes by encoders for the terminal; for more than 5 encoders, only their means."""
     shown = default_view(summary, one_rule=True)
     largest = largest_k(shown)
     encoders = list(dict.fromkeys(largest["encoder"]))
@@ -97,7 +97,7 @@ def auroc_lines(summary: pd.DataFrame) -> list[str]:
         ]
     width = max(12, *(len(title(name)) + 2 for name in encoders))
     lines = [
-        f"AUROC, {rule}, largest k of the epitope (mean over splits)",
+        f"AUROC, {rule}, largest k of each epitope, mean over splits",
         f"{'Epitope':<18}{'k':>5}" + "".join(f"{title(name):>{width}}" for name in encoders),
     ]
     for (epitope, k), rows in largest.groupby(["epitope", "k"], sort=False):
@@ -114,12 +114,13 @@ def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, co
         "airrvec_auroc",
         "Few-shot prediction of epitopes",
         f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
-        f" (left out: {removed or 'none'}). AUROC of an epitope's receptors against all others,"
-        f" ranked by the distance to k of them; mean over the {n_complete(summary)} epitopes that have"
-        " enough receptors for every k, and over splits that all encoders share."
+        f" (excluded cells: {removed or 'none'}). For each epitope, k receptors are the references; AUROC"
+        " measures how well the distance to them separates the other receptors of the epitope from all"
+        f" others. Mean over the {n_complete(summary)} epitopes with enough receptors for every k, and over"
+        " splits, which all encoders share."
         + "".join(f"<br><strong>{safe(sentence)}.</strong>" for sentence in cautions(counts))
         + (
-            f"<br>Such an encoder is marked{MARK} in all tables and figures."
+            f"<br>These encoders are marked{MARK} in all tables and figures."
             if counts.get("warnings")
             else ""
         ),
@@ -132,15 +133,15 @@ def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, co
 def _settings_section(
     summary: pd.DataFrame, shown: pd.DataFrame, encoders: list[str], colours: dict
 ) -> dict | None:
-    """One tab for each other word of a setting, all else as usual."""
-    usual = shown.iloc[0]
-    of_rule = summary[summary["rule"] == usual["rule"]]
+    """Return one tab for each other value of a setting; the other settings keep their defaults."""
+    default_row = shown.iloc[0]
+    rule_rows = summary[summary["rule"] == default_row["rule"]]
     tabs = {}
     for column in ("chains", "test_set", "excluded"):
         others = [name for name in ("chains", "test_set", "excluded") if name != column]
-        varied = of_rule[(of_rule[others] == usual[others]).all(axis=1)]
+        varied = rule_rows[(rule_rows[others] == default_row[others]).all(axis=1)]
         for word in in_order(varied[column]):
-            if word != usual[column]:
+            if word != default_row[column]:
                 group = varied[varied[column] == word]
                 tabs[f"{setting_title(column, word)} ({n_complete(group)} epitopes)"] = group
     if not tabs:
@@ -148,9 +149,8 @@ def _settings_section(
     return _curves(
         "airrvec_auroc_settings",
         "Few-shot prediction in other settings",
-        f"{of_setting(shown).capitalize()}. Each tab differs from the figure above in what it names; its"
-        " mean may be over other epitopes. All combinations are in"
-        " <code>benchmark/auroc_summary.tsv</code>.",
+        f"{of_setting(shown).capitalize()}. Each tab changes the named setting of the figure above; its mean"
+        " may be over other epitopes. All combinations are in <code>benchmark/auroc_summary.tsv</code>.",
         tabs,
         encoders,
         colours,
@@ -160,7 +160,7 @@ def _settings_section(
 def _curves(
     name: str, heading: str, description: str, tabs: dict[str, pd.DataFrame], encoders, colours
 ) -> dict:
-    """Mean AUROC over epitopes against k, a tab for each group of rows."""
+    """Return mean AUROC over epitopes against k, one tab for each group of rows."""
     data = []
     for group in tabs.values():
         means = group[group["epitope"] == MEAN].sort_values("k")
@@ -179,7 +179,7 @@ def _curves(
         "linegraph",
         data,
         pconfig={
-            "xlab": "k, the number of reference receptors",
+            "xlab": "k, number of reference receptors",
             "ylab": "AUROC",
             "categories": True,
             "ymax": 1,
@@ -198,8 +198,8 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict 
     datasets, labels = [], []
     shown = roc.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique()[:MAX_ROC_TABS]
     for epitope in shown:
-        of_epitope = roc[roc["epitope"] == epitope]
-        lines = {encoder: of_epitope[of_epitope["encoder"] == encoder] for encoder in encoders}
+        epitope_rows = roc[roc["epitope"] == epitope]
+        lines = {encoder: epitope_rows[epitope_rows["encoder"] == encoder] for encoder in encoders}
         datasets.append(
             {
                 title(encoder): {round(row.fpr, 4): round(row.tpr_mean, 4) for row in line.itertuples()}
@@ -207,11 +207,11 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict 
                 if len(line)
             }
         )
-        labels.append({"name": f"{safe(epitope)} (k = {of_epitope['k'].iloc[0]})"})
+        labels.append({"name": f"{safe(epitope)} (k = {epitope_rows['k'].iloc[0]})"})
     return section(
         "airrvec_roc",
         "ROC curves",
-        f"{of_setting(roc).capitalize()}, at the largest k that the epitope allows; mean over splits."
+        f"{of_setting(roc).capitalize()}, at the largest k of each epitope; mean over splits."
         + (" All epitopes are in <code>benchmark/roc.tsv</code>." if len(shown) == MAX_ROC_TABS else ""),
         "linegraph",
         datasets,

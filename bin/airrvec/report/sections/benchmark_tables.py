@@ -1,4 +1,4 @@
-"""Tables of the benchmark: by epitope, by metric, comparisons, and what was not evaluated."""
+"""Benchmark tables in the MultiQC report: by epitope, by metric, comparisons, not evaluated."""
 
 import pandas as pd
 
@@ -8,13 +8,13 @@ from airrvec.encoders import title
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
 from airrvec.report.page import safe, section
 
-MAX_COLUMNS = 8  # encoders side by side in a table; more stand below one another
+MAX_COLUMNS = 8  # encoders as columns of a table; with more, each encoder is a row
 MAX_ROWS = 50
 _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
 
 
 def epitope_table(shown: pd.DataFrame) -> dict:
-    """Epitopes below one another, or encoders where there are many of them."""
+    """Return AUROC with one row per epitope, or one row per encoder if there are many encoders."""
     largest = largest_k(shown)
     encoders = list(dict.fromkeys(largest["encoder"]))
     score = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
@@ -27,15 +27,15 @@ def epitope_table(shown: pd.DataFrame) -> dict:
     else:
         for row in largest.itertuples():
             data.setdefault(title(row.encoder), {})[row.epitope] = row.auroc_mean
-        of_epitope = largest.drop_duplicates("epitope")
+        epitopes = largest.drop_duplicates("epitope")
         headers = {
             row.epitope: {"title": f"{safe(row.epitope)} (k = {row.k})", **score}
-            for row in of_epitope.itertuples()
+            for row in epitopes.itertuples()
         }
     return section(
         "airrvec_auroc_by_epitope",
         "AUROC by epitope",
-        f"{of_setting(shown).capitalize()}, at the largest k that the epitope allows; mean over splits.",
+        f"{of_setting(shown).capitalize()}, at the largest k of each epitope; mean over splits.",
         "table",
         data,
         headers=headers,
@@ -60,9 +60,9 @@ def metrics_table(by_rule: pd.DataFrame) -> dict | None:
     return section(
         "airrvec_metrics",
         "Metrics",
-        f"Mean over the epitopes, k = {means['k'].max()}. AUC0.1 is the area up to a false-positive rate"
-        " of 0.1, standardised so that chance is 0.5; chance has an average precision of the epitope's"
-        " share of the receptors.",
+        f"Mean over epitopes, k = {means['k'].max()}. AUC0.1 is the area under the ROC curve up to a"
+        " false-positive rate of 0.1, standardised so that chance gives 0.5. The average precision by chance"
+        " is the share of the epitope's receptors among the tested receptors.",
         "table",
         data,
         headers={
@@ -74,7 +74,7 @@ def metrics_table(by_rule: pd.DataFrame) -> dict | None:
 
 
 def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
-    """Pairs of encoders at the largest k of the mean; of many pairs those of the first encoder."""
+    """Return pairs of encoders at the largest k of the mean; of many pairs, those of the first encoder."""
     pairs = comparisons[(comparisons["epitope"] == MEAN) & comparisons["other"].notna()]
     if pairs.empty:
         return None
@@ -95,17 +95,17 @@ def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
     return section(
         "airrvec_comparisons",
         "Comparisons of encoders",
-        f"{of_setting(pairs).capitalize()}, k = {pairs['k'].iloc[0]}: differences of AUROC on the same"
-        " splits, mean over the epitopes. Few epitopes leave the tests little power."
-        + (" The other pairs, each k and epitope" if n_pairs > MAX_ROWS else " Each k and epitope")
+        f"{of_setting(pairs).capitalize()}, k = {pairs['k'].iloc[0]}. Difference in AUROC on the same splits,"
+        " mean over epitopes. With few epitopes, the tests have little power."
+        + (" The other pairs, and all k and epitopes," if n_pairs > MAX_ROWS else " All k and epitopes")
         + " are in <code>benchmark/comparisons.tsv</code>.",
         "table",
         data,
         headers={
             "difference": {"title": "Difference", **number, "description": "AUROC, first minus second"},
             "error": {"title": "Standard error", **number, "description": "Over splits"},
-            "better": {"title": "Better", "description": "Epitopes in which the first is ahead"},
-            "sign": {"title": "p, sign test", **number, "description": "One-sided binomial test, epitopes"},
+            "better": {"title": "Better", "description": "Epitopes with a higher AUROC of the first"},
+            "sign": {"title": "p, sign test", **number, "description": "One-sided, over epitopes"},
             "wilcoxon": {"title": "p, Wilcoxon", **number, "description": "Signed-rank test over epitopes"},
             "holm": {"title": "p, Wilcoxon, Holm", **number, "description": "Corrected for all pairs"},
         },
@@ -120,7 +120,7 @@ def _p_values(row) -> dict[str, float]:
 def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     if left_out.empty:
         return None
-    # What concerns whole encoders first, then the epitopes with the most receptors.
+    # Rows on whole encoders first, then the epitopes with the most receptors.
     names = ["encoder", "rule", "chains", "test_set", "epitope", "excluded"]
     shown = left_out.assign(is_epitope=left_out["epitope"].notna(), is_filtered=left_out["test_set"].notna())
     shown = shown.sort_values(
@@ -131,7 +131,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     n_epitopes = left_out["epitope"].nunique()
     several = len(left_out["excluded"].unique()) > 1
     data = {
-        _left_out_title(row, with_excluded=several or pd.isna(row.epitope)): {
+        _not_evaluated_title(row, with_excluded=several or pd.isna(row.epitope)): {
             **({"k": int(row.k)} if pd.notna(row.k) else {}),
             "reason": safe(row.reason),
         }
@@ -140,7 +140,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     return section(
         "airrvec_not_evaluated",
         "Not evaluated",
-        f"{n_epitopes:,} epitopes were not evaluated at one k or more"
+        f"{n_epitopes:,} epitopes were not evaluated for at least one k"
         f"{f'; the first {MAX_ROWS} of {len(shown):,} rows are shown' if len(shown) > MAX_ROWS else ''}."
         " All are in <code>benchmark/not_evaluated.tsv</code>.",
         "table",
@@ -153,7 +153,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     )
 
 
-def _left_out_title(row, *, with_excluded: bool) -> str:
+def _not_evaluated_title(row, *, with_excluded: bool) -> str:
     words = [
         row.epitope and safe(row.epitope),
         row.encoder and title(row.encoder),
@@ -166,23 +166,23 @@ def _left_out_title(row, *, with_excluded: bool) -> str:
 
 
 def of_setting(shown: pd.DataFrame) -> str:
-    """The one rule of some rows, and their setting where it is an unusual one."""
+    """Return the rule of the first row, and its setting if it is not the default."""
     first = shown.iloc[0]
     words = [RULE_TITLES[first["rule"]]]
-    for column, usual in (("chains", "paired"), ("test_set", "all")):
-        if first[column] != usual:
+    for column, default in (("chains", "paired"), ("test_set", "all")):
+        if first[column] != default:
             words.append(setting_title(column, first[column]))
     return ", ".join(words)
 
 
 def n_complete(summary: pd.DataFrame) -> int:
-    """Number of the epitopes that the mean of the first rule is taken over."""
+    """Return the number of epitopes in the mean over epitopes of the first rule."""
     rows = summary[(summary["epitope"] != MEAN) & (summary["rule"] == summary["rule"].iloc[0])]
     return len(complete_epitopes(rows["epitope"], rows["k"]))
 
 
 def largest_k(summary: pd.DataFrame) -> pd.DataFrame:
-    """Rows of each epitope's largest k: largest first, the mean over epitopes at the end."""
+    """Return the rows of each epitope's largest k, in descending order of k, the mean over epitopes last."""
     largest = summary[summary["k"] == summary.groupby("epitope")["k"].transform("max")]
     is_mean = largest["epitope"] == MEAN
     return pd.concat([largest[~is_mean].sort_values("k", ascending=False, kind="stable"), largest[is_mean]])

@@ -1,4 +1,4 @@
-"""What the report shows of calibration: reliability of the probabilities, precision and recall."""
+"""Calibration in the MultiQC report: reliability of the probabilities, precision and recall."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from airrvec.report.page import section
 def reliability_section(
     calibration: pd.DataFrame, groups: list[dict], titles: dict[tuple[str, str], str]
 ) -> dict:
-    """Observed shares of right calls beside probabilities, with the Brier scores of the groups."""
+    """Return observed shares of correct calls against probabilities, with the Brier score of each group."""
     data = {
         title: {_place(row.probability): round(row.observed, 4) for row in rows.itertuples()}
         for title, rows in calibration.groupby("group")
@@ -25,14 +25,15 @@ def reliability_section(
     return section(
         "airrvec_annotation_reliability",
         "Reliability of the probabilities",
-        "Labelled receptors, each compared with the references of other studies, mixed with background"
-        f" receptors so that {100 * prevalence:g} % are labelled; the calibration has seen neither their"
-        f" study nor these background receptors. Brier score: {scores}.",
+        "Cross-validation over studies: labelled receptors are compared only with references of other"
+        f" studies, and mixed with background receptors so that {100 * prevalence:g} % are labelled. The"
+        " calibration is fitted without the study of the receptor and without these background receptors."
+        f" Brier score: {scores}.",
         "linegraph",
         data,
         pconfig={
-            "xlab": "Probability that the call is right",
-            "ylab": "Share of right calls",
+            "xlab": "Predicted probability that the call is correct",
+            "ylab": "Observed share of correct calls",
             "xmin": 0,
             "xmax": 1,
             "ymin": 0,
@@ -44,7 +45,7 @@ def reliability_section(
 
 
 def precision_recall_section(precision_recall: pd.DataFrame) -> dict:
-    """A curve a class of chains and share of labelled receptors."""
+    """Return one curve for each class of chains and share of labelled receptors."""
     data, colours = {}, {}
     for (title, prevalence), group in precision_recall.groupby(["group", "prevalence"]):
         line = f"{title}, {100 * prevalence:g} % labelled"
@@ -53,8 +54,9 @@ def precision_recall_section(precision_recall: pd.DataFrame) -> dict:
     return section(
         "airrvec_annotation_precision_recall",
         "Precision against recall",
-        "Of labelled receptors whose epitope other studies know, by cross-validation over studies. How many"
-        " receptors of a sample are like the reference decides what precision a recall costs.",
+        "Cross-validation over studies. Recall is the share of correct calls among labelled receptors whose"
+        " epitope has references in other studies. The precision at a given recall depends on the share of"
+        " receptors in a sample that resemble the reference; each curve assumes one share.",
         "linegraph",
         data,
         pconfig={
@@ -70,5 +72,5 @@ def precision_recall_section(precision_recall: pd.DataFrame) -> dict:
 
 
 def _place(share: float) -> str:
-    """A share as the key of a line's point: MultiQC sorts the keys of JSON as words."""
+    """Return a share as key of a point, with fixed width: MultiQC sorts JSON keys as text."""
     return f"{share:.4f}"

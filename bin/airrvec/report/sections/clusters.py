@@ -1,4 +1,4 @@
-"""What the report shows of clusters: how many, how large, the largest with their logos, and conditions."""
+"""Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions."""
 
 import json
 from base64 import b64encode
@@ -14,9 +14,9 @@ from airrvec.report.page import group_titles, safe, section, titled, without_bac
 PARENT = {
     "parent_id": "airrvec_clusters",
     "parent_name": "Clusters",
-    "parent_description": "Which receptors belong together: nearer to each other than chance explains.",
+    "parent_description": "Groups of receptors that are closer to each other than expected by chance.",
 }
-N_TOP = 50  # clusters, and comparisons of clusters, in a table
+N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
 _COUNT = {"format": "{:,.0f}", "scale": False}
@@ -25,7 +25,7 @@ _MOTIF = ("v_call", "consensus")
 
 @dataclass(frozen=True)
 class Clusters:
-    """Results of ``cluster_receptors.py``: counts, tables as data frames, and the figure of the logos."""
+    """Results of ``cluster_receptors.py``: counts, tables as data frames, and the logos as PNG."""
 
     counts: dict
     clusters: pd.DataFrame
@@ -35,7 +35,7 @@ class Clusters:
 
 
 def read_clusters(folder: Path | None) -> Clusters | None:
-    """The results; None where the folder holds none."""
+    """Return the results; None if the folder has none."""
     if folder is None or not (folder / "clusters.qc.json").exists():
         return None
     logos = folder / "logos.png"
@@ -51,7 +51,7 @@ def read_clusters(folder: Path | None) -> Clusters | None:
 
 
 def cluster_sections(found: Clusters) -> list[dict]:
-    """The sections of the report."""
+    """Return the sections of the report."""
     sections = [_overview(found)]
     if len(found.clusters):
         sections += [_sizes(found.clusters), _largest(found.clusters)]
@@ -63,36 +63,36 @@ def cluster_sections(found: Clusters) -> list[dict]:
 
 
 def cluster_lines(found: Clusters) -> list[str]:
-    """Clusters of each class of chains, for the terminal."""
+    """Return a line on the clusters of each class of chains, for the terminal."""
     return [
         f"{group['clusters']:,} clusters of {found.titles[group['species'], group['chains']]} hold"
         f" {group['clustered']:,} of {group['receptors']:,} receptors"
         for group in found.counts["groups"]
-    ] or ["No clusters: there are no receptors with a vector"]
+    ] or ["No clusters: no receptor has a vector"]
 
 
 def cluster_answer(found: Clusters) -> str:
-    """How many clusters there are, the largest, and what conditions have to do with them."""
+    """Return the number of clusters, the largest one, and the number of differences between conditions."""
     words = "; ".join(cluster_lines(found)) + "."
     if len(found.clusters):
         largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
-        words += f" The largest has {largest['n_receptors']:,} receptors, {_motif(largest)}."
+        words += f" The largest cluster has {largest['n_receptors']:,} receptors: {_motif(largest)}."
     if len(found.conditions):
         differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
         words += (
             f" {differ:,} of {len(found.conditions):,} comparisons by {safe(found.counts['condition'])}"
-            " differ at a false discovery rate of 5 % (Fisher)."
+            " are significant at a false discovery rate of 5 % (Fisher's exact test)."
         )
     return words
 
 
 def _motif(cluster) -> str:
-    """Genes and commonest junctions of a cluster, and its epitope where it has one."""
+    """Return V genes and consensus junctions of a cluster, and its epitope if it has labelled members."""
     parts = [cluster[f"{locus.lower()}_{name}"] for locus in LOCI_OF[cluster["chains"]] for name in _MOTIF]
     words = " ".join(part for part in parts if part)
     if not cluster["epitope"]:
         return words
-    return f"{words} ({cluster['n_labelled']:,} labelled, most of them {safe(cluster['epitope'])})"
+    return f"{words} ({cluster['n_labelled']:,} labelled, most frequent epitope {safe(cluster['epitope'])})"
 
 
 def _overview(found: Clusters) -> dict:
@@ -105,13 +105,16 @@ def _overview(found: Clusters) -> dict:
         for group in counts["groups"]
     }
     words = (
-        f"Receptors are neighbours within a radius at which one would have {counts['chance']:g} neighbours by"
-        f" chance, on average, among as many background receptors ({safe(counts['background'])})."
-        " What they have beyond that is not chance; a common antigen is one reason, the selection that"
-        " background receptors have not gone through is another."
+        "Two receptors are neighbours if the distance of their vectors is at most the radius. The radius is"
+        f" chosen so that a receptor has on average {counts['chance']:g} neighbours among the same number of"
+        f" background receptors ({safe(counts['background'])}): the number expected by chance. More than that"
+        " is not due to chance. A common antigen is one possible cause; selection that the background"
+        " receptors did not undergo is another."
     )
     if counts["not_compared"]:
-        words += f" Not compared, without vector or of another species: {counts['not_compared']:,} receptors."
+        words += (
+            f" {counts['not_compared']:,} receptors were not compared: without vector or of another species."
+        )
     words += without_background(counts)
     headers = {
         "receptors": {"title": "Receptors", **_COUNT},
@@ -123,20 +126,20 @@ def _overview(found: Clusters) -> dict:
             "title": "Neighbours",
             "format": "{:,.2f}",
             "scale": False,
-            "description": f"Mean; by chance {counts['chance']:g}",
+            "description": f"Mean per receptor; expected by chance: {counts['chance']:g}",
         },
     }
     if not data:
         return section(
             "airrvec_clusters_overview",
-            "How many clusters",
+            "Number of clusters",
             words,
             "html",
             "<p>No receptor has a vector.</p>",
         )
     return section(
         "airrvec_clusters_overview",
-        "How many clusters",
+        "Number of clusters",
         words,
         "table",
         data,
@@ -147,15 +150,13 @@ def _overview(found: Clusters) -> dict:
 
 def _sizes(clusters: pd.DataFrame) -> dict:
     data = {
-        title: {
-            words: int(of_chains["n_receptors"].between(*limits).sum()) for words, limits in _SIZES.items()
-        }
-        for title, of_chains in clusters.groupby("group", sort=False)
+        title: {words: int(rows["n_receptors"].between(*limits).sum()) for words, limits in _SIZES.items()}
+        for title, rows in clusters.groupby("group", sort=False)
     }
     return section(
         "airrvec_clusters_sizes",
-        "Sizes of clusters",
-        "Clusters by their number of receptors.",
+        "Cluster sizes",
+        "Number of clusters by number of receptors in the cluster.",
         "bargraph",
         data,
         pconfig={"ylab": "Clusters"},
@@ -181,7 +182,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
     }
     headers = {
         "receptors": {"title": "Receptors", **_COUNT},
-        "epitope": {"title": "Epitope", "description": "That of most labelled members"},
+        "epitope": {"title": "Epitope", "description": "Most frequent epitope of the labelled members"},
         "labelled": {"title": "Labelled", **_COUNT, "description": "Members with a known epitope"},
         "purity": {
             "title": "Purity",
@@ -189,27 +190,27 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "min": 0,
             "max": 100,
             "scale": "Greens",
-            "description": "Labelled members that have this epitope",
+            "description": "Share of labelled members with this epitope",
         },
         "samples": {"title": "Samples", **_COUNT},
         "cells": {"title": "Cells", **_COUNT},
-        "tra_v_call": {"title": "V α", "description": "The commonest; its share is in the table"},
-        "tra_consensus": {"title": "Junction α", "description": "The commonest residue of each position"},
+        "tra_v_call": {"title": "V α", "description": "Most frequent gene; its share is in clusters.tsv"},
+        "tra_consensus": {"title": "Junction α", "description": "Most frequent residue at each position"},
         "trb_v_call": {"title": "V β"},
         "trb_consensus": {"title": "Junction β"},
         "expected": {
-            "title": "By chance",
+            "title": "Expected by chance",
             "format": "{:,.2f}",
             "scale": False,
-            "description": "Neighbours that the centre would have by chance",
+            "description": "Number of neighbours of the cluster centre expected by chance",
         },
         "chains": {"title": "Chains"},
     }
     return section(
         "airrvec_clusters_largest",
         "Largest clusters",
-        f"{len(shown)} of {len(clusters):,}; all are in <code>clusters/clusters.tsv</code>, their receptors"
-        " in <code>clusters/members.tsv</code>.",
+        f"{len(shown)} of {len(clusters):,} clusters. All are in <code>clusters/clusters.tsv</code>, their"
+        " receptors in <code>clusters/members.tsv</code>.",
         "table",
         data,
         headers=headers,
@@ -222,9 +223,8 @@ def _logos(found: Clusters) -> dict:
     return section(
         "airrvec_clusters_logos",
         "Junctions of the largest clusters",
-        "The higher a letter, the more the position is of it alone; 4.3 bits is the most. Gaps stand in the"
-        " middle. The first and last letters, C and F or W, are in every junction. The figure is"
-        " <code>clusters/logos.svg</code>.",
+        "Letter height shows conservation; the maximum is 4.3 bits. Gaps are in the middle of the junctions."
+        " Every junction starts with C and ends with F or W. Figure: <code>clusters/logos.svg</code>.",
         "html",
         f'<img style="max-width: 100%" alt="Logos of junctions" src="data:image/png;base64,{encoded}" />',
     )
@@ -233,7 +233,8 @@ def _logos(found: Clusters) -> dict:
 def _conditions(found: Clusters) -> dict:
     column = safe(found.counts["condition"])
     words = (
-        f"Clusters that samples of one {column} carry rather than those of another; samples are the units."
+        f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
+        " of cells in it. Samples are the units of the tests."
     )
     if not len(found.conditions):
         return section(
@@ -241,8 +242,8 @@ def _conditions(found: Clusters) -> dict:
             f"Clusters by {column}",
             words,
             "html",
-            "<p>Nothing was tested: it takes two samples of each of two values, and a cluster that two of"
-            " them carry.</p>",
+            "<p>No test was possible: two values need at least two samples each, and a cluster in at least"
+            " two of these samples.</p>",
         )
     shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
     motif = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
@@ -262,8 +263,16 @@ def _conditions(found: Clusters) -> dict:
     headers = {
         "carrying_1": {"title": "First: samples"},
         "carrying_2": {"title": "Second: samples"},
-        "fisher_fdr": {"title": "FDR, Fisher", **rate, "description": "Of the samples that carry it"},
-        "rank_fdr": {"title": "FDR, ranks", **rate, "description": "Mann–Whitney, of the shares"},
+        "fisher_fdr": {
+            "title": "FDR, Fisher",
+            **rate,
+            "description": "Fisher's exact test on the samples that carry the cluster",
+        },
+        "rank_fdr": {
+            "title": "FDR, ranks",
+            **rate,
+            "description": "Mann–Whitney test on the share of cells in the cluster",
+        },
         "motif": {"title": "Genes and junctions"},
         "share_1": {"title": "First: share of cells", **share},
         "share_2": {"title": "Second: share of cells", **share},
@@ -271,9 +280,9 @@ def _conditions(found: Clusters) -> dict:
     return section(
         "airrvec_clusters_conditions",
         f"Clusters by {column}",
-        f"{words} {len(shown)} of {len(found.conditions):,} comparisons, those of least p; all are in"
-        " <code>clusters/conditions.tsv</code>. Few samples cannot give a small p: three against three give"
-        " 0.1 at best.",
+        f"{words} The table has the {len(shown)} of {len(found.conditions):,} comparisons with the lowest p;"
+        " all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small: the minimum"
+        " is 0.1 for three samples against three.",
         "table",
         data,
         headers=headers,

@@ -1,4 +1,4 @@
-"""What the report shows of samples beside each other: diversity, overlap, distances, conditions."""
+"""Comparison of samples in the MultiQC report: diversity, overlap, distances, conditions."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from airrvec.report.page import group_titles, safe, section, titled, without_bac
 PARENT = {
     "parent_id": "airrvec_comparison",
     "parent_name": "Samples compared",
-    "parent_description": "Whether samples, and the conditions of the samplesheet, differ.",
+    "parent_description": "Differences between samples, and between conditions of the samplesheet.",
 }
 N_PAIRS = 100  # in the table
 
@@ -26,7 +26,7 @@ _NAMES = ("diversity", "pairs", "samples_pca", "conditions")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of ``compare_samples.py``: counts, and tables as data frames."""
+    """Results of ``compare_samples.py``: counts and tables as data frames."""
 
     counts: dict
     diversity: pd.DataFrame
@@ -36,7 +36,7 @@ class Comparison:
 
 
 def read_comparison(folder: Path | None) -> Comparison | None:
-    """The results; None where the folder holds none."""
+    """Return the results; None if the folder has none."""
     if folder is None or not (folder / "comparison.qc.json").exists():
         return None
     counts = json.loads((folder / "comparison.qc.json").read_text())
@@ -46,12 +46,12 @@ def read_comparison(folder: Path | None) -> Comparison | None:
 
 
 def comparison_sections(found: Comparison) -> list[dict]:
-    """The sections of the report."""
+    """Return the sections of the report."""
     sections = [_diversity(found)]
     if len(found.pairs):
         sections.append(_pairs(found))
     else:
-        sections.append(_alone(found))
+        sections.append(_not_compared(found))
     if len(found.samples_pca):
         sections.append(_components(found))
     if found.counts["condition"]:
@@ -60,49 +60,49 @@ def comparison_sections(found: Comparison) -> list[dict]:
 
 
 def comparison_lines(found: Comparison) -> list[str]:
-    """Which samples differ, for the terminal."""
+    """Return the number of pairs of samples that differ, for the terminal."""
     if not len(found.pairs):
-        return [f"Samples are not compared: {_why_alone(found)}"]
+        return [f"Samples are not compared: {_why_not_compared(found)}"]
     tested = found.pairs["mmd_fdr"].notna()
     differ = found.pairs["mmd_fdr"] <= 0.05
     return [
-        f"Samples compared: {len(found.pairs):,} pairs (of each class of chains); of {tested.sum():,} tested,"
-        f" {differ.sum():,} differ at a false discovery rate of 5 % (receptors as units)"
+        f"Samples compared: {len(found.pairs):,} pairs, counted for each class of chains; {differ.sum():,} of"
+        f" {tested.sum():,} tested pairs differ at a false discovery rate of 5 % (receptors as units)"
     ]
 
 
 def comparison_answer(found: Comparison) -> str:
-    """Which measures of the conditions differ, in a sentence, and how far apart the samples are."""
+    """Return how many comparisons of conditions are significant, and how many pairs of samples differ."""
     column = safe(found.counts["condition"] or "")
     if len(found.conditions):
         least = found.conditions.sort_values("p", kind="stable").iloc[0]
         differ = (found.conditions["fdr"] <= 0.05).sum()
         words = (
-            f"{differ:,} of {len(found.conditions):,} comparisons by {column} differ at a false discovery"
-            f" rate of 5 %; the least p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
+            f"{differ:,} of {len(found.conditions):,} comparisons by {column} are significant at a false"
+            f" discovery rate of 5 %; the lowest p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
             f" {safe(least['value_1'])} and {safe(least['value_2'])})"
         )
     elif column:
-        words = f"By {column} nothing could be tested: it takes two samples of each of two values"
+        words = f"{column} could not be tested: two of its values need at least two samples each"
     else:
-        words = "No condition was named (<code>--condition</code>)"
+        words = "No condition was given (<code>--condition</code>)"
     return f"{words}. {comparison_lines(found)[0]}."
 
 
-def _why_alone(found: Comparison) -> str:
+def _why_not_compared(found: Comparison) -> str:
     n = len(found.counts["samples"])
     if n < 2:
-        return f"it takes two samples, and the samplesheet has {n or 'none'}"
+        return f"two samples are needed, and the samplesheet has {n or 'none'}"
     return "no two samples have receptors with the same chains and a vector"
 
 
-def _alone(found: Comparison) -> dict:
+def _not_compared(found: Comparison) -> dict:
     return section(
         "airrvec_comparison_pairs",
         "Overlap and distance",
-        "What two samples share, and how far apart they are.",
+        "Shared receptors and distances of pairs of samples.",
         "html",
-        f"<p>Samples are not compared: {_why_alone(found)}.</p>",
+        f"<p>Samples are not compared: {_why_not_compared(found)}.</p>",
     )
 
 
@@ -122,33 +122,42 @@ def _diversity(found: Comparison) -> dict:
     headers = {
         "cells": {"title": "Cells", **_COUNT},
         "receptors": {"title": "Receptors", **_COUNT},
-        "depth": {"title": "Depth", **_COUNT, "description": "Cells of the smallest sample"},
-        "hill_0": {"title": "Receptors at depth", **depth, "description": "Hill number of order 0"},
-        "hill_1": {
-            "title": "Effective, order 1",
+        "depth": {
+            "title": "Depth",
+            **_COUNT,
+            "description": "Depth of rarefaction: number of cells of the smallest sample",
+        },
+        "hill_0": {
+            "title": "Receptors, rarefied",
             **depth,
-            "description": "Hill number of order 1 at the depth: exp of Shannon's entropy",
+            "description": "Hill number of order 0, rarefied",
+        },
+        "hill_1": {
+            "title": "Effective number, order 1",
+            **depth,
+            "description": "Hill number of order 1, rarefied: exponential of the Shannon entropy",
         },
         "hill_2": {
-            "title": "Effective, order 2",
+            "title": "Effective number, order 2",
             **depth,
-            "description": "Hill number of order 2 at the depth: large clones alone count",
+            "description": "Hill number of order 2, rarefied: inverse Simpson index; large clones dominate",
         },
         "coincidence": {
             "title": "Coincidence",
             **_NUMBER,
-            "description": "Probability that two cells have the same receptor",
+            "description": "Probability that two cells of the sample have the same receptor",
         },
         "coverage": {
             "title": "Coverage",
             **_SHARE,
-            "description": "Cells of the repertoire whose receptor was seen, estimated",
+            "description": "Estimated share of cells of the repertoire whose receptor is in the sample",
         },
     }
     words = (
-        "How many different receptors, and how evenly cells have them. The numbers at depth are those that"
-        " as many cells of each sample would show as the smallest has: compare these. A sample of order 2 far"
-        " below order 0 has a few large clones. Receptors that differ in alleles alone count as one."
+        "Number of distinct receptors, and how evenly the cells are distributed over them (Hill numbers). All"
+        " samples are rarefied to the number of cells of the smallest one: compare only the rarefied numbers."
+        " If the effective number of order 2 is far below the number of receptors, the sample has a few large"
+        " clones (clonal expansion). Receptors that differ only in alleles count as one."
     )
     words += without_background(found.counts)
     if not data:
@@ -172,8 +181,8 @@ def _pairs(found: Comparison) -> dict:
         f"{safe(row.sample_1)} and {safe(row.sample_2)}, {row.group}": {
             "shared": row.n_shared,
             "morisita_horn": row.morisita_horn,
-            "near_1_in_2": _hundredfold(row.near_1_in_2),
-            "near_2_in_1": _hundredfold(row.near_2_in_1),
+            "near_1_in_2": _per_cent(row.near_1_in_2),
+            "near_2_in_1": _per_cent(row.near_2_in_1),
             **{
                 name: getattr(row, name) if pd.notna(getattr(row, name)) else None
                 for name in ("frechet", "frechet_by_chance", "mmd", "mmd_fdr")
@@ -182,34 +191,38 @@ def _pairs(found: Comparison) -> dict:
         for row in shown.itertuples()
     }
     headers = {
-        "shared": {"title": "Shared", **_COUNT, "description": "Receptors that both samples have"},
+        "shared": {"title": "Shared", **_COUNT, "description": "Receptors found in both samples"},
         "morisita_horn": {
             "title": "Morisita–Horn",
             **_NUMBER,
-            "description": "Overlap by cells, 0 to 1",
+            "description": "Overlap weighted by cells, 0 to 1",
         },
         "near_1_in_2": {
             "title": "First near second",
             **_SHARE,
-            "description": "Receptors of the first sample with a neighbour in the second",
+            "description": "Share of receptors of the first sample with a neighbour in the second",
         },
         "near_2_in_1": {"title": "Second near first", **_SHARE},
         "frechet": {"title": "Fréchet distance", **_NUMBER},
         "frechet_by_chance": {
-            "title": "By chance",
+            "title": "Fréchet by chance",
             **_NUMBER,
-            "description": "The Fréchet distance if receptors change samples at random",
+            "description": "Fréchet distance after random exchange of receptors between the samples",
         },
-        "mmd": {"title": "MMD²", **_NUMBER, "description": "Kernel distance; about 0 if there is none"},
-        "mmd_fdr": {"title": "FDR", **_NUMBER, "description": "Of the kernel test, by permutation"},
+        "mmd": {
+            "title": "MMD²",
+            **_NUMBER,
+            "description": "Kernel distance (maximum mean discrepancy); about 0 without a difference",
+        },
+        "mmd_fdr": {"title": "FDR", **_NUMBER, "description": "Permutation test of MMD²"},
     }
     return section(
         "airrvec_comparison_pairs",
         "Overlap and distance",
         f"{len(shown)} of {len(found.pairs):,} pairs; all are in <code>comparison/pairs.tsv</code>. A low FDR"
-        " says that the receptors of two samples are not draws from one repertoire. It does not say that a"
-        " treatment made them differ: two people, or two tubes, differ too. For that see the conditions,"
-        " whose units are samples.",
+        " means that the receptors of two samples are not random draws from one repertoire. It does not show"
+        " an effect of a treatment: two people, or two tubes, differ too. For treatments, see the conditions,"
+        " where samples are the units.",
         "table",
         data,
         headers=headers,
@@ -217,7 +230,7 @@ def _pairs(found: Comparison) -> dict:
     )
 
 
-def _hundredfold(value: float) -> float | None:
+def _per_cent(value: float) -> float | None:
     return 100 * value if pd.notna(value) else None
 
 
@@ -243,11 +256,11 @@ def _components(found: Comparison) -> dict:
     first = found.samples_pca.iloc[0]
     return section(
         "airrvec_comparison_pca",
-        "Samples by their mean vectors",
-        "Principal components: samples near each other have receptors of the same kinds, on average. Of"
-        f" {first['group']} the two show {100 * first['pc_1_explained']:.0f} % and"
-        f" {100 * first['pc_2_explained']:.0f} % of the differences. With few samples some"
-        " pattern is always seen.",
+        "Principal components of samples",
+        "Principal components of the mean vectors of the samples. Samples close to each other have similar"
+        f" receptors on average. For {first['group']}, the two components explain"
+        f" {100 * first['pc_1_explained']:.0f} % and {100 * first['pc_2_explained']:.0f} % of the variance."
+        " With few samples, a pattern always appears.",
         "scatter",
         tabs,
         pconfig={"xlab": "PC 1", "ylab": "PC 2", "marker_size": 9, "showlegend": True, "data_labels": names},
@@ -257,8 +270,9 @@ def _components(found: Comparison) -> dict:
 def _conditions(found: Comparison) -> dict:
     column = safe(found.counts["condition"])
     words = (
-        f"Samples of one {column} against those of another; samples are the units, and are permuted. With few"
-        " of them the least possible p is large: 0.33 of two against two, 0.1 of three against three."
+        f"Permutation test of samples of one {column} against samples of another; samples are the units. With"
+        " few samples, p cannot be small: the minimum is 0.33 for two samples against two, and 0.1 for three"
+        " against three."
     )
     if not len(found.conditions):
         sizes = ", ".join(f"{safe(value)} {n}" for value, n in found.counts["values"].items())
@@ -267,8 +281,8 @@ def _conditions(found: Comparison) -> dict:
             f"Samples by {column}",
             words,
             "html",
-            "<p>Nothing was tested: it takes two samples of each of two values"
-            f" (there are: {sizes or 'none'}).</p>",
+            "<p>No test was possible: two values need at least two samples each"
+            f" (samples per value: {sizes or 'none'}).</p>",
         )
     data = {
         f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {

@@ -1,4 +1,4 @@
-"""What the report and the terminal show of fine-tuning."""
+"""Fine-tuning in the MultiQC report and on the terminal."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ from airrvec.report.sections.finetuning_words import (
 
 
 def read_finetuning(folder: Path | None) -> Finetuning | None:
-    """The measurements of fine-tuning; None where the folder holds none."""
+    """Return the measurements of fine-tuning; None if the folder has none."""
     if folder is None or not (folder / "finetune.qc.json").exists():
         return None
     return Finetuning(
@@ -35,16 +35,16 @@ def read_finetuning(folder: Path | None) -> Finetuning | None:
 
 
 def finetuning_sections(finetuning: Finetuning) -> list[dict]:
-    """One section of the report: AUROC before and after, of epitopes that were trained and of others."""
-    together = {"parent_id": "airrvec_finetuning", "parent_name": "Fine-tuning"}
-    sections = [{**specificity_table(finetuning), **together}]
+    """Return the sections: AUROC before and after, for trained epitopes and, if measured, other epitopes."""
+    parent = {"parent_id": "airrvec_finetuning", "parent_name": "Fine-tuning"}
+    sections = [{**specificity_table(finetuning), **parent}]
     if len(finetuning.unseen):
-        sections.append({**unseen_table(finetuning), **together})
+        sections.append({**unseen_table(finetuning), **parent})
     return sections
 
 
 def finetuning_lines(finetuning: Finetuning) -> list[str]:
-    """Means before and after, and in words what changed, for the terminal."""
+    """Return mean AUROCs before and after, and the conclusions in words, for the terminal."""
     before, after = names(finetuning)
     means = means_of(finetuning.specificity)
     lines = [
@@ -54,7 +54,7 @@ def finetuning_lines(finetuning: Finetuning) -> list[str]:
     ]
     shown = [
         *((rule, "", RULES[rule].title) for rule in SHOWN_RULES),
-        (SUM_RULE, SUM, "the same, with TCRdist added"),
+        (SUM_RULE, SUM, "contrast, with TCRdist added"),
     ]
     for test_set, words in TEST_SETS.items():
         for rule, added, rule_words in shown:

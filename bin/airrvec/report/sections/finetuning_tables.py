@@ -1,4 +1,4 @@
-"""Tables of fine-tuning: epitopes that were trained, and others."""
+"""Fine-tuning tables in the MultiQC report: trained epitopes, and epitopes not used in training."""
 
 import pandas as pd
 
@@ -37,31 +37,31 @@ def specificity_table(finetuning: Finetuning) -> dict:
     columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
     data = {}
     for test_set, words in TEST_SETS.items():
-        of_set = specificity[specificity["test_set"] == test_set]
-        for epitope in sorted(of_set["epitope"].unique(), key=lambda name: name != "mean"):
-            of_epitope = of_set[of_set["epitope"] == epitope]
-            values = of_epitope.set_index(["encoder", "rule"])["auroc"]
+        set_rows = specificity[specificity["test_set"] == test_set]
+        for epitope in sorted(set_rows["epitope"].unique(), key=lambda name: name != "mean"):
+            epitope_rows = set_rows[set_rows["epitope"] == epitope]
+            values = epitope_rows.set_index(["encoder", "rule"])["auroc"]
             row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}
-            n = of_epitope["n_positive"].iloc[0]
+            n = epitope_rows["n_positive"].iloc[0]
             data[f"{safe(epitope)}, {words}"] = {
                 "n": None if pd.isna(n) else int(n),
                 **{key: None if pd.isna(value) else float(value) for key, value in row.items()},
             }
     parts, left_out = counts["receptors"], counts["left_out"]
     facts = [
-        f"<code>{safe(after)}</code> started from {safe(title(before))} and learnt from"
-        f" {parts['train']:,} receptors of {n_epitopes(finetuning)} epitopes, {parts['validation']:,}"
-        f" validated, {parts['test']:,} tested (split: {safe(counts['split'])}); its weights are those"
+        f"<code>{safe(after)}</code> was fine-tuned from {safe(title(before))} on"
+        f" {parts['train']:,} receptors of {n_epitopes(finetuning)} epitopes; {parts['validation']:,}"
+        f" receptors for validation, {parts['test']:,} for testing (split: {safe(counts['split'])}); weights"
         f" of step {counts['step']:,}",
-        "AUROC of an epitope's test receptors against those of the other epitopes, the training receptors"
-        " as references; there is one test set, so that these differences have no standard error",
+        "AUROC of an epitope's test receptors against those of the other epitopes; the training receptors"
+        " are the references. There is one test set, so the differences have no standard error",
         *(safe(note) for note in counts["notes"]),
-        *(f"removed: {n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n),
-        *([f"{len(left_out):,} epitopes have too few receptors to be trained"] if left_out else []),
+        *(f"excluded: {n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n),
+        *([f"{len(left_out):,} epitopes have too few receptors for training"] if left_out else []),
     ]
     return section(
         "airrvec_finetuning_specificity",
-        "Before and after",
+        "Before and after fine-tuning",
         "".join(
             f"<strong>{safe(sentence(words))}</strong><br>"
             for words in (*changes(finetuning), *verdict(finetuning))
@@ -100,11 +100,11 @@ def unseen_table(finetuning: Finetuning) -> dict:
     auroc = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
     return section(
         "airrvec_finetuning_unseen",
-        "Epitopes that were not trained",
-        "Few-shot prediction, before and after on the same splits; epitopes at the largest k, their mean"
-        " at every k. Among all receptors, as in the paper, are those that trained or validated, which the"
-        " model has seen as receptors of other epitopes; without them it cannot profit from that."
-        " Every split is in <code>models/finetune/unseen.tsv</code>.",
+        "Epitopes not used in training",
+        "Few-shot prediction before and after fine-tuning, on the same splits; single epitopes at the largest"
+        " k, their mean at every k. All receptors, as in the paper, include training and validation receptors"
+        " of other epitopes: the model was trained on them, which can raise its AUROC. The rows without"
+        " training receptors exclude them. All splits are in <code>models/finetune/unseen.tsv</code>.",
         "table",
         data,
         headers={
@@ -112,7 +112,7 @@ def unseen_table(finetuning: Finetuning) -> dict:
             "after": {"title": "After", **auroc},
             "difference": {"title": "Difference", "format": "{:+,.3f}", "scale": "RdBu"},
             "se": {"title": "± standard error", "format": "{:,.3f}", "scale": False},
-            "better": {"title": "Splits better", "suffix": " %", "format": "{:,.0f}", "scale": False},
+            "better": {"title": "Splits improved", "suffix": " %", "format": "{:,.0f}", "scale": False},
             "splits": {"title": "Splits", "format": "{:,.0f}", "scale": False},
         },
         pconfig={"col1_header": "Epitope, rule", "sort_rows": False},

@@ -1,4 +1,4 @@
-"""What fine-tuning has changed, in words."""
+"""Conclusions on fine-tuning in words."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ import pandas as pd
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
 
-# What fine-tuning is judged by; the other rules are in the tables.
+# Rules shown in the report; ``specificity`` has all.
 SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
 TEST_SETS = {
     "all": "all test receptors",
-    "below_90": "those less than 90 % like any of training",
-    "below_80": "those less than 80 % like any",
+    "below_90": "below 90 % identity to training receptors",
+    "below_80": "below 80 % identity to training receptors",
 }
-UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without those of training"}
+UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without training receptors"}
 FLOOR = "v_j_genes"
-# The sum of a model's distances and TCRdist, by the rule that it serves best.
+# Suffix of an encoder that adds TCRdist to a model's distances, and the rule that gains most from it.
 SUM, SUM_RULE = "+tcrdist", "contrast"
 
 
 @dataclass(frozen=True)
 class Finetuning:
-    """Tables of `airrvec.core.schema` as data frames, and what ``finetune.py`` counted."""
+    """Tables of `airrvec.core.schema` as data frames, and the counts of ``finetune.py``."""
 
     specificity: pd.DataFrame
     unseen: pd.DataFrame
@@ -39,32 +39,32 @@ def number(value: float) -> str:
 
 
 def changes(finetuning: Finetuning) -> list[str]:
-    """A sentence for each test set: what improved by which rule, and what got worse."""
+    """Return a sentence for each test set: the change in mean AUROC by each rule."""
     before, after = names(finetuning)
     specificity = finetuning.specificity
     means = means_of(specificity)
     sentences = []
     for test_set, words in TEST_SETS.items():
-        of_rules = []
+        parts = []
         for rule in SHOWN_RULES:
             pair = [means.get((name, rule, test_set), np.nan) for name in (before, after)]
             if np.isnan(pair).any():
                 continue
-            of_rule = specificity[(specificity["rule"] == rule) & (specificity["test_set"] == test_set)]
-            wide = of_rule[of_rule["epitope"] != "mean"].pivot_table(
+            rows = specificity[(specificity["rule"] == rule) & (specificity["test_set"] == test_set)]
+            wide = rows[rows["epitope"] != "mean"].pivot_table(
                 index="epitope", columns="encoder", values="auroc"
             )
             n_better = int((wide[after] > wide[before]).sum())
-            of_rules.append(
+            parts.append(
                 f"by {RULES[rule].title} {_moved(*pair)} ({n_better} of {len(wide)} epitopes better)"
             )
-        if of_rules:
-            sentences.append(f"{words}: {'; '.join(of_rules)}")
+        if parts:
+            sentences.append(f"{words}: {'; '.join(parts)}")
     return sentences
 
 
 def verdict(finetuning: Finetuning) -> list[str]:
-    """Sentences: whether fine-tuning was worth it, and what became of epitopes that were not trained."""
+    """Return sentences: whether fine-tuning helped, and the change for epitopes not used in training."""
     before, after = names(finetuning)
     means = means_of(finetuning.specificity)
     sentences = []
@@ -91,7 +91,7 @@ def verdict(finetuning: Finetuning) -> list[str]:
     for row in unseen_differences(finetuning).itertuples():
         if row.epitope == "mean" and row.last:
             sentences.append(
-                f"{row.n_epitopes} epitopes that were not trained, by {RULES[row.rule].title} of {row.k},"
+                f"{row.n_epitopes} epitopes not used in training, by {RULES[row.rule].title}, k = {row.k},"
                 f" {UNSEEN_SETS[row.test_set]}:"
                 f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
                 f" better in {row.n_better:,} of {row.n_splits:,} splits"
@@ -101,15 +101,17 @@ def verdict(finetuning: Finetuning) -> list[str]:
 
 def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
     """
-    AUROC after less before of epitopes that were not trained, split by split.
+    Return AUROC after minus before fine-tuning, for epitopes not used in training.
+
+    The difference is taken split by split.
 
     Returns
     -------
     DataFrame
-        One row a ``rule``, ``test_set``, ``k`` and ``epitope``, also ``mean``: ``before``, ``after`` and
-        ``difference``, means over splits; ``se``, the standard error of the difference, for ``mean``
-        √(Σ SE²) / n; ``n_splits``, and how many of them are better after, ``n_better``;
-        ``n_epitopes``; ``last``, whether k is the rule's largest.
+        One row per ``rule``, ``test_set``, ``k`` and ``epitope``, which may be ``mean``: ``before``,
+        ``after`` and ``difference``, means over splits; ``se``, standard error of the difference, for
+        ``mean`` √(Σ SE²) / n; ``n_splits``; ``n_better``, number of splits that are better after;
+        ``n_epitopes``; ``last``, whether k is the largest of the rule.
     """
     before, after = names(finetuning)
     keys = ["rule", "test_set", "k", "epitope"]
@@ -136,17 +138,17 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
 
 
 def n_epitopes(finetuning: Finetuning) -> int:
-    return finetuning.specificity["epitope"].nunique() - 1  # the mean is none
+    return finetuning.specificity["epitope"].nunique() - 1  # without ``mean``
 
 
 def means_of(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
-    """(encoder, rule, test set) → mean AUROC, NaN where an epitope has no test receptors."""
+    """Return (encoder, rule, test set) → mean AUROC, NaN if an epitope has no test receptors."""
     means = specificity[specificity["epitope"] == "mean"]
     return means.set_index(["encoder", "rule", "test_set"])["auroc"].astype(float).to_dict()
 
 
 def _best(means: dict, encoder: str) -> tuple[str, float] | None:
-    """An encoder's best rule on all test receptors, and its mean AUROC."""
+    """Return an encoder's best rule on all test receptors, and its mean AUROC."""
     found = {
         rule: value
         for (name, rule, test_set), value in means.items()
@@ -157,7 +159,7 @@ def _best(means: dict, encoder: str) -> tuple[str, float] | None:
 
 
 def _moved(before: float, after: float) -> str:
-    """From one AUROC to another, in words that agree with the digits."""
+    """Return the change in AUROC in words that agree with the rounded digits."""
     old, new = f"{before:.3f}", f"{after:.3f}"
     if old == new:
         return f"still {old}"

@@ -1,4 +1,4 @@
-"""What the report and the terminal show of pre-training and fine-tuning."""
+"""Training curves of pre-training and fine-tuning in the MultiQC report."""
 
 from pathlib import Path
 
@@ -20,23 +20,23 @@ MAX_POINTS = 200
 
 
 def curves_section(folders: list[Path]) -> dict:
-    """Losses, alignment and uniformity of trained models against the step."""
+    """Return losses, alignment and uniformity of trained models against the step."""
     histories = {folder.name: tables.read(folder / "training.parquet").to_pandas() for folder in folders}
     shown = [term for term in TERMS if any(history[term].notna().any() for history in histories.values())]
     datasets, colours = [], {}
     for term in shown:
         lines = {}
         for number, (name, history) in enumerate(histories.items()):
-            for part, of_part in history[history[term].notna()].groupby("part"):
+            for part, part_rows in history[history[term].notna()].groupby("part"):
                 line = f"{safe(name)}, {part}"
                 colours[line] = COLOURS[(2 * number + (part != "train")) % len(COLOURS)]
-                lines[line] = _thinned(of_part, term)
+                lines[line] = _thinned(part_rows, term)
         datasets.append(lines)
     return section(
         "airrvec_training",
         "Training",
-        "Training is a mean over neighbouring steps; validation is measured on receptors held out from"
-        " training. Every step is in <code>models/*/training.parquet</code>.",
+        "Training values are means over neighbouring steps; validation values are measured on held-out"
+        " receptors. All steps are in <code>models/*/training.parquet</code>.",
         "linegraph",
         datasets,
         pconfig={
@@ -51,7 +51,7 @@ def curves_section(folders: list[Path]) -> dict:
 
 
 def _thinned(history: pd.DataFrame, term: str) -> dict[int, float]:
-    """Step → mean of a term over the steps from the last shown one on, at most `MAX_POINTS` of them."""
+    """Return step → mean of a term since the previous shown step, for at most `MAX_POINTS` steps."""
     bins = np.arange(len(history)) * MAX_POINTS // max(len(history), MAX_POINTS)
     points = history.groupby(bins)[["step", term]].agg({"step": "last", term: "mean"})
     return dict(zip(points["step"].tolist(), points[term].round(5).tolist(), strict=True))

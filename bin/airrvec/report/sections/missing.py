@@ -1,4 +1,4 @@
-"""What a run could not make, and why: the first section of the report, the first lines of its summary."""
+"""Parts that a run could not make, and why: first section of the report, first lines of the summary."""
 
 import json
 from pathlib import Path
@@ -9,20 +9,20 @@ from airrvec.report.page import safe, section
 
 def read_missing(folder: Path | None) -> list[dict[str, str]]:
     """
-    Read what is missing of a run, in the order of `PARTS`; names of one part and reason are one entry.
+    Read the missing parts of a run, in the order of `PARTS`; entries of the same part and reason are merged.
 
     Parameters
     ----------
     folder : Path or None
-        Every ``*.missing.json`` in it, however deep.
+        Searched for ``*.missing.json``, including subfolders.
     """
     paths = sorted(folder.rglob("*.missing.json")) if folder else []
     names: dict[tuple[str, str], set[str]] = {}
     for entry in (entry for path in paths for entry in _read(path)):
         names.setdefault((entry["part"], entry["reason"]), set()).add(entry["name"])
     entries = [
-        {"part": part, "name": ", ".join(sorted(of_reason)), "reason": reason}
-        for (part, reason), of_reason in names.items()
+        {"part": part, "name": ", ".join(sorted(merged)), "reason": reason}
+        for (part, reason), merged in names.items()
     ]
     order = list(PARTS)
     return sorted(entries, key=lambda entry: (order.index(entry["part"]), entry["name"], entry["reason"]))
@@ -33,7 +33,7 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def missing_section(missing: list[dict[str, str]]) -> dict | None:
-    """A section that lists each missing part and why; None where nothing is missing."""
+    """Return a section that lists each missing part and the reason; None if nothing is missing."""
     if not missing:
         return None
     rows = "".join(
@@ -43,16 +43,16 @@ def missing_section(missing: list[dict[str, str]]) -> dict | None:
     return section(
         "airrvec_missing",
         "Missing from this run",
-        f"{_counted(missing)} could not be made. Everything else in this report is without"
+        f"{_counted(missing)} could not be made. All results in this report were computed without"
         f" {'it' if len(missing) == 1 else 'them'}.",
         "html",
-        '<table class="table table-condensed"><thead><tr><th>Part</th><th>Name</th><th>Why</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>",
+        '<table class="table table-condensed"><thead><tr><th>Part</th><th>Name</th><th>Reason</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table>",
     )
 
 
 def missing_lines(missing: list[dict[str, str]]) -> list[str]:
-    """Lines that the summary begins with; none where nothing is missing."""
+    """Return the first lines of the summary; an empty list if nothing is missing."""
     if not missing:
         return []
     return [

@@ -1,0 +1,19 @@
+// Names of files that tasks can take.
+
+// Tasks that work in a bucket share no folder with the launcher.
+def inBucket(folder) {
+    return folder.toUriString().contains('://')
+}
+
+def checkNames(parameter, paths) {
+    def problem = paths.findResult { path -> problemOfName(path) }
+    if (problem) {
+        error("--${parameter}: ${problem}")
+    }
+}
+
+// Nextflow links a task's files by the shell, and leaves these signs to it: x[1].tsv would be x1.tsv if there is one.
+def problemOfName(path) {
+    def sign = (inBucket(path) ? path.name : path.toString()).find(/[*?\[\]{}$]/)
+    return sign ? "the name of '${path}' holds '${sign}', which the shell of a task would read as a pattern or a variable; rename the file or its folder" : null
+}

@@ -1,0 +1,156 @@
+// Models, presets, encoders and analyses of a run, checked before the first task.
+
+include { contentDigest ; listingDigest } from '../digest/main'
+include { checkNames ; inBucket } from '../files/main'
+include { schemaProperties } from '../parameters/main'
+
+// Digests of the folders that a run reads. Nextflow looks at single files by itself.
+def folderDigests(given, start) {
+    def folders = ['background', 'benchmark_background'].collectEntries { name ->
+        def found = given[name] ? file(given[name].toString(), glob: false) : null
+        ["${name}_digest".toString(), found && found.isDirectory() ? listingDigest(found) : '']
+    }
+    return folders + [model_digest: contentDigest(start[1])]
+}
+
+// What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
+def planLearning(given, schemaPath) {
+    def known = schemaProperties(schemaPath)
+    def finetunes = given.finetune.toString().toBoolean()
+    def pretrain = given.pretrain ? presetFile('pretrain', given.pretrain) : null
+    def finetune = finetunes ? presetFile('finetune_preset', given.finetune_preset) : null
+    def start = startModel(given.model.toString(), known.model.variants)
+    if (finetunes && !given.labelled) {
+        error('--finetune: there is nothing to learn from; give a labelled receptor table with --labelled')
+    }
+    if (given.synthetic_receptors && !pretrain) {
+        error('--synthetic_receptors: they are made for pre-training; give a preset with --pretrain as well')
+    }
+    if (pretrain) {
+        checkPretraining(given, jsonObject('pretrain', pretrain), known.model['default'])
+    }
+    def trained = [pretrain, finetune].findAll { preset -> preset }.collect { preset -> preset.baseName }
+    def names = (pretrain ? [] : [start[0]]) + trained
+    def taken = trained.find { name -> known.encoders.choices.contains(name) || names.count(name) > 1 }
+    if (taken) {
+        error("'${taken}' would be the name of two models; copy the preset to a file of another name, and give that one")
+    }
+    if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
+        makeFolder('checkpoint_dir', given.checkpoint_dir)
+    }
+    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath), digests: folderDigests(given, start)]
+}
+
+// The analyses that are asked for, in the order of the schema: list of [ name, scope ].
+def planAnalyses(given, schemaPath) {
+    def asked = given.analyses.toString().tokenize(',')
+    def scopes = schemaProperties(schemaPath).analyses.scopes
+    def alone = asked.find { name -> asked.size() > 1 && !scopes.containsKey(name) }
+    if (alone) {
+        error("--analyses: '${alone}' stands alone; leave out ${(asked - alone).join(', ')}, or '${alone}'")
+    }
+    return scopes.findAll { name, _scope -> asked == ['all'] || asked.contains(name) }.collect { name, scope -> [name, scope] }
+}
+
+// What is measured: list of [ name, own file or [], folder of weights or [], digest of these ], checked.
+def planEncoders(given, models, schemaPath) {
+    def known = schemaProperties(schemaPath).encoders
+    def own = (given.encoder ?: '').toString().tokenize(',').collect { path -> file(path, glob: false) }
+    def missing = own.find { path -> !path.isFile() }
+    if (missing) {
+        error("--encoder: there is no file '${missing}'")
+    }
+    checkNames('encoder', own)
+    def unfit = own.find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
+    if (unfit) {
+        error("--encoder: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
+    }
+    def names = own.collect { path -> path.baseName }
+    def taken = names.find { name -> (known.choices + models).contains(name) || names.count(name) > 1 }
+    if (taken) {
+        error("--encoder: '${taken}' would be the name of two encoders; rename the file")
+    }
+    def weights = given.hub_cache ? file(given.hub_cache.toString(), glob: false) : []
+    if (weights && !weights.isDirectory()) {
+        error("--hub_cache: there is no folder '${given.hub_cache}'")
+    }
+    checkNames('hub_cache', weights ? [weights] : [])
+    def shipped = given.encoders.tokenize(',')
+    def reading = shipped.findAll { name -> name.tokenize('+').intersect(known.language_models) }
+    def without = weights ? null : reading[0]
+    if (without) {
+        error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/models.md tells how to get them)")
+    }
+    def digest = reading ? listingDigest(weights) : ''
+    return shipped.collect { name -> reading.contains(name) ? [name, [], weights, digest] : [name, [], [], ''] } + own.collect { path -> [path.baseName, path, [], contentDigest(path)] }
+}
+
+def checkPretraining(given, preset, defaultModel) {
+    if (given.model != defaultModel) {
+        error('--model: pre-training starts from random weights; leave out --model, or --pretrain')
+    }
+    if (preset.objective?.contrastive in ['supervised', 'neighbour']) {
+        error("--pretrain: '${given.pretrain}' learns from labels; give it as --finetune_preset, with --finetune")
+    }
+    if (preset.data == 'synthetic' && !given.synthetic_receptors) {
+        error("--pretrain: '${given.pretrain}' learns from synthetic receptors; say how many with --synthetic_receptors")
+    }
+    if (preset.data == 'shuffled' && given.synthetic_receptors) {
+        error("--synthetic_receptors: '${given.pretrain}' learns from the run's own receptors; leave them out")
+    }
+    if (!given.input && !given.synthetic_receptors) {
+        error('--pretrain: there is nothing to learn from; give a samplesheet with --input, or --synthetic_receptors')
+    }
+}
+
+// Now, since a container is to see it: docker would make it, but as root's.
+def makeFolder(parameter, path) {
+    def folder = file(path, glob: false)
+    folder.mkdirs()
+    if (!folder.isDirectory()) {
+        error("--${parameter}: the folder '${path}' could not be made")
+    }
+}
+
+// A preset of conf/models by its name, or a file of the user's.
+def presetFile(parameter, preset) {
+    def shipped = file("${projectDir}/conf/models", glob: false).listFiles().findAll { candidate -> candidate.extension == 'json' }
+    def found = shipped.find { candidate -> candidate.baseName == preset.toString() } ?: file(preset.toString(), glob: false)
+    if (!found.isFile()) {
+        error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
+    }
+    if (!(found.name ==~ /[A-Za-z0-9_.-]+\.json/)) {
+        error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, then .json")
+    }
+    checkNames(parameter, [found])
+    jsonObject(parameter, found)
+    return found
+}
+
+// A published variant, or the folder of a model: [ name, folder or [] ].
+def startModel(model, variants) {
+    if (variants.contains(model)) {
+        return [model, []]
+    }
+    def folder = file(model, glob: false)
+    def lacks = ['config.json', 'model.safetensors'].find { name -> !folder.resolve(name).exists() }
+    if (!folder.isDirectory() || lacks) {
+        def problem = folder.isDirectory() ? "the folder '${model}' lacks ${lacks}" : "'${model}' is neither the folder of a model nor one of ${variants.join(', ')}"
+        error("--model: ${problem}")
+    }
+    checkNames('model', [folder])
+    def name = jsonObject('model', folder.resolve('config.json')).name ?: folder.name
+    if (!(name ==~ /[A-Za-z0-9_.-]+/)) {
+        error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone")
+    }
+    return [name, folder]
+}
+
+def jsonObject(parameter, path) {
+    try {
+        return new groovy.json.JsonSlurper().parseText(path.text) as Map
+    }
+    catch (Throwable _problem) { // a StackOverflowError, where objects are nested too deeply
+        error("--${parameter}: '${path}' is no JSON object")
+    }
+}

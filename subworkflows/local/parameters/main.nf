@@ -1,0 +1,149 @@
+// Parameters: checked against nextflow_schema.json, typed, and listed by --help.
+
+include { problemOfName } from '../files/main'
+
+// All properties of the schema, name → definition, in the order of its groups.
+def schemaProperties(schemaPath) {
+    return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
+}
+
+def checkParameters(given, schemaPath) {
+    def known = schemaProperties(schemaPath)
+    // Nextflow adds a kebab-case twin to every name.
+    (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.each { name ->
+        error("there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help` lists all")
+    }
+    known.each { name, definition ->
+        def problem = problemOf(given[name], definition)
+        if (problem) {
+            error("--${name}: ${problem}")
+        }
+    }
+    if (given.labelled_format && given.labelled_columns) {
+        error('--labelled_columns: a table with a column map has no format; leave out --labelled_format')
+    }
+    if (!given.input && !given.labelled) {
+        error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
+    }
+    if (given.condition && !['cluster', 'compare'].any { name -> given[name].toString().toBoolean() }) {
+        error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
+    }
+    checkAnnotation(given)
+    checkCloud(given, workflow.profile.tokenize(','))
+}
+
+// What the annotation of receptors needs, and what it alone reads.
+def checkAnnotation(given) {
+    if (given.reference_format && given.reference_columns) {
+        error('--reference_columns: a table with a column map has no format; leave out --reference_format')
+    }
+    if (!given.annotate.toString().toBoolean()) {
+        if (given.reference) {
+            error('--reference: it annotates receptors; give --annotate as well')
+        }
+        return
+    }
+    if (!given.reference && !given.labelled) {
+        error('--annotate: there is nothing to annotate with; give labelled receptors with --reference or --labelled')
+    }
+    if (!given.input) {
+        error('--annotate: there is nothing to annotate; give a samplesheet with --input')
+    }
+}
+
+// Region, queue and bucket are asked for by Nextflow itself, each in one sentence.
+def checkCloud(given, profiles) {
+    def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
+    def local = ['image', 'image_r'].find { name -> !given[name].contains('/') && (name == 'image' || given.export_sce.toString().toBoolean()) }
+    if (cloud && local) {
+        error("--${local}: '${given[local]}' is in no registry that ${cloud.value} could fetch it from; push the image to one, and give its full name")
+    }
+}
+
+// What is wrong with a parameter's value, or null. From Nextflow 25.10 on the command line gives strings.
+def problemOf(value, definition) {
+    if (value == null) {
+        return null
+    }
+    def text = value.toString()
+    if (value instanceof Boolean && definition.type != 'boolean') {
+        return "needs a value (${definition.description})"
+    }
+    if (definition.type == 'boolean' && !['true', 'false'].contains(text)) {
+        return "'${text}' is not true or false"
+    }
+    if (definition.type == 'integer' && !(text ==~ /-?\d+/)) {
+        return "'${text}' is not a whole number"
+    }
+    if (definition.type == 'number' && !(text ==~ /-?\d+(\.\d+)?/)) {
+        return "'${text}' is not a number"
+    }
+    if (definition.minimum != null && new BigDecimal(text) < definition.minimum) {
+        return "${text} is below the least allowed value, ${definition.minimum}"
+    }
+    if (definition.maximum != null && new BigDecimal(text) > definition.maximum) {
+        return "${text} is above the largest allowed value, ${definition.maximum}"
+    }
+    if (definition['enum'] && !definition['enum'].contains(text)) {
+        return "'${text}' is not one of ${definition['enum'].join(', ')}"
+    }
+    def unknown = definition.choices ? text.tokenize(',+') - definition.choices : []
+    if (unknown) {
+        return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}"
+    }
+    if (definition.choices && text.tokenize(',').toUnique() != text.tokenize(',')) {
+        return "'${text}' names one of them twice"
+    }
+    if (definition.pattern && !(text =~ definition.pattern)) {
+        return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
+    }
+    return definition.exists ? problemOfFile(text) : null
+}
+
+// A bucket may say that a file is there, and yet not give it.
+def problemOfFile(path) {
+    def found = file(path, glob: false)
+    try {
+        if (!found.exists()) {
+            return "there is no file '${path}'"
+        }
+        found.withInputStream { stream -> stream.read() }
+        return problemOfName(found)
+    }
+    catch (Exception _problem) {
+        return "'${path}' could not be read; may you read it and, if it is in a bucket, are your credentials set?"
+    }
+}
+
+// The known name that shares most pairs of letters with a mistyped one.
+def nearest(name, known) {
+    return known.max { candidate ->
+        def shared = letterPairs(name).intersect(letterPairs(candidate)).size()
+        2 * shared / (name.size() + candidate.size())
+    }
+}
+
+def letterPairs(word) {
+    def padded = " ${word.toLowerCase()} "
+    return (0..padded.size() - 2).collect { start -> padded[start..start + 1] }
+}
+
+def helpText(schemaPath, manifest) {
+    def schema = new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)
+    def width = schemaProperties(schemaPath).keySet().collect { name -> name.size() }.max()
+    def groups = schema['$defs'].collect { _name, group ->
+        def lines = group.properties.collect { name, definition ->
+            def fallback = definition['default'] == null || definition.type == 'boolean' ? '' : " [${definition['default']}]"
+            "  --${name.padRight(width)}  ${definition.description}${fallback}"
+        }
+        "${group.title}\n${lines.join('\n')}"
+    }
+    return """
+airrvec ${manifest.version}: ${manifest.description}
+
+  nextflow run . --input samplesheet.csv --outdir results [-profile docker]
+  nextflow run . -profile demo
+
+${groups.join('\n\n')}
+"""
+}
