@@ -57,7 +57,9 @@ def normalised(path: Path, folder: Path):
     subprocess.run([sys.executable, *map(str, command), "--outdir", str(folder)], check=True, cwd=folder)
     name = path.name.split(".")[0]
     receptors = [tables.read(part) for part in sorted(folder.glob(f"{name}.receptors_*.parquet"))]
-    return tables.read(folder / f"{name}.cells.parquet"), tables.distinct(pa.concat_tables(receptors))
+    return tables.read(folder / f"{name}.cells.parquet"), tables.distinct_receptors(
+        pa.concat_tables(receptors)
+    )
 
 
 class Ours:
@@ -106,9 +108,9 @@ class Peer:
     def found(self, name, rows, known, references):
         to_references, to_contrast = (distances[rows] for distances in self.of[name])
         to_references = to_references[:, references]
-        nearest = np.argpartition(to_references, search.K, axis=1)[:, : search.K]
+        nearest = np.argpartition(to_references, search.N_NEIGHBOURS, axis=1)[:, : search.N_NEIGHBOURS]
         distances = np.take_along_axis(to_references, nearest, 1).astype(np.float32)
-        to_contrast = np.partition(to_contrast, search.K, axis=1)[:, : search.K]
+        to_contrast = np.partition(to_contrast, search.N_NEIGHBOURS, axis=1)[:, : search.N_NEIGHBOURS]
         return search.score_neighbours(
             distances, nearest, to_contrast.astype(np.float32), known, kernel=self.kernel
         )
@@ -304,7 +306,7 @@ def main(argv=None):
     with TemporaryDirectory() as folder:
         cells, receptors = normalised(args.labelled, Path(folder))
         own = normalised(args.sample, Path(folder))[1] if args.sample else None
-    reference = reference_set.labelled_reference(
+    reference = reference_set.build_reference_set(
         cells,
         receptors,
         chains=args.chains,
@@ -314,7 +316,7 @@ def main(argv=None):
     if not args.no_peers:  # they need all fields
         frame = reference.receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
         reference = reference.take(np.flatnonzero(frame.notna().all(axis=1)))
-    made = on_chains(tables.distinct(synthesise(args.background, seed=1)), args.chains)
+    made = on_chains(tables.distinct_receptors(synthesise(args.background, seed=1)), args.chains)
     n_contrast = args.background // 10
     half = (len(made) - n_contrast) // 2
     sets = {
@@ -324,7 +326,7 @@ def main(argv=None):
         "test": made.slice(n_contrast + half),
     }
     print({name: len(part) for name, part in sets.items()}, len(reference.study_names), "studies", flush=True)
-    folds, _ = calibration.study_folds(reference, seed=420)
+    folds, _ = calibration.assign_folds(reference, seed=420)
     ours = Ours(sets, args.threads)
     measures = [ours]
     if not args.no_peers:

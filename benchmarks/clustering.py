@@ -128,7 +128,7 @@ def main(argv=None):
         graph.data = (graph.data <= radius + 1).astype(np.float32)
         graph.eliminate_zeros()
         for method in clustering.METHODS:
-            report("TCRdist", f"{radius}", method, clustering.clusters(graph, method, seed=args.seed))
+            report("TCRdist", f"{radius}", method, clustering.assign_clusters(graph, method, seed=args.seed))
     encoder = encoders.load(args.model)
     vectors = encoder.embed(receptors)
     others = encoder.embed(
@@ -138,7 +138,7 @@ def main(argv=None):
         radius = clustering.radius_by_chance(vectors, others, chance)
         graph = clustering.neighbourhood(vectors, others, radius).graph
         for method in clustering.METHODS:
-            found = clustering.clusters(graph, method, seed=args.seed)
+            found = clustering.assign_clusters(graph, method, seed=args.seed)
             report(encoders.title(args.model), f"{radius:.3f} (chance {chance:g})", method, found)
 
 

@@ -49,7 +49,7 @@ def vectors_of(receptors) -> dict[str, np.ndarray]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     networks = {
         f"airrvec, CPU, {precision}": inference.Network(loaded.config, loaded.state, precision)
-        for precision in (("fp32", "bf16") if devices.multiplies_bf16() else ("fp32",))
+        for precision in (("fp32", "bf16") if devices.has_bf16() else ("fp32",))
     }
     return {
         "sceptr": sceptr.variant.default().calc_vector_representations(frame),

@@ -110,7 +110,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         "matrix products alone": products(loaded, receptors, lambda w: inference.Matrix(w, "fp32")),
         "the same by numpy's BLAS": products(loaded, receptors, np.ascontiguousarray),
     }
-    if devices.multiplies_bf16():
+    if devices.has_bf16():
         found["airrvec, bf16"] = in_numpy(loaded, receptors, "bf16")
         found["matrix products alone, bf16"] = products(
             loaded, receptors, lambda w: inference.Matrix(w, "bf16")
@@ -200,7 +200,7 @@ def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds
     tokens = tokenise(receptors, loaded.config.loops)
     vectors = inference.embed(loaded.network, tokens)
     functions = {
-        "reading Parquet": lambda: list(tables.portions(path, 8_192)),
+        "reading Parquet": lambda: list(tables.read_batches(path, 8_192)),
         "tokenising": lambda: tokenise(receptors, loaded.config.loops),
         "the model": lambda: inference.embed(loaded.network, tokens),
         "writing Parquet": lambda: tables.write(

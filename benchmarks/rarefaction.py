@@ -40,10 +40,10 @@ def main(argv=None):
         counts[0] = args.largest
         n_sizes, n_reads = len(np.unique(counts)), int(counts.sum())
         begin = time.process_time()
-        diversity.rarefied(counts, round(args.share * n_reads))
+        diversity.rarefied_hill_numbers(counts, round(args.share * n_reads))
         seconds = time.process_time() - begin
         tracemalloc.start()
-        diversity.rarefied(counts, round(args.share * n_reads))
+        diversity.rarefied_hill_numbers(counts, round(args.share * n_reads))
         peak = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()
         print(f"| {n:,} | {n_reads:,} | {n_sizes:,} | {seconds:.1f} | {peak:,.0f} |", flush=True)

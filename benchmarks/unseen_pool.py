@@ -46,7 +46,8 @@ def main(argv=None):
     )
     split = splits.study_split(labelled, seed=args.seed)
     found = pa.concat_tables(
-        specificity.unseen(encoders.load(name), name, split, seed=args.seed) for name in args.encoders
+        specificity.evaluate_unseen_epitopes(encoders.load(name), name, split, seed=args.seed)
+        for name in args.encoders
     )
     summary = fewshot.summarise(found).to_pandas()
     means = summary[summary["epitope"] == schema.MEAN].pivot_table(

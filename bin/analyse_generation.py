@@ -22,7 +22,7 @@ def main(argv=None):
     sample = analysis_material(args).sample
     # Empty for a species without OLGA models; the analysis reports the reason.
     probabilities = (
-        generation.of_receptors(sample.receptors, species=args.species)
+        generation.receptor_probabilities(sample.receptors, species=args.species)
         if args.species in generation.SPECIES and len(sample.receptors)
         else schema.GENERATION.empty_table()
     )

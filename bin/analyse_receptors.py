@@ -54,12 +54,12 @@ def main(argv=None):
             },
         )
         if len(material.sample.receptors) < analyses.MIN_RECEPTORS:
-            raise analyses.NotDone(
+            raise analyses.AnalysisSkipped(
                 f"the labelled table holds {len(material.sample.receptors)} complete receptors,"
                 f" and {analyses.MIN_RECEPTORS} are needed"
             )
         measured = analysis.measure(material)
-    except (analyses.NotDone, encoders.NotMeasurable) as problem:
+    except (analyses.AnalysisSkipped, encoders.NotMeasurable) as problem:
         metadata["reason"] = str(problem)
         measured = getattr(analysis, "MEASURED", analysis.SCHEMA).empty_table()
     metadata["title"] = encoders.title(name)

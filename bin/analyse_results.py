@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from airrvec import analyses, encoders
-from airrvec.analyses.material import auroc_of_encoders
+from airrvec.analyses.material import nearest_neighbour_auroc
 from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.figures import analyses as drawings
@@ -46,10 +46,10 @@ def main(argv=None):
         try:
             measured = pa.concat_tables(done)
             if hasattr(analysis, "conclude"):
-                auroc = auroc_of_encoders(summary, excluded=args.exclude_references)
+                auroc = nearest_neighbour_auroc(summary, excluded=args.exclude_references)
                 measured = analysis.conclude(measured, auroc)
             table = measured
-        except analyses.NotDone as problem:
+        except analyses.AnalysisSkipped as problem:
             not_done.append({"encoder": None, "reason": str(problem)})
     tables.write_both(table, args.outdir / args.analysis)
     if len(table):

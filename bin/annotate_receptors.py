@@ -39,7 +39,7 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
     cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
-    receptors = tables.distinct(tables.read(args.receptors))
+    receptors = tables.distinct_receptors(tables.read(args.receptors))
     calls, groups = annotated(receptors, _vectors(args, receptors), args)
     place = pc.index_in(cells["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
     table = pa.Table.from_pandas(calls, preserve_index=False).take(pa.array(place))
@@ -93,7 +93,7 @@ def _vectors(args, receptors: pa.Table) -> np.ndarray:
         from airrvec.encoders.sceptr import Sceptr
 
         return Sceptr(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
-    table = tables.read_of_receptors(args.embeddings, receptors["receptor_id"].combine_chunks())
+    table = tables.read_receptor_rows(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
 

@@ -66,8 +66,8 @@ def main(argv=None):
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
         background = negatives.background(args.background, options["receptors"], args.species, args.seed)
-    own_labels = training_labels.of_encoder(args.encoder)
-    labels = training_labels.of_files(args.trained_on) | own_labels
+    own_labels = training_labels.labels_from_encoder(args.encoder)
+    labels = training_labels.read_labels(args.trained_on) | own_labels
     options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
     measured, results, not_evaluated = {}, [], []
     warnings = [training_labels.not_recorded_warning(model) for model in own_labels.not_recorded]
@@ -102,7 +102,7 @@ def main(argv=None):
     if background is not None:
         qc["background"] = short_hash(background["receptor_id"].to_pylist())
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
-    digests["title"] = encoders.title(name) + (training_labels.MARK if warnings else "")
+    digests["title"] = encoders.title(name) + (training_labels.TRAINED_ON_MARK if warnings else "")
     digests["warning"] = "; ".join(warnings)
     for warning in warnings:
         logging.getLogger(__name__).warning(warning)

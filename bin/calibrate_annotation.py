@@ -50,11 +50,11 @@ def main(argv=None):
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model)
-    labels = training_labels.of_encoder(args.model)
+    labels = training_labels.labels_from_encoder(args.model)
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     options = labelled_options(args)
-    excluded = reference_set.excluded_cells(options["cells"], options["exclude_references"])
+    excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
     references = {}
     qc = {
@@ -133,8 +133,8 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     from airrvec.annotation import calibration, reference_set, search, validation
     from airrvec.annotation.annotator import Annotator
 
-    reference = reference_set.labelled_reference(**options, chains=chains)
-    excluded = reference_set.excluded_of_epitopes(reference, **options, chains=chains)
+    reference = reference_set.build_reference_set(**options, chains=chains)
+    excluded = reference_set.count_excluded(reference, **options, chains=chains)
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
@@ -160,7 +160,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
         return counts, {}
     common = {"min_references": args.min_references, "threads": args.cpus}
     queries = calibration.cross_validate(reference, vectors, contrast, seed=args.seed, **common)
-    _, counts["by_study"] = calibration.study_folds(reference, seed=args.seed)
+    _, counts["by_study"] = calibration.assign_folds(reference, seed=args.seed)
     queries, counts["trained_on"] = _unseen(queries, labels.include(reference.receptors, chains))
     counts["tested"] = int(queries["findable"].sum())
     if counts["tested"] < MIN_TESTED:
@@ -175,8 +175,8 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
         args.outdir / "reference" / f"{'_'.join(group.values())}.npz"
     )
-    reliability, counts["brier"] = validation.reliability(queries, scores, group)
-    epitopes = validation.of_epitopes(
+    reliability, counts["brier"] = validation.reliability_table(queries, scores, group)
+    epitopes = validation.epitope_table(
         reference,
         queries,
         scores,

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from airrvec.core import runtime, script, tables
 from airrvec.core.missing import optional_part
-from airrvec.repertoire.options import add_repertoire_options, by_chance, read_repertoires
+from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
 
 N_LOGOS = 10
 
@@ -62,10 +62,10 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "without_background": {},
     }
     found = []
-    for group in by_chance(args, repertoires, qc["without_background"]):
+    for group in comparison_groups(args, repertoires, qc["without_background"]):
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
-        label = clustering.clusters(neighbourhood.graph, args.method, seed=args.seed)
+        label = clustering.assign_clusters(neighbourhood.graph, args.method, seed=args.seed)
         rows = group.repertoires.rows(group.chains)
         found.append(Clustered(group.species, group.chains, rows, label, neighbourhood))
         counts = {

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
-from airrvec.repertoire.options import add_repertoire_options, by_chance, read_repertoires
+from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,
@@ -58,7 +58,7 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
     from airrvec.repertoire import sample_tables
 
     results, groups = [], []
-    for group in by_chance(args, repertoires, without_background):
+    for group in comparison_groups(args, repertoires, without_background):
         samples = sample_tables.Samples(
             group.repertoires,
             group.species,

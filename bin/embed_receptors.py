@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from airrvec.core import runtime, script, tables
-from airrvec.core.devices import DEVICES, PRECISIONS, chosen
+from airrvec.core.devices import DEVICES, PRECISIONS, choose_device
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.version import __version__
 
@@ -27,7 +27,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    device, precision = chosen(args.device, args.precision)
+    device, precision = choose_device(args.device, args.precision)
     runtime.limit_threads(args.cpus)
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.model.cpu import inference
@@ -45,7 +45,7 @@ def main(argv=None):
         "precision": precision,
     }
     progress = runtime.progress("receptors embedded", tables.n_rows(args.receptors))
-    portions = tables.portions(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
+    portions = tables.read_batches(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
     # With a GPU, one portion is embedded while the next is read and tokenised.
     done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
     first = next(done)

@@ -55,7 +55,7 @@ def main(argv=None):
     spill = tempfile.TemporaryDirectory(dir=args.out.parent)
     config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
     connection = duckdb.connect(config=config)
-    named = cells.named(connection, args.cells)
+    named = cells.with_unique_names(connection, args.cells)
     receptors = (
         connection.read_parquet(tables.files(args.receptors)).project("* EXCLUDE chain_pairing").distinct()
     )
@@ -63,7 +63,7 @@ def main(argv=None):
     chains = named.join(receptors, "receptor_id").cross(loci)
     chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
-    with tables.written(args.out) as temporary:
+    with tables.atomic_path(args.out) as temporary:
         chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
     script.write_versions(args, "airr", "duckdb")
 

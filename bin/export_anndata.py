@@ -36,7 +36,7 @@ def cell_names(path: Path, spill: Path, memory: str, cpus: int) -> list[str]:
         connection = duckdb.connect(
             config={"memory_limit": memory, "threads": cpus, "temp_directory": folder}
         )
-        named = cells.named(connection, path).order("cell").project("name").fetchall()
+        named = cells.with_unique_names(connection, path).order("cell").project("name").fetchall()
         connection.close()
     return [name for (name,) in named]
 
@@ -103,9 +103,9 @@ def main(argv=None):
 
     args.out.parent.mkdir(parents=True, exist_ok=True)
     sample_cells = tables.read(args.cells)
-    receptors = tables.read_of_receptors(args.receptors, sample_cells["receptor_id"])
-    embeddings = tables.read_of_receptors(args.embeddings, sample_cells["receptor_id"])
-    table = cells.with_receptors(sample_cells, receptors)
+    receptors = tables.read_receptor_rows(args.receptors, sample_cells["receptor_id"])
+    embeddings = tables.read_receptor_rows(args.embeddings, sample_cells["receptor_id"])
+    table = cells.join_receptors(sample_cells, receptors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
@@ -113,7 +113,7 @@ def main(argv=None):
             obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(table)},
             uns={"airrvec": tables.metadata(args.embeddings)},
         )
-        with tables.written(args.out) as temporary:
+        with tables.atomic_path(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)
     script.write_versions(args, "anndata", "awkward", "duckdb", "pyarrow")
 

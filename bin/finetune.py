@@ -57,8 +57,8 @@ def main(argv=None):
     else:
         split = splits.given_split(labelled)
     leaks.check_leaks(split)
-    start_labels = training_labels.of_encoder(args.model)
-    split = leaks.without_seen(split, start_labels)
+    start_labels = training_labels.labels_from_encoder(args.model)
+    split = leaks.exclude_trained_on(split, start_labels)
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
@@ -99,17 +99,17 @@ def main(argv=None):
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],
     }
-    labels = training_labels.of_split(split, start_labels)
+    labels = training_labels.labels_from_split(split, start_labels)
     model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
     training_curves(trained.history, folder / "training")
 
-    measured, unseen = [specificity.gene_floor(split)], []
+    measured, unseen = [specificity.gene_baseline(split)], []
     tcrdist = encoders.load("tcrdist")
     for source, name in ((args.model, start.name), (folder, preset.name)):
         encoder = encoders.load(str(source))
         for measurable, called in ((encoder, name), (Sum([encoder, tcrdist]), f"{name}+tcrdist")):
             measured.append(specificity.evaluate(measurable, called, split))
-            unseen.append(specificity.unseen(measurable, called, split, seed=args.seed))
+            unseen.append(specificity.evaluate_unseen_epitopes(measurable, called, split, seed=args.seed))
     tables.write_both(pa.concat_tables(measured), args.outdir / "specificity")
     tables.write_both(pa.concat_tables(unseen), args.outdir / "unseen")
     qc = {

@@ -31,9 +31,9 @@ def main(argv=None):
     from airrvec.figures import map_page
     from airrvec.repertoire import layout, map_tables
 
-    n, n_without = map_tables.n_with_vector(args.embeddings)
-    wanted = map_tables.spread(n, layout.MOST_MAPPED)
-    ids, mapped = map_tables.chosen(args.embeddings, wanted)
+    n, n_without = map_tables.count_vectors(args.embeddings)
+    wanted = map_tables.evenly_spaced(n, layout.MAX_MAPPED)
+    ids, mapped = map_tables.read_vectors(args.embeddings, wanted)
     places, method = layout.plane(mapped, seed=args.seed, threads=args.cpus)
     metadata = {"method": method, "seed": str(args.seed)}
     density = None
@@ -45,13 +45,13 @@ def main(argv=None):
             for batch_ids, batch_places in _all_places(args, wanted, mapped, places):
                 writer.write_table(_table(batch_ids, batch_places))
                 density.add(batch_places)
-    receptors = map_tables.of_receptors(args.receptors, ids)
+    receptors = map_tables.read_receptors(args.receptors, ids)
     data = map_page.content(
         _table(ids, places).to_pandas(),
         receptors,
-        map_tables.cells(args.cells, receptors["clonotype_id"].unique().tolist()),
-        members=args.members and map_tables.of_receptors(args.members, ids),
-        calls=map_tables.calls(args.annotation, map_page.CALL_COLUMNS),
+        map_tables.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
+        members=args.members and map_tables.read_receptors(args.members, ids),
+        calls=map_tables.read_calls(args.annotation, map_page.CALL_COLUMNS),
         n=n,
         density=density,
         method=method,
@@ -79,7 +79,7 @@ def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray
 
     first = 0
     for ids, vectors in map_tables.portions(args.embeddings):
-        found = layout.among(vectors, mapped, places, threads=args.cpus)
+        found = layout.place_on_map(vectors, mapped, places, threads=args.cpus)
         low, high = np.searchsorted(wanted, [first, first + len(ids)])
         found[wanted[low:high] - first] = places[low:high]
         yield ids, found

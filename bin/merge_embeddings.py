@@ -30,7 +30,7 @@ def merged_metadata(shards: list[Path]) -> dict[str, str]:
         within rounding, vectors of two models are not.
     """
     found = [tables.metadata(shard) for shard in shards]
-    merged = tables.joined(found)
+    merged = tables.merge_metadata(found)
     differing = [name for name in merged if name != "device" and len({one.get(name) for one in found}) > 1]
     if differing:
         raise InputError(f"shards were embedded by different models or versions ({', '.join(differing)})")

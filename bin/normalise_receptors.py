@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.identity import by_partition
+from airrvec.core.identity import split_by_clonotype
 from airrvec.core.missing import write_missing
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
@@ -83,7 +83,7 @@ def write_normalised(args) -> None:
             cells.write_table(part.cells)
             rejects.write_table(part.rejects)
             for partition, receptors in zip(
-                partitions, by_partition(part.receptors, args.partitions), strict=True
+                partitions, split_by_clonotype(part.receptors, args.partitions), strict=True
             ):
                 partition.write_table(receptors)
     tables.write_json(normaliser.summary(source), f"{stem}.qc.json")

@@ -29,14 +29,14 @@ def main(argv=None):
     reading = {"multichain": request.pop("multichain")}
     reading["max_unpacked"] = int(request.pop("max_unpacked") * script.GB)
     samples = [
-        planning.expected(
+        planning.estimate_table(
             table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
         )
         for table, layout in zip(args.tables, layouts, strict=True)
     ]
     plan = planning.plan(samples, **request)
     tables.write_tsv(plan, args.out)
-    print(planning.as_text(samples, plan))
+    print(planning.format_plan(samples, plan))
     script.write_versions(args, "pyarrow", "tidytcells")
 
 

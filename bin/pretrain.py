@@ -49,9 +49,9 @@ def main(argv=None):
         preset = replace(preset, data="synthetic")
 
     receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
-    receptors = tables.distinct(receptors.select(schema.RECEPTORS.names))
+    receptors = tables.distinct_receptors(receptors.select(schema.RECEPTORS.names))
     if preset.data == "shuffled":
-        receptors = synthesis.shuffled(receptors, seed=args.seed)
+        receptors = synthesis.shuffle_pairs(receptors, seed=args.seed)
     tokens = tokenise(receptors, preset.model.loops)
     seen = np.flatnonzero(tokens.lengths > 1)
     receptors = receptors.take(pa.array(seen))

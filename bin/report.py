@@ -106,8 +106,8 @@ def main(argv=None):
         [json.loads(path.read_text()) for path in paths]
         for paths in (args.normalised, args.collected, args.embedded)
     )
-    receptors = page.of_all_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
-    embeddings = page.of_all_partitions(embedded, ("receptors", "without_vector"))
+    receptors = page.merge_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
+    embeddings = page.merge_partitions(embedded, ("receptors", "without_vector"))
     missing = report_missing.read_missing(args.missing)
     found, shown, lines = {}, {}, {}
     for name, part in PARTS.items():

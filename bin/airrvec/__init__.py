@@ -5,7 +5,7 @@ from airrvec.core.version import __version__
 
 __all__ = ["__version__", "embed", "nearest", "read"]
 
-processor.name_it_for_openblas()
+processor.set_openblas_kernels()
 
 
 def __getattr__(name: str):

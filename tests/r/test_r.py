@@ -169,10 +169,10 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     vectors, frame, said = opened(rscript, tmp_path, results / f"r/{name}.rds")
     of_cells = pa.concat_tables(tables.read(results / f"cells/{sample}.parquet") for sample in SAMPLES[name])
     ids = of_cells["receptor_id"]
-    expected = cells.with_receptors(of_cells, tables.read_of_receptors(results / "receptors", ids))
+    expected = cells.join_receptors(of_cells, tables.read_receptor_rows(results / "receptors", ids))
     assert frame.drop(columns="colname").to_dict("list") == words(expected)
     assert len(frame) > 400
-    embeddings = tables.read_of_receptors(results / "embeddings", ids).drop_columns("receptor_id")
+    embeddings = tables.read_receptor_rows(results / "embeddings", ids).drop_columns("receptor_id")
     assert_vectors(vectors, np.stack([column.to_numpy() for column in embeddings.columns], axis=1))
     metadata = tables.metadata(results / "embeddings")
     assert said == ["dim_01", *(metadata[key] for key in METADATA)]

@@ -43,7 +43,7 @@ names = st.lists(st.sampled_from("abcde"), min_size=4, max_size=60)
 
 def labelled(n=60, seed=5) -> fewshot.LabelledReceptors:
     """Synthetic receptors; A has the first half, B the second and some of the first, C one."""
-    receptors = tables.distinct(synthesis.synthesise(n, seed=seed))
+    receptors = tables.distinct_receptors(synthesis.synthesise(n, seed=seed))
     epitopes = {"A": np.arange(n // 2), "B": np.arange(n // 3, n), "C": np.array([1])}
     return fewshot.LabelledReceptors(receptors, epitopes, {}, None)
 
@@ -140,7 +140,7 @@ def test_auroc_is_taken_of_whole_receptors_and_all_tests():
         ("sceptr", "average_distance", "paired", "all", "x", "A", 5, 0.5),
     ]
     columns = ["encoder", "rule", "chains", "test_set", "excluded", "epitope", "k", "auroc_mean"]
-    found = material.auroc_of_encoders(pd.DataFrame(rows, columns=columns), excluded="x")
+    found = material.nearest_neighbour_auroc(pd.DataFrame(rows, columns=columns), excluded="x")
     assert found.to_dict("records") == [{"encoder": "sceptr", "epitope": "A", "k": 5, "auroc": 0.7}]
 
 
@@ -312,7 +312,7 @@ def test_pairs_of_fine_tuning_are_of_a_training_and_a_test_receptor():
     assert (both["before"] == "3").all()
     assert (both["after"] == "4").all()
     np.testing.assert_allclose(sorted(both["distance_before"]), sorted(measured[0]["distance"].to_pylist()))
-    with pytest.raises(analyses.NotDone):
+    with pytest.raises(analyses.AnalysisSkipped):
         fine_tuning.conclude(measured[0], None)
 
 

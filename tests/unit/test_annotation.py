@@ -39,7 +39,7 @@ def labelled_cells(receptors, epitopes, studies):
 def reference_of(epitopes, studies, chains="paired"):
     receptors = synthesise(len(epitopes), seed=5)
     cells = labelled_cells(receptors, epitopes, studies)
-    found = reference_set.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+    found = reference_set.build_reference_set(cells, receptors, chains=chains, species="homosapiens")
     place = {name: row for row, name in enumerate(found.receptors["receptor_id"].to_pylist())}
     return found, [place[name] for name in receptors["receptor_id"].to_pylist()]
 
@@ -84,7 +84,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
     receptors = pa.Table.from_pandas(frame, schema.RECEPTORS, preserve_index=False)
     cells = labelled_cells(receptors, ["a", "b"], ["s", "t"])
     pairs, betas = (
-        reference_set.labelled_reference(cells, receptors, chains=chains, species="homosapiens")
+        reference_set.build_reference_set(cells, receptors, chains=chains, species="homosapiens")
         for chains in ("paired", "beta")
     )
     assert len(pairs) == 2
@@ -96,7 +96,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
 def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
     studies = [f"study {number % 12}" for number in range(120)]
     reference, _ = reference_of(["a", "b"] * 60, studies)
-    folds, by_study = calibration.study_folds(reference, seed=1)
+    folds, by_study = calibration.assign_folds(reference, seed=1)
     assert by_study
     of_study = reference.studies.toarray().T @ folds
     assert ((of_study > 0).sum(axis=1) == 1).all()
@@ -105,7 +105,7 @@ def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
 
 def test_cross_validation_of_one_study_is_at_random_and_says_so():
     reference, _ = reference_of(["a", "b"] * 10, ["only"] * 20)
-    folds, by_study = calibration.study_folds(reference, seed=1)
+    folds, by_study = calibration.assign_folds(reference, seed=1)
     assert not by_study
     assert folds.sum(axis=0).tolist() == [4] * 5
 
@@ -162,7 +162,7 @@ def test_precision_and_recall_are_counted():
 def test_brier_score_is_scikit_learns():
     rng = np.random.default_rng(5)
     probability, truth, weight = rng.random(50), rng.random(50) < 0.5, rng.random(50)
-    assert calibration.brier(probability, truth, weight) == pytest.approx(
+    assert calibration.brier_score(probability, truth, weight) == pytest.approx(
         brier_score_loss(truth, probability, sample_weight=weight)
     )
 
@@ -172,11 +172,13 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
     rng = np.random.default_rng(8)
     (scores, right, background), _, _ = two_groups(rng, 300, 2000, 0.1)
     fold = rng.choice(folds, len(scores))
-    of_labelled, of_background = calibration.cross_fitted(scores, right, fold, background, 0.1)
+    of_labelled, of_background = calibration.cross_validated_probabilities(
+        scores, right, fold, background, 0.1
+    )
     assert np.isfinite(of_labelled).all()
     assert np.isfinite(of_background).all()
     queries = pd.DataFrame({"score": scores, "right": right, "fold": fold})
-    table, score = validation.reliability(queries, background, GROUP)
+    table, score = validation.reliability_table(queries, background, GROUP)
     truth = np.concatenate([right, np.zeros(len(background), bool)])
     weight = np.where(np.arange(len(truth)) < len(right), 0.1 / len(right), 0.9 / len(background))
     both = np.concatenate([of_labelled, of_background])
@@ -187,7 +189,7 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
 
 def test_queries_of_one_fold_have_no_reliability():
     queries = pd.DataFrame({"score": [0.1, 0.2], "right": [True, False], "fold": [3, 3]})
-    table, score = validation.reliability(queries, np.zeros(10), GROUP)
+    table, score = validation.reliability_table(queries, np.zeros(10), GROUP)
     assert (len(table), score) == (0, None)
 
 
@@ -217,7 +219,7 @@ def spiked(tmp_path_factory):
         ("known", known),
         ("sample", pa.concat_tables([synthesise(1500, seed=78), held_out])),
     ):
-        tables.write(tables.distinct(table), folder / f"{name}.receptors.parquet")
+        tables.write(tables.distinct_receptors(table), folder / f"{name}.receptors.parquet")
     tables.write(cells, folder / "known.cells.parquet")
     receptors = tables.read(folder / "sample.receptors.parquet")
     n = len(receptors)
@@ -304,7 +306,7 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
 
 
 def test_a_class_that_cannot_be_calibrated_has_its_reason(tmp_path):
-    receptors = tables.distinct(synthesise(30, seed=1))
+    receptors = tables.distinct_receptors(synthesise(30, seed=1))
     tables.write(receptors, tmp_path / "receptors.parquet")
     tables.write(labelled_cells(receptors, ["a"] * 30, [None] * 30), tmp_path / "cells.parquet")
     given = ["--cells", str(tmp_path / "cells.parquet"), "--receptors", str(tmp_path / "receptors.parquet")]
@@ -357,4 +359,4 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
 
 def test_words_of_rows_are_joined():
     matrix = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0]]))
-    assert reference_set.joined_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]
+    assert reference_set.join_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from airrvec.model import tokens as tk
 from airrvec.model.transformer import ModelConfig, ReceptorEncoder
 from airrvec.training import views
-from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
+from airrvec.training.views import NO_TARGET, PaddedTokens, censor, mask, pad
 
 CDR3 = ("cdr3a", "cdr3b")
 BETA = ("cdr1b", "cdr2b", "cdr3b")
@@ -42,7 +42,7 @@ def tokens_of(loop_lengths: list[list[int]], seed: int = 0) -> tk.Tokens:
 
 
 def batch_of(loop_lengths: list[list[int]], seed: int = 0) -> PaddedTokens:
-    return padded(tokens_of(loop_lengths, seed), np.arange(len(loop_lengths)))
+    return pad(tokens_of(loop_lengths, seed), np.arange(len(loop_lengths)))
 
 
 def rows_of(batch: PaddedTokens) -> list[list[tuple]]:
@@ -83,14 +83,14 @@ def test_padded_holds_the_rows_asked_for(loop_lengths, data):
         [tuple(token) for token in tokens.values[tokens.offsets[row] : tokens.offsets[row + 1]].tolist()]
         for row in rows
     ]
-    assert rows_of(padded(tokens, np.array(rows))) == expected
+    assert rows_of(pad(tokens, np.array(rows))) == expected
 
 
 def test_no_rows_are_an_empty_batch():
-    empty = padded(tokens_of([PAIRED]), np.array([], int))
+    empty = pad(tokens_of([PAIRED]), np.array([], int))
     assert empty.tokens.shape == (0, 0, 4)
-    assert len(censored(empty, tk.ALL_LOOPS, generator=generator())) == 0
-    assert len(masked(empty, generator=generator())[0]) == 0
+    assert len(censor(empty, tk.ALL_LOOPS, generator=generator())) == 0
+    assert len(mask(empty, generator=generator())[0]) == 0
 
 
 def test_repeated_puts_the_views_of_a_receptor_next_to_each_other():
@@ -103,7 +103,7 @@ def test_repeated_puts_the_views_of_a_receptor_next_to_each_other():
 @given(batches, hundredths, st.sampled_from([0, 0.5, 1]), seeds)
 def test_censored_removes_a_chain_and_then_the_exact_share(loop_lengths, residues, chain, seed):
     batch = batch_of(loop_lengths)
-    view = censored(batch, tk.ALL_LOOPS, residues=float(residues), chain=chain, generator=generator(seed))
+    view = censor(batch, tk.ALL_LOOPS, residues=float(residues), chain=chain, generator=generator(seed))
     for whole, left in zip(rows_of(batch), rows_of(view), strict=True):
         assert left[0] == whole[0] == (tk.CLS, 0, 0, 0)
         kept = set(left)
@@ -124,7 +124,7 @@ def test_censored_is_its_slow_self(device):
     """Removing the tokens that are gone, receptor by receptor, gives the same tensors."""
     rng = np.random.default_rng(1)
     batch = batch_of(rng.integers(0, 15, (200, 6)).tolist()).to(device)
-    view = censored(batch, tk.ALL_LOOPS, generator=generator(1, device))
+    view = censor(batch, tk.ALL_LOOPS, generator=generator(1, device))
     rows = [
         [token for token in whole if token in set(left)]
         for whole, left in zip(rows_of(batch), rows_of(view), strict=True)
@@ -144,7 +144,7 @@ def test_censored_is_its_slow_self(device):
 @given(batches, seeds)
 def test_no_censoring_gives_the_same_tokens(loop_lengths, seed):
     batch = batch_of(loop_lengths)
-    view = censored(batch, tk.ALL_LOOPS, residues=0, chain=0, generator=generator(seed))
+    view = censor(batch, tk.ALL_LOOPS, residues=0, chain=0, generator=generator(seed))
     assert torch.equal(view.tokens, batch.tokens)
     assert torch.equal(view.padding, batch.padding)
 
@@ -152,7 +152,7 @@ def test_no_censoring_gives_the_same_tokens(loop_lengths, seed):
 def test_chains_go_with_the_right_frequency():
     n, chain = 8000, 0.5
     batch = batch_of([PAIRED] * n)
-    view = censored(batch, tk.ALL_LOOPS, residues=0, chain=chain, generator=generator())
+    view = censor(batch, tk.ALL_LOOPS, residues=0, chain=chain, generator=generator())
     lengths = (~view.padding).sum(1)
     alpha, beta = 1 + sum(PAIRED[:3]), 1 + sum(PAIRED[3:])
     assert set(lengths.tolist()) == {alpha, beta, alpha + beta - 1}
@@ -176,7 +176,7 @@ def test_chains_go_with_the_right_frequency():
     ],
 )
 def test_the_only_chain_stays(loops, loop_lengths, n_loops_left):
-    view = censored(batch_of([loop_lengths] * 40), loops, residues=0, chain=1, generator=generator())
+    view = censor(batch_of([loop_lengths] * 40), loops, residues=0, chain=1, generator=generator())
     chains = set()
     for row in rows_of(view):
         assert len({token[tk.LOOP] for token in row[1:]}) == n_loops_left
@@ -190,7 +190,7 @@ def test_the_only_chain_stays(loops, loop_lengths, n_loops_left):
 def test_every_subset_of_residues_is_as_likely():
     """45 pairs of 10 residues; the chi-squared of 44 degrees of freedom has its 99.9th percentile at 78."""
     n, n_pairs = 9000, 45
-    view = censored(batch_of([[0, 0, 10, 0, 0, 0]] * n), tk.ALL_LOOPS, generator=generator())
+    view = censor(batch_of([[0, 0, 10, 0, 0, 0]] * n), tk.ALL_LOOPS, generator=generator())
     assert view.tokens.shape[1] == 9
     position = view.tokens[:, 1:, tk.POSITION]
     kept = (2**position).sum(1)
@@ -203,14 +203,14 @@ def test_every_subset_of_residues_is_as_likely():
 def test_cls_is_never_left_alone(n_residues):
     batch = batch_of([[0, 0, n_residues, 0, 0, 0]] * 20)
     for residues in (0.2, 0.9, 1.0):
-        view = censored(batch, tk.ALL_LOOPS, residues=residues, chain=1, generator=generator())
+        view = censor(batch, tk.ALL_LOOPS, residues=residues, chain=1, generator=generator())
         assert (~view.padding).sum(1).tolist() == [1 + min(n_residues, 1)] * 20
 
 
 def test_gaps_closed_or_not_are_the_same_to_the_model():
     """The reference leaves removed tokens where they are, as padding."""
     batch = batch_of([PAIRED, [0, 0, 12, 0, 0, 0], [5, 4, 9, 0, 0, 13]] * 5)
-    view = censored(batch, tk.ALL_LOOPS, generator=generator(3))
+    view = censor(batch, tk.ALL_LOOPS, generator=generator(3))
     removed = batch.padding.clone()
     for number, (whole, left) in enumerate(zip(rows_of(batch), rows_of(view), strict=True)):
         for column, token in enumerate(whole):
@@ -226,7 +226,7 @@ def test_gaps_closed_or_not_are_the_same_to_the_model():
 @given(batches, hundredths, seeds)
 def test_masked_hides_the_exact_share_and_nothing_else(loop_lengths, fraction, seed):
     batch = batch_of(loop_lengths)
-    shown, targets = masked(batch, fraction=float(fraction), generator=generator(seed))
+    shown, targets = mask(batch, fraction=float(fraction), generator=generator(seed))
     assert targets.dtype == torch.int64
     assert torch.equal(shown.padding, batch.padding)
     assert torch.equal(shown.tokens[..., 1:], batch.tokens[..., 1:])
@@ -245,13 +245,13 @@ def test_masked_hides_the_exact_share_and_nothing_else(loop_lengths, fraction, s
 
 
 def test_masked_hides_at_least_one():
-    _, targets = masked(batch_of([[0, 0, 1, 0, 0, 0], [0] * 6, [0, 0, 7, 0, 0, 0]]), generator=generator())
+    _, targets = mask(batch_of([[0, 0, 1, 0, 0, 0], [0] * 6, [0, 0, 7, 0, 0, 0]]), generator=generator())
     assert (targets != NO_TARGET).sum(1).tolist() == [1, 0, 2]
 
 
 def test_shares_are_exact_where_floats_are_not():
     """0.28 · 25 is 7.000000000000001 to a float."""
-    _, targets = masked(batch_of([[0, 0, 25, 0, 0, 0]]), fraction=0.28, generator=generator())
+    _, targets = mask(batch_of([[0, 0, 25, 0, 0, 0]]), fraction=0.28, generator=generator())
     assert (targets != NO_TARGET).sum() == 7
 
 
@@ -259,7 +259,7 @@ def test_shares_are_exact_where_floats_are_not():
 def test_targets_are_masked_replaced_and_kept_as_the_paper_says(device):
     repeats = 4000
     batch = batch_of([PAIRED] * 10).repeated(repeats).to(device)
-    shown, targets = masked(batch, generator=generator(device=device))
+    shown, targets = mask(batch, generator=generator(device=device))
     is_target = targets != NO_TARGET
     residue = shown.tokens[..., tk.RESIDUE][is_target]
     original = targets[is_target] + tk.FIRST_AMINO_ACID
@@ -274,7 +274,7 @@ def test_a_replacement_is_any_other_amino_acid(monkeypatch):
     """The reference means the same, but compares a tensor to integers and may put back the original."""
     monkeypatch.setattr(views, "P_MASK", 0.0)
     monkeypatch.setattr(views, "P_REPLACE", 1.0)
-    shown, targets = masked(batch_of([PAIRED] * 10).repeated(500), generator=generator())
+    shown, targets = mask(batch_of([PAIRED] * 10).repeated(500), generator=generator())
     is_target = targets != NO_TARGET
     amino_acid = shown.tokens[..., tk.RESIDUE][is_target] - tk.FIRST_AMINO_ACID
     assert (amino_acid >= 0).all()
@@ -288,7 +288,7 @@ def test_a_replacement_is_any_other_amino_acid(monkeypatch):
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_residue_is_as_often_a_target(device):
     n = 8000
-    _, targets = masked(batch_of([[0, 0, 10, 0, 0, 0]] * n).to(device), generator=generator(device=device))
+    _, targets = mask(batch_of([[0, 0, 10, 0, 0, 0]] * n).to(device), generator=generator(device=device))
     counts = (targets != NO_TARGET).sum(0)
     assert counts[0] == 0
     assert (abs(counts[1:] - n * 0.2) < 4.5 * (n * 0.2 * 0.8) ** 0.5).all()
@@ -301,8 +301,8 @@ def test_a_seed_decides_everything(device):
     state = torch.get_rng_state()
 
     def draw(source):
-        view = censored(batch, tk.ALL_LOOPS, generator=source)
-        return rows_of(view), rows_of(masked(batch, generator=source)[0])
+        view = censor(batch, tk.ALL_LOOPS, generator=source)
+        return rows_of(view), rows_of(mask(batch, generator=source)[0])
 
     source = generator(7, device)
     first, second = draw(source), draw(source)

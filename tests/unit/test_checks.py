@@ -88,7 +88,9 @@ def test_a_species_that_rows_name_comes_before_the_sheets(tmp_path):
 @pytest.mark.parametrize("species", ["homosapiens", "musmusculus"])
 def test_genes_tell_their_species(species):
     """Every functional V gene is one of its species; most are of no other."""
-    found = [species_names.of_gene(gene) for locus in ("TRA", "TRB") for gene in genes(species, locus, "V")]
+    found = [
+        species_names.species_of_gene(gene) for locus in ("TRA", "TRB") for gene in genes(species, locus, "V")
+    ]
     assert all(species in names for names in found)
     assert sum(names == {species} for names in found) > 0.45 * len(found)
 
@@ -212,7 +214,7 @@ def test_files_lie_beside_the_sheet_or_in_the_folder(tmp_path, monkeypatch):
         (tmp_path / place).touch()
     monkeypatch.chdir(tmp_path)
     sheet = Path("sheets/s.csv")
-    found = [checks.beside(name, sheet) for name in ("beside.csv", "both.csv", "here.csv", "none.csv")]
+    found = [checks.locate_file(name, sheet) for name in ("beside.csv", "both.csv", "here.csv", "none.csv")]
     assert found == [Path("sheets/beside.csv"), Path("sheets/both.csv"), Path("here.csv"), None]
 
 

@@ -56,29 +56,31 @@ CLIQUES = [*combinations(range(1, 6), 2), *combinations(range(6, 10), 2), (5, 6)
 
 def test_components_and_communities():
     joined = graph(13, CLIQUES)
-    assert clustering.clusters(joined, "components").tolist() == [-1, *[0] * 9, 1, 1, -1]
-    assert clustering.clusters(joined, "leiden").tolist() == [-1, *[0] * 5, *[1] * 4, 2, 2, -1]
+    assert clustering.assign_clusters(joined, "components").tolist() == [-1, *[0] * 9, 1, 1, -1]
+    assert clustering.assign_clusters(joined, "leiden").tolist() == [-1, *[0] * 5, *[1] * 4, 2, 2, -1]
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=25))
 def test_communities_lie_within_components(edges):
     found = graph(12, [(i, j) for i, j in edges if i != j])
-    components, communities = (clustering.clusters(found, method) for method in clustering.METHODS[::-1])
+    components, communities = (
+        clustering.assign_clusters(found, method) for method in clustering.METHODS[::-1]
+    )
     assert ((communities == -1) | (components >= 0)).all()
     for number in range(communities.max() + 1):
         assert len(set(components[communities == number])) == 1
     sizes = np.bincount(communities[communities >= 0]) if (communities >= 0).any() else np.array([2])
     assert (np.diff(sizes) <= 0).all()
     assert sizes.min() >= 2
-    assert (clustering.clusters(found, "leiden") == communities).all()
+    assert (clustering.assign_clusters(found, "leiden") == communities).all()
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_centre_has_the_least_sum_of_squares(seed):
     vectors = np.random.default_rng(seed).normal(size=(9, 4)).astype(np.float32)
-    assert clustering.centre(vectors) == (cdist(vectors, vectors) ** 2).sum(axis=1).argmin()
+    assert clustering.medoid(vectors) == (cdist(vectors, vectors) ** 2).sum(axis=1).argmin()
 
 
 def test_the_name_of_a_cluster_is_that_of_its_members():
@@ -87,7 +89,7 @@ def test_the_name_of_a_cluster_is_that_of_its_members():
 
 
 def test_gaps_stand_in_the_middle():
-    assert motifs.aligned(["CASSIRSF", "CASSIF", "CASSF"]) == ["CASSIRSF", "CAS--SIF", "CAS---SF"]
+    assert motifs.align(["CASSIRSF", "CASSIF", "CASSF"]) == ["CASSIRSF", "CAS--SIF", "CAS---SF"]
 
 
 def test_frequencies_consensus_and_heights():
@@ -101,7 +103,7 @@ def test_frequencies_consensus_and_heights():
     ]
     assert motifs.consensus(found) == "CAF"
     assert motifs.consensus(motifs.frequencies(["CAF", "CF", "CF"])) == "CF"
-    heights = motifs.heights(found)
+    heights = motifs.letter_heights(found)
     assert heights.loc[1, "C"] == pytest.approx(np.log2(20))
     information = (np.log2(20) + 2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3)) * 0.75
     assert heights.loc[2, "A"] == pytest.approx(information * 2 / 3)
@@ -114,7 +116,7 @@ JUNCTIONS = st.lists(st.text("ACDEFW", min_size=1, max_size=12), min_size=1, max
 @settings(deadline=None)
 @given(JUNCTIONS)
 def test_alignment_loses_nothing(junctions):
-    found = motifs.aligned(junctions)
+    found = motifs.align(junctions)
     assert [row.replace("-", "") for row in found] == junctions
     assert {len(row) for row in found} == {max(map(len, junctions))}
     assert motifs.frequencies(junctions).groupby("position")["frequency"].sum().to_numpy() == pytest.approx(1)
@@ -136,7 +138,7 @@ SHARES = np.array(
 
 
 def test_enrichment_between_conditions():
-    found = enrichment.compare(SHARES, CONDITIONS)
+    found = enrichment.compare_conditions(SHARES, CONDITIONS)
     # Neither the sample without a condition nor z, which has one alone; the third cluster is in one sample.
     assert found[["cluster", "value_1", "value_2"]].to_numpy().tolist() == [[0, "x", "y"], [1, "x", "y"]]
     assert found["n_carrying_1"].tolist() == [3, 1]
@@ -150,4 +152,4 @@ def test_enrichment_between_conditions():
 
 
 def test_one_sample_a_condition_tests_nothing():
-    assert enrichment.compare(SHARES[[0, 3]], pd.Series(["x", "y"])).empty
+    assert enrichment.compare_conditions(SHARES[[0, 3]], pd.Series(["x", "y"])).empty

@@ -81,7 +81,7 @@ def test_scores_are_those_of_a_plain_loop(monkeypatch, kept_bytes, encoder):
         monkeypatch.setattr(module, "BATCH_BYTES", 60 * 4 * 10)
     table = labelled()
     splits, _ = plan(table)
-    names = list(rules.OF_DISTANCES)
+    names = list(rules.DISTANCE_RULES)
     found = scoring.score(encoder, "line", table, splits, rules=tuple(names))
     x = np.array(table.receptors["tra_v_call"].to_pylist(), float)
     expected = []
@@ -248,7 +248,7 @@ def test_ties_everywhere_are_chance():
 
     table = labelled()
     found = scoring.score(
-        Same(), "same", table, plan(table)[0], rules=tuple(rules.OF_DISTANCES)
+        Same(), "same", table, plan(table)[0], rules=tuple(rules.DISTANCE_RULES)
     ).auroc.to_pandas()
     np.testing.assert_allclose(found[["auroc", "auroc_01"]], 0.5, atol=1e-12)
     share = found["n_positive"] / (found["n_positive"] + found["n_negative"])

@@ -80,9 +80,9 @@ def test_compiled_and_plain_code_agree(monkeypatch):
 
 def test_receptors_of_mice_have_mouse_models():
     made = synthesis.synthesise(3, seed=3)
-    human = generation.of_receptors(made, species="homosapiens")
+    human = generation.receptor_probabilities(made, species="homosapiens")
     assert human.schema == schema.GENERATION
-    logs = generation.log10_of_receptors(human)
+    logs = generation.log10_probabilities(human)
     expected = sum(np.log10(human[name].to_numpy()) for name in schema.GENERATION.names[1:])
     np.testing.assert_allclose(logs, expected)
     mouse = generation.probabilities([("CASSEGTEAFF", "TRBV2*01", "TRBJ1-1*01")], "TRB", "musmusculus")
@@ -93,6 +93,6 @@ def test_receptors_of_mice_have_mouse_models():
 
 def test_log_of_nothing_is_nan():
     table = schema.GENERATION.empty_table()
-    assert generation.log10_of_receptors(table).shape == (0,)
+    assert generation.log10_probabilities(table).shape == (0,)
     table = pa.table([["a", "b", "c"], [0.0, None, 0.1], [0.1, 0.1, 0.01]], schema=schema.GENERATION)
-    np.testing.assert_allclose(generation.log10_of_receptors(table), [np.nan, np.nan, -3])
+    np.testing.assert_allclose(generation.log10_probabilities(table), [np.nan, np.nan, -3])

@@ -113,7 +113,7 @@ def test_points_of_the_map_have_the_samples_of_their_clonotype(folder):
     receptors = read(folder, "receptors")
     places = pd.DataFrame({"receptor_id": receptors["receptor_id"], "map_1": 0.0, "map_2": 1.0})
     paths = sorted((folder / "cells").glob("*.cells.parquet"))
-    cells = map_tables.cells(paths, receptors["clonotype_id"].unique().tolist())
+    cells = map_tables.read_cells(paths, receptors["clonotype_id"].unique().tolist())
     what = {"n": len(places), "density": None, "method": "pca", "model": "sceptr"}
     shown = map_page.content(places, receptors, cells, **what)
     colour = next(one for one in shown["colours"] if one["title"] == "Sample")
@@ -133,7 +133,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
     both = tuple(pa.concat_tables(tables) for tables in zip(*found.values(), strict=True))
     for chains in CHAIN_CLASSES:
         references = [
-            reference_set.labelled_reference(*given, chains=chains, species="homosapiens")
+            reference_set.build_reference_set(*given, chains=chains, species="homosapiens")
             for given in (*found.values(), both)
         ]
         assert len({len(reference) for reference in references}) == 1
@@ -142,8 +142,8 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
             nothing = Calibration(np.zeros(2), np.zeros(2, bool), np.zeros(2))
             annotator = Annotator(chains, reference, empty, empty, nothing, 1)
             for _, receptors in found.values():
-                known = tables.distinct(receptors).filter(
-                    pa.array(chain_classes(tables.distinct(receptors)) == chains)
+                known = tables.distinct_receptors(receptors).filter(
+                    pa.array(chain_classes(tables.distinct_receptors(receptors)) == chains)
                 )
                 exact = annotator.exact(known["clonotype_id"])
                 expected = [f"E{int(digits[:4], 16) % 7}" for digits in known["clonotype_id"].to_pylist()]

@@ -30,7 +30,7 @@ OWN = {
 
 
 multiplies_bf16 = pytest.mark.skipif(
-    not devices.multiplies_bf16(), reason="this processor does not multiply bfloat16"
+    not devices.has_bf16(), reason="this processor does not multiply bfloat16"
 )
 PRECISIONS = ["fp32", pytest.param("bf16", marks=multiplies_bf16)]
 
@@ -216,20 +216,20 @@ def test_errors_of_threads_arrive_and_order_stays():
 
 def test_devices_and_precisions(monkeypatch):
     monkeypatch.setattr(devices, "has_gpu", lambda: False)
-    assert devices.chosen("auto", "auto") == devices.chosen("cpu", "fp32") == ("cpu", "fp32")
+    assert devices.choose_device("auto", "auto") == devices.choose_device("cpu", "fp32") == ("cpu", "fp32")
     with pytest.raises(InputError, match="this task has none"):
-        devices.chosen("gpu", "auto")
-    monkeypatch.setattr(devices, "multiplies_bf16", lambda: True)
-    assert devices.chosen("auto", "bf16") == devices.chosen("cpu", "bf16") == ("cpu", "bf16")
-    monkeypatch.setattr(devices, "multiplies_bf16", lambda: False)
+        devices.choose_device("gpu", "auto")
+    monkeypatch.setattr(devices, "has_bf16", lambda: True)
+    assert devices.choose_device("auto", "bf16") == devices.choose_device("cpu", "bf16") == ("cpu", "bf16")
+    monkeypatch.setattr(devices, "has_bf16", lambda: False)
     with pytest.raises(InputError, match="bf16 needs a GPU or a processor with AVX-512 BF16"):
-        devices.chosen("auto", "bf16")
+        devices.choose_device("auto", "bf16")
     monkeypatch.setattr(devices, "has_gpu", lambda: True)
-    assert devices.chosen("auto", "auto") == ("gpu", "fp32")
-    assert devices.chosen("cpu", "auto") == ("cpu", "fp32")
-    assert devices.chosen("gpu", "bf16") == ("gpu", "bf16")
+    assert devices.choose_device("auto", "auto") == ("gpu", "fp32")
+    assert devices.choose_device("cpu", "auto") == ("cpu", "fp32")
+    assert devices.choose_device("gpu", "bf16") == ("gpu", "bf16")
     with pytest.raises(InputError, match="bf16 needs a GPU or a processor with AVX-512 BF16"):
-        devices.chosen("cpu", "bf16")
+        devices.choose_device("cpu", "bf16")
 
 
 def test_bf16_is_near(thousand_receptors):  # noqa: F811
@@ -295,9 +295,9 @@ def test_openblas_is_told_of_avx512_on_amd_alone(tmp_path, monkeypatch):
         monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
         described = tmp_path / "cpuinfo"
         described.write_text(f"vendor_id\t: {vendor}\nflags\t\t: fma {flags}\n")
-        processor.name_it_for_openblas(described)
+        processor.set_openblas_kernels(described)
         assert processor.os.environ.get("OPENBLAS_CORETYPE") == expected
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    processor.name_it_for_openblas(described)
+    processor.set_openblas_kernels(described)
     assert processor.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
-    processor.name_it_for_openblas(Path("/nowhere"))
+    processor.set_openblas_kernels(Path("/nowhere"))

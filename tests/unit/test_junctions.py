@@ -14,7 +14,7 @@ from inputs import SHARED, needs_shared, needs_vdjdb
 from airrvec.input import reading
 from airrvec.input.calls import Call, read_call
 from airrvec.input.germline import Anchor, j_anchors, v_anchors
-from airrvec.input.junctions import MIN_COMPLETED, is_plain, junction
+from airrvec.input.junctions import MIN_COMPLETED, complete_junction, is_complete
 from airrvec.input.standardise import standardise
 
 HUMAN = "homosapiens"
@@ -103,7 +103,7 @@ def test_germline_around_the_conserved_residues():
 )
 def test_junction_by_content(sequence, v_call, j_call, expected):
     problem = None if expected else CUT_SHORT if sequence.startswith("C") else REPLACED
-    assert junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
+    assert complete_junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_junction_by_content(sequence, v_call, j_call, expected):
 @pytest.mark.parametrize(("v_call", "j_call"), [("TRBV19", "TRBJ2-7"), (None, None)])
 def test_an_end_is_added_only_to_what_is_long_enough_to_be_a_cdr3(sequence, expected, v_call, j_call):
     problem = None if expected else TOO_SHORT
-    assert junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
+    assert complete_junction(sequence, v_call, j_call, "TRB", HUMAN) == (expected, problem)
 
 
 @needs_shared
@@ -151,9 +151,12 @@ def test_the_shortest_junction_that_is_completed_is_that_of_real_ones():
 
 
 def test_conserved_ends_of_alpha_chains_that_are_not_f():
-    assert junction("CAVYFGNVLHC", "TRAV8-3", "TRAJ35*01", "TRA", HUMAN) == ("CAVYFGNVLHC", None)
-    assert junction("AVMDSNYQLI", "TRAV8-3", "TRAJ33*01", "TRA", HUMAN) == ("CAVMDSNYQLIW", None)
-    assert junction("CAASRGSNNRLTL", None, "TRAJ7*01", "TRA", "musmusculus") == ("CAASRGSNNRLTL", None)
+    assert complete_junction("CAVYFGNVLHC", "TRAV8-3", "TRAJ35*01", "TRA", HUMAN) == ("CAVYFGNVLHC", None)
+    assert complete_junction("AVMDSNYQLI", "TRAV8-3", "TRAJ33*01", "TRA", HUMAN) == ("CAVMDSNYQLIW", None)
+    assert complete_junction("CAASRGSNNRLTL", None, "TRAJ7*01", "TRA", "musmusculus") == (
+        "CAASRGSNNRLTL",
+        None,
+    )
 
 
 @needs_shared
@@ -181,14 +184,14 @@ def test_damaged_junctions_of_a_real_repertoire_are_mended(damage, with_j, expec
                 continue
             v_call = read_call(row["v"], "V", HUMAN).symbol
             j_call = read_call(row["j"], "J", HUMAN).symbol if with_j else None
-            mended, _ = junction(damage(whole), v_call, j_call, "TRB", HUMAN)
+            mended, _ = complete_junction(damage(whole), v_call, j_call, "TRB", HUMAN)
             found["left out" if mended is None else "right" if mended == whole else "wrong"] += 1
     assert found == expected
 
 
 def test_a_junction_is_plain_where_no_j_gene_goes_on():
     sequences = ["CASSIRSSYEQYF", "CAVMDSNYQLIW", "CASSLGNTEAF", "CASSLGNTEAFF", "ASSF", "CASX", None]
-    assert is_plain(pa.array(sequences)).to_pylist() == [True, True, False, True, False, False, False]
+    assert is_complete(pa.array(sequences)).to_pylist() == [True, True, False, True, False, False, False]
 
 
 @pytest.mark.parametrize("j_call", ["TRAJ33*01", "TRAJ35*01", "TRAJ24*02", "TRAJ38*01"])
@@ -196,4 +199,4 @@ def test_cdr3_without_ends_is_completed_as_by_tidytcells(j_call):
     before = j_anchors(j_call, "TRA", HUMAN)[0].before
     sequence = f"AVR{before[-6:]}"
     expected = tidytcells.junction.standardize(sequence, j_symbol=j_call)
-    assert junction(sequence, "TRAV1-2", j_call, "TRA", HUMAN) == (expected, None)
+    assert complete_junction(sequence, "TRAV1-2", j_call, "TRA", HUMAN) == (expected, None)

@@ -63,7 +63,7 @@ def test_memberships_sum_to_log2_of_the_neighbours():
 def test_those_beyond_the_sample_lie_among_their_nearest():
     of_groups = vectors(400)
     places, _ = layout.plane(of_groups[:200], seed=420)
-    others = layout.among(of_groups[200:], of_groups[:200], places)
+    others = layout.place_on_map(of_groups[200:], of_groups[:200], places)
     _, rows = nearest(others, places, 1)
     assert np.mean(rows[:, 0] % 4 == np.arange(200) % 4) > 0.98
     assert (others.min(axis=0) >= places.min(axis=0) - 1e-5).all()
@@ -72,7 +72,7 @@ def test_those_beyond_the_sample_lie_among_their_nearest():
 
 @pytest.mark.parametrize(("n", "most"), [(0, 5), (4, 5), (5, 5), (6, 5), (119, 60), (10**7, 50_000)])
 def test_the_sample_is_spread_evenly_over_the_order_of_receptors(n, most):
-    rows = map_tables.spread(n, most)
+    rows = map_tables.evenly_spaced(n, most)
     assert len(rows) == min(n, most)
     assert (np.diff(rows) >= 1).all()
     assert ((rows >= 0) & (rows < n)).all()
@@ -185,7 +185,7 @@ def test_what_the_page_holds(made):
 @pytest.mark.parametrize("batch", [16, 1000])
 def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, batch, tmp_path, monkeypatch):
     """119 receptors with a vector in two partitions, of which 60 are points and all have a place."""
-    monkeypatch.setattr(layout, "MOST_MAPPED", 60)
+    monkeypatch.setattr(layout, "MAX_MAPPED", 60)
     monkeypatch.setattr(map_tables, "BATCH", batch)
     for name in ("receptors", "embeddings"):
         table = tables.read(made / f"{name}.parquet")
@@ -215,13 +215,13 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     assert np.sum(read["density"].counts) == 119
     places = tables.read(tmp_path / "map.parquet")
     assert places["receptor_id"].to_pylist() == IDS[1:]
-    _, of_vectors = map_tables.chosen(tmp_path / "embeddings", np.arange(119))
+    _, of_vectors = map_tables.read_vectors(tmp_path / "embeddings", np.arange(119))
     rows = np.arange(60) * 119 // 60
     expected, _ = layout.plane(of_vectors[rows], seed=420)
     found = np.stack([places["map_1"].to_numpy(), places["map_2"].to_numpy()], axis=1)
     np.testing.assert_array_equal(found[rows], expected)
     others = np.setdiff1d(np.arange(119), rows)
-    of_others = layout.among(of_vectors[others], of_vectors[rows], expected)
+    of_others = layout.place_on_map(of_vectors[others], of_vectors[rows], expected)
     np.testing.assert_allclose(found[others], of_others, atol=1e-5)
     qc = json.loads((tmp_path / "map.qc.json").read_text())
     assert (qc["receptors"], qc["without_vector"], qc["shown"]) == (119, 1, 60)

@@ -14,7 +14,7 @@ from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.input import normalise, reading
 from airrvec.model import transformer, weights
-from airrvec.model.tokens import batches_of_one_length, tokenise
+from airrvec.model.tokens import equal_length_batches, tokenise
 from airrvec.model.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +113,7 @@ def test_neither_order_nor_batches_change_a_vector(thousand_receptors):
 
 def test_batches_hold_one_length_each_and_all_rows_once():
     lengths = np.array([5, 1, 9, 5, 5, 2, 9, 1])
-    batches = list(batches_of_one_length(lengths, tokens_per_batch=10))
+    batches = list(equal_length_batches(lengths, tokens_per_batch=10))
     assert all(len(set(lengths[rows])) == 1 for rows in batches)
     assert all(len(rows) * lengths[rows[0]] <= 10 for rows in batches)
     assert sorted(np.concatenate(batches)) == [0, 2, 3, 4, 5, 6]  # rows 1 and 7 hold <cls> alone

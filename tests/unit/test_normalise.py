@@ -295,7 +295,7 @@ def test_receptor_id_is_the_stored_one():
     keys = ["homosapiens|" + "|".join((*ALPHA, *BETA)), "homosapiens|||||" + "|".join(BETA[1:])]
     ids = identity.digests(pa.array(keys))
     assert ids.to_pylist() == ["97d9de9638e90e38f968250f", hashlib.sha256(keys[1].encode()).hexdigest()[:24]]
-    assert len(set(identity.first_bits(ids).tolist())) == 2
+    assert len(set(identity.id_prefixes(ids).tolist())) == 2
     receptors = normalised(DATA / "airr_bulk.tsv").receptors
     assert receptors["receptor_id"].to_pylist() == [
         "c51e41efdd9eba27664330e3",

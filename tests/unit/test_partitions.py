@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inputs import ALPHA, BETA, ROOT, receptor_id
 
 from airrvec.core import schema, tables
-from airrvec.core.identity import by_partition
+from airrvec.core.identity import split_by_clonotype
 from airrvec.model.tokens import shards, token_counts, tokenise
 from airrvec.report import page
 
@@ -88,7 +88,7 @@ def test_counts_of_partitions_add_up(partitions, results):
     def counted(n, pattern, counts):
         found = [json.loads(path.read_text()) for path in sorted(results[n].glob(f"*/{pattern}.qc.json"))]
         assert len(found) == n
-        return page.of_all_partitions(found, counts)
+        return page.merge_partitions(found, counts)
 
     for pattern, counts in (
         ("receptors_*", ("receptors", "clonotypes", "public_clonotypes")),
@@ -111,7 +111,7 @@ def test_folders_of_partitions_open_in_one_line(results):
 def test_partitions_are_ranges_of_the_identity(ids, n):
     digits = [f"{number:024x}" for number in ids]
     receptors = pa.table({"clonotype_id": pa.array(digits, pa.string())})
-    parts = [part["clonotype_id"].to_pylist() for part in by_partition(receptors, n)]
+    parts = [part["clonotype_id"].to_pylist() for part in split_by_clonotype(receptors, n)]
     assert len(parts) == n
     assert [receptor for part in parts for receptor in sorted(part)] == sorted(digits)
     for part in parts:

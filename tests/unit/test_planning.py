@@ -49,7 +49,7 @@ def zstd(content: bytes) -> bytes:
 )
 def test_a_beginning_tells_of_the_whole_compressed_or_not(name, packed, text, receptors, tmp_path):
     (tmp_path / name).write_bytes(packed(text))
-    found = planning.expected(tmp_path / name, **READING)
+    found = planning.estimate_table(tmp_path / name, **READING)
     assert found.share == pytest.approx((1 << 20) / len(text), rel=0.12)
     assert found.rows == pytest.approx(N_ROWS, rel=0.12 if "bz2" in name else 0.05)
     assert found.receptors == pytest.approx(found.rows, rel=1e-3)
@@ -60,26 +60,26 @@ def test_a_beginning_of_parquet(text, receptors, tmp_path):
 
     frame = pd.read_csv(io.BytesIO(text), sep="\t")
     frame.to_parquet(tmp_path / "x.parquet")
-    found = planning.expected(tmp_path / "x.parquet", **READING)
+    found = planning.estimate_table(tmp_path / "x.parquet", **READING)
     assert (found.rows, found.share) == (N_ROWS, 0.05)
 
 
 def test_a_small_table_is_counted():
-    found = planning.expected(ROOT / "assets/test/pbmc_a.csv.gz", **READING)
+    found = planning.estimate_table(ROOT / "assets/test/pbmc_a.csv.gz", **READING)
     assert (found.rows, found.cells, found.receptors, found.share) == (200, 78, 78, 1)
 
 
 def test_a_table_without_receptors_is_an_error_at_once(tmp_path):
     (tmp_path / "x.tsv").write_text("TRAV\tCDR3A\tTRAJ\tTRBV\tCDR3B\tTRBJ\n\t\t\tnothing\tC*F\tof use\n")
     with pytest.raises(InputError, match="none of the 1 rows"):
-        planning.expected(tmp_path / "x.tsv", **READING)
+        planning.estimate_table(tmp_path / "x.tsv", **READING)
 
 
 def test_a_beginning_without_receptors_is_none(text, tmp_path):
     header, rest = text.split(b"\n", 1)
     useless = b"\t\t\tTRBV1\tC*F\tTRBJ1-1\n" * 60_000  # more than is read
     (tmp_path / "x.tsv").write_bytes(header + b"\n" + useless + rest)
-    found = planning.expected(tmp_path / "x.tsv", **READING)
+    found = planning.estimate_table(tmp_path / "x.tsv", **READING)
     assert found.share < 1
     assert found.cells == found.receptors == found.tokens == 0
     assert found.rows > 60_000
@@ -97,7 +97,7 @@ def planned(*samples, **changed) -> dict[str, dict]:
     return {row["process"]: row for row in planning.plan(list(samples), **settings | changed).to_pylist()}
 
 
-SAMPLE = planning.Expected(rows=10**6, cells=9e5, receptors=8e5, tokens=4.1e7, share=0.1)
+SAMPLE = planning.TableEstimate(rows=10**6, cells=9e5, receptors=8e5, tokens=4.1e7, share=0.1)
 
 
 def test_shards_follow_from_tokens_and_partitions():
@@ -136,7 +136,7 @@ def test_the_text_shows_every_process():
         others=["MAP_RECEPTORS"],
         resources=RESOURCES,
     )  # fmt: skip
-    text = planning.as_text([SAMPLE], rows)
+    text = planning.format_plan([SAMPLE], rows)
     assert "1 tables, about 1,000,000 rows" in text
     for row in rows.to_pylist():
         assert any(line.startswith(row["process"]) and "3.0 GB" in line for line in text.splitlines())

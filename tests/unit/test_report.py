@@ -132,7 +132,7 @@ def test_public_receptors_are_told_of_two_samples_or_more():
 def test_every_device_that_embedded_is_named():
     parts = [{**EMBEDDINGS, "device": device} for device in ("gpu", "cpu", "cpu,gpu")]
     for n, words in ((1, "GPU"), (2, "CPU and GPU"), (3, "CPU and GPU")):
-        merged = page.of_all_partitions(parts[:n], ("receptors",))
+        merged = page.merge_partitions(parts[:n], ("receptors",))
         (row,) = page.embedding_section(merged)["data"].values()
         assert row["device"] == words
         assert row["receptors"] == n * EMBEDDINGS["receptors"]

@@ -97,7 +97,7 @@ def test_changes_are_said_by_test_set_and_rule():
     ],
 )
 def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentences):
-    verdict = finetuning_words.verdict(measured(after=after, floor=floor))
+    verdict = finetuning_words.conclusions(measured(after=after, floor=floor))
     for sentence, expected in zip(verdict, sentences, strict=False):
         assert expected in sentence
 
@@ -113,7 +113,7 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence, flattered = finetuning_words.verdict(measured())[-2:]
+    sentence, flattered = finetuning_words.conclusions(measured())[-2:]
     assert sentence.startswith(
         "2 epitopes not used in training, by nearest neighbour, k = 5, all receptors: "
     )
@@ -124,11 +124,11 @@ def test_unseen_epitopes_are_compared_split_by_split():
 def test_no_unseen_epitope_makes_no_table():
     without = finetuning_words.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
     assert len(finetuning.finetuning_sections(without)) == 1
-    assert len(finetuning_words.verdict(without)) == 3
+    assert len(finetuning_words.conclusions(without)) == 3
 
 
 def test_what_tcrdist_adds_is_said():
-    assert finetuning_words.verdict(measured())[2] == (
+    assert finetuning_words.conclusions(measured())[2] == (
         "with TCRdist added to the distances, contrast with the other epitopes reaches 0.820 before"
         " and 0.930 after"
     )

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from airrvec.benchmark import scoring
 from airrvec.benchmark.rules import (
-    OF_DISTANCES,
+    DISTANCE_RULES,
     RULES,
     contrast,
     mean_of_nearest,
@@ -39,7 +39,7 @@ LOOPS = {
 def test_rules_are_plain_loops(to_epitope, to_others):
     to_others = to_others[: len(to_epitope)]
     to_all = np.hstack([to_epitope, to_others])
-    assert set(OF_DISTANCES) == set(LOOPS)
+    assert set(DISTANCE_RULES) == set(LOOPS)
     for name, loop in LOOPS.items():
         expected = [loop(list(row), list(others)) for row, others in zip(to_epitope, to_others, strict=True)]
         np.testing.assert_allclose(RULES[name].score(to_epitope, to_all), expected, rtol=1e-6, atol=1e-7)
@@ -51,7 +51,7 @@ def test_rules_are_plain_loops(to_epitope, to_others):
 )
 def test_many_splits_at_once_are_one_after_another(several, others):
     to_all = np.concatenate([several, others], axis=2)
-    for rule in OF_DISTANCES.values():
+    for rule in DISTANCE_RULES.values():
         expected = np.stack([rule.score(*split) for split in zip(several, to_all, strict=True)])
         np.testing.assert_allclose(rule.score(several, to_all), expected, rtol=1e-12)
 

@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     wanted = sorted(wanted)[:120]
     known = known.filter(pc.is_in(known["receptor_id"], pa.array(wanted))).select(schema.RECEPTORS.names)
     random = synthesise(240, seed=5)
-    receptors = tables.distinct(pa.concat_tables([known, random]))
+    receptors = tables.distinct_receptors(pa.concat_tables([known, random]))
     tables.write(receptors, folder / "run" / "receptors.parquet")
     vectors = load("sceptr").embed(receptors)
     clonotypes = dict(

@@ -149,14 +149,14 @@ def test_the_floor_knows_genes_and_no_alleles():
         receptors.column_names.index("trb_v_call"), "trb_v_call", pa.array(["TRBV1"] * len(receptors))
     )
     told_by_gene = replace(SPLIT, labelled=replace(SPLIT.labelled, receptors=plain))
-    of_gene = aurocs(specificity.gene_floor(told_by_gene))
+    of_gene = aurocs(specificity.gene_baseline(told_by_gene))
     assert of_gene["logistic_regression", "A"] == 1
     # The α V gene is the number modulo three and its allele modulo four: alleles alone tell nothing.
     calls = [f"TRAV1*{call.split('*')[1]}" for call in plain["tra_v_call"].to_pylist()]
     index = plain.column_names.index("tra_v_call")
     same_gene = plain.set_column(index, "tra_v_call", pa.array(calls))
     told_by_allele = replace(SPLIT, labelled=replace(SPLIT.labelled, receptors=same_gene))
-    assert set(aurocs(specificity.gene_floor(told_by_allele)).values()) == {0.5}
+    assert set(aurocs(specificity.gene_baseline(told_by_allele)).values()) == {0.5}
 
 
 def test_unseen_epitopes_are_those_outside_of_the_split():
@@ -169,7 +169,7 @@ def test_unseen_epitopes_are_those_outside_of_the_split():
         },
     )
     options = {"ks": (1, 4), "n_splits": 3, "seed": 7}
-    measured = specificity.unseen(Line(), "line", split, min_binders=20, **options)
+    measured = specificity.evaluate_unseen_epitopes(Line(), "line", split, min_binders=20, **options)
     planned, _ = fewshot.plan_splits(whole, ks=[1, 4], n_splits=3, min_positives=16, seed=7)
     every = scoring.score(Line(), "line", whole, planned).auroc.to_pylist()
     found = measured.to_pylist()
@@ -185,8 +185,8 @@ def test_unseen_epitopes_are_those_outside_of_the_split():
         assert n_tested - row["k"] <= row["n_positive"] + row["n_negative"] <= n_tested
         assert row["n_negative"] == len(np.setdiff1d(np.arange(90), np.union1d(seen, whole.epitopes["C"])))
     n = len(whole.epitopes["C"])
-    assert specificity.unseen(Line(), "line", split, min_binders=n - 1, **options).num_rows
-    assert not specificity.unseen(Line(), "line", split, min_binders=n, **options).num_rows
+    assert specificity.evaluate_unseen_epitopes(Line(), "line", split, min_binders=n - 1, **options).num_rows
+    assert not specificity.evaluate_unseen_epitopes(Line(), "line", split, min_binders=n, **options).num_rows
 
 
 def test_training_receptors_are_no_negatives_of_unseen_epitopes():
@@ -205,7 +205,9 @@ def test_training_receptors_are_no_negatives_of_unseen_epitopes():
             ids = receptors["receptor_id"].to_pylist()
             return np.array([[1000.0 if name in trained else 0.0] for name in ids], np.float32)
 
-    measured = specificity.unseen(SetsApart(), "it", split, ks=(4,), n_splits=3, min_binders=20)
+    measured = specificity.evaluate_unseen_epitopes(
+        SetsApart(), "it", split, ks=(4,), n_splits=3, min_binders=20
+    )
     means = measured.to_pandas().query("rule == 'nearest_neighbour'").groupby("test_set")["auroc"].mean()
     assert means["not_trained"] == 0.5  # all receptors in one place
     assert means["all"] > 0.7
@@ -240,7 +242,7 @@ def test_the_published_fine_tuned_sceptr_on_vdjdb(vdjdb_split):
 
 @needs_vdjdb
 def test_the_floor_on_vdjdb(vdjdb_split):
-    assert aurocs(specificity.gene_floor(vdjdb_split))["logistic_regression", "mean"] == pytest.approx(
+    assert aurocs(specificity.gene_baseline(vdjdb_split))["logistic_regression", "mean"] == pytest.approx(
         0.888, abs=0.01
     )
     # A weaker one was measured first: alleles, and linear scores in place of probabilities.

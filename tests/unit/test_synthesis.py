@@ -20,7 +20,7 @@ from airrvec.input import junctions
 from airrvec.input.calls import read_call
 from airrvec.input.standardise import standardise
 from airrvec.synthetic import generation, recombination, synthesis
-from airrvec.synthetic.synthesis import shuffled, synthesise
+from airrvec.synthetic.synthesis import shuffle_pairs, synthesise
 
 SEED = 420
 N = 20_000
@@ -156,7 +156,7 @@ def test_genes_are_functional_and_of_their_locus(chains, locus):
 
 def test_junctions_are_ours(chains):
     junction = pa.array([chain[2] for chain in chains])
-    assert pc.all(junctions.is_plain(junction)).as_py()
+    assert pc.all(junctions.is_complete(junction)).as_py()
 
 
 # --- OLGA as the oracle
@@ -280,7 +280,7 @@ def chain_counts(receptors, locus) -> Counter:
 
 
 def test_shuffling_keeps_the_chains_and_changes_the_pairs(receptors):
-    mixed = shuffled(receptors, seed=SEED)
+    mixed = shuffle_pairs(receptors, seed=SEED)
     mixed.validate(full=True)
     assert mixed.schema == schema.RECEPTORS
     for locus in schema.LOCI:
@@ -289,8 +289,8 @@ def test_shuffling_keeps_the_chains_and_changes_the_pairs(receptors):
     assert len(same) < 10  # one in the mean
     row = mixed.to_pylist()[0]
     assert row["receptor_id"] == receptor_id("homosapiens", *(row[name] for name in schema.RECEPTOR_FIELDS))
-    assert mixed.equals(shuffled(receptors, seed=SEED))
-    assert not mixed.equals(shuffled(receptors, seed=SEED + 1))
+    assert mixed.equals(shuffle_pairs(receptors, seed=SEED))
+    assert not mixed.equals(shuffle_pairs(receptors, seed=SEED + 1))
 
 
 def table_of(*rows) -> pa.Table:
@@ -316,7 +316,7 @@ def test_orphans_are_left_out_and_species_do_not_mix():
     )
     seen = set()
     for seed in range(20):
-        mixed = shuffled(given, seed=seed)
+        mixed = shuffle_pairs(given, seed=seed)
         assert mixed["species"].to_pylist() == ["homosapiens", "musmusculus", "homosapiens"]
         assert chains_of(mixed, "TRA") == [ALPHA, mouse_alpha, ALPHA_2]
         assert set(mixed["chain_pairing"].to_pylist()) == {"single pair"}
@@ -325,8 +325,8 @@ def test_orphans_are_left_out_and_species_do_not_mix():
 
 
 def test_nothing_to_shuffle():
-    assert len(shuffled(table_of(("homosapiens", ALPHA, NO_CHAIN)), seed=1)) == 0
-    assert shuffled(schema.RECEPTORS.empty_table(), seed=1).schema == schema.RECEPTORS
+    assert len(shuffle_pairs(table_of(("homosapiens", ALPHA, NO_CHAIN)), seed=1)) == 0
+    assert shuffle_pairs(schema.RECEPTORS.empty_table(), seed=1).schema == schema.RECEPTORS
 
 
 # --- synthesise_receptors.py

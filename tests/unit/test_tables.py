@@ -40,7 +40,7 @@ def compressions(path) -> set[str]:
 
 def test_written_appears_under_its_name_when_the_block_ends(tmp_path):
     path = tmp_path / "new folder" / "x.txt"
-    with tables.written(path) as temporary:
+    with tables.atomic_path(path) as temporary:
         temporary.write_text("complete")
         assert temporary.parent == path.parent  # so that renaming is atomic
         assert not path.exists()
@@ -50,17 +50,17 @@ def test_written_appears_under_its_name_when_the_block_ends(tmp_path):
 
 def write_for_the_owner_alone(path):
     """As safetensors and fsspec do, which rename a temporary file of their own."""
-    with tables.written(path) as temporary:
+    with tables.atomic_path(path) as temporary:
         os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
 def write_weights(path):
-    with tables.written(path) as temporary:
+    with tables.atomic_path(path) as temporary:
         safetensors.numpy.save_file({"a": np.zeros(3, np.float32)}, temporary)
 
 
 def write_an_experiment(path):
-    with tables.written(path) as temporary:
+    with tables.atomic_path(path) as temporary:
         anndata.AnnData(np.zeros((2, 2))).write_h5ad(temporary)
 
 
@@ -100,7 +100,7 @@ def write_half_a_table(path):
 
 
 def write_half_a_text(path):
-    with tables.written(path) as temporary:
+    with tables.atomic_path(path) as temporary:
         temporary.write_text("half")
         raise Interrupted
 

@@ -27,7 +27,7 @@ print(json.dumps({"pools": pools, "numba": numba.get_num_threads(), "pyarrow": p
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("threads")
-    receptors = tables.distinct(synthesise(80, seed=3))
+    receptors = tables.distinct_receptors(synthesise(80, seed=3))
     tables.write(receptors, path / "receptors.parquet")
     vectors = np.random.default_rng(1).normal(size=(len(receptors), 8)).astype(np.float32)
     table = tables.embeddings_table(receptors["receptor_id"], vectors)

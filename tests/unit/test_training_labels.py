@@ -15,7 +15,7 @@ from inputs import ROOT, normalised
 from airrvec import encoders
 from airrvec.benchmark import fewshot, training_labels
 from airrvec.benchmark.heldout import leaks, splits
-from airrvec.benchmark.training_labels import FILE, MARK, NONE, TrainingLabels
+from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK, TrainingLabels
 from airrvec.core import schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
@@ -78,15 +78,15 @@ def of_epitope(demo, epitope: str) -> pa.Table:
 
 def test_what_a_folder_records(tmp_path, demo):
     some = labels_of(demo.receptors.slice(0, 7))
-    assert not training_labels.of_encoder("sceptr")
-    assert not training_labels.of_encoder("my.py")
-    assert not training_labels.of_encoder(str(model(tmp_path / "pretrained", NONE)))
-    assert not (tmp_path / "pretrained" / FILE).exists()
-    found = training_labels.of_encoder(str(model(tmp_path / "tuned", some)))
+    assert not training_labels.labels_from_encoder("sceptr")
+    assert not training_labels.labels_from_encoder("my.py")
+    assert not training_labels.labels_from_encoder(str(model(tmp_path / "pretrained", NO_LABELS)))
+    assert not (tmp_path / "pretrained" / FILE_NAME).exists()
+    found = training_labels.labels_from_encoder(str(model(tmp_path / "tuned", some)))
     assert found.receptors.equals(some.receptors)
     assert found.not_recorded == ()
     again = labels_of(demo.receptors.slice(7, 3), ("sceptr_finetuned",))
-    found = training_labels.of_encoder(str(model(tmp_path / "again", again)))
+    found = training_labels.labels_from_encoder(str(model(tmp_path / "again", again)))
     assert (len(found.receptors), found.not_recorded) == (3, ("sceptr_finetuned",))
 
 
@@ -103,7 +103,7 @@ def test_what_a_folder_records(tmp_path, demo):
     ],
 )
 def test_a_model_without_a_list_is_known_to_have_learnt_from_labels(config, not_recorded, tmp_path):
-    found = training_labels.of_encoder(str(model(tmp_path / "old", **config)))
+    found = training_labels.labels_from_encoder(str(model(tmp_path / "old", **config)))
     assert (len(found.receptors), found.not_recorded) == (0, not_recorded)
 
 
@@ -111,21 +111,23 @@ def test_a_configuration_that_is_nested_too_deeply_is_told_in_one_sentence(tmp_p
     folder = model(tmp_path / "deep")
     (folder / "config.json").write_text('{"name": ' * 100_000)
     with pytest.raises(InputError, match=r"config\.json: the configuration of the model is not valid JSON"):
-        training_labels.of_encoder(str(folder))
+        training_labels.labels_from_encoder(str(folder))
 
 
 def test_a_published_model_trained_on_labels_is_known_also_in_a_sum_and_as_a_folder(tmp_path):
-    assert training_labels.of_encoder("sceptr_finetuned").not_recorded == ("sceptr_finetuned",)
-    assert training_labels.of_encoder("tcrdist+sceptr_finetuned").not_recorded == ("sceptr_finetuned",)
+    assert training_labels.labels_from_encoder("sceptr_finetuned").not_recorded == ("sceptr_finetuned",)
+    assert training_labels.labels_from_encoder("tcrdist+sceptr_finetuned").not_recorded == (
+        "sceptr_finetuned",
+    )
     folder = model(tmp_path / "prepared", name="sceptr_finetuned")
-    assert training_labels.of_encoder(str(folder)).not_recorded == ("sceptr_finetuned",)
+    assert training_labels.labels_from_encoder(str(folder)).not_recorded == ("sceptr_finetuned",)
 
 
 def test_a_split_and_what_the_start_was_trained_on_are_recorded(demo):
     table = fewshot.select_labelled(demo.cells, demo.receptors, species="homosapiens")
     split = splits.random_split(table, min_receptors=30, seed=1)
     earlier = labels_of(synthesis.synthesise(4, seed=5))
-    found = training_labels.of_split(split, earlier).receptors.to_pandas()
+    found = training_labels.labels_from_split(split, earlier).receptors.to_pandas()
     expected = {part: {*table.receptors["receptor_id"].take(pa.array(split.rows(part))).to_pylist()}
                 for part in ("train", "validation")}  # fmt: skip
     expected["train"] |= {*earlier.receptors["receptor_id"].to_pylist()}
@@ -163,13 +165,13 @@ def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
     first = split.epitopes[0]
     seen = split.test[first][:3]
     labels = labels_of(table.receptors.take(pa.array(seen)))
-    left = leaks.without_seen(split, labels)
+    left = leaks.exclude_trained_on(split, labels)
     assert set(split.test[first]) - set(left.test[first]) == set(seen)
     assert left.removed[leaks.SEEN_BY_START] == 3
-    assert leaks.without_seen(split, NONE).removed[leaks.SEEN_BY_START] == 0
+    assert leaks.exclude_trained_on(split, NO_LABELS).removed[leaks.SEEN_BY_START] == 0
     everything = labels_of(table.receptors.take(pa.array(split.test[first])))
     with pytest.raises(InputError, match=f"all {len(split.test[first])} test receptors of {first}"):
-        leaks.without_seen(split, everything)
+        leaks.exclude_trained_on(split, everything)
 
 
 # --- The benchmark
@@ -188,7 +190,7 @@ def test_the_benchmark_leaves_out_what_a_model_was_trained_on_for_all_encoders(
     largest = max(epitopes, key=lambda item: item["counts"])["values"]
     seen = of_epitope(demo, largest).slice(0, 20)
     tuned = model(tmp_path / "tuned", labels_of(seen))
-    list_of = ("--trained-on", tuned / FILE)
+    list_of = ("--trained-on", tuned / FILE_NAME)
     qc, metadata = measured(script, labelled, "--encoder", tuned, "--name", "tuned")
     other_qc, other_metadata = measured(script, labelled, "--encoder", "random", "--name", "random", *list_of)
     plain, _ = measured(script, labelled, "--encoder", "random", "--name", "plain")
@@ -196,7 +198,7 @@ def test_the_benchmark_leaves_out_what_a_model_was_trained_on_for_all_encoders(
     assert plain["receptors"] - qc["receptors"] == 20
     assert qc["removed"][fewshot.TRAINED_ON] >= 20
     assert "tuned" in metadata["title"]
-    assert MARK not in metadata["title"] + other_metadata["title"]
+    assert TRAINED_ON_MARK not in metadata["title"] + other_metadata["title"]
     assert metadata["warning"] == ""
     assert not caplog.text
     files = [path for name in ("tuned", "random") for path in sorted(Path().glob(f"{name}.*"))]
@@ -209,10 +211,10 @@ def test_where_too_few_others_are_left_the_encoder_is_marked(script, labelled, d
     tuned = model(tmp_path / "tuned", labels_of(demo.receptors))
     qc, metadata = measured(script, labelled, "--encoder", tuned, "--name", "tuned")
     _, other = measured(
-        script, labelled, "--encoder", "random", "--name", "random", "--trained-on", tuned / FILE
+        script, labelled, "--encoder", "random", "--name", "random", "--trained-on", tuned / FILE_NAME
     )
     assert fewshot.TRAINED_ON not in qc["removed"]
-    assert metadata["title"].endswith(MARK)
+    assert metadata["title"].endswith(TRAINED_ON_MARK)
     expected = f"tuned has been trained on {qc['receptors']:,} of the {qc['receptors']:,} receptors"
     assert metadata["warning"].startswith(expected)
     assert expected in caplog.text
@@ -227,10 +229,10 @@ def test_a_model_without_a_list_is_marked_everywhere(script, labelled, tmp_path,
     files = [path for encoder in (name, "random") for path in sorted(Path().glob(f"{encoder}.*"))]
     script("summarise_fewshot", *files, "--encoders", f"{name},random", "--versions", "v.yml")
     counts = json.loads(Path("benchmark.json").read_text())
-    assert counts["titles"] == {name: f"SCEPTR (fine-tuned){MARK}", "random": "Random vectors"}
+    assert counts["titles"] == {name: f"SCEPTR (fine-tuned){TRAINED_ON_MARK}", "random": "Random vectors"}
     assert [*counts["warnings"]] == [name]
     page = Path("benchmark.md").read_text()
-    assert f"| SCEPTR (fine-tuned){MARK} |" in page
+    assert f"| SCEPTR (fine-tuned){TRAINED_ON_MARK} |" in page
     assert "not recorded" in page
     encoders.TITLES.update(counts["titles"])
     sections = benchmark.benchmark_sections(benchmark.read_benchmark(tmp_path))
@@ -238,9 +240,9 @@ def test_a_model_without_a_list_is_marked_everywhere(script, labelled, tmp_path,
     for section in sections:
         text = json.dumps(section, ensure_ascii=False)
         if "SCEPTR (fine-tuned)" in text:
-            assert text.count("SCEPTR (fine-tuned)") == text.count(f"SCEPTR (fine-tuned){MARK}")
+            assert text.count("SCEPTR (fine-tuned)") == text.count(f"SCEPTR (fine-tuned){TRAINED_ON_MARK}")
     lines = "\n".join(benchmark.auroc_lines(pd.DataFrame(tables.read("auroc_summary.parquet").to_pandas())))
-    assert f"SCEPTR (fine-tuned){MARK}" in lines
+    assert f"SCEPTR (fine-tuned){TRAINED_ON_MARK}" in lines
 
 
 # --- Annotation
@@ -286,7 +288,7 @@ def test_the_report_tells_what_the_calibration_rests_on(counts, words, marked):
     section = annotation._counts(found)
     text = "\n".join([section["description"], *annotation.annotation_lines(found)])
     assert text.count(words) == 2 if words else "trained" not in text
-    assert section["headers"]["expected_false"]["title"].endswith(MARK) == marked
+    assert section["headers"]["expected_false"]["title"].endswith(TRAINED_ON_MARK) == marked
 
 
 def test_a_calibration_with_a_tuned_model(script, tmp_path, demo):

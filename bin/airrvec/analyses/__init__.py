@@ -5,10 +5,11 @@ An analysis is a module with
 
 - ``SCHEMA`` (of its table) and ``SCOPE``: measured once (`ONCE`), once per encoder of the run
   (`EACH_ENCODER`), or with a model before and after fine-tuning (`BEFORE_AND_AFTER`);
-- ``measure(material)`` → table: the measurement with one encoder, or without encoder; raises `NotDone`;
+- ``measure(material)`` → table: the measurement with one encoder, or without encoder; raises
+  `AnalysisSkipped`;
 - ``conclude(measured, auroc)`` → table of ``SCHEMA``, if it differs from the measured table: ``measured``
   holds the tables of all encoders, ``auroc`` their few-shot AUROC
-  (`airrvec.analyses.material.auroc_of_encoders`).
+  (`airrvec.analyses.material.nearest_neighbour_auroc`).
 
 `airrvec.figures.analyses` draws the tables.
 """
@@ -34,7 +35,7 @@ ANALYSES = (
 MIN_RECEPTORS = 20
 
 
-class NotDone(Exception):
+class AnalysisSkipped(Exception):
     """Raised if an analysis is impossible; the message is the reason, a clause without a full stop."""
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from airrvec.analyses import EACH_ENCODER, NotDone
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.seeds import generator
@@ -36,22 +36,22 @@ SCHEMA = pa.schema(
     ]
 )
 PARTNERS = 10  # co-specific receptors drawn for each receptor of an epitope
-MOST = 4_000  # most receptors for uniformity, over all pairs: 8 million distances
+MAX_RECEPTORS = 4_000  # most receptors for uniformity, over all pairs: 8 million distances
 
 
 def measure(material: Material) -> pa.Table:
     """Return alignment and uniformity, by the paper's equations and as logged in training."""
     if not hasattr(material.encoder, "embed"):
-        raise NotDone("it gives distances, and no vectors")
+        raise AnalysisSkipped("it gives distances, and no vectors")
     vectors = np.asarray(material.encoder.embed(material.sample.receptors), np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     has_vector = np.isfinite(vectors).all(axis=1)
     i, j = positive_pairs(material.sample, generator(material.seed, "alignment"))
     known = has_vector[i] & has_vector[j]
     if not known.any():
-        raise NotDone("no two receptors with a vector share an epitope")
+        raise AnalysisSkipped("no two receptors with a vector share an epitope")
     a, b = (torch.from_numpy(vectors[rows[known]]) for rows in (i, j))
-    some = torch.from_numpy(vectors[has_vector][:MOST])
+    some = torch.from_numpy(vectors[has_vector][:MAX_RECEPTORS])
     row = {
         "encoder": material.name,
         "n_receptors": int(has_vector.sum()),

@@ -13,7 +13,7 @@ ratio.
 import numpy as np
 import pyarrow as pa
 
-from airrvec.analyses import ONCE, NotDone
+from airrvec.analyses import ONCE, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
 from airrvec.core.seeds import generator
 
@@ -37,11 +37,11 @@ def measure(material: Material) -> pa.Table:
     i, j = material.pairs(sample)
     unrelated = ~co_specific(sample, i, j)
     if not unrelated.any():
-        raise NotDone("all pairs of receptors share an epitope: there is no background")
+        raise AnalysisSkipped("all pairs of receptors share an epitope: there is no background")
     background = cumulative(tcrdist(sample.receptors, i[unrelated], j[unrelated]))
     epitopes = sorted(material.epitopes.items(), key=lambda item: (-len(item[1]), item[0]))
     if not epitopes:
-        raise NotDone(f"no epitope has {material.min_receptors} receptors")
+        raise AnalysisSkipped(f"no epitope has {material.min_receptors} receptors")
     parts = []
     for epitope, rows in epitopes:
         receptors = material.labelled.receptors.take(pa.array(rows))

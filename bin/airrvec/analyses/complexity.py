@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from airrvec.analyses import EACH_ENCODER, NotDone
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material
 
 SCOPE = EACH_ENCODER
@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
 def measure(material: Material) -> pa.Table:
     """Return the numbers of learnt parameters, without heads used only in training, and of dimensions."""
     if not hasattr(material.encoder, "embed"):
-        raise NotDone("it gives distances, and no vectors")
+        raise AnalysisSkipped("it gives distances, and no vectors")
     vectors = material.encoder.embed(material.sample.receptors.slice(0, 1))  # may load the weights
     row = {
         "encoder": material.name,
@@ -76,5 +76,5 @@ def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
     data = measured.to_pandas().drop(columns=["k", "auroc"])
     data = data.join(means[["k", "auroc"]], on="encoder")
     if data["auroc"].isna().all():
-        raise NotDone("none of these encoders has an AUROC: no epitope was evaluated")
+        raise AnalysisSkipped("none of these encoders has an AUROC: no epitope was evaluated")
     return pa.Table.from_pandas(data, SCHEMA, preserve_index=False)

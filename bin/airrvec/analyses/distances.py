@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from airrvec.analyses import EACH_ENCODER, NotDone
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 
 SCOPE = EACH_ENCODER
@@ -31,7 +31,7 @@ BIN = 24  # width of a bin of TCRdist
 def measure(material: Material) -> pa.Table:
     """Return quantiles of the encoder's distance per TCRdist bin, and their correlation over all pairs."""
     if material.name == "tcrdist":
-        raise NotDone("the other encoders are compared with it")
+        raise AnalysisSkipped("the other encoders are compared with it")
     receptors = material.sample.receptors
     i, j = material.pairs(material.sample)
     distances = pair_distances(material.encoder, receptors, i, j)

@@ -10,7 +10,7 @@ are not edited.
 import numpy as np
 import pyarrow as pa
 
-from airrvec.analyses import EACH_ENCODER, NotDone
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, pair_distances
 from airrvec.core import schema
 from airrvec.core.chains import GREEK
@@ -38,7 +38,7 @@ def measure(material: Material) -> pa.Table:
     receptors = material.sample.receptors.slice(0, N_EDITED)
     n = len(receptors)
     if n < 2:
-        raise NotDone("there are fewer than two receptors")
+        raise AnalysisSkipped("there are fewer than two receptors")
     variants, described = [], []
     rng = generator(material.seed, "edits")
     for row, receptor in enumerate(receptors.to_pylist()):

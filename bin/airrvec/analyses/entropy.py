@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.analyses import ONCE, NotDone
+from airrvec.analyses import ONCE, AnalysisSkipped
 from airrvec.analyses.material import Material
 from airrvec.core import schema
 
@@ -80,7 +80,7 @@ def measure(material: Material) -> pa.Table:
         for name in FEATURES
     ]
     if not rows:
-        raise NotDone(f"no epitope has {material.min_receptors} receptors")
+        raise AnalysisSkipped(f"no epitope has {material.min_receptors} receptors")
     return pa.Table.from_pylist(rows, SCHEMA)
 
 

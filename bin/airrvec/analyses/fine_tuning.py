@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.analyses import BEFORE_AND_AFTER, NotDone
+from airrvec.analyses import BEFORE_AND_AFTER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
 from airrvec.benchmark.heldout import division, splits
 from airrvec.core.errors import InputError
@@ -44,7 +44,7 @@ def measure(material: Material) -> pa.Table:
     split = _split(material)
     rows = np.union1d(split.rows("train"), split.rows("test"))
     if not len(split.rows("test")):
-        raise NotDone("no receptor is held out for testing")
+        raise AnalysisSkipped("no receptor is held out for testing")
     chosen = subset(split.labelled, rows)
     # For a receptor of several epitopes, only those in the split count.
     in_split = {name: own for name, own in chosen.epitopes.items() if name in split.epitopes}
@@ -76,7 +76,7 @@ def _split(material: Material) -> division.Split:
             )
         return splits.study_split(material.labelled, **options, seed=material.seed)
     except InputError as problem:
-        raise NotDone(str(problem)) from problem
+        raise AnalysisSkipped(str(problem)) from problem
 
 
 def _pairs(chosen, train: np.ndarray, test: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ def conclude(measured: pa.Table, _auroc: pd.DataFrame) -> pa.Table:
     data = measured.to_pandas()
     names = list(data["encoder"].unique())
     if len(names) != 2:
-        raise NotDone("the model before or after fine-tuning could not be measured")
+        raise AnalysisSkipped("the model before or after fine-tuning could not be measured")
     keys = MEASURED.names[1:4]
     before, after = (data[data["encoder"] == name].drop(columns="encoder") for name in names)
     both = before.merge(after, on=keys, suffixes=("_before", "_after")).assign(

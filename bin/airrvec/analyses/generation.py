@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from airrvec.analyses import EACH_ENCODER, NotDone
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
-from airrvec.synthetic.generation import log10_of_receptors
+from airrvec.synthetic.generation import log10_probabilities
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(
@@ -42,9 +42,9 @@ MIN_PAIRS = 20  # per bin; with fewer pairs, no correlation is computed
 def measure(material: Material) -> pa.Table:
     """Return means and correlations in bins of pairs, by encoder distance and by generation probability."""
     if material.generation is None or not len(material.generation):
-        raise NotDone("OLGA has no models of both chains of this species")
+        raise AnalysisSkipped("OLGA has no models of both chains of this species")
     sample = material.sample
-    log_probability = log10_of_receptors(material.generation)
+    log_probability = log10_probabilities(material.generation)
     i, j = material.pairs(sample)
     columns = {
         "distance": pair_distances(material.encoder, sample.receptors, i, j),
@@ -55,7 +55,7 @@ def measure(material: Material) -> pa.Table:
     known = np.isfinite(columns["distance"]) & np.isfinite(columns["log10_probability"])
     columns = {name: values[known] for name, values in columns.items()}
     if known.sum() < MIN_PAIRS:
-        raise NotDone(f"only {known.sum()} pairs have a generation probability and a distance")
+        raise AnalysisSkipped(f"only {known.sum()} pairs have a generation probability and a distance")
     rows = [
         {"encoder": material.name, "binned_by": words, **row}
         for words, name, shares in (

@@ -137,7 +137,7 @@ def tcrdist(receptors: pa.Table, i: np.ndarray, j: np.ndarray, chains: str = "pa
     return pair_distances(encoders.load("tcrdist"), on_chains(receptors, chains), i, j)
 
 
-def auroc_of_encoders(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:
+def nearest_neighbour_auroc(summary: pd.DataFrame | None, *, excluded: str = "none") -> pd.DataFrame:
     """
     Return the nearest-neighbour AUROC of paired receptors at the largest k, from an ``AUROC_SUMMARY``.
 

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.annotation.calibration import Calibration
-from airrvec.annotation.reference_set import Reference, joined_words
-from airrvec.annotation.search import N_SHOWN, Found, search
+from airrvec.annotation.reference_set import ReferenceSet, join_words
+from airrvec.annotation.search import N_REPORTED, SearchResult, search
 from airrvec.core import schema, tables
 
 _IDS = ("receptor_id", "clonotype_id")
@@ -31,7 +31,7 @@ class Annotator:
     Attributes
     ----------
     chains : {"paired", "alpha", "beta"}
-    reference : Reference
+    reference : ReferenceSet
         Its ``receptors`` hold only ``receptor_id`` and ``clonotype_id``.
     vectors : ndarray of float32, shape (n_references, d)
     background : ndarray of float32, shape (n_background, d)
@@ -41,7 +41,7 @@ class Annotator:
     """
 
     chains: str
-    reference: Reference
+    reference: ReferenceSet
     vectors: np.ndarray
     background: np.ndarray
     calibration: Calibration
@@ -63,7 +63,7 @@ class Annotator:
             "background_scores": calibration.background,
             "min_references": np.array(self.min_references),
         }
-        with tables.written(path) as temporary, temporary.open("wb") as handle:
+        with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
             np.savez(handle, **arrays)
 
     @classmethod
@@ -75,7 +75,7 @@ class Annotator:
             {name.removeprefix("epitopes_"): values[name] for name in values if name.startswith("epitopes_")}
         ).replace("", None)
         n = len(values["receptor_id"])
-        reference = Reference(
+        reference = ReferenceSet(
             pa.table({name: values[name] for name in _IDS}),
             epitopes,
             _matrix(values["labels"], (n, len(epitopes))),
@@ -142,19 +142,19 @@ class Annotator:
         """Return the reference epitopes of each clonotype, joined by ``;``; None if it is not a reference."""
         known = pa.array(self.reference.receptors["clonotype_id"].to_pylist(), pa.string())
         rows = pc.fill_null(pc.index_in(clonotype_ids, known), len(known)).to_numpy()
-        words = joined_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
+        words = join_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
         return np.append(words, None)[rows]
 
-    def _nearest(self, found: Found) -> pd.DataFrame:
+    def _nearest(self, found: SearchResult) -> pd.DataFrame:
         """Return ids, distances, epitopes and studies of the nearest references."""
         reference = self.reference
         words = {
             "id": reference.receptors["receptor_id"].to_numpy(zero_copy_only=False),
-            "epitope": joined_words(reference.labels, reference.epitopes["epitope"].tolist()),
-            "study": joined_words(reference.studies, reference.study_names),
+            "epitope": join_words(reference.labels, reference.epitopes["epitope"].tolist()),
+            "study": join_words(reference.studies, reference.study_names),
         }
         columns = {}
-        for place in range(N_SHOWN):
+        for place in range(N_REPORTED):
             rows, exists = found.rows[:, place], found.rows[:, place] >= 0
             columns[f"nearest_{place + 1}_distance"] = np.where(exists, found.distances[:, place], np.nan)
             for name, values in words.items():

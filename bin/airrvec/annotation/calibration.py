@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 
-from airrvec.annotation.reference_set import Reference
+from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.search import MIN_REFERENCES, search
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core.seeds import generator
@@ -25,7 +25,7 @@ PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0
 PRIOR_CALLS = 10.0  # weight of the calls expected from the mixture against the observed calls
 
 
-def study_folds(reference: Reference, *, seed: int) -> tuple[np.ndarray, bool]:
+def assign_folds(reference: ReferenceSet, *, seed: int) -> tuple[np.ndarray, bool]:
     """
     Assign studies to folds of similar size: largest study first, each into the smallest fold.
 
@@ -51,7 +51,7 @@ def study_folds(reference: Reference, *, seed: int) -> tuple[np.ndarray, bool]:
 
 
 def cross_validate(
-    reference: Reference,
+    reference: ReferenceSet,
     vectors: np.ndarray,
     background: np.ndarray,
     *,
@@ -63,18 +63,18 @@ def cross_validate(
     """
     Score each labelled receptor against references from other studies.
 
-    Studies are divided into `study_folds`. A receptor of the held-out fold is compared with the receptors
+    Studies are divided into `assign_folds`. A receptor of the held-out fold is compared with the receptors
     that no study of this fold reports. Receptors of several folds are excluded as queries, because their
     other studies would be references.
 
     Returns
     -------
     DataFrame
-        One row per query: ``row`` in the reference, ``fold``, ``epitope`` (row of `Reference.epitopes`),
+        One row per query: ``row`` in the reference, ``fold``, ``epitope`` (row of `ReferenceSet.epitopes`),
         ``score``, ``right`` (the receptor binds this epitope), ``findable`` (at least one of its epitopes
         has ``min_references`` references in the other folds).
     """
-    folds, _ = study_folds(reference, seed=seed)
+    folds, _ = assign_folds(reference, seed=seed)
     in_one_fold = folds.sum(axis=1) == 1
     parts = [_NO_QUERIES]
     for fold in range(N_FOLDS):
@@ -226,7 +226,7 @@ def _shifted(at_even_odds: np.ndarray, prevalence: float) -> np.ndarray:
     return binder / (binder + other)
 
 
-def cross_fitted(
+def cross_validated_probabilities(
     labelled: np.ndarray, right: np.ndarray, fold: np.ndarray, background: np.ndarray, prevalence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """
@@ -262,6 +262,6 @@ def cross_fitted(
     return probabilities
 
 
-def brier(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
+def brier_score(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
     """Return the weighted mean squared difference between probability and outcome (Brier 1950)."""
     return float(np.average((probabilities - right) ** 2, weights=weights))

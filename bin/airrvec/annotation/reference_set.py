@@ -15,7 +15,7 @@ _ABOUT = ("antigen_species", "mhc_a")
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceSet:
     """
     Reference set: labelled receptors, reduced to one chain class.
 
@@ -42,10 +42,10 @@ class Reference:
     def __len__(self) -> int:
         return len(self.receptors)
 
-    def take(self, rows: np.ndarray) -> "Reference":
+    def take(self, rows: np.ndarray) -> "ReferenceSet":
         """Return the reference set of these rows; all epitopes stay, and their counts are updated."""
         labels, studies = self.labels[rows], self.studies[rows]
-        return Reference(
+        return ReferenceSet(
             self.receptors.take(pa.array(rows)),
             _counted(self.epitopes, labels, studies),
             labels,
@@ -54,14 +54,14 @@ class Reference:
         )
 
 
-def labelled_reference(
+def build_reference_set(
     cells: pa.Table,
     receptors: pa.Table,
     *,
     chains: str,
     species: str,
     exclude_references: str | None = None,
-) -> Reference:
+) -> ReferenceSet:
     """
     Return the labelled receptors that have the given chains.
 
@@ -77,15 +77,15 @@ def labelled_reference(
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are excluded.
     """
-    cells = labelled_cells(cells, exclude_references)
-    receptors = tables.distinct(receptors)
+    cells = select_labelled_cells(cells, exclude_references)
+    receptors = tables.distinct_receptors(receptors)
     usable = has_chains(receptors, chains)
     usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
     usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
     shown = on_chains(receptors.filter(pa.array(usable)).select(schema.RECEPTORS.names), chains)
     clonotype = pa.array(identity.clonotype_ids(shown), pa.string())
     shown = shown.set_column(shown.column_names.index("clonotype_id"), "clonotype_id", clonotype)
-    group, first = identity.clonotypes(shown)
+    group, first = identity.number_clonotypes(shown)
     row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
 
     columns = ["receptor_id", "epitope", "reference_id", *_ABOUT]
@@ -99,10 +99,10 @@ def labelled_reference(
     )
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
-    return Reference(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
+    return ReferenceSet(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
 
 
-def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
+def select_labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
     """Return the cells with an epitope, except those whose ``reference_id`` contains a text."""
     cells = cells.filter(pc.is_valid(cells["epitope"]))
     if exclude_references:
@@ -110,31 +110,31 @@ def labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
     return cells
 
 
-def excluded_of_epitopes(reference: Reference, *, exclude_references: str | None, **options) -> pd.DataFrame:
+def count_excluded(reference: ReferenceSet, *, exclude_references: str | None, **options) -> pd.DataFrame:
     """
     Count the references that ``exclude_references`` removes from each epitope.
 
     Parameters
     ----------
-    reference : Reference
-        From `labelled_reference` with the same options.
+    reference : ReferenceSet
+        From `build_reference_set` with the same options.
 
     Returns
     -------
     DataFrame
-        As `Reference.epitopes` before the exclusion, one row per epitope; ``n_excluded``: number of its
+        As `ReferenceSet.epitopes` before the exclusion, one row per epitope; ``n_excluded``: number of its
         receptors that only excluded studies report.
     """
     full = reference
     if exclude_references:
-        full = labelled_reference(**options, exclude_references=None)
+        full = build_reference_set(**options, exclude_references=None)
     left = reference.epitopes.set_index("epitope")["n_references"]
     epitopes = full.epitopes
     n_left = left.reindex(epitopes["epitope"], fill_value=0).to_numpy()
     return epitopes.assign(n_excluded=epitopes["n_references"].to_numpy() - n_left)
 
 
-def excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
+def count_excluded_cells(cells: pa.Table, exclude_references: str | None) -> int:
     """Return the number of cells with an epitope that ``exclude_references`` excludes."""
     if not exclude_references:
         return 0
@@ -164,7 +164,7 @@ def _counted(epitopes: pd.DataFrame, labels, studies) -> pd.DataFrame:
     )
 
 
-def joined_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
+def join_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
     """Return the words of each row's non-zero columns, joined by ``;``."""
     names = np.array(words, object)
     return np.array(

@@ -4,13 +4,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.annotation import reference_set
-from airrvec.annotation.reference_set import Reference
+from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
 
 
 def reference_table(
-    references: dict[tuple[str, str], Reference | None],
+    references: dict[tuple[str, str], ReferenceSet | None],
     cells: pa.Table,
     receptors: pa.Table,
     exclude_references: str | None = None,
@@ -23,21 +23,21 @@ def reference_table(
     references : dict
         Reference sets by species and chain class; None for a class that was not calibrated.
     cells, receptors, exclude_references
-        Inputs of `airrvec.annotation.reference_set.labelled_reference` that made these reference sets.
+        Inputs of `airrvec.annotation.reference_set.build_reference_set` that made these reference sets.
 
     Returns
     -------
     pyarrow.Table
         `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class.
     """
-    receptors = tables.distinct(receptors)
+    receptors = tables.distinct_receptors(receptors)
     for chains in CHAIN_CLASSES:
         in_class = [reference for (_, chain_class), reference in references.items() if chain_class == chains]
         receptors = receptors.append_column(f"{chains}_id", _representative_ids(receptors, in_class, chains))
     used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
     labels = [name for name in schema.LABELS if name != "split"]
     names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
-    cells = reference_set.labelled_cells(cells, exclude_references).select(names.names).cast(names)
+    cells = reference_set.select_labelled_cells(cells, exclude_references).select(names.names).cast(names)
     evidence = cells.group_by(["receptor_id", *labels]).aggregate([([], "count_all")])
     evidence = evidence.rename_columns([*evidence.column_names[:-1], "n_cells"])
     joined = evidence.join(
@@ -47,7 +47,7 @@ def reference_table(
     return joined.select(schema.ANNOTATION_REFERENCE.names).cast(schema.ANNOTATION_REFERENCE).sort_by(order)
 
 
-def _representative_ids(receptors: pa.Table, references: list[Reference | None], chains: str) -> pa.Array:
+def _representative_ids(receptors: pa.Table, references: list[ReferenceSet | None], chains: str) -> pa.Array:
     """Return the receptor_id that represents each receptor in a class: the first one of its clonotype."""
     parts = [
         reference.receptors.select(["receptor_id", "clonotype_id"]) for reference in references if reference

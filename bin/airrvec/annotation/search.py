@@ -12,28 +12,30 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from airrvec.annotation.reference_set import Reference
+from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL
 from airrvec.search import neighbours
 
-K = 100  # nearest references, and background receptors, in the density; others are ignored
-FAR = np.exp(-16.0)  # constant density: one receptor at 16 kernel widths, 0.8 between unit vectors
-LEAST = np.exp(-60.0)  # keeps the log of zero density finite
-N_SHOWN = 3  # nearest references reported for each receptor
+N_NEIGHBOURS = 100  # nearest references, and background receptors, in the density; others are ignored
+CONSTANT_DENSITY = np.exp(
+    -16.0
+)  # constant density: one receptor at 16 kernel widths, 0.8 between unit vectors
+MIN_DENSITY = np.exp(-60.0)  # keeps the log of zero density finite
+N_REPORTED = 3  # nearest references reported for each receptor
 MIN_REFERENCES = 10  # an epitope with fewer references is not called
 CHUNK = 65_536  # queries whose neighbours are in memory at once
 BLOCK = 8192  # queries whose densities of all epitopes are in memory at once
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """
     Best epitope and nearest references of each receptor.
 
     Attributes
     ----------
     epitope : ndarray of int64, shape (n,)
-        Row of `Reference.epitopes`; meaningless if no epitope has any density at the receptor.
+        Row of `ReferenceSet.epitopes`; meaningless if no epitope has any density at the receptor.
     score : ndarray of float64, shape (n,)
         Log share of the epitope in the local density, at most 0; NaN without a vector.
     distances, rows : ndarray, shape (n, N_SHOWN)
@@ -48,14 +50,14 @@ class Found:
 
 def search(
     queries: np.ndarray,
-    reference: Reference,
+    reference: ReferenceSet,
     vectors: np.ndarray,
     background: np.ndarray,
     *,
     min_references: int = MIN_REFERENCES,
     kernel: float = KERNEL,
     threads: int = 1,
-) -> Found:
+) -> SearchResult:
     """
     Return the best epitope of each query, its score, and the nearest references.
 
@@ -63,7 +65,7 @@ def search(
     ----------
     queries : ndarray of float32, shape (n, d)
         Vectors of receptors; NaN for a receptor without a vector.
-    reference : Reference
+    reference : ReferenceSet
         Reference set to compare with.
     vectors : ndarray of float32, shape (n_references, d)
         Vectors of the references.
@@ -79,20 +81,20 @@ def search(
     parts = []
     for start in range(0, max(len(queries), 1), CHUNK):
         chunk = queries[start : start + CHUNK]
-        distances, rows = neighbours.nearest(chunk, vectors, K, threads=threads)
-        to_background, _ = neighbours.nearest(chunk, background, K, threads=threads)
+        distances, rows = neighbours.nearest(chunk, vectors, N_NEIGHBOURS, threads=threads)
+        to_background, _ = neighbours.nearest(chunk, background, N_NEIGHBOURS, threads=threads)
         scored = score_neighbours(
             distances, rows, to_background, reference, min_references=min_references, kernel=kernel
         )
-        parts.append((*scored, distances[:, :N_SHOWN], rows[:, :N_SHOWN]))
-    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        parts.append((*scored, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
+    return SearchResult(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def score_neighbours(
     distances: np.ndarray,
     rows: np.ndarray,
     to_background: np.ndarray,
-    reference: Reference,
+    reference: ReferenceSet,
     *,
     min_references: int = MIN_REFERENCES,
     kernel: float = KERNEL,
@@ -132,8 +134,8 @@ def score_neighbours(
         )
         epitope_density = (weights @ labels).toarray() if labels.shape[1] else np.zeros((len(density), 1))
         best = epitope_density.argmax(axis=1)
-        total = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + FAR
-        share = (epitope_density[np.arange(len(best)), best] + LEAST) / total
+        total = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + CONSTANT_DENSITY
+        share = (epitope_density[np.arange(len(best)), best] + MIN_DENSITY) / total
         epitope[block] = best
         score[block] = np.where(rows[block, 0] >= 0, np.log(share), np.nan)
     return epitope, score

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.annotation.calibration import brier, cross_fitted
-from airrvec.annotation.reference_set import Reference
+from airrvec.annotation.calibration import brier_score, cross_validated_probabilities
+from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import schema
 
 # Assumed share of receptors that bind an epitope of the reference: a labelled receptor set gives no estimate
@@ -16,7 +16,9 @@ BINS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1])
 MAX_POINTS = 200
 
 
-def reliability(queries: pd.DataFrame, background: np.ndarray, group: dict) -> tuple[pa.Table, float | None]:
+def reliability_table(
+    queries: pd.DataFrame, background: np.ndarray, group: dict
+) -> tuple[pa.Table, float | None]:
     """
     Compare cross-validated probabilities with the observed share of right calls.
 
@@ -40,7 +42,7 @@ def reliability(queries: pd.DataFrame, background: np.ndarray, group: dict) -> t
     if queries["fold"].nunique() < 2:
         return schema.CALIBRATION.empty_table(), None
     right = queries["right"].to_numpy()
-    probabilities = cross_fitted(
+    probabilities = cross_validated_probabilities(
         queries["score"].to_numpy(), right, queries["fold"].to_numpy(), background, PREVALENCE
     )
     probability = np.concatenate(probabilities)
@@ -62,7 +64,7 @@ def reliability(queries: pd.DataFrame, background: np.ndarray, group: dict) -> t
                 "n_background": int((in_bin & ~labelled).sum()),
             }
         )
-    return pa.Table.from_pylist(rows, schema.CALIBRATION), brier(probability, outcome, weight)
+    return pa.Table.from_pylist(rows, schema.CALIBRATION), brier_score(probability, outcome, weight)
 
 
 def precision_recall(
@@ -109,8 +111,8 @@ def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group:
     return pa.Table.from_pandas(pd.concat(parts), schema.PRECISION_RECALL, preserve_index=False)
 
 
-def of_epitopes(
-    reference: Reference,
+def epitope_table(
+    reference: ReferenceSet,
     queries: pd.DataFrame,
     background: np.ndarray,
     *,
@@ -121,7 +123,7 @@ def of_epitopes(
     """
     Return `airrvec.core.schema.ANNOTATION_EPITOPES` without ``chains``, and with ``species`` empty.
 
-    ``excluded``, from `airrvec.annotation.reference_set.excluded_of_epitopes`, adds a row for each epitope
+    ``excluded``, from `airrvec.annotation.reference_set.count_excluded`, adds a row for each epitope
     whose references are all excluded; without it, nothing is excluded.
 
     Recall and the share of wrong calls are measured at the lowest threshold where the precision over all

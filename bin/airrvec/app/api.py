@@ -69,7 +69,7 @@ def read(
     for sentence in result.counts["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     receptors = result.receptors.take(_rows(result))
-    frame = cell_tables.with_receptors(result.cells, receptors).to_pandas()
+    frame = cell_tables.join_receptors(result.cells, receptors).to_pandas()
     frame.attrs["counts"] = result.counts
     return frame
 

@@ -53,11 +53,11 @@ class Work:
             With the reasons of all unreadable tables; with ``--failed-samples skip``, only if no table can be
             read.
         """
-        from airrvec.app.command_samples import samples, stop_or_tell
+        from airrvec.app.command_samples import raise_or_print, samples
 
         made = [(sample, self._write(sample, outdir)) for sample in samples(self.args)]
         reasons = [reason for _, reason in made if reason]
-        stop_or_tell(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
+        raise_or_print(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
         return [
             (
                 sample,
@@ -153,7 +153,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
     if args.model not in (*encoders, DEFAULT_MODEL):
         encoders.append(args.model)
     names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in encoders}
-    lists = [Path(encoder, training_labels.FILE) for encoder in encoders]
+    lists = [Path(encoder, training_labels.FILE_NAME) for encoder in encoders]
     trained_on = [path for path in lists if path.is_file()]
     for encoder, name in names.items():
         run(

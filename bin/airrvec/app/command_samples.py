@@ -48,7 +48,7 @@ def samples(args: argparse.Namespace) -> list[Sample]:
     failed = {problem.sample for problem in problems}
     remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
-    stop_or_tell(args, reasons, stops=None in failed or not remaining, what="problems in the input")
+    raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
     metadata = {sample.name: sample.metadata for sample in sheet.samples} if sheet else {}
     return [
         Sample(
@@ -59,7 +59,7 @@ def samples(args: argparse.Namespace) -> list[Sample]:
     ]
 
 
-def stop_or_tell(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
+def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
     """
     Raise all reasons as one error, or print each and continue.
 

@@ -43,7 +43,7 @@ PLAN = pa.schema(
 
 
 @dataclass(frozen=True)
-class Expected:
+class TableEstimate:
     """
     Estimated content of a table, extrapolated from its beginning.
 
@@ -63,14 +63,14 @@ class Expected:
     share: float
 
 
-def expected(
+def estimate_table(
     table: Path,
     format: str | None,
     columns: dict[str, str] | None,
     species: str,
     multichain: str,
     max_unpacked: int = reading.MAX_UNPACKED,
-) -> Expected:
+) -> TableEstimate:
     """
     Estimate the content of a table; its beginning is read as the run would read all of it.
 
@@ -98,11 +98,13 @@ def expected(
             if share == 1 or not normaliser.counts.rows_in:
                 raise
     counts = normaliser.counts
-    return Expected(*(n / share for n in (counts.rows_in, counts.cells, counts.receptors, tokens)), share)
+    return TableEstimate(
+        *(n / share for n in (counts.rows_in, counts.cells, counts.receptors, tokens)), share
+    )
 
 
 def plan(
-    samples: list[Expected],
+    samples: list[TableEstimate],
     *,
     partitions: int,
     shard_tokens: int,
@@ -182,7 +184,7 @@ def plan(
     return pa.Table.from_pylist(lines, schema=PLAN)
 
 
-def as_text(samples: list[Expected], table: pa.Table) -> str:
+def format_plan(samples: list[TableEstimate], table: pa.Table) -> str:
     """Return the plan as text for the terminal."""
     rows, receptors = (sum(getattr(sample, name) for sample in samples) for name in ("rows", "receptors"))
     n_partial = sum(sample.share < 1 for sample in samples)

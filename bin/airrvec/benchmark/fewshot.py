@@ -88,7 +88,7 @@ def select_labelled(
     -----
     An epitope named ``mean`` is renamed, because the mean over epitopes has that name.
     """
-    receptors = tables.distinct(receptors)
+    receptors = tables.distinct_receptors(receptors)
     is_mean = pc.equal(cells["epitope"], schema.MEAN)
     epitope = pc.if_else(is_mean, f"{schema.MEAN} (epitope)", cells["epitope"])
     cells = cells.set_column(cells.schema.get_field_index("epitope"), "epitope", epitope)

@@ -126,4 +126,4 @@ RULES = {
     "contrast": Rule(contrast, "contrast with the other epitopes", "all"),
     "linear_svc": Rule(linear_svc, "linear support vector classifier", "vectors"),
 }
-OF_DISTANCES = {name: rule for name, rule in RULES.items() if rule.takes != "vectors"}
+DISTANCE_RULES = {name: rule for name, rule in RULES.items() if rule.takes != "vectors"}

@@ -15,7 +15,7 @@ import pyarrow as pa
 from airrvec.benchmark.distances import BATCH_BYTES, Distances
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.benchmark.rules import KERNEL, RULES, contrast, soft_nearest_neighbour
-from airrvec.benchmark.test_sets import always, test_filter
+from airrvec.benchmark.test_sets import exclusion_filter, fixed_exclusion
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
 from airrvec.encoders import NotMeasurable
@@ -84,9 +84,9 @@ def score(
     if not splits:
         return report.scores()
     receptors = on_chains(labelled.receptors, chains)
-    filters = {test_set: test_filter(test_set, receptors, labelled, splits) for test_set in test_sets}
+    filters = {test_set: exclusion_filter(test_set, receptors, labelled, splits) for test_set in test_sets}
     for test_set, rows in (never_tested or {}).items():
-        filters[test_set] = partial(always, np.isin(np.arange(len(receptors)), rows))
+        filters[test_set] = partial(fixed_exclusion, np.isin(np.arange(len(receptors)), rows))
     largest = {split.epitope: max(s.k for s in splits if s.epitope == split.epitope) for split in splits}
     try:
         encoded = Distances(encoder, receptors, None if background is None else on_chains(background, chains))

@@ -74,7 +74,7 @@ def similar_pairs(
     return sparse.csr_array((ones, (first, second)), shape=(len(references), len(tests)))
 
 
-def studies(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
+def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     """
     Return which studies report which receptors, for any epitope.
 

@@ -13,12 +13,12 @@ OTHER_STUDIES = "other_studies"
 TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
 
 
-def always(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
+def fixed_exclusion(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
     """Return the same exclusions for every reference set, shape (s, n)."""
     return np.broadcast_to(left_out, (len(references), len(left_out)))
 
 
-def test_filter(
+def exclusion_filter(
     test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
 ) -> Callable:
     """Return a function: references, shape (s, k) → excluded test receptors, bool of shape (s, n)."""
@@ -33,7 +33,7 @@ def test_filter(
     if test_set == "all":
         return lambda references: np.zeros((len(references), n), bool)
     if test_set == OTHER_STUDIES:
-        studies = similarity.studies(labelled.receptors, labelled.sources)
+        studies = similarity.study_matrix(labelled.receptors, labelled.sources)
         unknown = np.diff(studies.indptr) == 0
         return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
     rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))

@@ -17,10 +17,10 @@ from airrvec.core.chains import on_chains
 from airrvec.model import weights
 from airrvec.model.architecture import LABELLED_TERMS
 
-FILE = "training_labels.parquet"  # in a model's folder
+FILE_NAME = "training_labels.parquet"  # in a model's folder
 # Published models trained on labels, whose package does not list the receptors.
 NOT_RECORDED = ("sceptr_finetuned",)
-MARK = " †"  # after the title of an encoder that is measured on its training receptors
+TRAINED_ON_MARK = " †"  # after the title of an encoder that is measured on its training receptors
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ class TrainingLabels:
     def write(self, folder: Path) -> dict:
         """Write the receptors into a model's folder and return the entry for its ``config.json``."""
         if len(self.receptors):
-            tables.write(self.receptors, folder / FILE)
+            tables.write(self.receptors, folder / FILE_NAME)
         n_receptors = pc.count_distinct(self.receptors["receptor_id"]).as_py()
         return {"receptors": n_receptors, "not_recorded": list(self.not_recorded)}
 
 
-NONE = TrainingLabels(schema.TRAINING_LABELS.empty_table())
+NO_LABELS = TrainingLabels(schema.TRAINING_LABELS.empty_table())
 
 
-def of_encoder(name: str) -> TrainingLabels:
+def labels_from_encoder(name: str) -> TrainingLabels:
     """
     Return the labelled receptors that an encoder was trained on.
 
@@ -88,13 +88,13 @@ def of_encoder(name: str) -> TrainingLabels:
     if Path(name).is_dir():
         return _of_folder(Path(name))
     if name.endswith(".py"):
-        return NONE
+        return NO_LABELS
     if "+" in name:
-        labels = NONE
+        labels = NO_LABELS
         for part in name.split("+"):
-            labels |= of_encoder(part)
+            labels |= labels_from_encoder(part)
         return labels
-    return TrainingLabels(NONE.receptors, (name,)) if name in NOT_RECORDED else NONE
+    return TrainingLabels(NO_LABELS.receptors, (name,)) if name in NOT_RECORDED else NO_LABELS
 
 
 def not_recorded_warning(model: str) -> str:
@@ -113,12 +113,12 @@ def kept_warning(model: str, n_seen: int, n_receptors: int) -> str:
     )
 
 
-def of_files(paths: list[Path]) -> TrainingLabels:
+def read_labels(paths: list[Path]) -> TrainingLabels:
     """Read and concatenate the files of several models."""
-    return TrainingLabels(pa.concat_tables([NONE.receptors, *(tables.read(path) for path in paths)]))
+    return TrainingLabels(pa.concat_tables([NO_LABELS.receptors, *(tables.read(path) for path in paths)]))
 
 
-def of_split(split, start: TrainingLabels) -> TrainingLabels:
+def labels_from_split(split, start: TrainingLabels) -> TrainingLabels:
     """
     Return the training receptors of a model fine-tuned on a split, those of its starting model included.
 
@@ -137,14 +137,14 @@ def of_split(split, start: TrainingLabels) -> TrainingLabels:
 
 
 def _of_folder(folder: Path) -> TrainingLabels:
-    config = weights.configuration(folder)
+    config = weights.read_configuration(folder)
     name = config.get("name", folder.name)
     recorded = config.get("labels")
     if recorded is None:  # a folder of airrvec 0.1, or a published model
         contrastive = config.get("preset", {}).get("objective", {}).get("contrastive")
         trained = contrastive in LABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
-        return TrainingLabels(NONE.receptors, (name,) if trained else ())
-    if not (folder / FILE).is_file():
+        return TrainingLabels(NO_LABELS.receptors, (name,) if trained else ())
+    if not (folder / FILE_NAME).is_file():
         missing = (name,) if recorded["receptors"] else ()
-        return TrainingLabels(NONE.receptors, (*missing, *recorded["not_recorded"]))
-    return TrainingLabels(tables.read(folder / FILE), tuple(recorded["not_recorded"]))
+        return TrainingLabels(NO_LABELS.receptors, (*missing, *recorded["not_recorded"]))
+    return TrainingLabels(tables.read(folder / FILE_NAME), tuple(recorded["not_recorded"]))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from airrvec.core import schema
 
 CHAIN_CLASSES = ("paired", "alpha", "beta")
-LOCI_OF = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
+CHAIN_LOCI = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
 CHAIN_TITLES = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
 GREEK = {"TRA": "α", "TRB": "β"}
 
@@ -54,7 +54,7 @@ def on_chains(receptors: pa.Table, chains: str) -> pa.Table:
         The chains to keep.
     """
     for locus in schema.LOCI:
-        if locus not in LOCI_OF[chains]:
+        if locus not in CHAIN_LOCI[chains]:
             for name in schema.CHAIN_FIELDS:
                 index = receptors.column_names.index(schema.field(locus, name))
                 receptors = receptors.set_column(

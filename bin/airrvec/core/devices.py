@@ -17,14 +17,14 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-def multiplies_bf16() -> bool:
+def has_bf16() -> bool:
     """Return whether the processor multiplies bfloat16 natively (AVX-512 BF16)."""
     from llvmlite.binding import get_host_cpu_features
 
     return get_host_cpu_features().get("avx512bf16", False)
 
 
-def chosen(device: str, precision: str) -> tuple[str, str]:
+def choose_device(device: str, precision: str) -> tuple[str, str]:
     """
     Return the device and the precision of an embedding.
 
@@ -51,7 +51,7 @@ def chosen(device: str, precision: str) -> tuple[str, str]:
             "a GPU was asked for, but this task has none",
             fix="Give --device auto to use a GPU only if there is one",
         )
-    if precision == "bf16" and not on_gpu and not multiplies_bf16():
+    if precision == "bf16" and not on_gpu and not has_bf16():
         raise InputError(
             "bf16 needs a GPU or a processor with AVX-512 BF16; this task has neither",
             fix="Give --precision auto or fp32",

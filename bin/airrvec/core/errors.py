@@ -55,7 +55,7 @@ class InputError(Exception):
     def several(cls, reasons: list[str], what: str) -> "InputError":
         """Return one error that lists several messages, one per line."""
         error = cls(what)
-        error.args = (together(reasons, what),)
+        error.args = (join_reasons(reasons, what),)
         return error
 
 
@@ -66,7 +66,7 @@ def _shown(sentence: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in sentence)
 
 
-def together(reasons: list[str], what: str) -> str:
+def join_reasons(reasons: list[str], what: str) -> str:
     """Return one message of all reasons; several reasons take one line each."""
     if len(reasons) == 1:
         return reasons[0]

@@ -14,7 +14,7 @@ _ALLELE = r"\*[^|]*"
 _FIELDS = ("species", *schema.RECEPTOR_FIELDS)
 
 
-def keys(receptors: pa.Table | dict) -> pa.Array:
+def receptor_keys(receptors: pa.Table | dict) -> pa.Array:
     """
     Return the text that identifies each receptor: species and six fields joined by ``|``, nulls empty.
 
@@ -42,11 +42,11 @@ def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
 
     Receptors that differ only in alleles share one. If no call has an allele, it equals the receptor_id.
     """
-    encoded = pc.replace_substring_regex(keys(receptors), _ALLELE, "").dictionary_encode()
+    encoded = pc.replace_substring_regex(receptor_keys(receptors), _ALLELE, "").dictionary_encode()
     return digests(encoded.dictionary).take(encoded.indices)
 
 
-def identified(fields: pa.Table, pairing: pa.Array) -> pa.Table:
+def receptors_table(fields: pa.Table, pairing: pa.Array) -> pa.Table:
     """
     Return a ``receptors`` table, with receptor and clonotype identifiers.
 
@@ -57,24 +57,29 @@ def identified(fields: pa.Table, pairing: pa.Array) -> pa.Table:
     pairing : pyarrow.Array
         ``chain_pairing``.
     """
-    columns = [digests(keys(fields)), clonotype_ids(fields), *(fields[name] for name in _FIELDS), pairing]
+    columns = [
+        digests(receptor_keys(fields)),
+        clonotype_ids(fields),
+        *(fields[name] for name in _FIELDS),
+        pairing,
+    ]
     return pa.table(columns, schema=schema.RECEPTORS)
 
 
-def clonotypes(receptors: pa.Table) -> tuple[np.ndarray, pa.Array]:
+def number_clonotypes(receptors: pa.Table) -> tuple[np.ndarray, pa.Array]:
     """Return each receptor's clonotype number, in order of appearance, and each clonotype's first row."""
     encoded = pc.dictionary_encode(receptors["clonotype_id"].combine_chunks())
     number = encoded.indices.to_numpy()
     return number, pa.array(np.unique(number, return_index=True)[1])
 
 
-def first_bits(ids: pa.Array) -> np.ndarray:
+def id_prefixes(ids: pa.Array) -> np.ndarray:
     """Return the first 64 bits of identifiers, ndarray of uint64: enough to count distinct ones."""
     digits = "".join(pc.utf8_slice_codeunits(ids, 0, 16).to_pylist())
     return np.frombuffer(bytes.fromhex(digits), np.uint64)
 
 
-def by_partition(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
+def split_by_clonotype(receptors: pa.Table, n_partitions: int) -> list[pa.Table]:
     """
     Split receptors into consecutive ranges of clonotype_id.
 

@@ -49,7 +49,7 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
     return content
 
 
-def data_class(kind: type, content: dict):
+def to_dataclass(kind: type, content: dict):
     """
     Return an instance of a data class, filled from a JSON object.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 _AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}
 
 
-def name_it_for_openblas(described: Path = Path("/proc/cpuinfo")) -> None:
+def set_openblas_kernels(described: Path = Path("/proc/cpuinfo")) -> None:
     """
     Select OpenBLAS's AVX-512 kernels on AMD processors with AVX-512, unless the user has selected kernels.
 

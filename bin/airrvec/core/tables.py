@@ -21,7 +21,7 @@ from airrvec.core.errors import InputError
 
 
 @contextmanager
-def written(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
@@ -56,7 +56,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
         Strings for the file's key-value metadata.
     """
     table = table.replace_schema_metadata(metadata)
-    with written(path) as temporary:
+    with atomic_path(path) as temporary:
         pq.write_table(table, temporary, **_options(table.schema))
 
 
@@ -65,7 +65,7 @@ def writer(
     path: str | Path, table_schema: pa.Schema, metadata: dict[str, str] | None = None
 ) -> Iterator[pq.ParquetWriter]:
     """Yield a Parquet writer for a table written in parts; the file appears when the block ends."""
-    with written(path) as temporary:
+    with atomic_path(path) as temporary:
         schema_with_metadata = table_schema.with_metadata(metadata)
         with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
             yield parquet
@@ -79,7 +79,7 @@ def _options(table_schema: pa.Schema) -> dict:
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
     """Write a table as tab-separated text; nulls are empty, values are quoted only if necessary."""
-    with written(path) as temporary:
+    with atomic_path(path) as temporary:
         frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # integers stay integers in columns with nulls
         frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
@@ -92,7 +92,7 @@ def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | Non
 
 def write_text(text: str, path: str | Path) -> None:
     """Write a text file, UTF-8."""
-    with written(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -145,7 +145,7 @@ def n_rows(path: str | Path) -> int:
     return pq.read_metadata(path).num_rows
 
 
-def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
+def read_batches(path: str | Path, n: int) -> Iterator[pa.Table]:
     """Yield a Parquet file in tables of at most ``n`` rows; an empty file yields one empty table."""
     with pq.ParquetFile(path) as parquet:
         batches = parquet.iter_batches(n)
@@ -154,7 +154,7 @@ def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
         yield from (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
+def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
     """
     Return the row of each receptor_id in a table of receptors, in the order of the ids.
 
@@ -175,7 +175,7 @@ def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Tab
     return rows.take(place)
 
 
-def distinct(receptors: pa.Table) -> pa.Table:
+def distinct_receptors(receptors: pa.Table) -> pa.Table:
     """Return each receptor once, sorted by ``receptor_id``; parts of a sample may repeat receptors."""
     receptors = receptors.sort_by("receptor_id")
     ids = receptors["receptor_id"].to_numpy()
@@ -183,12 +183,14 @@ def distinct(receptors: pa.Table) -> pa.Table:
 
 
 def metadata(path: str | Path) -> dict[str, str]:
-    """Return the key-value metadata of a Parquet file, or the `joined` metadata of its partitions."""
+    """Return the key-value metadata of a Parquet file, or the `merge_metadata` metadata of its partitions."""
     per_file = [pq.read_schema(name).metadata or {} for name in files(path)]
-    return joined([{key.decode(): value.decode() for key, value in pairs.items()} for pairs in per_file])
+    return merge_metadata(
+        [{key.decode(): value.decode() for key, value in pairs.items()} for pairs in per_file]
+    )
 
 
-def joined(metadata: list[dict[str, str]]) -> dict[str, str]:
+def merge_metadata(metadata: list[dict[str, str]]) -> dict[str, str]:
     """Merge several metadata; differing values become a sorted list, joined by commas."""
     merged = {}
     for name in dict.fromkeys(name for one in metadata for name in one):

@@ -24,7 +24,7 @@ class Sceptr:
     device : {"cpu", "auto", "gpu"}
         ``auto`` and ``gpu`` use a GPU if there is one.
     precision : {"fp32", "bf16"}
-        Number format in matrix products; see `airrvec.core.devices.chosen`.
+        Number format in matrix products; see `airrvec.core.devices.choose_device`.
     """
 
     def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):

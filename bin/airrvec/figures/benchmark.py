@@ -11,7 +11,7 @@ from airrvec.benchmark.test_sets import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
-from airrvec.figures.style import panels, plain, save, style
+from airrvec.figures.style import escape_mathtext, panels, save, style
 
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
 TEST_SET_TITLES = {
@@ -25,7 +25,7 @@ TEST_SET_TITLES = {
 _ORDER = (*RULES, "paired", "alpha", "beta", *TEST_SETS, "none")
 
 
-def in_order(settings: Iterable[str]) -> list[str]:
+def ordered_settings(settings: Iterable[str]) -> list[str]:
     """Return the distinct values of a column of `airrvec.core.schema.SETTING`, in the order of the report."""
     return sorted(set(settings), key=lambda value: _ORDER.index(value) if value in _ORDER else -1)
 
@@ -41,7 +41,7 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
     """
     Return the rows of the default setting: both chains, all test receptors, references excluded.
 
-    If a default value was not measured, use the next value in the order of `in_order`.
+    If a default value was not measured, use the next value in the order of `ordered_settings`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
     """
     for column in ("chains", "test_set", "excluded", *(["rule"] if one_rule else [])):
         if len(data):
-            data = data[data[column] == in_order(data[column])[0]]
+            data = data[data[column] == ordered_settings(data[column])[0]]
     return data
 
 
@@ -71,7 +71,7 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     """
     data = default_view(summary.to_pandas())
     data = data[data["epitope"] == MEAN]
-    rules = in_order(data["rule"])
+    rules = ordered_settings(data["rule"])
     figure, axes = panels(len(rules), 5.2, 4.2, sharey=True)
     for axis, rule in zip(axes.flat, rules, strict=False):
         rule_rows = data[data["rule"] == rule]
@@ -129,7 +129,7 @@ def roc_curves(roc: pa.Table, stem: str | Path) -> None:
             line = epitope_rows[epitope_rows["encoder"] == encoder]
             _draw_roc(axis, line, title(encoder), style(index))
         axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
-        axis.set_title(f"{plain(epitope)} (k = {epitope_rows['k'].iloc[0]})", fontsize=10)
+        axis.set_title(f"{escape_mathtext(epitope)} (k = {epitope_rows['k'].iloc[0]})", fontsize=10)
         axis.set_aspect("equal")
         axis.set_xlabel("False-positive rate")
         axis.set_ylabel("True-positive rate")

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from airrvec.benchmark.training_labels import MARK
+from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
@@ -33,7 +33,7 @@ def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
     means = _where(rows, epitope=MEAN)
     parts = [
         f"{counts['receptors']:,} receptors of {counts['epitopes']:,} epitopes; AUROC, mean over splits.",
-        *(f"**{sentence} (marked{MARK}).**" for sentence in counts.get("warnings", {}).values()),
+        *(f"**{sentence} (marked{TRAINED_ON_MARK}).**" for sentence in counts.get("warnings", {}).values()),
         *_paper_table(_where(rows, rule=PAPER_RULE, k=PAPER_K)),
         *_k_tables(means),
         *_rules_table(means),

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.core.chains import LOCI_OF
+from airrvec.core.chains import CHAIN_LOCI
 from airrvec.figures.style import plt, save
-from airrvec.repertoire.motifs import heights
+from airrvec.repertoire.motifs import letter_heights
 
 # Okabe and Ito's colours: acidic, basic, polar; the others are black.
 _COLOURS = {"DE": "#D55E00", "HKR": "#0072B2", "CGNQSTY": "#009E73", "AFILMPVW": "#000000"}
@@ -23,7 +23,7 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> N
     )
     for row, cluster in zip(axes, shown.itertuples(), strict=True):
         for axis, locus in zip(row, ("TRA", "TRB"), strict=True):
-            if locus not in LOCI_OF[cluster.chains]:
+            if locus not in CHAIN_LOCI[cluster.chains]:
                 axis.set_visible(False)
                 continue
             draw_logo(frequency_groups.get_group((cluster.cluster_id, locus)), axis)
@@ -40,5 +40,5 @@ def draw_logo(found: pd.DataFrame, axis) -> None:
     """Draw the logo of `airrvec.repertoire.motifs.frequencies` on a matplotlib axis."""
     import logomaker
 
-    logomaker.Logo(heights(found), ax=axis, color_scheme=_COLOURS, show_spines=False)
+    logomaker.Logo(letter_heights(found), ax=axis, color_scheme=_COLOURS, show_spines=False)
     axis.set_ylim(0, np.log2(20))

@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from airrvec.core.tables import written
+from airrvec.core.tables import atomic_path
 
 # Okabe and Ito's colours, each with a marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -41,7 +41,7 @@ def style(index: int) -> dict:
     }
 
 
-def plain(text: str) -> str:
+def escape_mathtext(text: str) -> str:
     """Return user text with ``$`` escaped, so that matplotlib does not read it as mathematics."""
     return text.replace("$", r"\$")
 
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
 def save(figure, stem: str | Path) -> None:
     """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
     for suffix in (".svg", ".png"):
-        with written(Path(f"{stem}{suffix}")) as temporary:
+        with atomic_path(Path(f"{stem}{suffix}")) as temporary:
             figure.savefig(
                 temporary,
                 format=suffix[1:],

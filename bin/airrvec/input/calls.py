@@ -69,7 +69,7 @@ def read_call(call: str, segment: str, species: str) -> Call:
 
 
 @cache
-def known_gene(call: str, segment: str, species: str) -> str | None:
+def first_imgt_gene(call: str, segment: str, species: str) -> str | None:
     """Return the first IMGT gene of a call, functional or not, without its allele; see `read_call`."""
     genes = (_imgt_symbol(name.split("*")[0], species) for name in _names(call, species))
     return next((gene for gene in genes if gene and _has_segment(gene, segment)), None)

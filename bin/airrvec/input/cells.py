@@ -8,7 +8,7 @@ import pyarrow as pa
 from airrvec.core import schema
 
 
-def named(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:
+def with_unique_names(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:
     """
     Return the cells, numbered in file order (``cell``), each with a unique ``name``.
 
@@ -32,7 +32,7 @@ def named(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.Duc
     return cells.project(f"* REPLACE ({unique} AS name)")
 
 
-def with_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
+def join_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
     """
     Join cells with the fields of their receptors.
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.input.calls import NOT_FUNCTIONAL
-from airrvec.input.pairing import EXTRA, REPEATED, SEVERAL
+from airrvec.input.pairing import DUPLICATE_ROW, EXTRA_CHAIN, MULTIPLE_CHAINS
 from airrvec.input.standardise import OTHER_LOCUS
 
 
@@ -61,7 +61,9 @@ class Counts:
     def per_cent_functional(self) -> float:
         """Per cent of chains with functional genes, among valid chains whose genes IMGT lists."""
         unusable = sum(n for reason, n in self.reject_reasons.items() if reason.endswith(NOT_FUNCTIONAL))
-        excluded = sum(self.reject_reasons[reason] for reason in (EXTRA, REPEATED, SEVERAL))
+        excluded = sum(
+            self.reject_reasons[reason] for reason in (EXTRA_CHAIN, DUPLICATE_ROW, MULTIPLE_CHAINS)
+        )
         functional = self.chains_out + excluded
         return 100 * functional / max(functional + unusable, 1)
 
@@ -93,7 +95,7 @@ class Counts:
         }
 
 
-def nothing_kept(sample_id: str, counts: Counts) -> str:
+def no_receptor_message(sample_id: str, counts: Counts) -> str:
     if set(counts.reject_reasons) <= {OTHER_LOCUS}:
         loci = ", ".join(f"{n} {locus}" for locus, n in counts.other_loci.most_common(5))
         return (

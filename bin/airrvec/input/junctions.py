@@ -27,7 +27,7 @@ _MIN_MATCHES = {True: 2, False: 3}
 _MIN_MATCHES_WITHOUT_END = {True: 1, False: 3}
 
 
-def is_plain(sequences: pa.Array) -> pa.Array:
+def is_complete(sequences: pa.Array) -> pa.Array:
     """
     Return True for each sequence that is a complete junction: from C to F or W, and not one residue short.
 
@@ -56,7 +56,7 @@ def _ends_one_short() -> list[str]:
 
 
 @cache
-def junction(
+def complete_junction(
     sequence: str, v_call: str | None, j_call: str | None, locus: str, species: str
 ) -> tuple[str | None, str | None]:
     """

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from airrvec.core import identity, schema
 from airrvec.core.errors import InputError
 from airrvec.input import species_names
-from airrvec.input.counts import Counts, nothing_kept, value_counts
-from airrvec.input.pairing import pair, pairing_words
+from airrvec.input.counts import Counts, no_receptor_message, value_counts
+from airrvec.input.pairing import chain_pairing_classes, pair
 from airrvec.input.reading import Batch, Source
 from airrvec.input.standardise import FAILURES, OTHER_LOCUS, standardise
 
@@ -82,7 +82,7 @@ class Normaliser:
         self.max_rejected = max_rejected
         self.multichain = multichain
         self.counts = Counts()
-        self._evidence = species_names.Evidence(species)
+        self._evidence = species_names.VGeneCounts(species)
 
     @property
     def cells_schema(self) -> pa.Schema:
@@ -155,7 +155,7 @@ class Normaliser:
         return [f"{n} junctions were built from cdr3_aa because junction_aa is empty"]
 
     @property
-    def contradiction(self) -> species_names.Contradiction | None:
+    def contradiction(self) -> species_names.SpeciesConflict | None:
         """Conflict between the V genes and the given species, or None."""
         return self._evidence.contradiction()
 
@@ -189,7 +189,7 @@ class Normaliser:
         kept_rows = cells.pop("rows")
         self.counts.species += value_counts(cells["species"])
         receptors, receptor_of_cell = _receptors(cells)
-        self.counts.receptor_bits.append(identity.first_bits(receptors["receptor_id"]))
+        self.counts.receptor_bits.append(identity.id_prefixes(receptors["receptor_id"]))
         n_cells = len(receptor_of_cell)
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
@@ -248,7 +248,7 @@ class Normaliser:
         if not counts.cells:
             columns = source.suggest(self.species)
             raise InputError(
-                nothing_kept(self.sample_id, counts),
+                no_receptor_message(self.sample_id, counts),
                 fix=columns and f"Other columns contain receptors: try the column map {columns}",
             )
         if counts.per_cent_rejected > self.max_rejected:
@@ -293,7 +293,7 @@ def _rows_without_chain(batch: Batch) -> list[pa.Table]:
 
 def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
     """Return the distinct receptors in order of appearance, and the receptor row of each cell."""
-    keys = identity.keys(cells).dictionary_encode()
+    keys = identity.receptor_keys(cells).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
     first = np.empty(len(keys.dictionary), np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # reversed, so that the first row of a number wins
@@ -301,5 +301,5 @@ def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
     junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
     has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
-    words = pa.array(pairing_words(has_chain.astype(np.int64)), pa.string())
-    return identity.identified(distinct, words), keys.indices
+    words = pa.array(chain_pairing_classes(has_chain.astype(np.int64)), pa.string())
+    return identity.receptors_table(distinct, words), keys.indices

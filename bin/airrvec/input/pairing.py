@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 from airrvec.core import schema
 from airrvec.input.standardise import contiguous, failures
 
-EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
-REPEATED = "repeats another row: the same chain of the same cell"
-SEVERAL = "its cell has more than one α or β chain, and such cells are dropped"
+EXTRA_CHAIN = "extra chain of its cell: the one with more UMIs, then reads, is kept"
+DUPLICATE_ROW = "repeats another row: the same chain of the same cell"
+MULTIPLE_CHAINS = "its cell has more than one α or β chain, and such cells are dropped"
 
 # Treatment of cells with more than one α or β chain.
 POLICIES = ("top", "split", "drop")
@@ -39,7 +39,7 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     n_cells = int(cell.max(initial=-1)) + 1
     locus = pc.equal(chains["locus"], schema.LOCI[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
     repeated = _repeats(chains, cell * 2 + locus)
-    repeats = failures(chains, repeated, "junction_aa", chains["junction_aa"], REPEATED)
+    repeats = failures(chains, repeated, "junction_aa", chains["junction_aa"], DUPLICATE_ROW)
     if repeated.any():
         chains, cell, locus = chains.filter(pa.array(~repeated)), cell[~repeated], locus[~repeated]
     umis = pc.fill_null(chains["umi_count"], -1).to_numpy()
@@ -71,7 +71,7 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     columns = {
         "rows": _distinct(row[index[new]]),
         "input_rows": pa.array(new_row.sum(axis=1)),
-        "chain_pairing": pa.array(pairing_words(n_chains)[parent], pa.string()),
+        "chain_pairing": pa.array(chain_pairing_classes(n_chains)[parent], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
     both = [_take(chains, index[:, side]) for side in (0, 1)]
@@ -95,7 +95,7 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
 
     excluded = np.ones(len(chains), bool)
     excluded[index[new]] = False
-    reason = SEVERAL if policy == "drop" else EXTRA
+    reason = MULTIPLE_CHAINS if policy == "drop" else EXTRA_CHAIN
     extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
 
@@ -165,7 +165,7 @@ def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
     return chains.take(pa.array(index, mask=index < 0))
 
 
-def pairing_words(n_chains: np.ndarray) -> np.ndarray:
+def chain_pairing_classes(n_chains: np.ndarray) -> np.ndarray:
     """Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,)."""
     n_vj, n_vdj = n_chains.T
     return np.select(

@@ -39,11 +39,18 @@ from airrvec.input.files.container import (
 from airrvec.input.files.json_table import read_json
 from airrvec.input.files.parquet_table import MAGIC as PARQUET_MAGIC
 from airrvec.input.files.parquet_table import ParquetTable
-from airrvec.input.files.prefetch import prefetched
+from airrvec.input.files.prefetch import prefetch
 from airrvec.input.files.text_table import read_header
 from airrvec.input.formats.column_map import MappedColumns, read_column_map
-from airrvec.input.formats.registry import FORMATS, check_columns, check_map, fitting, named, sniffed
-from airrvec.input.suggestion import suggested_map
+from airrvec.input.formats.registry import (
+    FORMATS,
+    check_columns,
+    check_map,
+    detect_format,
+    format_by_name,
+    matching_header_rows,
+)
+from airrvec.input.suggestion import suggest_column_map
 
 __all__ = [
     "FORMATS",
@@ -136,12 +143,12 @@ def open_chains(
         reader = MappedColumns(columns)
         check_map(path, columns, container)
     else:
-        reader = named(path, format) if format else sniffed(path, container)
+        reader = format_by_name(path, format) if format else detect_format(path, container)
         check_columns(path, reader, container)
-    header_rows = fitting(reader, container) or 1
+    header_rows = matching_header_rows(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
-    batches = prefetched(_batches(reader, container, header_rows))
-    return Source(reader.NAME, warnings, batches, partial(suggested_map, container, header_rows))
+    batches = prefetch(_batches(reader, container, header_rows))
+    return Source(reader.NAME, warnings, batches, partial(suggest_column_map, container, header_rows))
 
 
 def beginning(

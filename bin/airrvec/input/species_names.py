@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
-from airrvec.input.calls import known_gene
+from airrvec.input.calls import first_imgt_gene
 
 # Least share and number of V genes of another species that contradict the given one; a few do not stop a run.
 LEAST_SHARE = 0.1
@@ -16,26 +16,26 @@ LEAST_CHAINS = 5
 TITLES = {"homosapiens": "human", "musmusculus": "mouse"}
 
 
-def read(word: str) -> str | None:
+def species_key(word: str) -> str | None:
     """Return the key of `airrvec.core.schema.SPECIES` for a species name, or None."""
     return next((name for name, words in schema.SPECIES.items() if word.lower() in words), None)
 
 
 @cache
-def of_gene(v_call: str) -> frozenset[str]:
+def species_of_gene(v_call: str) -> frozenset[str]:
     """
     Return the species that have a V gene of this name, functional or not.
 
     If any species has a gene of exactly this name, only such species are returned: mouse has no TRBV5-1,
     but the name would be read as its TRBV5.
     """
-    genes = {name: known_gene(v_call, "V", name) for name in schema.SPECIES}
+    genes = {name: first_imgt_gene(v_call, "V", name) for name in schema.SPECIES}
     exact = {name for name, gene in genes.items() if gene == v_call.split("*")[0].strip().upper()}
     return frozenset(exact or (name for name, gene in genes.items() if gene))
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class SpeciesConflict:
     """
     Conflict between the given species and the V genes.
 
@@ -74,7 +74,7 @@ class Contradiction:
         )
 
 
-class Evidence:
+class VGeneCounts:
     """
     Counts of V genes, by the species given in the input.
 
@@ -94,18 +94,18 @@ class Evidence:
         keys = pc.binary_join_element_wise(words, chains["v_call"], "\0").drop_null()
         for item in pc.value_counts(keys).to_pylist():
             word, _, call = item["values"].partition("\0")
-            species = read(word)
+            species = species_key(word)
             if species:
                 self._calls[species, call] += item["counts"]
 
-    def contradiction(self) -> Contradiction | None:
+    def contradiction(self) -> SpeciesConflict | None:
         """Return the conflict if more V genes are unique to another species than to the given; else None."""
         for said in schema.SPECIES:
             calls = {call: n for (species, call), n in self._calls.items() if species == said}
             n_calls = sum(calls.values())
-            n_own = sum(n for call, n in calls.items() if of_gene(call) == {said})
+            n_own = sum(n for call, n in calls.items() if species_of_gene(call) == {said})
             for other in schema.SPECIES:
-                n_other = sum(n for call, n in calls.items() if of_gene(call) == {other})
+                n_other = sum(n for call, n in calls.items() if species_of_gene(call) == {other})
                 if other != said and n_other > max(n_own, LEAST_SHARE * n_calls):
-                    return Contradiction(said, other, n_other, n_calls)
+                    return SpeciesConflict(said, other, n_other, n_calls)
         return None

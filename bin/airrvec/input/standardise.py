@@ -14,7 +14,7 @@ from airrvec.core import schema
 from airrvec.input import junctions, species_names
 from airrvec.input.calls import read_call
 
-NOT_READ = "the species is not one that airrvec reads"
+UNKNOWN_SPECIES = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
 NO_LOCUS = "locus, v_call and j_call are missing"
 
@@ -58,7 +58,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
 
     rules = [
         # field, value to show, problem (null if none)
-        ("species", chains["species"], _where(pc.is_null(species), NOT_READ)),
+        ("species", chains["species"], _where(pc.is_null(species), UNKNOWN_SPECIES)),
         ("locus", locus, _where(pc.is_null(locus), NO_LOCUS)),
         ("locus", locus, _where(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
         *(
@@ -157,7 +157,7 @@ def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa
 
 
 def _species(raw: str | None, default: str) -> str | None:
-    return default if raw is None else species_names.read(raw)
+    return default if raw is None else species_names.species_key(raw)
 
 
 def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
@@ -165,7 +165,7 @@ def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
 
     def read(call: str, name: str | None) -> tuple[str | None, str | None, bool]:
         if name is None:
-            return None, NOT_READ, False
+            return None, UNKNOWN_SPECIES, False
         read = read_call(call, segment, name)
         return read.symbol, read.problem, not read.certain
 
@@ -196,8 +196,10 @@ def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
 def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the junctions and the problem of each invalid one; ``genes``: V, J, locus, species."""
     upper = contiguous(pc.utf8_upper(sequences))
-    plain = junctions.is_plain(upper)
+    plain = junctions.is_complete(upper)
     others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
-    fixed, problem = _by_combination((others, *genes), junctions.junction, (pa.string(), pa.string()))
+    fixed, problem = _by_combination(
+        (others, *genes), junctions.complete_junction, (pa.string(), pa.string())
+    )
     problem = pc.if_else(pc.is_null(upper), "junction_aa is missing", problem)
     return pc.if_else(plain, upper, fixed), problem

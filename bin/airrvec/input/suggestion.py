@@ -17,7 +17,7 @@ _CDR3 = re.compile("[ACDEFGHIKLMNPQRSTVWY]{5,40}", re.IGNORECASE)
 _NUCLEOTIDES = re.compile("[ACGTN]+", re.IGNORECASE)
 
 
-def suggested_map(container: Container, header_rows: int, species: str) -> str | None:
+def suggest_column_map(container: Container, header_rows: int, species: str) -> str | None:
     """
     Return a column map, as JSON, that reads the first rows of a table with one chain per row.
 

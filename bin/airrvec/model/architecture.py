@@ -9,10 +9,10 @@ from airrvec.model import tokens as tk
 # Contrastive terms of an objective that use labels, by their names in a trained model's folder.
 LABELLED_TERMS = ("supervised", "neighbour")
 MAX_LENGTH = 100  # longest loop of a left-aligned model, in residues
-FIXED = ("embedding.residue_features", "embedding.position")  # arrays of weights that are not learnt
+FIXED_WEIGHTS = ("embedding.residue_features", "embedding.position")  # arrays of weights that are not learnt
 
 # Limits on the configuration in a model's folder, checked before its weights are compared with it.
-LARGEST = {"n_layers": 1_000, "d_model": 100_000, "n_heads": 100_000, "d_feedforward": 1_000_000}
+CONFIG_LIMITS = {"n_layers": 1_000, "d_model": 100_000, "n_heads": 100_000, "d_feedforward": 1_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class ModelConfig:
             raise ValueError(
                 f"loops are {list(self.loops)}; give one or more of {', '.join(tk.ALL_LOOPS)}, each once"
             )
-        for name, largest in LARGEST.items():
+        for name, largest in CONFIG_LIMITS.items():
             if not 1 <= getattr(self, name) <= largest:
                 raise ValueError(f"{name} is {getattr(self, name)}, not from 1 to {largest:,}")
         if self.d_model % self.n_heads:
@@ -76,7 +76,7 @@ class ModelConfig:
         return sum(
             math.prod(shape)
             for name, shape in self.shapes().items()
-            if name not in FIXED and not name.startswith("mlm_head.")
+            if name not in FIXED_WEIGHTS and not name.startswith("mlm_head.")
         )
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

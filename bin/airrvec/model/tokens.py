@@ -171,7 +171,7 @@ def shards(receptors: pa.RecordBatchReader, n_tokens: int) -> Iterator[pa.Table]
     yield pa.concat_tables(waiting)
 
 
-def batches_of_one_length(lengths: np.ndarray, tokens_per_batch: int) -> Iterator[np.ndarray]:
+def equal_length_batches(lengths: np.ndarray, tokens_per_batch: int) -> Iterator[np.ndarray]:
     """Yield row numbers of receptors with equally many tokens; exclude receptors that have only ``<cls>``."""
     order = np.argsort(lengths, kind="stable")
     order = order[np.searchsorted(lengths[order], 2) :]

@@ -238,7 +238,7 @@ def embed(
     model = model.to(device).eval()
     vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
     max_tokens = tokens_per_batch or TOKENS_PER_BATCH[device]
-    waiting = list(tk.batches_of_one_length(tokens.lengths, max_tokens))[::-1]
+    waiting = list(tk.equal_length_batches(tokens.lengths, max_tokens))[::-1]
     returning = []  # rows, vectors, and the event of their arrival
 
     def take_first():

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
-from airrvec.core.json_files import data_class, read_object
+from airrvec.core.json_files import read_object, to_dataclass
 from airrvec.core.version import __version__
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.tokens import ALL_LOOPS
@@ -159,14 +159,14 @@ def save(encoder, name: str, folder: Path, details: dict | None = None) -> None:
 
 def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.ndarray], details: dict) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with tables.written(folder / WEIGHTS) as temporary:
+    with tables.atomic_path(folder / WEIGHTS) as temporary:
         arrays = {key: np.ascontiguousarray(array) for key, array in state.items()}
         safetensors.numpy.save_file(arrays, temporary)
     described = {"name": name, "airrvec_version": __version__, "model": asdict(config), **details}
     tables.write_text(tables.json_text(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
 
 
-def configuration(folder: Path) -> dict:
+def read_configuration(folder: Path) -> dict:
     """Return the ``config.json`` of a model folder; raise `InputError` if it cannot be read."""
     return read_object(folder / CONFIG, "the configuration of the model", "Copy the folder again")
 
@@ -175,9 +175,9 @@ def _own(folder: Path) -> LoadedModel:
     for name in (WEIGHTS, CONFIG):
         if not (folder / name).is_file():
             raise InputError(f"the model folder has no {name}", file=folder, fix="Give the complete folder")
-    described = configuration(folder)
+    described = read_configuration(folder)
     try:
-        config = data_class(ModelConfig, described["model"])
+        config = to_dataclass(ModelConfig, described["model"])
         content = (folder / WEIGHTS).read_bytes()
         state = safetensors.numpy.load(content)
         _check(config, state)

@@ -8,10 +8,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from airrvec.core import schema
-from airrvec.core.chains import CHAIN_CLASSES, LOCI_OF
+from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
 from airrvec.repertoire import motifs
-from airrvec.repertoire.clustering import Neighbourhood, centre, cluster_id
-from airrvec.repertoire.enrichment import compare
+from airrvec.repertoire.clustering import Neighbourhood, cluster_id, medoid
+from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.synthetic import generation
 
@@ -100,7 +100,7 @@ def clusters_table(
     for clustered in found:
         for members in clustered.members:
             in_cluster = receptors.iloc[clustered.rows[members]]
-            middle = members[centre(repertoires.vectors[clustered.rows[members]])]
+            middle = members[medoid(repertoires.vectors[clustered.rows[members]])]
             row = {
                 "cluster_id": cluster_id(in_cluster["clonotype_id"].tolist()),
                 "species": clustered.species,
@@ -112,7 +112,7 @@ def clusters_table(
                 "centre_expected": float(clustered.neighbourhood.expected[middle]),
                 **_epitope(labels, in_cluster.index),
             }
-            for locus in LOCI_OF[clustered.chains]:
+            for locus in CHAIN_LOCI[clustered.chains]:
                 frequencies = motifs.frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
                 row |= _genes(in_cluster, locus) | {
                     f"{locus.lower()}_consensus": motifs.consensus(frequencies)
@@ -140,7 +140,7 @@ def conditions_table(repertoires: Repertoires, found: list[Clustered], column: s
     parts = [pd.DataFrame(columns=schema.CLUSTER_CONDITIONS.names)]
     for clustered in found:
         members = clustered.members
-        table = compare(_shares(repertoires, clustered), conditions)
+        table = compare_conditions(_shares(repertoires, clustered), conditions)
         names = [cluster_id(ids[clustered.rows[members[number]]].tolist()) for number in table["cluster"]]
         group = {"species": clustered.species, "chains": clustered.chains}
         parts.append(table.assign(cluster_id=names, condition=column, **group))
@@ -208,7 +208,7 @@ def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame
         fields = [schema.field(locus, name) for name in ("junction_aa", "v_call", "j_call")]
         chains = centres[fields].reset_index(drop=True)
         known = chains.notna().all(axis=1) & clusters["chains"].isin(
-            [chains_word for chains_word in CHAIN_CLASSES if locus in LOCI_OF[chains_word]]
+            [chains_word for chains_word in CHAIN_CLASSES if locus in CHAIN_LOCI[chains_word]]
         )
         for species in generation.SPECIES:
             wanted = known & (clusters["species"] == species)

@@ -109,7 +109,7 @@ def neighbourhood(
     return Neighbourhood(radius, (half + half.T).tocsr(), expected)
 
 
-def clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: int = 420) -> np.ndarray:
+def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: int = 420) -> np.ndarray:
     """
     Assign receptors to clusters of at least two receptors.
 
@@ -152,7 +152,7 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     return np.array(communities.membership, np.int64)
 
 
-def centre(vectors: np.ndarray) -> int:
+def medoid(vectors: np.ndarray) -> int:
     """
     Return the row of the medoid: the vector with the smallest sum of squared distances to all others.
 

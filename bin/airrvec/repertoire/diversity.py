@@ -28,7 +28,7 @@ def hill_numbers(counts: np.ndarray) -> np.ndarray:
     return _hill(np.ones(len(counts)), counts / counts.sum())
 
 
-def rarefied(counts: np.ndarray, depth: int) -> np.ndarray:
+def rarefied_hill_numbers(counts: np.ndarray, depth: int) -> np.ndarray:
     """
     Return the expected Hill numbers of ``depth`` cells drawn without replacement, shape (3,).
 

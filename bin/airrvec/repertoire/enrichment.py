@@ -35,7 +35,7 @@ def pairs_of_values(conditions: pd.Series) -> list[tuple[str, str]]:
     return list(combinations(sorted(counts.index[counts >= MIN_SAMPLES]), 2))
 
 
-def compare(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
+def compare_conditions(shares: np.ndarray, conditions: pd.Series) -> pd.DataFrame:
     """
     Compare each cluster between each pair of values of a condition; the units are samples.
 

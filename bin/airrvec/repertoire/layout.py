@@ -15,8 +15,8 @@ N_NEIGHBOURS = 15  # includes the receptor itself, as in umap-learn
 # 1 / (1 + a d^(2b)) approximates 1 up to a distance of 0.1, and exp(0.1 - d) beyond.
 A, B = 1.576943, 0.895061
 N_NEGATIVE = 5
-MOST_MAPPED = 50_000
-FEWEST = 50
+MAX_MAPPED = 50_000
+MIN_FOR_UMAP = 50
 
 
 def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, str]:
@@ -26,7 +26,7 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, d)
-        Finite; at most `MOST_MAPPED`.
+        Finite; at most `MAX_MAPPED`.
     seed : int
         Seed of the random choices.
     threads : int
@@ -36,14 +36,16 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
     -------
     places : ndarray of float32, shape (n, 2)
     method : {"umap", "pca"}
-        PCA for fewer than `FEWEST` vectors.
+        PCA for fewer than `MIN_FOR_UMAP` vectors.
     """
-    if len(vectors) < FEWEST:
+    if len(vectors) < MIN_FOR_UMAP:
         return pca(vectors), "pca"
     return umap(vectors, seed=seed, threads=threads), "umap"
 
 
-def among(vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1) -> np.ndarray:
+def place_on_map(
+    vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1
+) -> np.ndarray:
     """
     Return positions of further vectors: means of their three nearest mapped vectors, by inverse distance.
 

@@ -15,7 +15,7 @@ from airrvec.core import schema, tables
 BATCH = 2**16  # vectors in memory at once: 17 MB at 64 dimensions
 
 
-def n_with_vector(embeddings: Path) -> tuple[int, int]:
+def count_vectors(embeddings: Path) -> tuple[int, int]:
     """Return the number of receptors with a vector, and without one."""
     counts = [
         (len(batch), batch.column(0).null_count)
@@ -26,7 +26,7 @@ def n_with_vector(embeddings: Path) -> tuple[int, int]:
     return n - without, without
 
 
-def spread(n: int, most: int) -> np.ndarray:
+def evenly_spaced(n: int, most: int) -> np.ndarray:
     """
     Return at most ``most`` of the numbers below n, evenly spaced, ascending.
 
@@ -52,7 +52,7 @@ def portions(embeddings: Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
             yield batch["receptor_id"], np.stack(dimensions, axis=1).astype(np.float32)
 
 
-def chosen(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.ndarray]:
+def read_vectors(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Return ids and vectors of some receptors: ascending row numbers among those that have a vector."""
     n_dimensions = len(tables.arrow_schema(tables.files(embeddings)[0]).names) - 1
     ids, vectors, first = [], [np.empty((0, n_dimensions), np.float32)], 0
@@ -65,7 +65,7 @@ def chosen(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.ndarray]
     return ids, np.concatenate(vectors)
 
 
-def cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
+def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     """Return sample, receptor and clonotype id, ``epitope`` and metadata of the cells of some clonotypes."""
     frames = []
     for path in paths:
@@ -75,12 +75,12 @@ def cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def of_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:
+def read_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:
     """Return the rows of some receptors; other rows are skipped without being held in memory."""
     return _filtered(path, pc.field("receptor_id").isin(receptor_ids), columns)
 
 
-def calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
+def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
     """Return some columns of the called receptors of all samples; None without annotation."""
     if not paths:
         return None

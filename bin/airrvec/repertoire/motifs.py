@@ -8,7 +8,7 @@ import pandas as pd
 GAP = "-"
 
 
-def aligned(junctions: list[str]) -> list[str]:
+def align(junctions: list[str]) -> list[str]:
     """
     Return junctions padded to the length of the longest, with gaps in the middle as in IMGT's numbering.
 
@@ -34,7 +34,7 @@ def frequencies(junctions: list[str]) -> pd.DataFrame:
     """
     rows = [
         (position, residue, number / len(junctions))
-        for position, column in enumerate(zip(*aligned(junctions), strict=True), start=1)
+        for position, column in enumerate(zip(*align(junctions), strict=True), start=1)
         for residue, number in sorted(Counter(column).items(), key=lambda found: (-found[1], found[0]))
     ]
     return pd.DataFrame(rows, columns=["position", "residue", "frequency"])
@@ -45,7 +45,7 @@ def consensus(found: pd.DataFrame) -> str:
     return "".join(found.drop_duplicates("position")["residue"]).replace(GAP, "")
 
 
-def heights(found: pd.DataFrame) -> pd.DataFrame:
+def letter_heights(found: pd.DataFrame) -> pd.DataFrame:
     """
     Return letter heights of a logo, in bits: residue frequency times information, log2 20 − entropy.
 

@@ -56,7 +56,7 @@ class Group:
     radius: float
 
 
-def by_chance(args: argparse.Namespace, found, without_background: dict[str, str]) -> Iterator[Group]:
+def comparison_groups(args: argparse.Namespace, found, without_background: dict[str, str]) -> Iterator[Group]:
     """
     Yield the groups of a run.
 

@@ -108,7 +108,7 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     vectors = tables.read(embeddings)
     if not vectors["receptor_id"].equals(table["receptor_id"]):
         raise InputError("the vectors do not match the receptors", file=embeddings)
-    clonotype, first = identity.clonotypes(table)
+    clonotype, first = identity.number_clonotypes(table)
     dimensions = [vectors[name].take(first).to_numpy() for name in vectors.column_names[1:]]
     ids, table = table["receptor_id"], table.take(first)
     samples = [_read_sample(path, table["clonotype_id"].combine_chunks(), abundance) for path in cells]

@@ -88,7 +88,7 @@ def diversity_table(samples: Samples) -> pa.Table:
     depth = min((int(cells.sum()) for cells in counts.values()), default=0)
     rows = []
     for sample, cells in counts.items():
-        hill, rarefied = diversity.hill_numbers(cells), diversity.rarefied(cells, depth)
+        hill, rarefied = diversity.hill_numbers(cells), diversity.rarefied_hill_numbers(cells, depth)
         rows.append(
             {
                 "sample_id": sample,

@@ -30,28 +30,28 @@ def group_titles(groups: list[dict]) -> dict[tuple[str, str], str]:
     }
 
 
-def titled(frame: pd.DataFrame, titles: dict[tuple[str, str], str]) -> pd.DataFrame:
+def with_group_titles(frame: pd.DataFrame, titles: dict[tuple[str, str], str]) -> pd.DataFrame:
     """Return the table with the title of each row's group in the column ``group``."""
     pairs = zip(frame["species"], frame["chains"], strict=True)
     return frame.assign(group=pd.Series([titles[pair] for pair in pairs], frame.index, dtype=object))
 
 
-def without_background(counts: dict) -> str:
+def not_compared_text(counts: dict) -> str:
     """Return a sentence on each species that was not compared; an empty text if all were."""
     reasons = counts.get("without_background") or {}
     return "".join(
-        f" <strong>Not compared, {species_names.TITLES[species]}: {safe(reason)}</strong>"
+        f" <strong>Not compared, {species_names.TITLES[species]}: {escaped(reason)}</strong>"
         for species, reason in reasons.items()
     )
 
 
-def of_all_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
+def merge_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
     """
     Merge the QC of the partitions of a table: sum ``counts``; all other values are equal.
 
     Only the devices may differ: the result names all of them.
     """
-    devices = tables.joined([{"device": qc["device"]} for qc in partitions if "device" in qc])
+    devices = tables.merge_metadata([{"device": qc["device"]} for qc in partitions if "device" in qc])
     return {**partitions[0], **devices, **{name: sum(qc[name] for qc in partitions) for name in counts}}
 
 
@@ -65,8 +65,8 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         "receptors": "Receptors",
     }
     overview = {
-        safe(sample["sample_id"]): {
-            "format": safe(sample["format"]),
+        escaped(sample["sample_id"]): {
+            "format": escaped(sample["format"]),
             **{name: sample[name] for name in numbers},
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
             "paired": 100 * _n_paired(sample) / sample["cells"],
@@ -118,9 +118,9 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "description": "Chains whose input junction lacked a conserved end, or had residues beyond it",
         },
     }
-    warnings = [f"{safe(s['sample_id'])}: {safe(w)}" for s in samples for w in s["warnings"]]
+    warnings = [f"{escaped(s['sample_id'])}: {escaped(w)}" for s in samples for w in s["warnings"]]
     pairing = {
-        safe(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
+        escaped(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
         for sample in samples
     }
     sections = [
@@ -163,7 +163,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         ),
     ):
         counts = {
-            safe(sample["sample_id"]): {safe(word): n for word, n in sample[key].items()}
+            escaped(sample["sample_id"]): {escaped(word): n for word, n in sample[key].items()}
             for sample in samples
             if sample[key]
         }
@@ -254,7 +254,7 @@ def _n_paired(sample: dict) -> int:
     return sample["cells"] - single
 
 
-def safe(value) -> str:
+def escaped(value) -> str:
     """Return user text escaped for HTML."""
     return escape(str(value))
 

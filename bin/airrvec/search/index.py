@@ -31,7 +31,7 @@ class Index:
     centres: np.ndarray
 
 
-def index_of(references: np.ndarray, cell: np.ndarray, centres: np.ndarray) -> Index:
+def build_index(references: np.ndarray, cell: np.ndarray, centres: np.ndarray) -> Index:
     rows = np.argsort(cell, kind="stable")
     vectors = np.ascontiguousarray(references[rows], np.float32)
     augmented = np.concatenate([-2 * vectors, (vectors**2).sum(axis=1, keepdims=True)], axis=1)
@@ -39,5 +39,5 @@ def index_of(references: np.ndarray, cell: np.ndarray, centres: np.ndarray) -> I
     return Index(vectors, augmented, rows, starts, centres)
 
 
-def one_cell(references: np.ndarray) -> Index:
-    return index_of(references, np.zeros(len(references), np.int64), np.zeros((1, references.shape[1])))
+def single_cell_index(references: np.ndarray) -> Index:
+    return build_index(references, np.zeros(len(references), np.int64), np.zeros((1, references.shape[1])))

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from airrvec.search.index import Index, index_of, one_cell
+from airrvec.search.index import Index, build_index, single_cell_index
 
 QUERIES, REFERENCES = 256, 2048  # size of a block: 2 MB of distances
 MARGIN = 8  # candidates beyond k whose distances are recomputed
@@ -70,7 +70,9 @@ def nearest(
         if device == "gpu":
             neighbours = _nearest_torch(queries[usable], references[usable_references], n_found)
         elif len(usable) * len(usable_references) <= approximate_above:
-            neighbours = _nearest(queries[usable], one_cell(references[usable_references]), n_found, threads)
+            neighbours = _nearest(
+                queries[usable], single_cell_index(references[usable_references]), n_found, threads
+            )
         else:
             index = _cells(references[usable_references], seed=seed, threads=threads)
             neighbours = _nearest(queries[usable], index, n_found, threads)
@@ -105,7 +107,7 @@ def within(
         Euclidean distances.
     """
     usable, usable_references = _usable(queries), _usable(references)
-    index = one_cell(references[usable_references])
+    index = single_cell_index(references[usable_references])
     vectors = np.ascontiguousarray(queries[usable], np.float32)
 
     def search(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -136,8 +138,8 @@ def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
     means = MiniBatchKMeans(n_cells, batch_size=10_000, max_iter=10, n_init=1, random_state=seed)
     sample = np.random.default_rng(seed).permutation(len(references))[: 100 * n_cells]
     centres = means.fit(references[sample]).cluster_centers_.astype(np.float32)
-    _, cell = _nearest(references, one_cell(centres), 1, threads)
-    return index_of(references, cell[:, 0], centres)
+    _, cell = _nearest(references, single_cell_index(centres), 1, threads)
+    return build_index(references, cell[:, 0], centres)
 
 
 def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +148,7 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
     several_cells = len(index.centres) > 1
     if several_cells:
         n_probed = min(N_PROBED, len(index.centres))
-        _, probed = _nearest(queries, one_cell(index.centres), n_probed, threads)
+        _, probed = _nearest(queries, single_cell_index(index.centres), n_probed, threads)
         order = np.argsort(probed[:, 0], kind="stable")  # queries of a block share their cells
     else:
         order = np.arange(len(queries))
@@ -258,7 +260,7 @@ def _nearest_torch(
 def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int) -> None:
     """Print the share of true neighbours that the approximate search found, on a sample of queries."""
     sample = np.random.default_rng(seed).permutation(len(queries))[:N_MEASURED]
-    exact_index = one_cell(index.vectors[np.argsort(index.rows)])
+    exact_index = single_cell_index(index.vectors[np.argsort(index.rows)])
     exact, _ = _nearest(queries[sample], exact_index, neighbours[0].shape[1], threads)
     recall = (neighbours[0][sample] <= exact[:, -1:] * (1 + 1e-6)).mean()
     print(

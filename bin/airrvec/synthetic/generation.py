@@ -42,7 +42,7 @@ def load(locus: str, species: str = "homosapiens") -> tuple:
     return genomic, model
 
 
-def of_receptors(receptors: pa.Table, *, species: str) -> pa.Table:
+def receptor_probabilities(receptors: pa.Table, *, species: str) -> pa.Table:
     """
     Return generation probabilities of both chains: each distinct chain once, one process per locus.
 
@@ -100,7 +100,7 @@ def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) 
     return [distinct[junction, v.split("*")[0], j.split("*")[0]] for junction, v, j in chains]
 
 
-def log10_of_receptors(table: pa.Table) -> np.ndarray:
+def log10_probabilities(table: pa.Table) -> np.ndarray:
     """Return log10 of the α times the β probability, shape (n,); NaN where one is null or 0."""
     alpha, beta = (table[name].to_numpy() for name in schema.GENERATION.names[1:])
     with np.errstate(divide="ignore"):

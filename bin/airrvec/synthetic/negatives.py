@@ -109,8 +109,8 @@ def unselected(
         pc.equal(receptors["species"], species),
         pc.invert(pc.is_in(receptors["clonotype_id"], leave_out.combine_chunks())),
     )
-    distinct = tables.distinct(receptors.filter(usable))
-    return distinct.take(identity.clonotypes(distinct)[1])
+    distinct = tables.distinct_receptors(receptors.filter(usable))
+    return distinct.take(identity.number_clonotypes(distinct)[1])
 
 
 def _read(path: Path) -> pa.Table:

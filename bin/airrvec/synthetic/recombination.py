@@ -135,7 +135,7 @@ class Recombination:
         )
         calls = (names.take(pa.array(gene)) for names, gene in zip(self.calls, (v, j), strict=True))
         chains = pa.table([*calls, junction], names=schema.CHAIN_FIELDS).filter(pc.is_valid(junction))
-        return chains.filter(junctions.is_plain(contiguous(chains["junction_aa"])))
+        return chains.filter(junctions.is_complete(contiguous(chains["junction_aa"])))
 
     @staticmethod
     def _inserted(rng, lengths: np.ndarray, first: Outcomes, following: Outcomes) -> np.ndarray:

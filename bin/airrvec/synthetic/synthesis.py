@@ -61,7 +61,7 @@ def synthesise(n: int, *, seed: int, first: int = 0, species: str = SPECIES) -> 
     return pa.concat_tables(parts)
 
 
-def shuffled(receptors: pa.Table, *, seed: int) -> pa.Table:
+def shuffle_pairs(receptors: pa.Table, *, seed: int) -> pa.Table:
     """
     Return complete pairs with their β chains permuted at random within each species.
 
@@ -102,7 +102,7 @@ _PAIRS = pa.schema([schema.RECEPTORS.field(name) for name in ("species", *schema
 
 
 def _receptors(pairs: pa.Table) -> pa.Table:
-    return identity.identified(pairs, pa.repeat(schema.SINGLE_PAIR, len(pairs)))
+    return identity.receptors_table(pairs, pa.repeat(schema.SINGLE_PAIR, len(pairs)))
 
 
 def _generator(*numbers: int) -> np.random.Generator:

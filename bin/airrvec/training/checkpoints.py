@@ -39,6 +39,6 @@ class Checkpoints(L.Callback):
             if not trainer.is_global_zero:
                 trainer.save_checkpoint(self.path)  # all processes must call it; only the first one writes
                 return
-            with tables.written(self.path) as temporary:
+            with tables.atomic_path(self.path) as temporary:
                 trainer.save_checkpoint(temporary)
             tables.write_tsv(loop.history(), self.folder / "log.tsv")

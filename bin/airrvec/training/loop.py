@@ -16,7 +16,7 @@ from airrvec.core.errors import InputError
 from airrvec.training import objectives, sharing
 from airrvec.training.batches import Receptors
 from airrvec.training.portions import Portions
-from airrvec.training.views import NO_TARGET, PaddedTokens, censored, masked, padded
+from airrvec.training.views import NO_TARGET, PaddedTokens, censor, mask, pad
 
 # Attributes saved in a checkpoint, in addition to weights and optimiser.
 SAVED = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes")
@@ -124,7 +124,7 @@ class Loop(L.LightningModule):
         """
         numbers = self._batch(receptors, step, training)
         own = _share(len(numbers), self.global_rank, self.trainer.world_size)
-        fits, outputs = sharing.attempted(
+        fits, outputs = sharing.attempt(
             lambda: self._forward(receptors, numbers, own, step, training), self.device
         )
         if not fits:
@@ -132,20 +132,20 @@ class Loop(L.LightningModule):
         vectors, masked_language = outputs
         terms, vector_gradients = {}, None
         if vectors is not None:
-            all_vectors = sharing.gathered(vectors).requires_grad_(training)
-            fits, contrastive = sharing.attempted(
+            all_vectors = sharing.gather(vectors).requires_grad_(training)
+            fits, contrastive = sharing.attempt(
                 lambda: self._contrastive(all_vectors, receptors, numbers, own), self.device
             )
             if not fits:
                 return None
             terms |= contrastive
-            vector_gradients = sharing.total(all_vectors.grad)[own] if training else None
+            vector_gradients = sharing.sum_over_devices(all_vectors.grad)[own] if training else None
         if masked_language is not None:
             terms["mlm_loss"] = masked_language
         if training:
             parts = [(vectors, vector_gradients), (masked_language, None)]
             differentiable = [part for part in parts if part[0] is not None and part[0].requires_grad]
-            fits, _ = sharing.attempted(
+            fits, _ = sharing.attempt(
                 lambda: torch.autograd.backward(*zip(*differentiable, strict=True)), self.device
             )
             if not fits:
@@ -154,7 +154,7 @@ class Loop(L.LightningModule):
         losses = [terms[name] for name in ("contrastive_loss", "mlm_loss") if name in terms]
         own_terms = {"loss": sum(value.detach() for value in losses), **terms}
         means = torch.stack([value.detach().float() for value in own_terms.values()])
-        means = sharing.total(means) / self.trainer.world_size
+        means = sharing.sum_over_devices(means) / self.trainer.world_size
         return dict(zip(own_terms, means.tolist(), strict=True))
 
     def _forward(
@@ -164,10 +164,10 @@ class Loop(L.LightningModule):
         objective = self.objective
         generator = torch.Generator(self.device).manual_seed(_mixed(self.seed, step, int(training)))
         torch.manual_seed(_mixed(self.seed, step, 2 + self.global_rank))  # dropout
-        batch = padded(receptors.tokens, numbers).to(self.device)
+        batch = pad(receptors.tokens, numbers).to(self.device)
         vectors = loss = None
         if objective.contrastive:
-            views = censored(
+            views = censor(
                 batch.repeated(2),
                 self.encoder.config.loops,
                 residues=objective.censored_residues,
@@ -178,7 +178,7 @@ class Loop(L.LightningModule):
             vectors = self.portions.vectors(own_views, lambda part: self.encoder(part.tokens, part.padding))
             vectors = vectors.unflatten(0, (-1, 2))
         if objective.masked_language:
-            shown, targets = masked(batch, fraction=objective.masked_residues, generator=generator)
+            shown, targets = mask(batch, fraction=objective.masked_residues, generator=generator)
             n_targets = (targets != NO_TARGET).sum()
             logits, own_targets = self.portions.guesses(self.encoder, _rows(shown, own), targets[own])
             loss = objectives.masked_language_loss(logits, own_targets, objective.label_smoothing)

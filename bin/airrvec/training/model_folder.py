@@ -21,7 +21,7 @@ def write(
     name: str,
     start: str,
     data: dict[str, str],
-    labels: TrainingLabels = training_labels.NONE,
+    labels: TrainingLabels = training_labels.NO_LABELS,
 ) -> None:
     """
     Write the folder of a trained model.

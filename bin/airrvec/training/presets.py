@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from airrvec.core.errors import InputError
-from airrvec.core.json_files import data_class, read_object
+from airrvec.core.json_files import read_object, to_dataclass
 from airrvec.model.architecture import LABELLED_TERMS, ModelConfig
 
 
@@ -168,11 +168,11 @@ def load(path: str | Path) -> Preset:
     content = read_object(path, "the preset", "docs/models.md lists what a preset holds")
     try:
         parts = {
-            "model": data_class(ModelConfig, content.pop("model", {})),
-            "objective": data_class(Objective, content.pop("objective", {})),
-            "schedule": data_class(Schedule, content.pop("schedule", {})),
+            "model": to_dataclass(ModelConfig, content.pop("model", {})),
+            "objective": to_dataclass(Objective, content.pop("objective", {})),
+            "schedule": to_dataclass(Schedule, content.pop("schedule", {})),
         }
-        preset = data_class(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
+        preset = to_dataclass(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"the preset does not fit: {error}", file=path, fix="docs/models.md lists what a preset holds"

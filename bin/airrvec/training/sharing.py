@@ -2,7 +2,7 @@
 Communication between devices that share a batch. All devices make the same calls in the same order.
 
 Between two calls each device computes independently, and its memory may run out. One device must not repeat a
-call that the others do not repeat. `attempted` therefore reports the failure to all devices, so that they
+call that the others do not repeat. `attempt` therefore reports the failure to all devices, so that they
 repeat the step together.
 """
 
@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 
-def attempted(function: Callable, device: torch.device) -> tuple[bool, object]:
+def attempt(function: Callable, device: torch.device) -> tuple[bool, object]:
     """
     Call a function that does not communicate, and share whether memory was sufficient.
 
@@ -35,7 +35,7 @@ def attempted(function: Callable, device: torch.device) -> tuple[bool, object]:
     return (True, result) if failed == 0 else (False, None)
 
 
-def gathered(own: Tensor) -> Tensor:
+def gather(own: Tensor) -> Tensor:
     """Return the rows of all devices, without gradients; each device has the same number of rows."""
     own = own.detach().contiguous()
     if not _is_shared():
@@ -45,7 +45,7 @@ def gathered(own: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def total(values: Tensor) -> Tensor:
+def sum_over_devices(values: Tensor) -> Tensor:
     """Sum values over devices, in place, and return them."""
     if _is_shared():
         dist.all_reduce(values)
@@ -59,7 +59,7 @@ def average_gradients(parameters: list[torch.nn.Parameter]) -> None:
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    joined = total(torch.cat([parameter.grad.flatten() for parameter in parameters]))
+    joined = sum_over_devices(torch.cat([parameter.grad.flatten() for parameter in parameters]))
     joined /= dist.get_world_size()
     sizes = [parameter.numel() for parameter in parameters]
     for parameter, values in zip(parameters, joined.split(sizes), strict=True):

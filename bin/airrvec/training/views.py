@@ -49,7 +49,7 @@ class PaddedTokens:
         )
 
 
-def padded(tokens: tk.Tokens, rows: np.ndarray) -> PaddedTokens:
+def pad(tokens: tk.Tokens, rows: np.ndarray) -> PaddedTokens:
     """
     Return the tokens of some receptors as one batch.
 
@@ -74,7 +74,7 @@ def padded(tokens: tk.Tokens, rows: np.ndarray) -> PaddedTokens:
     return PaddedTokens(torch.from_numpy(values), torch.from_numpy(padding))
 
 
-def censored(
+def censor(
     batch: PaddedTokens,
     loops: tuple[str, ...],
     *,
@@ -126,7 +126,7 @@ def censored(
     return PaddedTokens(tokens, padding)
 
 
-def masked(
+def mask(
     batch: PaddedTokens, *, fraction: float = 0.15, generator: torch.Generator
 ) -> tuple[PaddedTokens, Tensor]:
     """

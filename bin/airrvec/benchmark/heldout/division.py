@@ -44,7 +44,7 @@ class Split:
 
     def rows(self, part: str) -> np.ndarray:
         """Return the sorted row numbers of a part's receptors, over all epitopes."""
-        return union(getattr(self, part).values())
+        return union_rows(getattr(self, part).values())
 
     def table(self) -> pa.Table:
         """Return `airrvec.core.schema.SPLIT`: one row per receptor and epitope, studies joined by ``;``."""
@@ -66,5 +66,5 @@ class Split:
         return pa.Table.from_pylist(rows, schema.SPLIT)
 
 
-def union(arrays) -> np.ndarray:
+def union_rows(arrays) -> np.ndarray:
     return np.unique(np.concatenate([NO_ROWS, *arrays]))

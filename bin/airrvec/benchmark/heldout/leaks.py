@@ -54,7 +54,7 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
     return {epitope: np.setdiff1d(rows, similar) for epitope, rows in split.test.items()}
 
 
-def without_seen(split: Split, labels: TrainingLabels) -> Split:
+def exclude_trained_on(split: Split, labels: TrainingLabels) -> Split:
     """
     Return the split without test receptors that the starting model was trained on.
 

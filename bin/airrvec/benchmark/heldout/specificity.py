@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout.division import Split
 from airrvec.benchmark.heldout.leaks import check_leaks
-from airrvec.benchmark.rules import OF_DISTANCES
+from airrvec.benchmark.rules import DISTANCE_RULES
 from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
@@ -52,12 +52,12 @@ def evaluate(encoder, name: str, split: Split) -> pa.Table:
     references = [np.searchsorted(train, split.train[epitope]) for epitope in split.epitopes]
     scores = {
         rule: np.stack([score(distances[:, columns], distances) for columns in references])
-        for rule, (score, *_) in OF_DISTANCES.items()
+        for rule, (score, *_) in DISTANCE_RULES.items()
     }
     return _table(name, split, scores)
 
 
-def gene_floor(split: Split) -> pa.Table:
+def gene_baseline(split: Split) -> pa.Table:
     """
     Return the same AUROCs for a logistic regression on one-hot V and J genes.
 
@@ -84,7 +84,7 @@ def gene_floor(split: Split) -> pa.Table:
     return _table("v_j_genes", split, {"logistic_regression": -probabilities.T[order]})
 
 
-def unseen(
+def evaluate_unseen_epitopes(
     encoder,
     name: str,
     split: Split,

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from airrvec.benchmark.fewshot import LabelledReceptors
-from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union
+from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union_rows
 from airrvec.benchmark.heldout.leaks import check_labels
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
@@ -59,7 +59,7 @@ def study_split(
     parts, left_out, n_without_study = {}, {}, 0
     for epitope, studies in _grouped(labelled, "reference_id").items():
         without_study = studies.pop(None, NO_ROWS)
-        known = union(studies.values())
+        known = union_rows(studies.values())
         waiting = sorted(studies, key=lambda study: (-len(studies[study]), study))
         learnt = NO_ROWS
         while waiting and len(learnt) <= per_epitope:
@@ -77,7 +77,7 @@ def study_split(
             parts[epitope] = {
                 "train": train,
                 "validation": np.setdiff1d(learnt, train),
-                "test": union(studies[study] for study in waiting),
+                "test": union_rows(studies[study] for study in waiting),
             }
             n_without_study += len(np.setdiff1d(without_study, known))
     return _split(labelled, parts, {"without a study": n_without_study}, left_out)
@@ -164,7 +164,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
     parts, n_without_part = {}, 0
     for epitope, groups in _grouped(labelled, column).items():
         without_part = groups.pop(None, NO_ROWS)
-        n_without_part += len(np.setdiff1d(without_part, union(groups.values())))
+        n_without_part += len(np.setdiff1d(without_part, union_rows(groups.values())))
         parts[epitope] = groups
     return _split(labelled, parts, {"without a part": n_without_part}, {})
 
@@ -195,7 +195,7 @@ def _split(labelled, parts: dict[str, dict], removed: dict[str, int], left_out: 
         rows = {epitope: np.unique(groups.get(part, NO_ROWS)) for epitope, groups in parts.items()}
         divided[part] = {epitope: np.setdiff1d(members, assigned) for epitope, members in rows.items()}
         n_removed[part] = sum(len(rows[epitope]) - len(divided[part][epitope]) for epitope in parts)
-        assigned = np.union1d(assigned, union(divided[part].values()))
+        assigned = np.union1d(assigned, union_rows(divided[part].values()))
     removed = {
         **removed,
         "validation receptors that also train": n_removed["validation"],

@@ -3,7 +3,7 @@
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.figures.style import plain, style
+from airrvec.figures.style import escape_mathtext, style
 
 TITLE = "Probability of coincidence"
 SHOWN = 6  # epitopes in the figures: those with the most receptors
@@ -16,7 +16,7 @@ def draw(table: pa.Table):
     for index, (epitope, line) in enumerate(list(data.groupby("epitope", sort=False))[:SHOWN]):
         look = {**style(index), "markersize": 3}
         positive = line[line["probability"] > 0]
-        left.plot(positive["tcrdist"], positive["probability"], label=plain(epitope), **look)
+        left.plot(positive["tcrdist"], positive["probability"], label=escape_mathtext(epitope), **look)
         right.plot(positive["tcrdist"], positive["ratio"], **look)
     background = data[(data["epitope"] == data["epitope"].iloc[0]) & (data["background"] > 0)]
     left.plot(

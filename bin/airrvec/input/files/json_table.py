@@ -26,14 +26,14 @@ from airrvec.input.files.container import (
     too_large,
 )
 from airrvec.input.files.json_text import JsonText
-from airrvec.input.formats.chains import SAMPLES
+from airrvec.input.formats.chains import SAMPLE_COLUMNS
 
 _RECORDS = 10_000  # records held as Python objects at a time
 
 # Fields of 10x contigs that 10x's CSV has too; the sequences are not used.
 _CONTIG = ("barcode", "is_cell", "high_confidence", "full_length", "productive", "cdr3")
 
-_CELL_FIELDS = ("cell_id", *SAMPLES)  # fields that a rearrangement can take from its AIRR cell
+_CELL_FIELDS = ("cell_id", *SAMPLE_COLUMNS)  # fields that a rearrangement can take from its AIRR cell
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 _END = object()
 
 
-def prefetched(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
+def prefetch(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
     """
     Yield the same items, made by a thread while the consumer works on earlier items.
 

@@ -5,7 +5,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
-from airrvec.input.formats.chains import SAMPLES, booleans, cell_keys, chain_table, column, counts, junctions
+from airrvec.input.formats.chains import (
+    SAMPLE_COLUMNS,
+    booleans,
+    cell_keys,
+    chain_table,
+    column,
+    counts,
+    junctions,
+)
 
 NAME = "airr"
 TITLE = "AIRR rearrangement TSV"
@@ -22,7 +30,7 @@ OPTIONAL = (
     "consensus_count",
     "umi_count",
     "is_cell",
-    *SAMPLES,
+    *SAMPLE_COLUMNS,
     *schema.LABELS,
 )
 

@@ -6,7 +6,15 @@ BD Rhapsody tables of chains (``…_VDJ_perCellChain``), contigs (``…_VDJ_…_
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLES, any_known, booleans, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import (
+    SAMPLE_COLUMNS,
+    any_valid,
+    booleans,
+    cell_keys,
+    chain_table,
+    column,
+    counts,
+)
 
 NAME = "bd"
 TITLE = "BD Rhapsody VDJ chains, contigs or cells"
@@ -22,7 +30,7 @@ LAYOUTS = (
     ("Cell_Index", *(f"{arm}_{name}" for arm in _ARMS for name in _DOMINANT)),
 )
 OPTIONAL = (
-    *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count", *SAMPLES),
+    *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count", *SAMPLE_COLUMNS),
     *(f"{arm}_{count}" for arm in _ARMS for count in ("Read_Count", "Molecule_Count")),
 )
 
@@ -50,7 +58,7 @@ def chains(table: pa.Table) -> pa.Table:
     for arm in _ARMS:
         names, n = tuple(f"{arm}_{name}" for name in _DOMINANT), ("Read_Count", "Molecule_Count")
         part = _chains(table, names, tuple(f"{arm}_{count}" for count in n))
-        parts.append(part.filter(any_known(*(part[name] for name in ("v_call", "j_call", "junction_aa")))))
+        parts.append(part.filter(any_valid(*(part[name] for name in ("v_call", "j_call", "junction_aa")))))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 

@@ -9,7 +9,7 @@ from airrvec.core import schema
 from airrvec.input.files.container import NULLS
 
 # Columns that identify the samples of a joined table, in which two cells may have the same barcode.
-SAMPLES = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
+SAMPLE_COLUMNS = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
 
 _NULLS = pa.array(NULLS)
 _TRUE = ("true", "t", "1", "yes")
@@ -40,12 +40,14 @@ def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(whole, digits, pa.scalar(None, pa.string())).cast(pa.int64())
 
 
-def any_known(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
+def any_valid(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return True where at least one of the columns has a value."""
     return reduce(pc.or_, (pc.is_valid(values) for values in columns))
 
 
-def cell_keys(table: pa.Table, cell: pa.ChunkedArray, samples: tuple[str, ...] = SAMPLES) -> pa.ChunkedArray:
+def cell_keys(
+    table: pa.Table, cell: pa.ChunkedArray, samples: tuple[str, ...] = SAMPLE_COLUMNS
+) -> pa.ChunkedArray:
     """Return the key that the chains of a cell share: the cell's name, with the sample if there is one."""
     parts = [pc.fill_null(column(table, name), "") for name in samples if name in table.column_names]
     return pc.binary_join_element_wise(*parts, cell, "\0", null_handling="emit_null") if parts else cell
@@ -117,5 +119,5 @@ def chains_of_pairs(
     for locus, names in chain_columns.items():
         fields = {field: column(table, name) for field, name in names.items()}
         chains = chain_table(**shared, **fields, locus=pa.chunked_array([pa.repeat(locus, len(table))]))
-        parts.append(chains.filter(any_known(*fields.values())))
+        parts.append(chains.filter(any_valid(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])

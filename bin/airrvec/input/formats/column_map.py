@@ -25,12 +25,12 @@ CHAIN_FIELDS = (
 )
 PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_ROW_FIELDS)
 # Key in a column map: column → the value, or list of values, that a row must have.
-ONLY = "only"
+ROW_FILTER = "only"
 
 
 def read_column_map(path: str | Path) -> dict:
     """
-    Read a column map: a JSON object, airrvec field → column of the table, and `ONLY` to select rows.
+    Read a column map: a JSON object, airrvec field → column of the table, and `ROW_FILTER` to select rows.
 
     Raises
     ------
@@ -50,7 +50,8 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
     ----------
     columns : dict
         airrvec field → column of the table; "" is a column without a name. The fields are those of
-        `CHAIN_FIELDS` for one chain per row, or of `PAIR_FIELDS` for both chains per row. `ONLY` is optional.
+        `CHAIN_FIELDS` for one chain per row, or of `PAIR_FIELDS` for both chains per row. `ROW_FILTER` is
+        optional.
     file : str or Path, optional
         File of the map, for messages.
 
@@ -59,9 +60,9 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
     InputError
         If a field is unknown, fields of both kinds are mixed, or there is no junction.
     """
-    if isinstance(columns, dict) and ONLY in columns:
-        _check_only(columns[ONLY], file)
-        columns = {field: name for field, name in columns.items() if field != ONLY}
+    if isinstance(columns, dict) and ROW_FILTER in columns:
+        _check_only(columns[ROW_FILTER], file)
+        columns = {field: name for field, name in columns.items() if field != ROW_FILTER}
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns.values()):
         raise InputError(
             "the column map is not a JSON object of strings",
@@ -106,9 +107,9 @@ def _check_only(only, file) -> None:
     values = [value for entry in entries for value in (entry if isinstance(entry, list) else [entry])]
     if not values or not all(isinstance(value, str | int | float) for value in values):
         raise InputError(
-            f"'{ONLY}' of the column map is not a JSON object of columns and values",
+            f"'{ROW_FILTER}' of the column map is not a JSON object of columns and values",
             file=file,
-            fix=f'It gives the rows to read, e.g. "{ONLY}": {{"Label": 1, "Chain": ["TRA", "TRB"]}}',
+            fix=f'It gives the rows to read, e.g. "{ROW_FILTER}": {{"Label": 1, "Chain": ["TRA", "TRB"]}}',
         )
     if "row" in only:
         raise InputError(
@@ -135,8 +136,8 @@ class MappedColumns:
 
     def __init__(self, columns: dict[str, str]):
         check_column_map(columns)
-        self._only = columns.get(ONLY, {})
-        self._columns = columns = {field: name for field, name in columns.items() if field != ONLY}
+        self._only = columns.get(ROW_FILTER, {})
+        self._columns = columns = {field: name for field, name in columns.items() if field != ROW_FILTER}
         self.LAYOUTS = (tuple(dict.fromkeys([*columns.values(), *self._only])),)
         self.NEEDED = (tuple(name for field, name in columns.items() if field.endswith(schema.CHAIN_FIELDS)),)
 

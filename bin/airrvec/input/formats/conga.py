@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from airrvec.input.formats.chains import any_known, chain_table, column, counts
+from airrvec.input.formats.chains import any_valid, chain_table, column, counts
 
 NAME = "conga"
 TITLE = "CoNGA clones"
@@ -38,7 +38,7 @@ def chains(table: pa.Table) -> pa.Table:
             duplicate_count=counts(_first(table, "clone_size", "clone_sizes")),
             **fields,
         )
-        parts.append(part.filter(any_known(*fields.values())))
+        parts.append(part.filter(any_valid(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 

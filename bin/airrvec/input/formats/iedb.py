@@ -11,7 +11,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import any_known, chain_table, column
+from airrvec.input.formats.chains import any_valid, chain_table, column
 
 NAME = "iedb"
 TITLE = "IEDB receptor export"
@@ -81,7 +81,7 @@ def chains(table: pa.Table) -> pa.Table:
             junction_aa=junction,
             **{label: _first(table, *names) for label, names in _LABELS.items()},
         )
-        parts.append(part.filter(any_known(v_call, j_call, junction)))
+        parts.append(part.filter(any_valid(v_call, j_call, junction)))
     return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])
 
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLES, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts
 
 NAME = "mixcr"
 TITLE = "MiXCR exportClones"
@@ -28,7 +28,7 @@ LAYOUTS = (
     *((_JUNCTION, *hits) for hits in _HITS),
     *((junction, *hits) for junction in _OLD_JUNCTIONS for hits in _OLD_HITS),
 )
-OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLES)
+OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLE_COLUMNS)
 
 
 def chains(table: pa.Table) -> pa.Table:

@@ -6,7 +6,7 @@ Parse Biosciences ``barcode_report.tsv`` of T cells: one cell per row, up to two
 
 import pyarrow as pa
 
-from airrvec.input.formats.chains import SAMPLES, any_known, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, any_valid, cell_keys, chain_table, column, counts
 
 NAME = "parse"
 TITLE = "Parse Biosciences barcode report"
@@ -20,7 +20,7 @@ _COUNTS = {"duplicate_count": "read_count", "umi_count": "transcript_count"}
 LAYOUTS = (("Barcode", *(f"{locus}_{name}" for locus in _LOCI for name in _FIELDS.values())),)
 OPTIONAL = (
     *(f"{chain}_{name}" for _, chain in _CHAINS for name in (*_FIELDS.values(), *_COUNTS.values())),
-    *SAMPLES,
+    *SAMPLE_COLUMNS,
 )
 
 
@@ -40,5 +40,5 @@ def chains(table: pa.Table) -> pa.Table:
             **fields,
             **numbers,
         )
-        parts.append(part.filter(any_known(*fields.values())))
+        parts.append(part.filter(any_valid(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])

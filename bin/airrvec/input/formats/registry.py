@@ -25,7 +25,7 @@ from airrvec.input.formats import (
     vdjdb,
     vdjtools,
 )
-from airrvec.input.formats.column_map import ONLY
+from airrvec.input.formats.column_map import ROW_FILTER
 
 # In order of detection: a layout that contains the columns of another layout comes first.
 FORMATS: dict[str, ModuleType] = {
@@ -54,7 +54,7 @@ FORMATS: dict[str, ModuleType] = {
 }
 
 
-def fitting(reader, container: Container) -> int | None:
+def matching_header_rows(reader, container: Container) -> int | None:
     """Return the number of header rows with which a file has the reader's columns, or None."""
     for header_rows in getattr(reader, "HEADER_ROWS", (1,)):
         names = set(container.names(header_rows))
@@ -63,13 +63,13 @@ def fitting(reader, container: Container) -> int | None:
     return None
 
 
-def further(reader, container: Container) -> set[str]:
+def unexpected_columns(reader, container: Container) -> set[str]:
     """Return the columns that a closed format does not have; a file with such columns is not this format."""
     known = {*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL}
     return set(container.names()) - known if getattr(reader, "CLOSED", False) else set()
 
 
-def named(path, format: str) -> ModuleType:
+def format_by_name(path, format: str) -> ModuleType:
     if format not in FORMATS:
         raise InputError(
             f"there is no format '{format}'", file=path, fix=f"Known formats: {', '.join(FORMATS)}"
@@ -77,9 +77,9 @@ def named(path, format: str) -> ModuleType:
     return FORMATS[format]
 
 
-def sniffed(path, container: Container) -> ModuleType:
+def detect_format(path, container: Container) -> ModuleType:
     for reader in FORMATS.values():
-        if fitting(reader, container) and not further(reader, container):
+        if matching_header_rows(reader, container) and not unexpected_columns(reader, container):
             return reader
     raise InputError(
         f"its columns ({_shown(container.names(), 8)}) match no known format",
@@ -90,7 +90,7 @@ def sniffed(path, container: Container) -> ModuleType:
 
 
 def check_columns(path, reader: ModuleType, container: Container) -> None:
-    if fitting(reader, container):
+    if matching_header_rows(reader, container):
         return
     names = container.names(max(getattr(reader, "HEADER_ROWS", (1,))))
     closest = min(reader.LAYOUTS, key=lambda layout: len(set(layout) - set(names)))
@@ -115,8 +115,8 @@ def check_columns(path, reader: ModuleType, container: Container) -> None:
 
 def check_map(path, columns: dict[str, str], container: Container) -> None:
     names = container.names()
-    given = [(field, name) for field, name in columns.items() if field != ONLY]
-    for field, name in [*given, *((ONLY, name) for name in columns.get(ONLY, ()))]:
+    given = [(field, name) for field, name in columns.items() if field != ROW_FILTER]
+    for field, name in [*given, *((ROW_FILTER, name) for name in columns.get(ROW_FILTER, ()))]:
         if name not in names:
             raise InputError(
                 f"missing, though the column map gives it as {field}",

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from airrvec.core import schema
 from airrvec.input.files.anndata_table import OBS_NAMES
-from airrvec.input.formats.chains import any_known, booleans, chain_table, column, counts, junctions
+from airrvec.input.formats.chains import any_valid, booleans, chain_table, column, counts, junctions
 
 NAME = "scirpy"
 TITLE = "scirpy's AnnData, MuData or table of cells"
@@ -90,4 +90,4 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
         **flags,
         **labels,
     )
-    return chains if place == _CHAIN else chains.filter(any_known(*(fields[name] for name in _NEEDED)))
+    return chains if place == _CHAIN else chains.filter(any_valid(*(fields[name] for name in _NEEDED)))

@@ -2,13 +2,13 @@
 
 import pyarrow as pa
 
-from airrvec.input.formats.chains import SAMPLES, booleans, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, booleans, cell_keys, chain_table, column, counts
 
 NAME = "10x"
 TITLE = "10x filtered_contig_annotations.csv"
 DELIMITER = ","
 LAYOUTS = (("barcode", "chain", "v_gene", "j_gene", "cdr3"),)
-OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "umis", *SAMPLES)
+OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "umis", *SAMPLE_COLUMNS)
 
 
 def chains(table: pa.Table) -> pa.Table:

@@ -7,7 +7,7 @@ TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLES, cell_keys, chain_table, column, counts, split_cells
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts, split_cells
 
 NAME = "trust4"
 TITLE = "TRUST4 barcode report"
@@ -15,7 +15,7 @@ DELIMITER = "\t"
 _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
-OPTIONAL = (*_COLUMNS[2:], *SAMPLES)
+OPTIONAL = (*_COLUMNS[2:], *SAMPLE_COLUMNS)
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
@@ -32,7 +32,7 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _column_chains(table: pa.Table, name: str) -> pa.Table:
-    samples = [name for name in SAMPLES if name in table.column_names]
+    samples = [name for name in SAMPLE_COLUMNS if name in table.column_names]
     texts, rows = split_cells(table, name, ["row", "barcode", *samples])
     fields = pc.extract_regex(texts, _CHAIN)
     known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))

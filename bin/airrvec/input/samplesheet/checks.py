@@ -79,7 +79,7 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
     return pa.Table.from_pylist(rows, schema=CHECKED), problems
 
 
-def beside(path: str, sheet: Path) -> Path | None:
+def locate_file(path: str, sheet: Path) -> Path | None:
     """Return the path of a file named in a samplesheet: in its folder, else the working folder; else None."""
     return next((file for file in (sheet.parent / path, Path(path)) if file.is_file()), None)
 
@@ -98,8 +98,8 @@ def tables_of(sheet: Sheet, common: Path | None) -> list[Table]:
 
 
 def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
-    path = beside(sample.path, sheet)
-    columns = beside(sample.columns, sheet) if sample.columns else None if sample.format else common
+    path = locate_file(sample.path, sheet)
+    columns = locate_file(sample.columns, sheet) if sample.columns else None if sample.format else common
     problem = None
     if path is None:
         problem = f"column 'path': there is no file '{sample.path}'"

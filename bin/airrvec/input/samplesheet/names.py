@@ -6,7 +6,7 @@ from pathlib import Path
 from airrvec.core import schema
 
 OWN_COLUMNS = ("sample", "path", "format", "columns", "species")
-KEPT_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "--export_sce"}
+RESERVED_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "--export_sce"}
 LONGEST_NAME = 100  # characters; file names contain it
 
 # Columns of the tables that are joined with cells; metadata with such a name would hide them.
@@ -37,11 +37,11 @@ def name_problem(name: str) -> str | None:
         return "the sample has no name"
     if not _NAME.fullmatch(name):
         allowed = "letters, digits, '.', '_' and '-' alone, and begins with a letter or a digit"
-        return f"'{shown(name)}' may hold {allowed}"
+        return f"'{shorten(name)}' may hold {allowed}"
     if len(name) > LONGEST_NAME:
-        return f"'{shown(name)}' has {len(name)} characters, more than {LONGEST_NAME}"
-    if name.lower() in KEPT_NAMES:
-        return f"the name '{name.lower()}' is reserved for {KEPT_NAMES[name.lower()]}"
+        return f"'{shorten(name)}' has {len(name)} characters, more than {LONGEST_NAME}"
+    if name.lower() in RESERVED_NAMES:
+        return f"the name '{name.lower()}' is reserved for {RESERVED_NAMES[name.lower()]}"
     return None
 
 
@@ -58,7 +58,7 @@ def column_problems(header: list[str]) -> list[tuple[str, str | None]]:
         return [(f"its columns are separated by {other}, not by commas", "Save it as comma-separated CSV")]
     for column in ("sample", "path"):
         if column not in header:
-            given = ", ".join(map(shown, header))
+            given = ", ".join(map(shorten, header))
             problems.append((f"the column '{column}' is missing; the samplesheet has: {given}", None))
     seen: dict[str, str] = {}
     for number, name in enumerate(header, start=1):
@@ -73,7 +73,7 @@ def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, 
     if not name:
         return f"column {number} has no name", "Name it, or remove it"
     if _CONTROL.search(name):
-        return f"the name of column {number}, '{shown(name)}', holds a control character", "Remove it"
+        return f"the name of column {number}, '{shorten(name)}', holds a control character", "Remove it"
     if lower in seen:
         spelling = "" if seen[lower] == name else f", once as '{seen[lower]}'"
         return f"the column '{name}' occurs twice{spelling}", "Give one of the two another name"
@@ -86,7 +86,7 @@ def _column_problem(number: int, name: str, seen: dict[str, str]) -> tuple[str, 
     return None
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """Return text for a message: at most 60 characters, without control characters."""
     plain = _CONTROL.sub("\ufffd", text)
     return plain if len(plain) <= 60 else plain[:59] + "…"

@@ -8,7 +8,7 @@ from airrvec.core.errors import InputError
 from airrvec.input import species_names
 from airrvec.input.reading import FORMATS
 from airrvec.input.samplesheet import text as sheet_text
-from airrvec.input.samplesheet.names import OWN_COLUMNS, column_problems, name_problem, shown
+from airrvec.input.samplesheet.names import OWN_COLUMNS, column_problems, name_problem, shorten
 
 
 @dataclass(frozen=True)
@@ -203,15 +203,15 @@ class _Row:
             self._add("the sample has no file", "path", name)
         if format and format not in FORMATS:
             known = ", ".join(FORMATS)
-            text = f"'{shown(format)}' is not one of {known}; leave it empty to detect it from the header"
+            text = f"'{shorten(format)}' is not one of {known}; leave it empty to detect it from the header"
             self._add(text, "format", name)
         if format and given.get("columns"):
             text = "a table with a column map has no format; leave one of the two cells empty"
             self._add(text, "columns", name)
-        own = species_names.read(word) if word else species
+        own = species_names.species_key(word) if word else species
         if own is None:
             known = ", ".join(schema.SPECIES)
-            text = f"'{shown(word)}' is not one of {known}; leave it empty to use --species"
+            text = f"'{shorten(word)}' is not one of {known}; leave it empty to use --species"
             self._add(text, "species", name)
         return own
 

@@ -33,7 +33,7 @@ class Network:
         Weights by their names in `airrvec.model.transformer.ReceptorEncoder`; shapes as `ModelConfig.shapes`.
     precision : {"fp32", "bf16"}
         Number format of the factors in the layers' matrix products; all else, sums too, is float32.
-        ``bf16`` needs a processor with AVX-512 BF16 (`airrvec.core.devices.multiplies_bf16`).
+        ``bf16`` needs a processor with AVX-512 BF16 (`airrvec.core.devices.has_bf16`).
     """
 
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray], precision: str = "fp32"):
@@ -134,7 +134,7 @@ class Matrix:
 
     def __init__(self, weight: np.ndarray, precision: str):
         self.n_rows = len(weight)
-        self.weight = kernels.laid_out(weight, precision)
+        self.weight = kernels.pack_weights(weight, precision)
         self.product = kernels.matrix_product_bf16 if precision == "bf16" else kernels.matrix_product
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
@@ -215,7 +215,7 @@ def embed(
         l2-normalised vectors; NaN for a receptor without a loop that the model reads.
     """
     vectors = np.full((len(tokens), network.config.d_model), np.nan, np.float32)
-    for rows in tk.batches_of_one_length(tokens.lengths, tokens_per_batch):
+    for rows in tk.equal_length_batches(tokens.lengths, tokens_per_batch):
         length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
         index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
         vectors[rows] = network.forward(tokens.values[index])

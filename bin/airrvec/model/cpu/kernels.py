@@ -45,7 +45,7 @@ def matrix_product(weight, x, out):
     Parameters
     ----------
     weight : ndarray, shape (m / ROWS, n, ROWS)
-        Left factor, from `laid_out`.
+        Left factor, from `pack_weights`.
     x : ndarray, shape (n, columns)
         Right factor.
     out : ndarray, shape (m, columns)
@@ -76,7 +76,7 @@ def matrix_product_bf16(weight, x, out):
             multiply_block_of_pairs(weight[i], part, out, i * ROWS, column)
 
 
-def laid_out(weight: np.ndarray, precision: str) -> np.ndarray:
+def pack_weights(weight: np.ndarray, precision: str) -> np.ndarray:
     """
     Return weights (m, n) in the order in which the products read them: (m / ROWS, n, ROWS), zero-padded.
 

@@ -9,7 +9,7 @@ from airrvec.analyses import ANALYSES
 from airrvec.core import tables
 from airrvec.encoders import title
 from airrvec.figures import analyses
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 
 PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}
 
@@ -26,8 +26,8 @@ def analysis_sections(folder: Path | None) -> list[dict]:
 def _section(name: str, folder: Path) -> dict:
     analysis = analyses.load(name)
     table = tables.read(folder / f"{name}.parquet")
-    words = [safe(analysis.reading(table))] if len(table) else []
-    words += [f"Not done: {safe(reason)}." for reason in _not_done(folder / f"{name}_not_done.tsv")]
+    words = [escaped(analysis.reading(table))] if len(table) else []
+    words += [f"Not done: {escaped(reason)}." for reason in _not_done(folder / f"{name}_not_done.tsv")]
     if len(table):
         words.append(f"Table and figure: <code>analyses/{name}.tsv</code> and <code>.svg</code>.")
     if not len(table):
@@ -49,7 +49,7 @@ def _not_done(path: Path) -> list[str]:
 
 def _image(path: Path, words: str) -> str:
     encoded = b64encode(path.read_bytes()).decode()
-    return f'<img style="max-width: 100%" alt="{safe(words)}" src="data:image/png;base64,{encoded}" />'
+    return f'<img style="max-width: 100%" alt="{escaped(words)}" src="data:image/png;base64,{encoded}" />'
 
 
 def _escaped(content):
@@ -58,4 +58,4 @@ def _escaped(content):
         return {_escaped(key): _escaped(value) for key, value in content.items()}
     if isinstance(content, list):
         return [_escaped(value) for value in content]
-    return safe(content) if isinstance(content, str) else content
+    return escaped(content) if isinstance(content, str) else content

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from airrvec.benchmark.training_labels import MARK, not_recorded_warning
+from airrvec.benchmark.training_labels import TRAINED_ON_MARK, not_recorded_warning
 from airrvec.core import tables
-from airrvec.report.page import group_titles, safe, section, titled
+from airrvec.report.page import escaped, group_titles, section, with_group_titles
 from airrvec.report.sections.calibration import precision_recall_section, reliability_section
 
 PARENT = {
@@ -48,8 +48,8 @@ def read_annotation(folder: Path | None) -> Annotation | None:
     return Annotation(
         [json.loads(path.read_text()) for path in sorted(folder.glob("*.annotation.qc.json"))],
         reference,
-        titled(tables.read(folder / "calibration.parquet").to_pandas(), titles),
-        titled(tables.read(folder / "precision_recall.parquet").to_pandas(), titles),
+        with_group_titles(tables.read(folder / "calibration.parquet").to_pandas(), titles),
+        with_group_titles(tables.read(folder / "precision_recall.parquet").to_pandas(), titles),
         titles,
     )
 
@@ -83,7 +83,7 @@ def annotation_answer(annotation: Annotation) -> str:
     """Return the number of called receptors, and their most frequent epitopes, in a sentence."""
     called = Counter()
     for sample in annotation.samples:
-        called.update({safe(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
+        called.update({escaped(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
     n_receptors = sum(sample["receptors"] for sample in annotation.samples)
     if not called:
         return f"No epitope is called for any of {n_receptors:,} receptors."
@@ -155,7 +155,7 @@ def _excluded(annotation: Annotation) -> list[str]:
         if group.get("excluded_labels")
     )
     return [
-        f"<code>--exclude_references {safe(annotation.reference['exclude_references'])}</code> excludes"
+        f"<code>--exclude_references {escaped(annotation.reference['exclude_references'])}</code> excludes"
         f" {annotation.reference['excluded_cells']:,} labelled cells"
         + (f"; pairs of receptor and epitope that no other study reports: {pairs}." if pairs else ".")
     ]
@@ -164,7 +164,7 @@ def _excluded(annotation: Annotation) -> list[str]:
 def _counts(annotation: Annotation) -> dict:
     data = {}
     for sample in annotation.samples:
-        data[safe(sample["sample_id"])] = {
+        data[escaped(sample["sample_id"])] = {
             "receptors": sample["receptors"],
             **{call: sample["calls"].get(call, 0) for call in CALLS},
             "called_cells": sample["called_cells"],
@@ -201,7 +201,7 @@ def _counts(annotation: Annotation) -> dict:
         },
     }
     if _underestimated(annotation.reference):
-        headers["expected_false"]["title"] += MARK
+        headers["expected_false"]["title"] += TRAINED_ON_MARK
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     reference_groups = "; ".join(
         f"{_title(annotation, group)}: {group['references']:,} receptors, {group['candidates']:,} of"
@@ -215,10 +215,10 @@ def _counts(annotation: Annotation) -> dict:
         + (f" At most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
         "A receptor without a call may still bind an epitope: most epitopes have no reference.",
         f"Reference set: {reference_groups}.",
-        f"Background set: {safe(annotation.reference['background'])}. The expected error rates hold only if"
-        " receptors that bind no epitope of the reference set resemble the background set.",
+        f"Background set: {escaped(annotation.reference['background'])}. The expected error rates hold only"
+        " if receptors that bind no epitope of the reference set resemble the background set.",
         *_excluded(annotation),
-        *(f"<strong>{safe(sentence)}.</strong>" for sentence in _cautions(annotation)),
+        *(f"<strong>{escaped(sentence)}.</strong>" for sentence in _cautions(annotation)),
         "All cells are in <code>annotation/</code>, all references in"
         " <code>annotation/reference/receptors.tsv</code>.",
     ]
@@ -247,8 +247,8 @@ def _epitopes(annotation: Annotation) -> dict:
     ]
     largest = rows.groupby("name")["receptors"].sum().nlargest(N_EPITOPES).index
     data = {
-        safe(sample): {
-            safe(name): int(count)
+        escaped(sample): {
+            escaped(name): int(count)
             for name, count in sample_rows.groupby("name")["receptors"].sum().items()
             if name in largest
         }
@@ -269,16 +269,16 @@ def _top(annotation: Annotation) -> dict:
     rows = [{"sample": sample["sample_id"], **row} for sample in annotation.samples for row in sample["top"]]
     rows = sorted(rows, key=lambda row: (row["fdr"], -row["probability"]))[:N_TOP]
     data = {
-        f"{safe(row['sample'])}, {safe(row['receptor_id'])}": {
-            "epitope": safe(row["epitope"]),
-            "antigen_species": safe(row["antigen_species"] or ""),
-            "mhc_a": safe(row["mhc_a"] or ""),
+        f"{escaped(row['sample'])}, {escaped(row['receptor_id'])}": {
+            "epitope": escaped(row["epitope"]),
+            "antigen_species": escaped(row["antigen_species"] or ""),
+            "mhc_a": escaped(row["mhc_a"] or ""),
             "chains": _title(annotation, row),
             "cells": row["n_cells"],
             "probability": row["probability"],
             "fdr": row["fdr"],
             "distance": row["nearest_1_distance"],
-            "study": safe(row["nearest_1_study"] or ""),
+            "study": escaped(row["nearest_1_study"] or ""),
         }
         for row in rows
     }

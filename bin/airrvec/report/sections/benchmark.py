@@ -7,21 +7,21 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.benchmark.fewshot import TRAINED_ON
-from airrvec.benchmark.training_labels import MARK
+from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
-from airrvec.figures.benchmark import RULE_TITLES, default_view, in_order, setting_title
+from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
 from airrvec.figures.style import COLOURS
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 from airrvec.report.sections.benchmark_tables import (
     comparisons_table,
     epitope_table,
-    largest_k,
     metrics_table,
-    n_complete,
+    n_averaged_epitopes,
     not_evaluated_table,
-    of_setting,
+    rows_at_largest_k,
+    setting_text,
 )
 
 MAX_ROC_TABS = 6
@@ -86,13 +86,13 @@ def benchmark_lines(benchmark: Benchmark) -> list[str]:
 def auroc_lines(summary: pd.DataFrame) -> list[str]:
     """Return a table of epitopes by encoders for the terminal; for more than 5 encoders, only their means."""
     shown = default_view(summary, one_rule=True)
-    largest = largest_k(shown)
+    largest = rows_at_largest_k(shown)
     encoders = list(dict.fromkeys(largest["encoder"]))
-    rule = of_setting(shown)
+    rule = setting_text(shown)
     means = largest[largest["epitope"] == MEAN]
     if len(encoders) > 5 and len(means):
         return [
-            f"AUROC, {rule}, k = {means['k'].max()}, mean over {n_complete(shown)} epitopes",
+            f"AUROC, {rule}, k = {means['k'].max()}, mean over {n_averaged_epitopes(shown)} epitopes",
             *(f"{title(row.encoder):<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
         ]
     width = max(12, *(len(title(name)) + 2 for name in encoders))
@@ -108,19 +108,19 @@ def auroc_lines(summary: pd.DataFrame) -> list[str]:
 
 
 def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, counts: dict) -> dict:
-    removed = "; ".join(f"{n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n)
-    rules = in_order(summary["rule"])
+    removed = "; ".join(f"{n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n)
+    rules = ordered_settings(summary["rule"])
     return _curves(
         "airrvec_auroc",
         "Few-shot prediction of epitopes",
         f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
         f" (excluded cells: {removed or 'none'}). For each epitope, k receptors are the references; AUROC"
         " measures how well the distance to them separates the other receptors of the epitope from all"
-        f" others. Mean over the {n_complete(summary)} epitopes with enough receptors for every k, and over"
-        " splits, which all encoders share."
-        + "".join(f"<br><strong>{safe(sentence)}.</strong>" for sentence in cautions(counts))
+        f" others. Mean over the {n_averaged_epitopes(summary)} epitopes with enough receptors for every k, and"
+        " over splits, which all encoders share."
+        + "".join(f"<br><strong>{escaped(sentence)}.</strong>" for sentence in cautions(counts))
         + (
-            f"<br>These encoders are marked{MARK} in all tables and figures."
+            f"<br>These encoders are marked{TRAINED_ON_MARK} in all tables and figures."
             if counts.get("warnings")
             else ""
         ),
@@ -140,17 +140,17 @@ def _settings_section(
     for column in ("chains", "test_set", "excluded"):
         others = [name for name in ("chains", "test_set", "excluded") if name != column]
         varied = rule_rows[(rule_rows[others] == default_row[others]).all(axis=1)]
-        for word in in_order(varied[column]):
+        for word in ordered_settings(varied[column]):
             if word != default_row[column]:
                 group = varied[varied[column] == word]
-                tabs[f"{setting_title(column, word)} ({n_complete(group)} epitopes)"] = group
+                tabs[f"{setting_title(column, word)} ({n_averaged_epitopes(group)} epitopes)"] = group
     if not tabs:
         return None
     return _curves(
         "airrvec_auroc_settings",
         "Few-shot prediction in other settings",
-        f"{of_setting(shown).capitalize()}. Each tab changes the named setting of the figure above; its mean"
-        " may be over other epitopes. All combinations are in <code>benchmark/auroc_summary.tsv</code>.",
+        f"{setting_text(shown).capitalize()}. Each tab changes the named setting of the figure above; its"
+        " mean may be over other epitopes. All combinations are in <code>benchmark/auroc_summary.tsv</code>.",
         tabs,
         encoders,
         colours,
@@ -187,7 +187,7 @@ def _curves(
             "style": "lines+markers",
             "showlegend": True,
             "colors": colours,
-            "data_labels": [{"name": safe(tab)} for tab in tabs],
+            "data_labels": [{"name": escaped(tab)} for tab in tabs],
         },
     )
 
@@ -207,11 +207,11 @@ def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict 
                 if len(line)
             }
         )
-        labels.append({"name": f"{safe(epitope)} (k = {epitope_rows['k'].iloc[0]})"})
+        labels.append({"name": f"{escaped(epitope)} (k = {epitope_rows['k'].iloc[0]})"})
     return section(
         "airrvec_roc",
         "ROC curves",
-        f"{of_setting(roc).capitalize()}, at the largest k of each epitope; mean over splits."
+        f"{setting_text(roc).capitalize()}, at the largest k of each epitope; mean over splits."
         + (" All epitopes are in <code>benchmark/roc.tsv</code>." if len(shown) == MAX_ROC_TABS else ""),
         "linegraph",
         datasets,

@@ -6,7 +6,7 @@ from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core.schema import MEAN
 from airrvec.encoders import title
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 
 MAX_COLUMNS = 8  # encoders as columns of a table; with more, each encoder is a row
 MAX_ROWS = 50
@@ -15,13 +15,13 @@ _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "
 
 def epitope_table(shown: pd.DataFrame) -> dict:
     """Return AUROC with one row per epitope, or one row per encoder if there are many encoders."""
-    largest = largest_k(shown)
+    largest = rows_at_largest_k(shown)
     encoders = list(dict.fromkeys(largest["encoder"]))
     score = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
     data = {}
     if len(encoders) <= MAX_COLUMNS:
         for row in largest.itertuples():
-            data.setdefault(safe(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
+            data.setdefault(escaped(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
         headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False}}
         headers |= {name: {"title": title(name), **score} for name in encoders}
     else:
@@ -29,13 +29,13 @@ def epitope_table(shown: pd.DataFrame) -> dict:
             data.setdefault(title(row.encoder), {})[row.epitope] = row.auroc_mean
         epitopes = largest.drop_duplicates("epitope")
         headers = {
-            row.epitope: {"title": f"{safe(row.epitope)} (k = {row.k})", **score}
+            row.epitope: {"title": f"{escaped(row.epitope)} (k = {row.k})", **score}
             for row in epitopes.itertuples()
         }
     return section(
         "airrvec_auroc_by_epitope",
         "AUROC by epitope",
-        f"{of_setting(shown).capitalize()}, at the largest k of each epitope; mean over splits.",
+        f"{setting_text(shown).capitalize()}, at the largest k of each epitope; mean over splits.",
         "table",
         data,
         headers=headers,
@@ -95,8 +95,8 @@ def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
     return section(
         "airrvec_comparisons",
         "Comparisons of encoders",
-        f"{of_setting(pairs).capitalize()}, k = {pairs['k'].iloc[0]}. Difference in AUROC on the same splits,"
-        " mean over epitopes. With few epitopes, the tests have little power."
+        f"{setting_text(pairs).capitalize()}, k = {pairs['k'].iloc[0]}. Difference in AUROC on the same"
+        " splits, mean over epitopes. With few epitopes, the tests have little power."
         + (" The other pairs, and all k and epitopes," if n_pairs > MAX_ROWS else " All k and epitopes")
         + " are in <code>benchmark/comparisons.tsv</code>.",
         "table",
@@ -133,7 +133,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     data = {
         _not_evaluated_title(row, with_excluded=several or pd.isna(row.epitope)): {
             **({"k": int(row.k)} if pd.notna(row.k) else {}),
-            "reason": safe(row.reason),
+            "reason": escaped(row.reason),
         }
         for row in shown.head(MAX_ROWS).itertuples()
     }
@@ -155,17 +155,17 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
 
 def _not_evaluated_title(row, *, with_excluded: bool) -> str:
     words = [
-        row.epitope and safe(row.epitope),
+        row.epitope and escaped(row.epitope),
         row.encoder and title(row.encoder),
         row.rule and RULE_TITLES[row.rule],
         row.chains and setting_title("chains", row.chains),
         row.test_set and setting_title("test_set", row.test_set),
-        with_excluded and safe(setting_title("excluded", row.excluded)),
+        with_excluded and escaped(setting_title("excluded", row.excluded)),
     ]
     return ", ".join(word for word in words if word)
 
 
-def of_setting(shown: pd.DataFrame) -> str:
+def setting_text(shown: pd.DataFrame) -> str:
     """Return the rule of the first row, and its setting if it is not the default."""
     first = shown.iloc[0]
     words = [RULE_TITLES[first["rule"]]]
@@ -175,13 +175,13 @@ def of_setting(shown: pd.DataFrame) -> str:
     return ", ".join(words)
 
 
-def n_complete(summary: pd.DataFrame) -> int:
+def n_averaged_epitopes(summary: pd.DataFrame) -> int:
     """Return the number of epitopes in the mean over epitopes of the first rule."""
     rows = summary[(summary["epitope"] != MEAN) & (summary["rule"] == summary["rule"].iloc[0])]
     return len(complete_epitopes(rows["epitope"], rows["k"]))
 
 
-def largest_k(summary: pd.DataFrame) -> pd.DataFrame:
+def rows_at_largest_k(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of each epitope's largest k, in descending order of k, the mean over epitopes last."""
     largest = summary[summary["k"] == summary.groupby("epitope")["k"].transform("max")]
     is_mean = largest["epitope"] == MEAN

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.core import tables
-from airrvec.core.chains import LOCI_OF
-from airrvec.report.page import group_titles, safe, section, titled, without_background
+from airrvec.core.chains import CHAIN_LOCI
+from airrvec.report.page import escaped, group_titles, not_compared_text, section, with_group_titles
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -43,7 +43,7 @@ def read_clusters(folder: Path | None) -> Clusters | None:
     titles = group_titles(counts["groups"])
     return Clusters(
         counts,
-        titled(tables.read(folder / "clusters.parquet").to_pandas(), titles),
+        with_group_titles(tables.read(folder / "clusters.parquet").to_pandas(), titles),
         tables.read(folder / "conditions.parquet").to_pandas(),
         logos.read_bytes() if logos.exists() else None,
         titles,
@@ -80,7 +80,7 @@ def cluster_answer(found: Clusters) -> str:
     if len(found.conditions):
         differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
         words += (
-            f" {differ:,} of {len(found.conditions):,} comparisons by {safe(found.counts['condition'])}"
+            f" {differ:,} of {len(found.conditions):,} comparisons by {escaped(found.counts['condition'])}"
             " are significant at a false discovery rate of 5 % (Fisher's exact test)."
         )
     return words
@@ -88,11 +88,13 @@ def cluster_answer(found: Clusters) -> str:
 
 def _motif(cluster) -> str:
     """Return V genes and consensus junctions of a cluster, and its epitope if it has labelled members."""
-    parts = [cluster[f"{locus.lower()}_{name}"] for locus in LOCI_OF[cluster["chains"]] for name in _MOTIF]
+    parts = [cluster[f"{locus.lower()}_{name}"] for locus in CHAIN_LOCI[cluster["chains"]] for name in _MOTIF]
     words = " ".join(part for part in parts if part)
     if not cluster["epitope"]:
         return words
-    return f"{words} ({cluster['n_labelled']:,} labelled, most frequent epitope {safe(cluster['epitope'])})"
+    return (
+        f"{words} ({cluster['n_labelled']:,} labelled, most frequent epitope {escaped(cluster['epitope'])})"
+    )
 
 
 def _overview(found: Clusters) -> dict:
@@ -107,15 +109,15 @@ def _overview(found: Clusters) -> dict:
     words = (
         "Two receptors are neighbours if the distance of their vectors is at most the radius. The radius is"
         f" chosen so that a receptor has on average {counts['chance']:g} neighbours among the same number of"
-        f" background receptors ({safe(counts['background'])}): the number expected by chance. More than that"
-        " is not due to chance. A common antigen is one possible cause; selection that the background"
+        f" background receptors ({escaped(counts['background'])}): the number expected by chance. More"
+        " than that is not due to chance. A common antigen is one possible cause; selection that the background"
         " receptors did not undergo is another."
     )
     if counts["not_compared"]:
         words += (
             f" {counts['not_compared']:,} receptors were not compared: without vector or of another species."
         )
-    words += without_background(counts)
+    words += not_compared_text(counts)
     headers = {
         "receptors": {"title": "Receptors", **_COUNT},
         "clusters": {"title": "Clusters", **_COUNT},
@@ -168,7 +170,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
     data = {
         row.cluster_id: {
             "receptors": row.n_receptors,
-            "epitope": safe(row.epitope) if row.epitope else "",
+            "epitope": escaped(row.epitope) if row.epitope else "",
             "labelled": row.n_labelled,
             "purity": 100 * row.purity if row.n_labelled else None,
             "samples": row.n_samples,
@@ -231,7 +233,7 @@ def _logos(found: Clusters) -> dict:
 
 
 def _conditions(found: Clusters) -> dict:
-    column = safe(found.counts["condition"])
+    column = escaped(found.counts["condition"])
     words = (
         f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
         " of cells in it. Samples are the units of the tests."
@@ -248,7 +250,7 @@ def _conditions(found: Clusters) -> dict:
     shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
     motif = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
     data = {
-        f"{row.cluster_id}, {safe(row.value_1)} and {safe(row.value_2)}": {
+        f"{row.cluster_id}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
             "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
             "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
             "fisher_fdr": row.fisher_fdr,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from airrvec.core import tables
 from airrvec.figures.style import COLOURS
-from airrvec.report.page import group_titles, safe, section, titled, without_background
+from airrvec.report.page import escaped, group_titles, not_compared_text, section, with_group_titles
 
 PARENT = {
     "parent_id": "airrvec_comparison",
@@ -41,7 +41,9 @@ def read_comparison(folder: Path | None) -> Comparison | None:
         return None
     counts = json.loads((folder / "comparison.qc.json").read_text())
     titles = group_titles(counts["groups"])
-    frames = (titled(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES)
+    frames = (
+        with_group_titles(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES
+    )
     return Comparison(counts, *frames)
 
 
@@ -73,14 +75,14 @@ def comparison_lines(found: Comparison) -> list[str]:
 
 def comparison_answer(found: Comparison) -> str:
     """Return how many comparisons of conditions are significant, and how many pairs of samples differ."""
-    column = safe(found.counts["condition"] or "")
+    column = escaped(found.counts["condition"] or "")
     if len(found.conditions):
         least = found.conditions.sort_values("p", kind="stable").iloc[0]
         differ = (found.conditions["fdr"] <= 0.05).sum()
         words = (
             f"{differ:,} of {len(found.conditions):,} comparisons by {column} are significant at a false"
             f" discovery rate of 5 %; the lowest p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
-            f" {safe(least['value_1'])} and {safe(least['value_2'])})"
+            f" {escaped(least['value_1'])} and {escaped(least['value_2'])})"
         )
     elif column:
         words = f"{column} could not be tested: two of its values need at least two samples each"
@@ -108,7 +110,7 @@ def _not_compared(found: Comparison) -> dict:
 
 def _diversity(found: Comparison) -> dict:
     data = {
-        f"{safe(row.sample_id)}, {row.group}": {
+        f"{escaped(row.sample_id)}, {row.group}": {
             "cells": row.n_cells,
             "receptors": row.n_receptors,
             "depth": row.depth,
@@ -159,7 +161,7 @@ def _diversity(found: Comparison) -> dict:
         " If the effective number of order 2 is far below the number of receptors, the sample has a few large"
         " clones (clonal expansion). Receptors that differ only in alleles count as one."
     )
-    words += without_background(found.counts)
+    words += not_compared_text(found.counts)
     if not data:
         return section(
             "airrvec_comparison_diversity", "Diversity", words, "html", "<p>There are no cells to count.</p>"
@@ -178,7 +180,7 @@ def _diversity(found: Comparison) -> dict:
 def _pairs(found: Comparison) -> dict:
     shown = found.pairs.head(N_PAIRS)
     data = {
-        f"{safe(row.sample_1)} and {safe(row.sample_2)}, {row.group}": {
+        f"{escaped(row.sample_1)} and {escaped(row.sample_2)}, {row.group}": {
             "shared": row.n_shared,
             "morisita_horn": row.morisita_horn,
             "near_1_in_2": _per_cent(row.near_1_in_2),
@@ -242,10 +244,10 @@ def _components(found: Comparison) -> dict:
         names.append({"name": title})
         tabs.append(
             {
-                safe(row.sample_id): {
+                escaped(row.sample_id): {
                     "x": row.pc_1,
                     "y": row.pc_2,
-                    "group": safe(condition.get(row.sample_id, "")),
+                    "group": escaped(condition.get(row.sample_id, "")),
                     "color": COLOURS[values.index(condition[row.sample_id]) % len(COLOURS)]
                     if row.sample_id in condition
                     else COLOURS[-1],
@@ -268,14 +270,14 @@ def _components(found: Comparison) -> dict:
 
 
 def _conditions(found: Comparison) -> dict:
-    column = safe(found.counts["condition"])
+    column = escaped(found.counts["condition"])
     words = (
         f"Permutation test of samples of one {column} against samples of another; samples are the units. With"
         " few samples, p cannot be small: the minimum is 0.33 for two samples against two, and 0.1 for three"
         " against three."
     )
     if not len(found.conditions):
-        sizes = ", ".join(f"{safe(value)} {n}" for value, n in found.counts["values"].items())
+        sizes = ", ".join(f"{escaped(value)} {n}" for value, n in found.counts["values"].items())
         return section(
             "airrvec_comparison_conditions",
             f"Samples by {column}",
@@ -285,7 +287,7 @@ def _conditions(found: Comparison) -> dict:
             f" (samples per value: {sizes or 'none'}).</p>",
         )
     data = {
-        f"{safe(row.value_1)} and {safe(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {
+        f"{escaped(row.value_1)} and {escaped(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {
             "samples": f"{row.n_samples_1} and {row.n_samples_2}",
             "difference": row.difference,
             "p": row.p,

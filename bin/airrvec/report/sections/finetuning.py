@@ -15,11 +15,11 @@ from airrvec.report.sections.finetuning_words import (
     SUM_RULE,
     TEST_SETS,
     Finetuning,
-    means_of,
+    conclusions,
+    format_auroc,
+    mean_aurocs,
+    model_names,
     n_epitopes,
-    names,
-    number,
-    verdict,
 )
 
 
@@ -45,8 +45,8 @@ def finetuning_sections(finetuning: Finetuning) -> list[dict]:
 
 def finetuning_lines(finetuning: Finetuning) -> list[str]:
     """Return mean AUROCs before and after, and the conclusions in words, for the terminal."""
-    before, after = names(finetuning)
-    means = means_of(finetuning.specificity)
+    before, after = model_names(finetuning)
+    means = mean_aurocs(finetuning.specificity)
     lines = [
         f"AUROC of {title(after)}, fine-tuned from {title(before)}, on held-out receptors"
         f" (mean of {n_epitopes(finetuning)} epitopes)",
@@ -59,5 +59,7 @@ def finetuning_lines(finetuning: Finetuning) -> list[str]:
     for test_set, words in TEST_SETS.items():
         for rule, added, rule_words in shown:
             values = [means.get((name + added, rule, test_set), np.nan) for name in (before, after)]
-            lines.append(f"{words:<43}{rule_words:<33}" + "".join(f"{number(value):>7}" for value in values))
-    return [*lines, *(f"Note: {sentence}" for sentence in verdict(finetuning))]
+            lines.append(
+                f"{words:<43}{rule_words:<33}" + "".join(f"{format_auroc(value):>7}" for value in values)
+            )
+    return [*lines, *(f"Note: {sentence}" for sentence in conclusions(finetuning))]

@@ -4,7 +4,7 @@ import pandas as pd
 
 from airrvec.benchmark.rules import RULES
 from airrvec.encoders import title
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 from airrvec.report.sections.finetuning_words import (
     FLOOR,
     SHOWN_RULES,
@@ -13,17 +13,17 @@ from airrvec.report.sections.finetuning_words import (
     TEST_SETS,
     UNSEEN_SETS,
     Finetuning,
+    as_sentence,
     changes,
+    conclusions,
+    model_names,
     n_epitopes,
-    names,
-    sentence,
     unseen_differences,
-    verdict,
 )
 
 
 def specificity_table(finetuning: Finetuning) -> dict:
-    before, after = names(finetuning)
+    before, after = model_names(finetuning)
     specificity, counts = finetuning.specificity, finetuning.counts
     shown = [
         *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES),
@@ -43,30 +43,30 @@ def specificity_table(finetuning: Finetuning) -> dict:
             values = epitope_rows.set_index(["encoder", "rule"])["auroc"]
             row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}
             n = epitope_rows["n_positive"].iloc[0]
-            data[f"{safe(epitope)}, {words}"] = {
+            data[f"{escaped(epitope)}, {words}"] = {
                 "n": None if pd.isna(n) else int(n),
                 **{key: None if pd.isna(value) else float(value) for key, value in row.items()},
             }
     parts, left_out = counts["receptors"], counts["left_out"]
     facts = [
-        f"<code>{safe(after)}</code> was fine-tuned from {safe(title(before))} on"
+        f"<code>{escaped(after)}</code> was fine-tuned from {escaped(title(before))} on"
         f" {parts['train']:,} receptors of {n_epitopes(finetuning)} epitopes; {parts['validation']:,}"
-        f" receptors for validation, {parts['test']:,} for testing (split: {safe(counts['split'])}); weights"
-        f" of step {counts['step']:,}",
+        f" receptors for validation, {parts['test']:,} for testing (split: {escaped(counts['split'])});"
+        f" weights of step {counts['step']:,}",
         "AUROC of an epitope's test receptors against those of the other epitopes; the training receptors"
         " are the references. There is one test set, so the differences have no standard error",
-        *(safe(note) for note in counts["notes"]),
-        *(f"excluded: {n:,} {safe(reason)}" for reason, n in counts["removed"].items() if n),
+        *(escaped(note) for note in counts["notes"]),
+        *(f"excluded: {n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n),
         *([f"{len(left_out):,} epitopes have too few receptors for training"] if left_out else []),
     ]
     return section(
         "airrvec_finetuning_specificity",
         "Before and after fine-tuning",
         "".join(
-            f"<strong>{safe(sentence(words))}</strong><br>"
-            for words in (*changes(finetuning), *verdict(finetuning))
+            f"<strong>{escaped(as_sentence(words))}</strong><br>"
+            for words in (*changes(finetuning), *conclusions(finetuning))
         )
-        + "<br>".join(sentence(fact) for fact in facts),
+        + "<br>".join(as_sentence(fact) for fact in facts),
         "table",
         data,
         headers={
@@ -83,7 +83,7 @@ def specificity_table(finetuning: Finetuning) -> dict:
 def unseen_table(finetuning: Finetuning) -> dict:
     differences = unseen_differences(finetuning)
     data = {
-        f"{safe(row.epitope)}, {RULES[row.rule].title}, k = {row.k}, {UNSEEN_SETS[row.test_set]}": {
+        f"{escaped(row.epitope)}, {RULES[row.rule].title}, k = {row.k}, {UNSEEN_SETS[row.test_set]}": {
             name: None if pd.isna(value) else value
             for name, value in (
                 ("before", row.before),

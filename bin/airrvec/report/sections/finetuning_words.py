@@ -30,19 +30,19 @@ class Finetuning:
     counts: dict
 
 
-def names(finetuning: Finetuning) -> tuple[str, str]:
+def model_names(finetuning: Finetuning) -> tuple[str, str]:
     return finetuning.counts["start"], finetuning.counts["name"]
 
 
-def number(value: float) -> str:
+def format_auroc(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def changes(finetuning: Finetuning) -> list[str]:
     """Return a sentence for each test set: the change in mean AUROC by each rule."""
-    before, after = names(finetuning)
+    before, after = model_names(finetuning)
     specificity = finetuning.specificity
-    means = means_of(specificity)
+    means = mean_aurocs(specificity)
     sentences = []
     for test_set, words in TEST_SETS.items():
         parts = []
@@ -63,10 +63,10 @@ def changes(finetuning: Finetuning) -> list[str]:
     return sentences
 
 
-def verdict(finetuning: Finetuning) -> list[str]:
+def conclusions(finetuning: Finetuning) -> list[str]:
     """Return sentences: whether fine-tuning helped, and the change for epitopes not used in training."""
-    before, after = names(finetuning)
-    means = means_of(finetuning.specificity)
+    before, after = model_names(finetuning)
+    means = mean_aurocs(finetuning.specificity)
     sentences = []
     best = {name: _best(means, name) for name in (before, after, FLOOR)}
     if all(best.values()):
@@ -113,7 +113,7 @@ def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
         ``mean`` √(Σ SE²) / n; ``n_splits``; ``n_better``, number of splits that are better after;
         ``n_epitopes``; ``last``, whether k is the largest of the rule.
     """
-    before, after = names(finetuning)
+    before, after = model_names(finetuning)
     keys = ["rule", "test_set", "k", "epitope"]
     if finetuning.unseen.empty:
         return pd.DataFrame(columns=[*keys, "last"])
@@ -141,7 +141,7 @@ def n_epitopes(finetuning: Finetuning) -> int:
     return finetuning.specificity["epitope"].nunique() - 1  # without ``mean``
 
 
-def means_of(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+def mean_aurocs(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     """Return (encoder, rule, test set) → mean AUROC, NaN if an epitope has no test receptors."""
     means = specificity[specificity["epitope"] == "mean"]
     return means.set_index(["encoder", "rule", "test_set"])["auroc"].astype(float).to_dict()
@@ -166,5 +166,5 @@ def _moved(before: float, after: float) -> str:
     return f"{'up' if after > before else 'down'} from {old} to {new}"
 
 
-def sentence(words: str) -> str:
+def as_sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."

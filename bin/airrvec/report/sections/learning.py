@@ -7,7 +7,7 @@ import pandas as pd
 
 from airrvec.core import tables
 from airrvec.figures.style import COLOURS
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 
 TERMS = {
     "loss": "Loss",
@@ -28,7 +28,7 @@ def curves_section(folders: list[Path]) -> dict:
         lines = {}
         for number, (name, history) in enumerate(histories.items()):
             for part, part_rows in history[history[term].notna()].groupby("part"):
-                line = f"{safe(name)}, {part}"
+                line = f"{escaped(name)}, {part}"
                 colours[line] = COLOURS[(2 * number + (part != "train")) % len(COLOURS)]
                 lines[line] = _thinned(part_rows, term)
         datasets.append(lines)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 
 _METHODS = {"umap": "UMAP", "pca": "principal components (too few for UMAP)"}
 
@@ -22,4 +22,4 @@ def map_section(path: Path) -> dict:
         f" {colours}; search for genes, junctions and labels; point at a receptor to see its fields."
     )
     link = '<p><a class="btn btn-primary" href="../map/map.html" target="_blank">Open the map</a></p>'
-    return section("airrvec_map", "Map of receptors", safe(text), "html", link)
+    return section("airrvec_map", "Map of receptors", escaped(text), "html", link)

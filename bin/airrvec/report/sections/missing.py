@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from airrvec.core.missing import PARTS
-from airrvec.report.page import safe, section
+from airrvec.report.page import escaped, section
 
 
 def read_missing(folder: Path | None) -> list[dict[str, str]]:
@@ -37,7 +37,7 @@ def missing_section(missing: list[dict[str, str]]) -> dict | None:
     if not missing:
         return None
     rows = "".join(
-        f"<tr><td>{PARTS[entry['part']]}</td><td>{safe(entry['name'])}</td><td>{safe(entry['reason'])}</td></tr>"
+        f"<tr><td>{PARTS[entry['part']]}</td><td>{escaped(entry['name'])}</td><td>{escaped(entry['reason'])}</td></tr>"
         for entry in missing
     )
     return section(
