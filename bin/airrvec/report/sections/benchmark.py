@@ -116,8 +116,8 @@ def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, co
         f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
         f" (excluded cells: {removed or 'none'}). For each epitope, k receptors are the references; AUROC"
         " measures how well the distance to them separates the other receptors of the epitope from all"
-        f" others. Mean over the {n_averaged_epitopes(summary)} epitopes with enough receptors for every k, and"
-        " over splits, which all encoders share."
+        f" others. Mean over the {n_averaged_epitopes(summary)} epitopes with enough receptors for every k,"
+        " and over splits, which all encoders share."
         + "".join(f"<br><strong>{escaped(sentence)}.</strong>" for sentence in cautions(counts))
         + (
             f"<br>These encoders are marked{TRAINED_ON_MARK} in all tables and figures."
