@@ -109,7 +109,7 @@ def test_training_goes_on_in_another_container(engine, user, pipeline, elsewhere
     shutil.rmtree(lost[0])
     run = pipeline.again(user, folder, *args, "-resume")
     assert run.status == 0, run.output
-    assert "Submitted process > AIRRVEC:LEARN:PRETRAIN" in run.output
+    assert "Submitted process > LEARN:PRETRAIN" in run.output
     # Training from the start would have saved it again.
     assert checkpoint.stat().st_mtime_ns == before.st_mtime_ns
     assert (run.results / "models/tiny_own/model.safetensors").read_bytes() == model

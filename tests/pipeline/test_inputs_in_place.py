@@ -34,7 +34,7 @@ def replace(path, content: bytes) -> None:
 
 def statuses(run) -> dict[str, str]:
     assert run.status == 0, run.output
-    return {task["name"].removeprefix("AIRRVEC:"): task["status"] for task in run.tasks}
+    return {task["name"].split(":")[-1]: task["status"] for task in run.tasks}
 
 
 def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
@@ -58,8 +58,8 @@ def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
     after = run_pipeline(tmp_path, *model)
     ran = statuses(after)
     assert {name for name, status in ran.items() if status == "CACHED"} == {
-        "CHECK:CHECK_SAMPLES",
-        "NORMALISE:NORMALISE_RECEPTORS (b)",
+        "CHECK_SAMPLES",
+        "NORMALISE_RECEPTORS (b)",
         "COLLECT_RECEPTORS ()",
     }
     second = pd.read_parquet(after.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
@@ -106,7 +106,7 @@ def test_weights_encoders_and_background_run_what_reads_them_and_nothing_else(tm
         "BENCHMARK_FEWSHOT (esm2)",
         "BENCHMARK_FEWSHOT (mine)",
         "SUMMARISE_FEWSHOT",
-        "REPERTOIRE:CLUSTER_RECEPTORS",
+        "CLUSTER_RECEPTORS",
         "MAP_RECEPTORS",
         "REPORT",
     }

@@ -95,7 +95,7 @@ def test_a_classifier_learns_against_the_background_that_was_given(runs):
 def test_adding_it_runs_its_own_tasks_alone(runs):
     _, run = runs
     ran = {task["name"] for task in run.tasks if task["status"] == "COMPLETED"}
-    assert ran == {"AIRRVEC:BENCHMARK_FEWSHOT (composition)", "AIRRVEC:SUMMARISE_FEWSHOT", "AIRRVEC:REPORT"}
+    assert ran == {"BENCHMARK:BENCHMARK_FEWSHOT (composition)", "BENCHMARK:SUMMARISE_FEWSHOT", "SUMMARISE:REPORT"}
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
     run = run_pipeline(tmp_path, "--input", str(path), "-stub")
     assert run.status == 0, run.output
     assert [t["name"] for t in run.tasks if "NORMALISE" in t["name"]] == [
-        "AIRRVEC:NORMALISE:NORMALISE_RECEPTORS (a)"
+        "NORMALISE:NORMALISE_RECEPTORS (a)"
     ]
 
 

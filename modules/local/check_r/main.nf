@@ -2,7 +2,7 @@ process CHECK_R {
     label 'process_single'
 
     input:
-    val library
+    val checked // true
 
     output:
     val true, emit: checked

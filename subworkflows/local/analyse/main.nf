@@ -3,6 +3,7 @@
 include { ANALYSE_GENERATION } from '../../../modules/local/analyse_generation/main'
 include { ANALYSE_RECEPTORS  } from '../../../modules/local/analyse_receptors/main'
 include { ANALYSE_RESULTS    } from '../../../modules/local/analyse_results/main'
+include { digestOf           } from '../digest/main'
 
 workflow ANALYSE {
     take:
@@ -17,58 +18,59 @@ workflow ANALYSE {
 
     main:
     options = settings.subMap(['species', 'exclude_references', 'analysis_receptors', 'benchmark_min_positives', 'seed'])
-    generated = labelled.filter { _row -> analyses.any { name, _scope -> name == 'generation' } }
-    ANALYSE_GENERATION(generated, options, library)
+    splitting = settings.subMap(['finetune_split', 'finetune_per_epitope', 'finetune_min_receptors'])
+    scopes = analyses.collectEntries()
+    needs_generation = scopes.keySet().contains('generation')
 
-    tasks = channel.fromList(analyses)
-        .branch { _name, scope ->
-            each_encoder: scope == 'each_encoder'
-            before_and_after: scope == 'before_and_after'
-            once: true
-        } // [ analysis, scope ]
-    pairs = tasks.each_encoder.combine(encoders)
-        .mix(tasks.before_and_after.combine(tuned.flatMap { models -> models }), tasks.once.map { name, scope -> [name, scope, '', [], [], ''] })
-        .branch { name, _scope, _encoder, _own, _weights, _digest ->
-            generation: name == 'generation'
-            others: true
-        } // [ analysis, scope, encoder or '', own, weights, digest ]
-    ready = pairs.others
-        .map { name, _scope, encoder, own, weights, digest -> [name, [], encoder, own, weights, digest] }
-        .mix(pairs.generation.combine(ANALYSE_GENERATION.out.probabilities).map { name, _scope, encoder, own, weights, digest, table -> [name, table, encoder, own, weights, digest] })
-    analysed = labelled.combine(ready) // [ meta, cells, [ receptors ], analysis, generation or [], encoder or '', own, weights, digest ]
-    ANALYSE_RECEPTORS( // one task an analysis and encoder
-        analysed,
-        options + settings.subMap(['finetune_split', 'finetune_per_epitope', 'finetune_min_receptors']),
-        library,
-    )
+    // What each analysis measures: [ analysis, encoder or '', own, weights, digest ].
+    by_scope = channel.fromList(analyses).branch { _name, scope ->
+        each_encoder: scope == 'each_encoder'
+        before_and_after: scope == 'before_and_after'
+        once: true
+    }
+    pairs = by_scope.each_encoder.combine(encoders)
+        .mix(by_scope.before_and_after.combine(tuned.flatMap { models -> models }))
+        .mix(by_scope.once.map { name, scope -> [name, scope, '', [], [], ''] })
+        .map { name, _scope, encoder, own, weights, digest -> [name, encoder, own, weights, digest] }
+    probabilities = channel.empty()
+    asked = channel.empty()
+    ended = channel.empty()
+    missing = channel.empty()
+    versions = channel.empty()
+    if (needs_generation) {
+        ANALYSE_GENERATION(labelled, options, digestOf(library, 'analyse_generation'))
+        probabilities = ANALYSE_GENERATION.out.probabilities
+        asked = asked.mix(labelled.map { _row -> ['analysis', 'generation.probabilities'] })
+        ended = ended.mix(ANALYSE_GENERATION.out.ended)
+        missing = missing.mix(ANALYSE_GENERATION.out.missing)
+        versions = versions.mix(ANALYSE_GENERATION.out.versions)
+    }
+    ready = pairs.filter { row -> row[0] != 'generation' }.map { name, encoder, own, weights, digest -> [name, [], encoder, own, weights, digest] }
+    waiting = pairs.filter { row -> row[0] == 'generation' }.combine(probabilities)
+        .map { name, encoder, own, weights, digest, table -> [name, table, encoder, own, weights, digest] }
+    // [ meta, cells, [ receptors ], analysis, generation or [], encoder or '', own, weights, digest ]
+    analysed = labelled.combine(ready.mix(waiting))
+    ANALYSE_RECEPTORS(analysed, options + splitting, digestOf(library, 'analyse_receptors')) // one task per analysis and encoder
 
-    // Without labelled receptors an analysis has nothing measured, and says so.
+    // Without labelled receptors an analysis has no measurements, and reports that.
     measured = ANALYSE_RECEPTORS.out.measured
         .mix(channel.fromList(analyses.collect { name, _scope -> [name, []] }))
         .groupTuple()
         .map { name, files -> [name, files.flatten().sort { file -> file.name }] }
     names = order.combine(tuned.map { models -> [models.collect { model -> model[0] }.join(',')] })
-    scopes = analyses.collectEntries()
-    concluded = measured.combine(names).map { name, files, all, two -> [name, files, scopes[name] == 'before_and_after' ? two : all] }
-    ANALYSE_RESULTS( // one task an analysis
+    concluded = measured.combine(names)
+        .map { name, files, all, two -> [name, files, scopes[name] == 'before_and_after' ? two : all] }
+    ANALYSE_RESULTS( // one task per analysis
         concluded,
         auroc,
         settings.exclude_references,
-        library,
+        digestOf(library, 'analyse_results'),
     )
 
-    results = ANALYSE_RESULTS.out.results.flatten()
-    versions = ANALYSE_GENERATION.out.versions.mix(ANALYSE_RECEPTORS.out.versions, ANALYSE_RESULTS.out.versions)
-
-    asked = generated.map { _meta, _cells, _receptors -> ['analysis', 'generation.probabilities'] }
-        .mix(analysed.map { row -> ['analysis', "${row[3]}.${row[5] ?: 'none'}"] }, concluded.map { name, _files, _names -> ['analysis', name] })
-    ended = ANALYSE_GENERATION.out.ended.mix(ANALYSE_RECEPTORS.out.ended, ANALYSE_RESULTS.out.ended)
-    missing = ANALYSE_GENERATION.out.missing.mix(ANALYSE_RECEPTORS.out.missing, ANALYSE_RESULTS.out.missing)
-
     emit:
-    asked // channel: [ part, name ]
-    ended // channel: [ part, name ]
-    missing // channel: file
-    results // channel: file
-    versions
+    results = ANALYSE_RESULTS.out.results.flatten() // channel: file
+    asked = asked.mix(analysed.map { row -> ['analysis', "${row[3]}.${row[5] ?: 'none'}"] }, concluded.map { row -> ['analysis', row[0]] })
+    ended = ended.mix(ANALYSE_RECEPTORS.out.ended, ANALYSE_RESULTS.out.ended) // channel: [ part, name ]
+    missing = missing.mix(ANALYSE_RECEPTORS.out.missing, ANALYSE_RESULTS.out.missing) // channel: file
+    versions = versions.mix(ANALYSE_RECEPTORS.out.versions, ANALYSE_RESULTS.out.versions)
 }

@@ -1,50 +1,75 @@
-// Before any other task: the samplesheet's rules, and the beginning of every table.
+// Checks before all other tasks: the samplesheet's rules, the beginning of every table, and what R and GPUs need.
 
 include { CHECK_SAMPLES } from '../../../modules/local/check_samples/main'
+include { CHECK_R       } from '../../../modules/local/check_r/main'
+include { CHECK_DEVICE  } from '../../../modules/local/check_device/main'
+include { digestOf      } from '../digest/main'
 include { failure       } from '../conclude/main'
 
 workflow CHECK {
     take:
     tables   // list of maps: part, line, path, format, species, table, map, looked, problem; tablesOfRun makes it
-    settings // map: params
-    library
+    settings // map: parameters
+    library  // map: script → digest of what it imports
 
     main:
     looked = tables.findAll { entry -> entry.looked }
     maps = tables.findAll { entry -> entry.map }.collect { entry -> entry.map }.unique()
-    numbers = looked.withIndex(1).collectEntries { entry, number -> [entry.key, number] }
     CHECK_SAMPLES(
-        settings.input ? file(settings.input.toString(), glob: false) : [],
+        settings.input ? file(settings.input, glob: false) : [],
         looked.collect { entry -> entry.table },
         maps,
-        [
-            species: settings.species,
-            condition: settings.condition?.toString(),
-            max_unpacked: settings.max_unpacked as Double,
-            tables: tables.collect { entry -> entry.subMap(['part', 'line', 'path', 'format', 'species', 'problem']) + [table: numbers[entry.key], columns: entry.map ? maps.indexOf(entry.map) + 1 : null] },
-        ],
-        library,
+        settings.subMap(['species', 'condition', 'max_unpacked']) + [tables: described(tables, looked, maps)],
+        library.check_samples,
     )
-    found = CHECK_SAMPLES.out.checked.map { path -> accepted(new groovy.json.JsonSlurperClassic().parseText(path.text), tables, settings.failed_samples) }
-    checked = found.flatMap { list -> list }
-    passed = found.map { _list -> library }
-    missing = CHECK_SAMPLES.out.missing
+    accepted = CHECK_SAMPLES.out.checked.map { path -> acceptedTables(path, tables, settings.failed_samples) }
     versions = CHECK_SAMPLES.out.versions
 
+    ready = accepted.map { _list -> library }
+    if (settings.export_sce) {
+        CHECK_R(true)
+        ready = ready.combine(CHECK_R.out.checked).map { digests, _checked -> digests }.first()
+    }
+    on_device = ready // training and embedding wait for the check of the GPU
+    if (settings.device == 'gpu' || (settings.device == 'auto' && workflow.profile.tokenize(',').contains('gpu'))) {
+        CHECK_DEVICE(settings.subMap(['device', 'train_devices']), digestOf(ready, 'check_device'))
+        CHECK_DEVICE.out.found.subscribe { sentence -> logSentence(sentence.trim()) }
+        on_device = ready.combine(CHECK_DEVICE.out.found).map { digests, _sentence -> digests }.first()
+        versions = versions.mix(CHECK_DEVICE.out.versions)
+    }
+
     emit:
-    checked // channel: [ meta, table, column map or [] ]; meta: id, format, species, labelled, metadata
-    passed // value: library, once nothing ends the run
-    missing // channel: file
-    versions
+    checked = accepted.flatMap { list -> list } // channel: [ meta, table, column map or [] ]; meta: id, format, species, labelled, metadata
+    ready = ready // value: library, once nothing ends the run
+    on_device = on_device // value: the same, once the device has been checked too
+    missing = CHECK_SAMPLES.out.missing // channel: file
+    versions = versions
+}
+
+// What check_samples.py takes: tables and column maps by their numbers, from 1.
+def described(tables, looked, maps) {
+    def numbers = looked.withIndex(1).collectEntries { entry, number -> [entry.key, number] }
+    return tables.collect { entry ->
+        def words = entry.subMap(['part', 'line', 'path', 'format', 'species', 'problem'])
+        words + [table: numbers[entry.key], columns: entry.map ? maps.indexOf(entry.map) + 1 : null]
+    }
 }
 
 // The tables that the run goes on with, or its end.
-def accepted(found, tables, failedSamples) {
+def acceptedTables(path, tables, failedSamples) {
+    def found = new groovy.json.JsonSlurperClassic().parseText(path.text)
     def left = found.tables.collect { entry -> tables[entry.number] + entry }
     def none = tables.any { entry -> entry.part == 'sample' } && !left.any { entry -> entry.part == 'sample' }
     if (found.problems && (failedSamples == 'stop' || none || found.problems.any { problem -> !problem.sample })) {
         error(failure(found.problems.collect { problem -> problem.reason }, 'problems in the input'))
     }
     found.problems.each { problem -> log.warn("sample ${problem.sample} is left out: ${problem.reason}") }
-    return left.collect { entry -> [[id: entry.id, format: entry.format, species: entry.species, labelled: entry.part != 'sample', metadata: entry.metadata], entry.table, entry.map] }
+    return left.collect { entry ->
+        def meta = entry.subMap(['id', 'format', 'species', 'metadata']) + [labelled: entry.part != 'sample']
+        [meta, entry.table, entry.map]
+    }
+}
+
+def logSentence(sentence) {
+    sentence.startsWith('WARNING: ') ? log.warn(sentence - 'WARNING: ') : log.info(sentence)
 }

@@ -27,8 +27,21 @@ def inputPaths(given, tables) {
         .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
 }
 
+// The last words of a run on the terminal.
+def conclude(run) {
+    def inputs = run.marker ? inputPaths(run.settings, run.tables) : []
+    def said = run.marker ? resultsText(run.settings.outdir, run.marker, run.tasks, inputs, workflow.success) : ''
+    if (said) {
+        println(said)
+    }
+    def todo = workflow.success ? null : advice(workflow.errorReport)
+    if (todo) {
+        log.error(todo)
+    }
+}
+
 // Puts files of earlier runs aside after a run that made its report; returns what the terminal says of the results.
-def conclude(outdir, marker, tasks, inputs, success) {
+def resultsText(outdir, marker, tasks, inputs, success) {
     def root = file(outdir, glob: false)
     def summary = root.resolve('summary.txt')
     def folders = tasks.collect { folder -> located(folder) }

@@ -1,10 +1,41 @@
-// What tasks depend on and Nextflow does not see: it hashes a script without what it imports, and a folder by its path,
-// size and time, which stay when a file in it is replaced.
+// Digests of what tasks depend on and Nextflow does not see: it hashes a script without what it imports, and a folder by
+// its path, size and time, which stay when a file in it is replaced.
 
-// One value that changes with any file that tasks import.
-def libraryDigest(projectDir) {
-    def sources = filesBelow(file("${projectDir}/bin/airrvec", glob: false)).findAll { source -> source.extension in ['py', 'tsv'] }
-    return (sources.sort { source -> source.toString() } + [file("${projectDir}/uv.lock", glob: false)]).collect { source -> source.text }.join('\n').md5()
+// map: script of bin/ → digest of the packages of bin/airrvec that it imports, of those that these import, and so on
+def libraryDigests(projectDir) {
+    def bin = file("${projectDir}/bin", glob: false)
+    def library = bin.resolve('airrvec')
+    def folders = library.listFiles().findAll { path -> path.resolve('__init__.py').exists() }
+    def sources = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py', 'tsv'])] }
+    def imported = sources.collectEntries { name, texts -> [name, importedPackages(texts.join('\n'))] }
+    def common = [library.resolve('__init__.py').text, file("${projectDir}/uv.lock", glob: false).text]
+    return bin.listFiles().findAll { script -> script.extension == 'py' }.collectEntries { script ->
+        def packages = closure(importedPackages(script.text) + ['core'], imported)
+        [script.baseName, (common + packages.sort().collectMany { name -> sources[name] ?: [] }).join('\n').md5()]
+    }
+}
+
+// value: the digest of a script, of a channel of all digests
+def digestOf(library, script) {
+    return library.map { digests -> digests[script] }
+}
+
+// Names of the packages that a Python source imports.
+def importedPackages(source) {
+    def direct = source.findAll(/(?m)^\s*(?:from|import) airrvec\.(\w+)/) { _line, name -> name }
+    def listed = source.findAll(/(?m)^\s*from airrvec import (\([^)]*\)|[^\n]+)/) { _line, names -> names.findAll(/\w+/) }
+    return (direct + listed.flatten()).toSet()
+}
+
+// Packages, and all that they import, directly or not.
+def closure(packages, imported) {
+    def more = packages.collectMany { name -> imported[name] ?: [] }.toSet() - packages
+    return more ? closure(packages + more, imported) : packages
+}
+
+// Contents of a folder's files, sorted by their paths.
+def textsBelow(folder, extensions) {
+    return filesBelow(folder).findAll { path -> path.extension in extensions }.sort { path -> path.toString() }.collect { path -> path.text }
 }
 
 // Not by a pattern: the folder's own name may hold signs of one.

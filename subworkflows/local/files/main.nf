@@ -1,4 +1,9 @@
-// Names of files that tasks can take.
+// Files: in order, as -resume needs them, and with names that tasks can take.
+
+// value: all files of a channel, sorted by their names
+def byName(files) {
+    return files.toSortedList { a, b -> a.name <=> b.name }
+}
 
 // Tasks that work in a bucket share no folder with the launcher.
 def inBucket(folder) {

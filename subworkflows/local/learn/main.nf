@@ -1,50 +1,76 @@
-// The chain of models: a published or own one, or one that is pre-trained here; then, if asked for, fine-tuned.
+// The model of the run: published, the user's own, or pre-trained here; then, if asked for, fine-tuned. And the encoders.
 
 include { SYNTHESISE_RECEPTORS } from '../../../modules/local/synthesise_receptors/main'
 include { PRETRAIN             } from '../../../modules/local/pretrain/main'
 include { FINETUNE             } from '../../../modules/local/finetune/main'
+include { byName               } from '../files/main'
+include { digestOf             } from '../digest/main'
 
 workflow LEARN {
     take:
-    receptors // value: the receptors of the run, a file a partition
-    labelled  // channel: [ meta, cells, [ receptors, a file a partition ] ], at most one
+    receptors // value: receptors of the run, one file per partition
+    labelled  // channel: [ meta, cells, [ receptors, one file per partition ] ], at most one
     plan      // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
-    settings  // map: params
-    library
+    settings  // map: parameters
+    library   // value: script → digest of what it imports
 
     main:
-    n_synthetic = settings.synthetic_receptors ? settings.synthetic_receptors as Long : 0
-    n_shards = Math.ceil(n_synthetic / 100000) as Integer
-    SYNTHESISE_RECEPTORS(channel.fromList((0..<n_shards).toList()), n_shards, n_synthetic, settings.seed, library)
-    synthetic = SYNTHESISE_RECEPTORS.out.receptors.toSortedList { a, b -> a.name <=> b.name }
-
+    untuned = channel.value(plan.start)
+    model = untuned
+    tuned = channel.value([['sceptr', [], [], ''], ['sceptr_finetuned', [], [], '']])
+    trained = channel.empty()
+    measured = channel.empty()
+    versions = channel.empty()
     training = settings.subMap(['train_steps', 'train_batch_size', 'train_devices', 'train_precision', 'device', 'seed'])
-    PRETRAIN(
-        channel.fromList(plan.pretrain ? [plan.pretrain] : []),
-        n_synthetic ? synthetic : receptors,
-        n_synthetic > 0,
-        training,
-        library,
-    )
-    untuned = plan.pretrain ? PRETRAIN.out.model.first() : channel.value(plan.start)
 
-    FINETUNE(
-        labelled.filter { _row -> plan.finetune },
-        plan.finetune ?: [],
-        untuned,
-        training + settings.subMap(['model_digest', 'species', 'exclude_references', 'finetune_split', 'finetune_per_epitope', 'finetune_min_receptors']),
-        library,
-    )
+    data = receptors
+    if (settings.synthetic_receptors) {
+        n_shards = Math.ceil(settings.synthetic_receptors / 100000) as Integer
+        SYNTHESISE_RECEPTORS(
+            channel.fromList((0..<n_shards).toList()),
+            n_shards,
+            settings.synthetic_receptors,
+            settings.seed,
+            digestOf(library, 'synthesise_receptors'),
+        )
+        data = byName(SYNTHESISE_RECEPTORS.out.receptors)
+        versions = versions.mix(SYNTHESISE_RECEPTORS.out.versions)
+    }
+    if (plan.pretrain) {
+        PRETRAIN(plan.pretrain, data, settings.synthetic_receptors ? true : false, training, digestOf(library, 'pretrain'))
+        untuned = PRETRAIN.out.model.first()
+        model = untuned
+        trained = trained.mix(PRETRAIN.out.model)
+        versions = versions.mix(PRETRAIN.out.versions)
+    }
+    if (plan.finetune) {
+        splitting = settings.subMap(['finetune_split', 'finetune_per_epitope', 'finetune_min_receptors'])
+        FINETUNE(
+            labelled,
+            plan.finetune,
+            untuned,
+            training + splitting + settings.subMap(['model_digest', 'species', 'exclude_references']),
+            digestOf(library, 'finetune'),
+        )
+        model = FINETUNE.out.model.first()
+        tuned = untuned.combine(model).map { start, weights, name, folder ->
+            [[start, weights, [], settings.model_digest], [name, folder, [], '']]
+        }
+        trained = trained.mix(FINETUNE.out.model)
+        measured = FINETUNE.out.tables.mix(FINETUNE.out.qc).flatten()
+        versions = versions.mix(FINETUNE.out.versions)
+    }
 
-    model = plan.finetune ? FINETUNE.out.model.first() : untuned
-    trained = PRETRAIN.out.model.mix(FINETUNE.out.model).map { _name, folder -> folder }
-    measured = FINETUNE.out.tables.mix(FINETUNE.out.qc).flatten()
-    versions = SYNTHESISE_RECEPTORS.out.versions.mix(PRETRAIN.out.versions, FINETUNE.out.versions)
+    own = untuned.filter { _name, folder -> folder }.map { name, folder -> [name, folder, [], settings.model_digest] }
+    given = plan.encoders.collect { row -> row[0] }
 
     emit:
-    untuned // value: [ name, folder or [] ], the model before fine-tuning
-    model // value: [ name, folder or [] ]
-    trained // channel: folder
-    measured // channel: file
-    versions
+    untuned = untuned // value: [ name, folder or [] ], the model before fine-tuning
+    model = model // value: [ name, folder or [] ]
+    encoders = channel.fromList(plan.encoders).mix(own) // channel: [ name, own folder or file or [], folder of weights or [], digest of these ]
+    names = untuned.map { name, folder -> (folder ? given + [name] : given).join(',') } // value: their names
+    tuned = tuned // value: the models before and after fine-tuning as encoders, or the published ones
+    trained = trained.map { _name, folder -> folder } // channel: folder
+    measured = measured // channel: file
+    versions = versions
 }

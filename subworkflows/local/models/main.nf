@@ -4,10 +4,15 @@ include { contentDigest ; listingDigest } from '../digest/main'
 include { checkNames ; inBucket } from '../files/main'
 include { schemaProperties } from '../parameters/main'
 
+// map: models, encoders and analyses of a run, checked
+def planRun(given, schemaPath) {
+    return planLearning(given, schemaPath) + [analyses: planAnalyses(given, schemaPath)]
+}
+
 // Digests of the folders that a run reads. Nextflow looks at single files by itself.
 def folderDigests(given, start) {
     def folders = ['background', 'benchmark_background'].collectEntries { name ->
-        def found = given[name] ? file(given[name].toString(), glob: false) : null
+        def found = given[name] ? file(given[name], glob: false) : null
         ["${name}_digest".toString(), found && found.isDirectory() ? listingDigest(found) : '']
     }
     return folders + [model_digest: contentDigest(start[1])]
@@ -16,10 +21,10 @@ def folderDigests(given, start) {
 // What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
 def planLearning(given, schemaPath) {
     def known = schemaProperties(schemaPath)
-    def finetunes = given.finetune.toString().toBoolean()
+    def finetunes = given.finetune
     def pretrain = given.pretrain ? presetFile('pretrain', given.pretrain) : null
     def finetune = finetunes ? presetFile('finetune_preset', given.finetune_preset) : null
-    def start = startModel(given.model.toString(), known.model.variants)
+    def start = startModel(given.model, known.model.variants)
     if (finetunes && !given.labelled) {
         error('--finetune: there is nothing to learn from; give a labelled receptor table with --labelled')
     }
@@ -38,12 +43,12 @@ def planLearning(given, schemaPath) {
     if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
         makeFolder('checkpoint_dir', given.checkpoint_dir)
     }
-    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath), digests: folderDigests(given, start)]
+    return [start: start, pretrain: pretrain, finetune: finetune, encoders: planEncoders(given, names, schemaPath)]
 }
 
 // The analyses that are asked for, in the order of the schema: list of [ name, scope ].
 def planAnalyses(given, schemaPath) {
-    def asked = given.analyses.toString().tokenize(',')
+    def asked = given.analyses.tokenize(',')
     def scopes = schemaProperties(schemaPath).analyses.scopes
     def alone = asked.find { name -> asked.size() > 1 && !scopes.containsKey(name) }
     if (alone) {
@@ -55,7 +60,7 @@ def planAnalyses(given, schemaPath) {
 // What is measured: list of [ name, own file or [], folder of weights or [], digest of these ], checked.
 def planEncoders(given, models, schemaPath) {
     def known = schemaProperties(schemaPath).encoders
-    def own = (given.encoder ?: '').toString().tokenize(',').collect { path -> file(path, glob: false) }
+    def own = (given.encoder ?: '').tokenize(',').collect { path -> file(path, glob: false) }
     def missing = own.find { path -> !path.isFile() }
     if (missing) {
         error("--encoder: there is no file '${missing}'")
@@ -70,7 +75,7 @@ def planEncoders(given, models, schemaPath) {
     if (taken) {
         error("--encoder: '${taken}' would be the name of two encoders; rename the file")
     }
-    def weights = given.hub_cache ? file(given.hub_cache.toString(), glob: false) : []
+    def weights = given.hub_cache ? file(given.hub_cache, glob: false) : []
     if (weights && !weights.isDirectory()) {
         error("--hub_cache: there is no folder '${given.hub_cache}'")
     }
@@ -115,7 +120,7 @@ def makeFolder(parameter, path) {
 // A preset of conf/models by its name, or a file of the user's.
 def presetFile(parameter, preset) {
     def shipped = file("${projectDir}/conf/models", glob: false).listFiles().findAll { candidate -> candidate.extension == 'json' }
-    def found = shipped.find { candidate -> candidate.baseName == preset.toString() } ?: file(preset.toString(), glob: false)
+    def found = shipped.find { candidate -> candidate.baseName == preset } ?: file(preset, glob: false)
     if (!found.isFile()) {
         error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
     }

@@ -1,14 +1,17 @@
-// All tables standardised, each by a task; then one look at those that could not be.
+// Tables → samples of standardised cells and receptors, and the distinct receptors of the run.
 
 include { NORMALISE_RECEPTORS                        } from '../../../modules/local/normalise_receptors/main'
 include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/local/normalise_receptors/main'
+include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
+include { byName                                     } from '../files/main'
+include { digestOf                                   } from '../digest/main'
 include { failure                                    } from '../conclude/main'
 
 workflow NORMALISE {
     take:
     tables   // channel: [ meta, table, column map or [] ]
-    settings // map: params
-    library
+    settings // map: parameters
+    library  // value: script → digest of what it imports
 
     main:
     options = settings.subMap(['multichain', 'max_rejected', 'max_unpacked'])
@@ -16,29 +19,54 @@ workflow NORMALISE {
         reference: meta.id == 'reference'
         samples: true
     }
-    NORMALISE_RECEPTORS(parts.samples, options + settings.subMap(['partitions']), library) // one task a table
-    NORMALISE_REFERENCE(parts.reference, options + [partitions: 1], library)
+    digest = digestOf(library, 'normalise_receptors')
+    NORMALISE_RECEPTORS(parts.samples, options + settings.subMap(['partitions']), digest) // one task per table
+    reference = channel.empty()
+    failed = NORMALISE_RECEPTORS.out.missing
+    versions = NORMALISE_RECEPTORS.out.versions
+    if (settings.reference) {
+        NORMALISE_REFERENCE(parts.reference, options + [partitions: 1], digest)
+        reference = NORMALISE_REFERENCE.out.cells.join(NORMALISE_REFERENCE.out.receptors)
+        failed = failed.mix(NORMALISE_REFERENCE.out.missing)
+        versions = versions.mix(NORMALISE_REFERENCE.out.versions)
+    }
 
-    // Every task has ended before a failure of one ends the run, so that all are told at once.
-    missing = NORMALISE_RECEPTORS.out.missing.mix(NORMALISE_REFERENCE.out.missing)
+    // Every task ends before the failure of one ends the run, so that all failures are reported at once.
     kept = NORMALISE_RECEPTORS.out.qc.map { meta, _qc -> meta }
-    passed = missing.toSortedList { a, b -> a.name <=> b.name }
+    passed = byName(failed)
         .map { files -> [files] }
         .combine(kept.toList().map { metas -> [metas] })
         .map { files, metas -> checkFailures(files, metas, settings.failed_samples) }
         .first()
+    samples = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors)
+    samples = samples.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
+    reference = reference.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
 
-    normalised = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors).combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
-    reference = NORMALISE_REFERENCE.out.cells.join(NORMALISE_REFERENCE.out.receptors).combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
-    qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file }
-    versions = NORMALISE_RECEPTORS.out.versions.mix(NORMALISE_REFERENCE.out.versions)
+    // A partition is a range of receptor_id: '' if there is one, else _0000, _0001, …
+    divided_samples = samples.map { meta, _cells, receptors -> [meta, receptors] }
+        .transpose()
+        .map { meta, file -> [settings.partitions > 1 ? file.baseName.find(/_\d+$/) : '', meta.labelled, file] }
+        .groupTuple()
+        .map { name, labelled, files -> [name] + divided(labelled, files) }
+    COLLECT_RECEPTORS(divided_samples, settings.shard_tokens, digestOf(library, 'collect_receptors')) // one task per partition
 
     emit:
-    normalised // channel: [ meta, cells, [ receptors, a file a partition ] ]
-    reference // channel: the same of --reference
-    qc // channel: file
-    missing // channel: file
-    versions
+    samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    reference = reference // channel: the same of --reference
+    receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file }) // value: one file per partition
+    partitions = COLLECT_RECEPTORS.out.receptors // channel: [ partition, receptors ]
+    shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
+    qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file } // channel: file
+    collected = COLLECT_RECEPTORS.out.qc // channel: file
+    missing = failed // channel: file
+    versions = versions.mix(COLLECT_RECEPTORS.out.versions)
+}
+
+// Files of samples, sorted, and files of the labelled table.
+def divided(labelled, files) {
+    def pairs = [labelled, files].transpose()
+    def ofSamples = pairs.findAll { isLabelled, _file -> !isLabelled }.collect { _isLabelled, file -> file }
+    return [ofSamples.sort { file -> file.name }, files - ofSamples]
 }
 
 // The end of the run where a table failed that it cannot go on without.

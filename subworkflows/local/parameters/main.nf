@@ -7,7 +7,8 @@ def schemaProperties(schemaPath) {
     return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
 }
 
-def checkParameters(given, schemaPath) {
+// map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
+def checkedParameters(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     // Nextflow adds a kebab-case twin to every name.
     (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.each { name ->
@@ -19,17 +20,31 @@ def checkParameters(given, schemaPath) {
             error("--${name}: ${problem}")
         }
     }
-    if (given.labelled_format && given.labelled_columns) {
+    def settings = known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
+    checkTables(settings)
+    checkAnnotation(settings)
+    checkCloud(settings, workflow.profile.tokenize(','))
+    return settings
+}
+
+def typed(value, type) {
+    if (value == null) {
+        return null
+    }
+    def text = value.toString()
+    return type == 'boolean' ? text.toBoolean() : type == 'integer' ? text as Long : type == 'number' ? text as BigDecimal : text
+}
+
+def checkTables(settings) {
+    if (settings.labelled_format && settings.labelled_columns) {
         error('--labelled_columns: a table with a column map has no format; leave out --labelled_format')
     }
-    if (!given.input && !given.labelled) {
+    if (!settings.input && !settings.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
-    if (given.condition && !['cluster', 'compare'].any { name -> given[name].toString().toBoolean() }) {
+    if (settings.condition && !settings.cluster && !settings.compare) {
         error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
     }
-    checkAnnotation(given)
-    checkCloud(given, workflow.profile.tokenize(','))
 }
 
 // What the annotation of receptors needs, and what it alone reads.
@@ -37,7 +52,7 @@ def checkAnnotation(given) {
     if (given.reference_format && given.reference_columns) {
         error('--reference_columns: a table with a column map has no format; leave out --reference_format')
     }
-    if (!given.annotate.toString().toBoolean()) {
+    if (!given.annotate) {
         if (given.reference) {
             error('--reference: it annotates receptors; give --annotate as well')
         }
@@ -54,7 +69,7 @@ def checkAnnotation(given) {
 // Region, queue and bucket are asked for by Nextflow itself, each in one sentence.
 def checkCloud(given, profiles) {
     def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
-    def local = ['image', 'image_r'].find { name -> !given[name].contains('/') && (name == 'image' || given.export_sce.toString().toBoolean()) }
+    def local = ['image', 'image_r'].find { name -> !given[name].contains('/') && (name == 'image' || given.export_sce) }
     if (cloud && local) {
         error("--${local}: '${given[local]}' is in no registry that ${cloud.value} could fetch it from; push the image to one, and give its full name")
     }
@@ -126,6 +141,15 @@ def nearest(name, known) {
 def letterPairs(word) {
     def padded = " ${word.toLowerCase()} "
     return (0..padded.size() - 2).collect { start -> padded[start..start + 1] }
+}
+
+// Whether --help or --version was given, and is answered.
+def printed(given, schemaPath) {
+    def asked = ['help', 'version'].find { name -> given[name].toString().toBoolean() }
+    if (asked) {
+        println(asked == 'help' ? helpText(schemaPath, workflow.manifest) : "airrvec ${workflow.manifest.version}")
+    }
+    return asked
 }
 
 def helpText(schemaPath, manifest) {

@@ -1,40 +1,46 @@
 // A dry run: what each process would take, for the tables at hand and the resources of the configuration.
 
-include { PLAN } from '../../../modules/local/plan/main'
+include { PLAN     } from '../../../modules/local/plan/main'
+include { digestOf } from '../digest/main'
 
 workflow ESTIMATE {
     take:
     tables   // channel: [ meta, table, column map or [] ], checked
-    settings // map: params
+    settings // map: parameters
     plan     // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
-    library
+    library  // value: script → digest of what it imports
 
     main:
     checked = tables.filter { meta, _table, _columns -> meta.id != 'reference' }.toList()
-    asked = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name].toString().toBoolean() }
-    exports = asked.collect { name -> name.toUpperCase() }
+    exports = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name] }.collect { name -> name.toUpperCase() }
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
-    others = [map: 'MAP_RECEPTORS', cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES'].findAll { name, _process -> settings[name].toString().toBoolean() }.values().toList()
-    labelled = settings.labelled
-    processes = ['CHECK_SAMPLES', 'NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS', 'PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT'] + exports + trained + others
-    common = [
-        multichain: settings.multichain,
-        max_unpacked: settings.max_unpacked as Double,
-        partitions: settings.partitions as Integer,
-        shard_tokens: settings.shard_tokens as Long,
+    optional = [map: 'MAP_RECEPTORS', cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
+    others = optional.findAll { name, _process -> settings[name] }.values().toList()
+    processes = everyRun() + exports + trained + others
+    own = plan.pretrain || plan.start[1] ? 1 : 0 // the run's own model is one more encoder
+    common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [
         model: modelOf(plan),
         exports: exports,
-        encoders: labelled ? plan.encoders.size() + (plan.pretrain || plan.start[1] ? 1 : 0) : 0,
+        encoders: settings.labelled ? plan.encoders.size() + own : 0,
         trained: trained,
         others: others,
         resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
-        checked.map { found -> [layouts: found.collect { meta, _table, columns -> [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null] }] + common },
-        library,
+        checked.map { found -> [layouts: found.collect { meta, _table, columns -> layout(meta, columns) }] + common },
+        digestOf(library, 'plan'),
     )
     PLAN.out.text.view()
+}
+
+def everyRun() {
+    def input = ['CHECK_SAMPLES', 'NORMALISE_RECEPTORS', 'COLLECT_RECEPTORS']
+    return input + ['PREPARE_MODEL', 'EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT']
+}
+
+def layout(meta, columns) {
+    return [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null]
 }
 
 def readJson(path) {

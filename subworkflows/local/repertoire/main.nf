@@ -1,62 +1,74 @@
-// All samples together: clusters of receptors, and samples beside each other; each if it is asked for.
+// All samples together: clusters of receptors, and comparisons of samples.
 
 include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
 include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
+include { byName            } from '../files/main'
+include { digestOf          } from '../digest/main'
 
 workflow REPERTOIRE {
     take:
-    normalised // channel: [ meta, cells, [ receptors, a file a partition ] ]
-    receptors  // value: the receptors of the run, a file a partition
-    embeddings // value: their vectors, a file a partition
+    samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    receptors  // value: receptors of the run, one file per partition
+    embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ], the one that made them
-    settings   // map: params
-    library
+    settings   // map: parameters
+    library    // value: script → digest of what it imports
 
     main:
-    parts = normalised.branch { meta, cells, _receptors ->
+    cells = samples.branch { meta, file, _receptors ->
         labelled: meta.labelled
-            return cells
-        samples: true
-            return cells
+            return file
+        unlabelled: true
+            return file
     }
+    compared = byName(cells.unlabelled)
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
-    options = settings.subMap(['cluster_method', 'cluster_chance', 'condition', 'abundance', 'compare_receptors', 'compare_permutations', 'seed', 'background_digest', 'model_digest'])
-    cells = parts.samples.toSortedList { a, b -> a.name <=> b.name }
-    clustered = cells.filter { _files -> settings.cluster.toString().toBoolean() }
-    compared = cells.filter { _files -> settings.compare.toString().toBoolean() }
-    CLUSTER_RECEPTORS(
-        clustered,
-        parts.labelled.toList(),
-        receptors,
-        embeddings,
-        model,
-        background,
-        options.findAll { name, _value -> !name.startsWith('compare') },
-        library,
-    )
-    COMPARE_SAMPLES(
-        compared,
-        receptors,
-        embeddings,
-        model,
-        background,
-        options.findAll { name, _value -> name != 'cluster_method' },
-        library,
-    )
-
-    clusters = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten()
-    comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
-    versions = CLUSTER_RECEPTORS.out.versions.mix(COMPARE_SAMPLES.out.versions)
-
-    asked = clustered.map { _files -> ['clusters', 'all_samples'] }.mix(compared.map { _files -> ['comparison', 'all_samples'] })
-    ended = CLUSTER_RECEPTORS.out.ended.mix(COMPARE_SAMPLES.out.ended)
-    missing = CLUSTER_RECEPTORS.out.missing.mix(COMPARE_SAMPLES.out.missing)
+    common = settings.subMap(['cluster_chance', 'condition', 'abundance', 'seed', 'background_digest', 'model_digest'])
+    clusters = channel.empty()
+    comparison = channel.empty()
+    asked = channel.empty()
+    ended = channel.empty()
+    missing = channel.empty()
+    versions = channel.empty()
+    if (settings.cluster) {
+        CLUSTER_RECEPTORS(
+            compared,
+            cells.labelled.toList(),
+            receptors,
+            embeddings,
+            model,
+            background,
+            common + settings.subMap(['cluster_method']),
+            digestOf(library, 'cluster_receptors'),
+        )
+        clusters = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten()
+        asked = asked.mix(compared.map { _files -> ['clusters', 'all_samples'] })
+        ended = ended.mix(CLUSTER_RECEPTORS.out.ended)
+        missing = missing.mix(CLUSTER_RECEPTORS.out.missing)
+        versions = versions.mix(CLUSTER_RECEPTORS.out.versions)
+    }
+    if (settings.compare) {
+        COMPARE_SAMPLES(
+            compared,
+            receptors,
+            embeddings,
+            model,
+            background,
+            common + settings.subMap(['compare_receptors', 'compare_permutations']),
+            digestOf(library, 'compare_samples'),
+        )
+        comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
+        asked = asked.mix(compared.map { _files -> ['comparison', 'all_samples'] })
+        ended = ended.mix(COMPARE_SAMPLES.out.ended)
+        missing = missing.mix(COMPARE_SAMPLES.out.missing)
+        versions = versions.mix(COMPARE_SAMPLES.out.versions)
+    }
 
     emit:
-    asked // channel: [ part, name ]
-    ended // channel: [ part, name ]
-    missing // channel: file
-    clusters // channel: file
-    comparison // channel: file
-    versions
+    clusters = clusters // channel: file
+    comparison = comparison // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
+    versions = versions
 }

@@ -6,8 +6,8 @@ include { inBucket ; problemOfName } from '../files/main'
 // table and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
 def tablesOfRun(given) {
     def others = ['labelled', 'reference'].findAll { part -> given[part] }.collect { part ->
-        def map = given["${part}_columns"] ? file(given["${part}_columns"].toString(), glob: false) : []
-        [part: part, key: part, format: given["${part}_format"] ?: null, species: given.species, table: file(given[part].toString(), glob: false), map: map, problem: null]
+        def map = given["${part}_columns"] ? file(given["${part}_columns"], glob: false) : []
+        [part: part, key: part, format: given["${part}_format"] ?: null, species: given.species, table: file(given[part], glob: false), map: map, problem: null]
     }
     def tables = (given.input ? tablesOfSheet(given) : []) + others
     def allowed = withinLimit(tables)
@@ -25,12 +25,12 @@ def withinLimit(tables) {
 }
 
 def tablesOfSheet(given) {
-    def sheet = file(given.input.toString(), glob: false)
+    def sheet = file(given.input, glob: false)
     def lines = sheetText(sheet).split('\r\n|\n|\r', -1).toList().withIndex(1).findAll { line, _number -> line.replaceAll('[\\x00-\\x20,]', '') }
     def header = lines ? csvCells(lines[0][0]) : []
     return lines.drop(1).collect { line, number ->
         def row = [header, csvCells(line)].transpose().collectEntries()
-        tableOfRow(row, number, sheet, given.columns ? file(given.columns.toString(), glob: false) : [])
+        tableOfRow(row, number, sheet, given.columns ? file(given.columns, glob: false) : [])
     }
 }
 

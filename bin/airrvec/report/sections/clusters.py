@@ -110,8 +110,8 @@ def _overview(found: Clusters) -> dict:
         "Two receptors are neighbours if the distance of their vectors is at most the radius. The radius is"
         f" chosen so that a receptor has on average {counts['chance']:g} neighbours among the same number of"
         f" background receptors ({escaped(counts['background'])}): the number expected by chance."
-        " More than that is not due to chance. A common antigen is one possible cause; selection that the background"
-        " receptors did not undergo is another."
+        " More than that is not due to chance. A common antigen is one possible cause; selection that the"
+        " background receptors did not undergo is another."
     )
     if counts["not_compared"]:
         words += (

@@ -1,0 +1,40 @@
+// Few-shot prediction of epitopes by all encoders, on the same splits.
+
+include { BENCHMARK_FEWSHOT } from '../../../modules/local/benchmark_fewshot/main'
+include { SUMMARISE_FEWSHOT } from '../../../modules/local/summarise_fewshot/main'
+include { digestOf          } from '../digest/main'
+
+workflow BENCHMARK {
+    take:
+    labelled // channel: [ meta, cells, [ receptors, one file per partition ] ], at most one
+    encoders // channel: [ name, own folder or file or [], folder of weights or [], digest of these ]
+    names    // value: their names, joined by commas
+    model    // value: [ name, folder or [] ], the model before fine-tuning
+    settings // map: parameters
+    library  // value: script → digest of what it imports
+
+    main:
+    options = settings.findAll { name, _value -> name.startsWith('benchmark_') && name != 'benchmark_background' }
+    tasks = labelled.combine(encoders) // [ meta, cells, [ receptors ], name, own, weights, digest ]
+    BENCHMARK_FEWSHOT( // one task per encoder
+        tasks,
+        settings.benchmark_background ? file(settings.benchmark_background, glob: false, checkIfExists: true) : [],
+        model.map { _name, folder -> trainingLabels(folder) },
+        settings.subMap(['device', 'species', 'exclude_references', 'seed']) + options,
+        digestOf(library, 'benchmark_fewshot'),
+    )
+    measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })
+    SUMMARISE_FEWSHOT(measured, names, digestOf(library, 'summarise_fewshot'))
+
+    emit:
+    results = SUMMARISE_FEWSHOT.out.results.flatten() // channel: file
+    asked = tasks.map { row -> ['benchmark', row[3]] }.mix(measured.map { _files -> ['benchmark', 'summary'] })
+    ended = BENCHMARK_FEWSHOT.out.ended.mix(SUMMARISE_FEWSHOT.out.ended) // channel: [ part, name ]
+    missing = BENCHMARK_FEWSHOT.out.missing.mix(SUMMARISE_FEWSHOT.out.missing) // channel: file
+    versions = BENCHMARK_FEWSHOT.out.versions.mix(SUMMARISE_FEWSHOT.out.versions)
+}
+
+// The receptors that a model of the run was trained on: [ file ] or [].
+def trainingLabels(folder) {
+    return folder ? [folder.resolve('training_labels.parquet')].findAll { list -> list.exists() } : []
+}

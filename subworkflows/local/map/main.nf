@@ -1,0 +1,37 @@
+// The map: all receptors in a plane, as a page for the browser.
+
+include { MAP_RECEPTORS } from '../../../modules/local/map_receptors/main'
+include { byName        } from '../files/main'
+include { digestOf      } from '../digest/main'
+
+workflow MAP {
+    take:
+    samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    receptors  // value: receptors of the run, one file per partition
+    embeddings // value: their vectors, one file per partition
+    calls      // channel: calls of annotation, one file per sample; empty without --annotate
+    clusters   // channel: results of clustering; empty without --cluster
+    settings   // map: parameters
+    library    // value: script → digest of what it imports
+
+    main:
+    cells = byName(samples.map { _meta, file, _receptors -> file })
+    page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
+    MAP_RECEPTORS(
+        cells,
+        receptors,
+        embeddings,
+        byName(calls),
+        clusters.filter { file -> file.name == 'members.parquet' }.toList(),
+        page,
+        settings.seed,
+        digestOf(library, 'map_receptors'),
+    )
+
+    emit:
+    qc = MAP_RECEPTORS.out.qc // channel: file
+    asked = cells.map { _files -> ['map', 'all_samples'] } // channel: [ part, name ]
+    ended = MAP_RECEPTORS.out.ended // channel: [ part, name ]
+    missing = MAP_RECEPTORS.out.missing // channel: file
+    versions = MAP_RECEPTORS.out.versions
+}

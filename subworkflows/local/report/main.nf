@@ -1,0 +1,43 @@
+// The report, from what all parts of the run have made, and parts that could not be made.
+
+include { REPORT    } from '../../../modules/local/report/main'
+include { byName    } from '../files/main'
+include { digestOf  } from '../digest/main'
+include { lostParts } from '../missing/main'
+
+workflow SUMMARISE {
+    take:
+    results  // map: kind → channel of files
+    optional // list of the outputs of optional branches: asked, ended, missing, versions
+    missing  // channel: *.missing.json of the other parts
+    versions // channel: versions.yml of the other parts
+    settings // map: parameters
+    library  // value: script → digest of what it imports
+
+    main:
+    asked = optional.inject(channel.empty()) { all, part -> all.mix(part.asked) }
+    ended = optional.inject(channel.empty()) { all, part -> all.mix(part.ended) }
+    absent = optional.inject(missing) { all, part -> all.mix(part.missing) }.mix(lostParts(asked, ended))
+    software = optional.inject(versions) { all, part -> all.mix(part.versions) }
+    REPORT(
+        byName(results.normalised),
+        byName(results.collected),
+        byName(results.embedded),
+        byName(results.benchmark),
+        byName(results.analyses),
+        byName(results.annotation),
+        byName(results.clusters),
+        byName(results.comparison),
+        byName(results.trained),
+        byName(results.measured),
+        results.map.toList(),
+        byName(absent),
+        software.toSortedList { a, b -> a.toString() <=> b.toString() },
+        file("${projectDir}/assets/multiqc_config.yml", glob: false),
+        settings.report_title ?: '',
+        digestOf(library, 'report'),
+    )
+
+    emit:
+    tasks = software.mix(REPORT.out.versions).map { file -> file.parent } // channel: folder of each task, in the work folder
+}
