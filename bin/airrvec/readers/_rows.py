@@ -1,5 +1,6 @@
 """Blocks of delimited lines to Arrow tables of strings; lines that do not fit the header are told apart."""
 
+import codecs
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,6 +93,8 @@ class RowReader:
             misfits.append(_Misfit(row.number - 1, row.actual_columns, row.text))
             return "skip"
 
+        if content.startswith(codecs.BOM_UTF8):  # that of a cell: Arrow takes one away from what it is given
+            content = codecs.BOM_UTF8 + content
         table = pyarrow.csv.read_csv(
             pa.py_buffer(content),
             # One thread, as only then misfits come with their numbers; one block, as no row spans two.
