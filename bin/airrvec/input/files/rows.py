@@ -1,5 +1,6 @@
 """Arrow tables of strings from blocks of delimited lines, and the lines that do not match the header."""
 
+import codecs
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,6 +93,8 @@ class RowReader:
             misfits.append(_Misfit(row.number - 1, row.actual_columns, row.text))
             return "skip"
 
+        if content.startswith(codecs.BOM_UTF8):  # that of a cell: Arrow takes one away from what it is given
+            content = codecs.BOM_UTF8 + content
         table = pyarrow.csv.read_csv(
             pa.py_buffer(content),
             # One thread: only then do misfits have row numbers. One block: no row may span two.
