@@ -30,7 +30,7 @@ workflow {
         plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses
         settings = run.settings + folderDigests(run.settings, plan.start)
         CHECK(run.tables, settings, libraryDigests(projectDir))
-        library = CHECK.out.ready // value: script → digest of what it imports, once the tables have been checked
+        library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
     }
     if (run.settings?.plan) {
         ESTIMATE(CHECK.out.checked, settings, plan, library)
@@ -44,8 +44,8 @@ workflow {
         LEARN(receptors, labelled, plan, settings, CHECK.out.on_device)
         model = LEARN.out.model // value: [ name, folder or [] ]
         untuned = LEARN.out.untuned // the same before fine-tuning
-        is_published = !plan.pretrain && !plan.finetune && !plan.start[1]
-        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, is_published, settings, CHECK.out.on_device)
+        published = !plan.pretrain && !plan.finetune && !plan.start[1]
+        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, published, settings, CHECK.out.on_device)
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail
@@ -61,7 +61,8 @@ workflow {
         }
         if (plan.analyses) {
             auroc = results.benchmark.filter { file -> file.name == 'auroc_summary.parquet' }.toList()
-            ANALYSE(labelled, encoders, LEARN.out.names, LEARN.out.tuned, auroc, plan.analyses, settings, library)
+            names = LEARN.out.names
+            ANALYSE(labelled, encoders, names, LEARN.out.tuned, auroc, plan.analyses, settings, library)
             optional << ANALYSE.out
             results.analyses = ANALYSE.out.results
         }

@@ -97,7 +97,7 @@ def test_text_without_a_table_is_refused(content, message, tmp_path):
 
 @pytest.mark.parametrize("block_size", [24, 8 << 20])
 def test_a_byte_order_mark_in_a_cell_belongs_to_the_cell(block_size, tmp_path, monkeypatch):
-    monkeypatch.setattr(_table, "BLOCK_SIZE", block_size)  # each row a block, or all of them one
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", block_size)  # each row a block, or all of them one
     rows = [(mark + BETA[2], BETA[0]) for mark in ("\ufeff", "\ufeff", "", "\ufeff\ufeff")]
     result = normalised_text(tmp_path / "x", text(("CDR3", "V"), rows))
     assert chains_of(result) == [(*NO_CHAIN, BETA[0], None, BETA[2])]
