@@ -32,6 +32,7 @@ from inputs import (
 from airrvec.core.errors import InputError
 from airrvec.input import reading
 from airrvec.input.files import text_table
+from airrvec.input.formats import registry
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 MISSING = "junction_aa is missing"
@@ -207,7 +208,7 @@ def test_only_one_format_fits_the_header(name):
             for layout in reader.LAYOUTS
             for rows in getattr(reader, "HEADER_ROWS", (1,))
         )
-        and not reading._formats.further(reader, header)
+        and not registry.unexpected_columns(reader, header)
     ]
     assert fits == [TABLES[name][0]]
 

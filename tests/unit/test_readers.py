@@ -383,13 +383,13 @@ def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeyp
 
 LEFT_OVER = """
 import atexit, itertools, threading
-from airrvec.input.files.prefetch import prefetched
+from airrvec.input.files.prefetch import prefetch
 
 def print_reading():
     print([thread.name for thread in threading.enumerate() if thread is not threading.main_thread()])
 
 atexit.register(print_reading)
-items = prefetched(itertools.count())
+items = prefetch(itertools.count())
 print(next(items))
 raise SystemExit(3)
 """

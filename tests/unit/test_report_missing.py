@@ -7,13 +7,8 @@ from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
 from airrvec.app import cli
 from airrvec.core.errors import InputError
-from airrvec.report.sections.missing import (
-    missing_lines,
-    missing_section,
-    optional_part,
-    read_missing,
-    write_missing,
-)
+from airrvec.core.missing import optional_part, write_missing
+from airrvec.report.sections.missing import missing_lines, missing_section, read_missing
 
 REJECTED = {"part": "sample", "name": "p<3>", "reason": "none of the 200 rows is an α or β chain"}
 TOO_SMALL = {"part": "benchmark", "name": "labelled", "reason": "no epitope has enough receptors"}
