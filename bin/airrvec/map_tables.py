@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
-import pyarrow.parquet as pq
 
 from airrvec import schema, tables
 
@@ -94,5 +93,5 @@ def _filtered(path: Path, wanted, columns: list[str] | None) -> pd.DataFrame:
 
 
 def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path) as parquet:
+    with tables.parquet_file(path) as parquet:
         yield from parquet.iter_batches(BATCH, columns=columns)

@@ -145,9 +145,14 @@ def n_rows(path: str | Path) -> int:
     return pq.read_metadata(path).num_rows
 
 
+def parquet_file(file) -> pq.ParquetFile:
+    """Open a Parquet file to read it in batches: Arrow's own buffer would hold all that has been read of it."""
+    return pq.ParquetFile(file, pre_buffer=False)
+
+
 def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
     """A Parquet file in tables of ``n`` rows at most; one without rows where it has none."""
-    with pq.ParquetFile(path) as parquet:
+    with parquet_file(path) as parquet:
         some = parquet.iter_batches(n)
         first = next(some, None)
         yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])

@@ -238,3 +238,17 @@ def test_embeddings_keep_every_bit():
     assert table.column_names[1:3] + table.column_names[-1:] == ["dim_01", "dim_02", "dim_64"]
     found = np.stack([table[name].to_numpy() for name in schema.dimensions(64)], axis=1)
     np.testing.assert_array_equal(found, vectors)
+
+
+def test_a_file_read_in_batches_is_not_held_in_memory(tmp_path):
+    """Arrow's buffer held all that had been read: 2.9 GB for the map of ten million receptors."""
+    rng, names = np.random.default_rng(0), schema.dimensions(16)
+    vectors = pa.table({name: rng.random(40_000, np.float32) for name in names})
+    path = tmp_path / "vectors.parquet"
+    with pq.ParquetWriter(path, vectors.schema) as writer:
+        for _ in range(20):
+            writer.write_table(vectors)
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in tables.portions(path, 10_000)]
+    assert len(held) == 80
+    assert max(held) < path.stat().st_size / 4

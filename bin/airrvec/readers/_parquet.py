@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from airrvec.errors import InputError
 from airrvec.readers._container import MAX_UNPACKED, TextBatch, open_seekable, strings, unreadable
 from airrvec.readers._lines import LINE_LIMIT
+from airrvec.tables import parquet_file
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 100_000
@@ -89,7 +90,7 @@ class ParquetTable:
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         try:
-            with open_seekable(self._path, self._limit) as handle, pq.ParquetFile(handle) as file:
+            with open_seekable(self._path, self._limit) as handle, parquet_file(handle) as file:
                 yield file
         except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError, zlib.error) as error:
             raise unreadable(self._path, "Parquet", error) from error
