@@ -146,7 +146,7 @@ def n_rows(path: str | Path) -> int:
 
 
 def parquet_file(file) -> pq.ParquetFile:
-    """Open a Parquet file to read it in batches: Arrow's own buffer would hold all that has been read of it."""
+    """Open a Parquet file to be read in batches; Arrow's own buffer would hold all that has been read."""
     return pq.ParquetFile(file, pre_buffer=False)
 
 
