@@ -159,6 +159,22 @@ def portions(path: str | Path, n: int) -> Iterator[pa.Table]:
         yield from (pa.Table.from_batches([batch]) for batch in some)
 
 
+def filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | None = None) -> pa.Table:
+    """
+    Rows of a Parquet file or folder for which an expression holds.
+
+    Other rows are passed by without being held in memory: Arrow reads little ahead, and buffers nothing.
+    """
+    return pyarrow.dataset.dataset(files(path), format="parquet").to_table(
+        columns=columns,
+        filter=wanted,
+        batch_size=2**16,
+        batch_readahead=4,
+        fragment_readahead=1,
+        fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
+    )
+
+
 def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
     """
     Rows of a table of receptors, one for each of some receptor_ids, in their order.
@@ -171,7 +187,7 @@ def read_of_receptors(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Tab
         If the table lacks one of them.
     """
     wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
-    found = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
+    found = filtered(path, wanted)
     place = pc.index_in(receptor_ids, found["receptor_id"].combine_chunks())
     if place.null_count:
         raise InputError(
