@@ -145,13 +145,34 @@ def n_rows(path: str | Path) -> int:
     return pq.read_metadata(path).num_rows
 
 
+def parquet_file(file) -> pq.ParquetFile:
+    """Open a Parquet file to read it in batches; Arrow's own buffer would hold everything that was read."""
+    return pq.ParquetFile(file, pre_buffer=False)
+
+
 def read_batches(path: str | Path, n: int) -> Iterator[pa.Table]:
     """Yield a Parquet file in tables of at most ``n`` rows; an empty file yields one empty table."""
-    with pq.ParquetFile(path) as parquet:
+    with parquet_file(path) as parquet:
         batches = parquet.iter_batches(n)
         first = next(batches, None)
         yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
         yield from (pa.Table.from_batches([batch]) for batch in batches)
+
+
+def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | None = None) -> pa.Table:
+    """
+    Return the rows of a Parquet file or folder for which an expression holds.
+
+    Other rows are skipped without being held in memory: Arrow reads little ahead and buffers nothing.
+    """
+    return pyarrow.dataset.dataset(files(path), format="parquet").to_table(
+        columns=columns,
+        filter=wanted,
+        batch_size=2**16,
+        batch_readahead=4,
+        fragment_readahead=1,
+        fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
+    )
 
 
 def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
@@ -166,7 +187,7 @@ def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Ta
         If the table lacks a receptor_id.
     """
     wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
-    rows = pyarrow.dataset.dataset(files(path), format="parquet").to_table(filter=wanted)
+    rows = read_filtered(path, wanted)
     place = pc.index_in(receptor_ids, rows["receptor_id"].combine_chunks())
     if place.null_count:
         raise InputError(

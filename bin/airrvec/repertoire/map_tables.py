@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
-import pyarrow.parquet as pq
 
 from airrvec.core import schema, tables
 
@@ -71,28 +69,24 @@ def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     for path in paths:
         names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
         columns = ["sample_id", "receptor_id", "clonotype_id", "epitope", *names]
-        frames.append(_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns))
+        found = tables.read_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns)
+        frames.append(found.to_pandas())
     return pd.concat(frames, ignore_index=True)
 
 
 def read_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:
     """Return the rows of some receptors; other rows are skipped without being held in memory."""
-    return _filtered(path, pc.field("receptor_id").isin(receptor_ids), columns)
+    return tables.read_filtered(path, pc.field("receptor_id").isin(receptor_ids), columns).to_pandas()
 
 
 def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
     """Return some columns of the called receptors of all samples; None without annotation."""
     if not paths:
         return None
-    return pd.concat([_filtered(path, pc.field("call") == "called", columns) for path in paths])
-
-
-def _filtered(path: Path, wanted, columns: list[str] | None) -> pd.DataFrame:
-    dataset = pyarrow.dataset.dataset(tables.files(path), format="parquet")
-    options = {"batch_size": 2**16, "batch_readahead": 4, "fragment_readahead": 1}
-    return dataset.to_table(columns=columns, filter=wanted, **options).to_pandas()
+    called = pc.field("call") == "called"
+    return pd.concat([tables.read_filtered(path, called, columns).to_pandas() for path in paths])
 
 
 def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path) as parquet:
+    with tables.parquet_file(path) as parquet:
         yield from parquet.iter_batches(BATCH, columns=columns)

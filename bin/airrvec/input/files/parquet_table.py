@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airrvec.core.errors import InputError
+from airrvec.core.tables import parquet_file
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch, open_seekable, strings, unreadable
 from airrvec.input.files.lines import LINE_LIMIT
 
@@ -89,7 +90,7 @@ class ParquetTable:
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         try:
-            with open_seekable(self._path, self._limit) as handle, pq.ParquetFile(handle) as file:
+            with open_seekable(self._path, self._limit) as handle, parquet_file(handle) as file:
                 yield file
         except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError, zlib.error) as error:
             raise unreadable(self._path, "Parquet", error) from error
