@@ -245,7 +245,7 @@ def test_embeddings_keep_every_bit():
 
 @pytest.fixture(scope="module")
 def large_file(tmp_path_factory):
-    """Forty parts of 2.6 MB."""
+    """152 MB in forty parts."""
     path = tmp_path_factory.mktemp("large") / "vectors.parquet"
     rng, names = np.random.default_rng(0), schema.dimensions(16)
     part = pa.table({name: rng.random(40_000, np.float32) for name in names})
