@@ -69,7 +69,7 @@ test-containers: $(ENV) ## Build the images, and run the pipeline in them with d
 test-slurm: $(ENV) ## Run the pipeline on a Slurm of two nodes, started here (as root on Debian, it installs it)
 	python -m pytest tests/slurm -q
 
-test-r: $(ENV) ## Export to Bioconductor and run docs/r.md, in the R on the path or in its image, built with docker if missing
+test-r: $(ENV) ## Export to Bioconductor and run docs/guides/r.md, in the R on the path or in its image, built with docker if missing
 	python -m pytest tests/r -q
 
 bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)

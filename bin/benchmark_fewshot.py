@@ -162,7 +162,7 @@ def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:
         left_out = "; ".join(f"{count} {reason}" for reason, count in labelled.removed.items() if count)
         return InputError(
             f"the labelled table holds no receptor with an epitope and both chains complete ({left_out})",
-            fix="See docs/input.md for the columns that name the epitope",
+            fix="See docs/reference/input.md for the columns that name the epitope",
         )
     largest = max(n, key=n.get)
     largest_rows = [row for row in not_evaluated.to_pylist() if row["epitope"] == largest]

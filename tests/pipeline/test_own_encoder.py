@@ -1,4 +1,4 @@
-"""An encoder from outside of the package: the one that docs/adding_an_encoder.md shows."""
+"""An encoder from outside of the package: the one that docs/guides/adding_an_encoder.md shows."""
 
 import json
 import re
@@ -26,7 +26,7 @@ ARGS = (
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     """The first block of Python in the document, in a file of the name that stands before it."""
-    page = (ROOT / "docs/adding_an_encoder.md").read_text()
+    page = (ROOT / "docs/guides/adding_an_encoder.md").read_text()
     name, code = re.search(r"`(\w+\.py)`.*?```python\n(.*?)```", page, re.DOTALL).groups()
     path = tmp_path_factory.mktemp("own") / name
     path.write_text(code)

@@ -1,4 +1,4 @@
-"""Every block of docs/python.md runs on the results of a real run."""
+"""Every block of docs/guides/python.md runs on the results of a real run."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from conftest import ROOT, environment
 
 
 def test_the_blocks_of_the_page_run_one_after_another(real_run, tmp_path):
-    text = (ROOT / "docs/python.md").read_text()
+    text = (ROOT / "docs/guides/python.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) >= 12
     # The demonstration's sample, where the test's profile has others.

@@ -1,5 +1,5 @@
 """
-`EXPORT_SCE` and docs/r.md in a real R.
+`EXPORT_SCE` and docs/guides/r.md in a real R.
 
 Where an Rscript with their packages is on the path, in that one; else in the image of containers/r,
 made if it is missing.
@@ -120,7 +120,7 @@ def demo(image, tmp_path_factory) -> Path:
     (folder / "r.config").write_text(config)
     run = run_pipeline(folder, "-profile", "demo", "--export_sce", "-c", "r.config", timeout=1500)
     assert run.status == 0, run.output
-    # Where docs/r.md looks for them.
+    # Where docs/guides/r.md looks for them.
     run.results.rename(folder / "demo")
     run.results.mkdir()
     (folder / "demo").rename(folder / "results/demo")

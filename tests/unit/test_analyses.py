@@ -37,7 +37,7 @@ from airrvec.report.sections import analyses as report_analyses
 from airrvec.synthetic import synthesis
 
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"]
-PAGE = (ROOT / "docs/analyses.md").read_text()
+PAGE = (ROOT / "docs/explanations/analyses.md").read_text()
 names = st.lists(st.sampled_from("abcde"), min_size=4, max_size=60)
 
 

@@ -119,7 +119,7 @@ REFUSED = {
         "a\tb\tc\n1\t2\t3\n",
         None,
         "x.tsv: its columns (a, b, c) match no known format."
-        f" Known formats and their columns are in docs/input.md: {FORMATS};"
+        f" Known formats and their columns are in docs/reference/input.md: {FORMATS};"
         " any other table can be read with a column map, --columns.",
     ),
     "quotation mark that is not closed": (

@@ -149,7 +149,7 @@ def test_every_column_is_documented(column):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_documented(name):
-    assert f"`{name}`" in (ROOT / "docs/models.md").read_text()
+    assert f"`{name}`" in (ROOT / "docs/reference/models.md").read_text()
     presets.load(ROOT / f"conf/models/{name}.json")
 
 
@@ -157,7 +157,7 @@ def test_every_preset_is_documented(name):
     "part", [presets.Preset, presets.Objective, presets.Schedule, transformer.ModelConfig]
 )
 def test_every_field_of_a_preset_is_documented(part):
-    page = (ROOT / "docs/models.md").read_text()
+    page = (ROOT / "docs/reference/models.md").read_text()
     assert [field.name for field in fields(part) if f"`{field.name}`" not in page] == []
 
 

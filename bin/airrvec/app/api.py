@@ -40,7 +40,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        File in any format of docs/input.md.
+        File in any format of docs/reference/input.md.
     format : str, optional
         Name in `airrvec.input.reading.FORMATS`; detected from the columns if not given.
     columns : dict, optional

@@ -12,7 +12,7 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts
 
-# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in docs/benchmark.md,
+# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in docs/benchmarks/index.md,
 # "Planning".
 START = 2.0  # seconds to load a task's libraries
 ROWS_NORMALISED = 110_000  # per second, as the next four

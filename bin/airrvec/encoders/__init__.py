@@ -95,11 +95,13 @@ def _from_file(path: Path):
     spec.loader.exec_module(module)
     missing = [name for name in ("encoder", "TITLE") if not hasattr(module, name)]
     if missing:
-        raise InputError(f"defines no {missing[0]}", file=path, fix="See docs/adding_an_encoder.md")
+        raise InputError(f"defines no {missing[0]}", file=path, fix="See docs/guides/adding_an_encoder.md")
     made = module.encoder()
     if not any(hasattr(made, name) for name in ("embed", "distances", "distance_rows")):
         raise InputError(
-            "its encoder() has neither embed nor distances", file=path, fix="See docs/adding_an_encoder.md"
+            "its encoder() has neither embed nor distances",
+            file=path,
+            fix="See docs/guides/adding_an_encoder.md",
         )
     TITLES[path.stem] = module.TITLE
     return made

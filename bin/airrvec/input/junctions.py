@@ -16,7 +16,7 @@ from airrvec.input.germline import j_anchors, v_anchors
 # The longest CDR3 in the IMGT references and in VDJdb has fewer than 40 residues.
 MAX_LENGTH = 60
 
-# Of 113,794 complete junctions in real files, 12 are shorter (docs/input.md). A sequence that lacks an end
+# Of 113,794 complete junctions in real files, 12 are shorter (docs/reference/input.md). A sequence that lacks an end
 # and is shorter even with it is more likely a fragment of a CDR3, whose missing residues are unknown.
 MIN_COMPLETED = 7
 

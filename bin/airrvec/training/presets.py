@@ -165,7 +165,7 @@ def load(path: str | Path) -> Preset:
         If the file is not a JSON object, or a key or value is invalid.
     """
     path = Path(path)
-    content = read_object(path, "the preset", "docs/models.md lists what a preset holds")
+    content = read_object(path, "the preset", "docs/reference/models.md lists what a preset holds")
     try:
         parts = {
             "model": to_dataclass(ModelConfig, content.pop("model", {})),
@@ -175,6 +175,8 @@ def load(path: str | Path) -> Preset:
         preset = to_dataclass(Preset, {"name": path.stem, "title": path.stem, **content, **parts})
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
-            f"the preset does not fit: {error}", file=path, fix="docs/models.md lists what a preset holds"
+            f"the preset does not fit: {error}",
+            file=path,
+            fix="docs/reference/models.md lists what a preset holds",
         ) from error
     return preset

@@ -125,13 +125,13 @@ def advice(report) {
     }
     def image = report =~ /(?:Unable to find image '|reading manifest \S+ in \S*\/|short-name "|Failed to pull singularity image\s+command: \S+ pull .* docker:\/\/)([\w.:\/-]+)/
     if (image) {
-        return "there is no image ${image[0][1]}: build it with `make images`, or name another with --image or --image_r (docs/running.md, Containers)"
+        return "there is no image ${image[0][1]}: build it with `make images`, or name another with --image or --image_r (docs/guides/running.md, Containers)"
     }
     def causes = [
         'Cannot connect to the Docker daemon': 'the daemon of docker does not run where the task ran: start it (`sudo systemctl start docker`), or choose another profile, such as podman or apptainer',
         'permission denied while trying to connect to the Docker daemon': 'you may not use the daemon of docker: ask to be put into the group docker, or choose another profile, such as podman or apptainer',
-        'Missing AWS Batch job queue': 'AWS Batch needs the name of a job queue: give yours with -process.queue (docs/running.md, AWS Batch)',
-        'aws: command not found': 'the image has no AWS command line, which AWS Batch needs there: add it, or set aws.batch.cliPath (docs/running.md, AWS Batch)',
+        'Missing AWS Batch job queue': 'AWS Batch needs the name of a job queue: give yours with -process.queue (docs/guides/running.md, AWS Batch)',
+        'aws: command not found': 'the image has no AWS command line, which AWS Batch needs there: add it, or set aws.batch.cliPath (docs/guides/running.md, AWS Batch)',
         'Requested node configuration is not available': 'no node of the Slurm partition has the cores, memory or GPUs that the task asks for: give another partition with -process.queue, or less of them with process.resourceLimits',
         'Invalid generic resource (gres) specification': 'this Slurm has no GPUs (gres): leave out -profile gpu',
         'Invalid account or account/partition combination': 'Slurm does not accept the account: give yours with `export SBATCH_ACCOUNT=...`',

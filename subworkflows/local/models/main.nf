@@ -84,7 +84,7 @@ def planEncoders(given, models, schemaPath) {
     def reading = shipped.findAll { name -> name.tokenize('+').intersect(known.language_models) }
     def without = weights ? null : reading[0]
     if (without) {
-        error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/models.md tells how to get them)")
+        error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/reference/models.md tells how to get them)")
     }
     def digest = reading ? listingDigest(weights) : ''
     return shipped.collect { name -> reading.contains(name) ? [name, [], weights, digest] : [name, [], [], ''] } + own.collect { path -> [path.baseName, path, [], contentDigest(path)] }

@@ -84,7 +84,7 @@ def detect_format(path, container: Container) -> ModuleType:
     raise InputError(
         f"its columns ({_shown(container.names(), 8)}) match no known format",
         file=path,
-        fix=f"Known formats and their columns are in docs/input.md: {', '.join(FORMATS)};"
+        fix=f"Known formats and their columns are in docs/reference/input.md: {', '.join(FORMATS)};"
         " any other table can be read with a column map, --columns",
     )
 
