@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch")
@@ -136,9 +137,19 @@ class Cluster:
         return [job for job in jobs if under is None or Path(job["WorkDir"]).is_relative_to(under)]
 
     def set_node(self, node: str, state: str) -> None:
-        """Drain a node, call it down, or let it serve again (``resume``)."""
-        reason = [] if state == "resume" else ["reason=test"]
-        self.command("scontrol", "update", f"nodename={node}", f"state={state}", *reason)
+        """Drain a node, or call it down."""
+        self.command("scontrol", "update", f"nodename={node}", f"state={state}", "reason=test")
+
+    def resume_node(self, node: str) -> None:
+        """Let a node serve again, unless it has come back by itself (``ReturnToService``)."""
+
+        def serves() -> bool:
+            # Slurm refuses to resume a node that is back by now, and that may be between two questions.
+            with suppress(RuntimeError):
+                self.command("scontrol", "update", f"nodename={node}", "state=resume")
+            return not self.states().get(node, "down").startswith(("down", "drain"))
+
+        wait(serves, f"{node} to serve again", self._failure)
 
     def _configure(self) -> None:
         if not Path("/sys/fs/cgroup/memory").is_dir():

@@ -55,7 +55,7 @@ def folder(tmp_path, slurm):
             slurm.command("scancel", job["JobId"])
     for node, state in slurm.states().items():
         if state.startswith(("drain", "down")):
-            slurm.set_node(node, "resume")
+            slurm.resume_node(node)
 
 
 def prepare(folder: Path) -> None:
@@ -116,6 +116,10 @@ def running(slurm, folder: Path, *processes: str, but: tuple[str, ...] = (), on:
         lambda: (folder / "output.txt").read_text(),
         timeout=180,
     )
+
+
+def state_of(slurm, job: dict) -> str:
+    return next(now["JobState"] for now in slurm.jobs() if now["JobId"] == job["JobId"])
 
 
 def programs_of(job: dict) -> dict[int, list[str]]:
@@ -217,7 +221,7 @@ def test_a_drained_node_ends_its_jobs_and_gets_no_more(slurm, folder, undisturbe
     jobs = slurm.jobs(folder)
     assert {job["NodeList"] for job in jobs if job["StartTime"] > drained} == {slurm.cpu}
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
-    slurm.set_node(slurm.gpu, "resume")
+    slurm.resume_node(slurm.gpu)
     again = run(slurm, folder, *TEST, "-resume")
     assert_complete(again, undisturbed)
     assert_nothing_again(slurm, done.tasks, again)
@@ -237,8 +241,8 @@ def test_lost_jobs_are_tried_again(slurm, folder, undisturbed):
         lost = running(slurm, folder, "REPORT")
         programs_of(lost)
         slurm.set_node(lost["NodeList"], "down")
-        wait(lambda: "down" in slurm.states()[lost["NodeList"]], "the node to be down")
-        slurm.set_node(lost["NodeList"], "resume")
+        wait(lambda: state_of(slurm, lost) == "NODE_FAIL", "the job of a node that is down to be given up")
+        slurm.resume_node(lost["NodeList"])
         done = ended(process, folder)
     assert_complete(done, undisturbed)
     states = {job["JobId"]: job["JobState"] for job in slurm.jobs(folder)}
