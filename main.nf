@@ -32,7 +32,7 @@ workflow {
         CHECK(run.tables, settings, libraryDigests(projectDir))
         library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
     }
-    if (run.settings?.plan) {
+    if (run.settings?.dry_run) {
         ESTIMATE(CHECK.out.checked, settings, plan, library)
     }
     else if (run.settings) {
@@ -80,7 +80,7 @@ workflow {
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison
         }
-        if (settings.map) {
+        if (!settings.skip_map) {
             MAP(samples, receptors, embeddings, calls, results.clusters, settings, library)
             optional << MAP.out
             results.map = MAP.out.qc
@@ -95,7 +95,7 @@ workflow {
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
         SUMMARISE(results, optional, missing, versions, settings, library)
-        SUMMARISE.out.tasks.subscribe { folder -> run.tasks.add(folder) }
+        SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
     }
     workflow.onComplete = { conclude(run) }
 }

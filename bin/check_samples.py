@@ -17,13 +17,15 @@ def parse_args(argv=None):
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: species, condition, max_unpacked (GB) and tables, each with part, table and columns"
-        " (numbers of their folders) and problem; samples also with line and path; other tables also with"
-        " format and species",
+        help="JSON: species, compare_by, max_unpacked (GB) and tables, each with part, table and columns"
+        " (numbers of their folders) and problem; rows of the samplesheet also with line and path; other"
+        " tables also with format and species",
     )  # fmt: skip
     parser.add_argument("--tables", type=Path, default=Path("tables"), help="one folder per table: 1, 2, …")
     parser.add_argument("--maps", type=Path, default=Path("maps"), help="one folder per column map: 1, 2, …")
-    parser.add_argument("--out", type=Path, default=Path("checked.json"))
+    parser.add_argument(
+        "--out", type=Path, default=Path("checked.json"), help="JSON file: tables to read, and all problems"
+    )
     parser.add_argument(
         "--seen", type=Path, default=Path("samples.tsv"), help="TSV file: contents of the first rows"
     )
@@ -40,7 +42,7 @@ def main(argv=None):
     sheet = samplesheet.read(args.sheet, request["species"]) if args.sheet else None
     problems = [
         *(sheet.problems if sheet else []),
-        *samplesheet.condition_problems(request["condition"], sheet),
+        *samplesheet.condition_problems(request["compare_by"], sheet),
     ]
     found = tables_of_run(request["tables"], sheet, args)
     limit = int(request["max_unpacked"] * script.GB)
@@ -57,7 +59,7 @@ def main(argv=None):
                 "id": table.name,
                 "format": table.format or "",
                 "species": table.species,
-                "metadata": metadata.get(table.name, none) if table.part == "sample" else none,
+                "metadata": metadata[table.name] if table.part == "sample" else none,
             }
             for number, table in found
             if table.name not in failed
@@ -77,7 +79,7 @@ def main(argv=None):
 def tables_of_run(
     entries: list[dict], sheet: samplesheet.Sheet | None, args
 ) -> list[tuple[int, checks.Table]]:
-    """Return the tables of the run with their numbers in the request: samples first, then the others."""
+    """Return the tables of the run with their numbers in the request: the samplesheet's first."""
     at_line = {entry.get("line"): number for number, entry in enumerate(entries)}
     found = []
     for sample in sheet.samples if sheet else []:
@@ -94,7 +96,7 @@ def tables_of_run(
         found.append(
             (number, _table(entry, sample.name, where, sample.row, sample.format, sample.species, args))
         )
-    others = [(number, entry) for number, entry in enumerate(entries) if entry["part"] != "sample"]
+    others = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
     for number, entry in others:
         where = f"--{entry['part']}"
         found.append(

@@ -53,9 +53,3 @@ def test_without_a_labelled_table_the_report_says_so(tmp_path):
     assert run.status == 0, run.output
     assert len(pd.read_parquet(run.results / "analyses/distances.parquet")) == 0
     assert "there is no labelled receptor table" in (run.results / "multiqc/multiqc_report.html").read_text()
-
-
-def test_all_stands_alone(tmp_path):
-    run = run_pipeline(tmp_path, "-profile", "test", "--analyses", "all,edits")
-    assert run.status != 0
-    assert "--analyses: 'all' stands alone" in run.output

@@ -32,9 +32,7 @@ def put_aside(results) -> set[str]:
 
 def test_results_are_those_of_the_last_run(tmp_path, sheet):
     def run(multichain):
-        done = run_pipeline(
-            tmp_path, "--input", sheet, "--map", "false", "--multichain", multichain, "-resume"
-        )
+        done = run_pipeline(tmp_path, "--input", sheet, "--skip_map", "--multichain", multichain, "-resume")
         assert done.status == 0, done.output
         return done.results
 
@@ -100,8 +98,8 @@ def test_runs_that_make_no_results_move_nothing(tmp_path, sheet):
     of_first = published(first.results)
     (tmp_path / "fails.config").write_text("process { withName: REPORT { beforeScript = 'exit 1' } }\n")
 
-    for more, status in ((("--plan",), 0), (("-preview",), 0), (("-c", "fails.config"), 1)):
-        run = run_pipeline(tmp_path, *args, "--report_title", "other", *more)
+    for more, status in ((("--dry_run",), 0), (("-preview",), 0), (("-c", "fails.config"), 1)):
+        run = run_pipeline(tmp_path, *args, "--multiqc_title", "other", *more)
         assert run.status == status, run.output
         assert published(run.results) == of_first
         assert not (run.results / "previous").exists()

@@ -59,7 +59,7 @@ def test_failures_after_the_check_are_told_in_one_message(tmp_path):
     assert "more than the 50 % that --max_rejected allows" in told[2]
     assert "COLLECT_RECEPTORS" not in run.processes
     # With the tables from the cache, the run goes on without the three.
-    more = ("--failed_samples", "skip", "--map", "false", "-resume")
+    more = ("--failed_samples", "skip", "--skip_map", "-resume")
     on = run_pipeline(tmp_path, "--input", "samples.csv", "--max_rejected", "50", *more)
     assert on.status == 0, on.output
     assert {task["status"] for task in on.tasks if "NORMALISE_RECEPTORS" in task["process"]} == {"CACHED"}

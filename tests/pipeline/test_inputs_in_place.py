@@ -43,7 +43,7 @@ def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
         subprocess.run(command, check=True)
 
     (tmp_path / "sceptr").rename(tmp_path / "own")
-    model = ("--input", sheet, "--model", "own", "--map", "false", "-resume")
+    model = ("--input", sheet, "--model", "own", "--skip_map", "-resume")
     before = run_pipeline(tmp_path, *model)
     assert before.status == 0, before.output
     first = pd.read_parquet(before.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
@@ -79,16 +79,7 @@ def test_weights_encoders_and_background_run_what_reads_them_and_nothing_else(tm
     (hub / "model.safetensors").symlink_to("../../blobs/abc")
     (background / "receptors_0000.parquet").write_text("receptors")
     (tmp_path / "mine.py").write_text("TITLE = 'mine'\n")
-    args = (
-        "--input",
-        sheet,
-        "--labelled",
-        DASH,
-        "--encoders",
-        "cdr3_levenshtein,esm2",
-        "--encoder",
-        "mine.py",
-    )
+    args = ("--input", sheet, "--labelled", DASH, "--encoders", "cdr3_levenshtein,esm2,mine.py")
     args += ("--hub_cache", "hub", "--background", "background", "--cluster", "-stub", "-resume")
     assert set(statuses(run_pipeline(tmp_path, *args)).values()) == {"COMPLETED"}
     assert set(statuses(run_pipeline(tmp_path, *args)).values()) == {"CACHED"}

@@ -1,4 +1,4 @@
-"""Pre-training and fine-tuning within a run: the chain of models, its measurements, and what is refused."""
+"""Pre-training and fine-tuning within a run: the chain of models, its measurements."""
 
 import json
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import run_pipeline
 from safetensors.numpy import load_file
-from test_parameters import DASH, PBMC, refusal
+from test_parameters import PBMC
 from test_run import PROCESSES
 
 from airrvec import encoders
@@ -128,54 +128,3 @@ def test_stub_run_and_resume_with_other_checkpoints(tmp_path, env):
     if not env:
         again = run_pipeline(tmp_path, *args, "-resume", "--checkpoint_dir", str(tmp_path / "other"))
         assert {task["status"] for task in again.tasks} == {"CACHED"}
-
-
-@pytest.mark.parametrize(
-    ("args", "sentence"),
-    [
-        (["--model", "."], "--model: the folder '.' lacks config.json"),
-        (
-            ["--pretrain", "bass"],
-            "--pretrain: 'bass' is neither a file nor one of alpha, average_pooling, base,",
-        ),
-        (["--pretrain", "broken.json"], "broken.json' is no JSON object"),
-        (["--pretrain", "nested.json"], "nested.json' is no JSON object"),
-        (["--pretrain", "bad name.json"], "--pretrain: 'bad name.json' names the model: letters, digits"),
-        (
-            ["--pretrain", "base"],
-            "--pretrain: there is nothing to learn from; give a samplesheet with --input",
-        ),
-        (
-            ["--pretrain", "base", "--model", "sceptr_tiny"],
-            "--model: pre-training starts from random weights",
-        ),
-        (["--pretrain", "synthetic"], "say how many with --synthetic_receptors"),
-        (["--pretrain", "shuffled_own.json", "--synthetic_receptors", "100"], "the run's own receptors"),
-        (["--pretrain", "learns_labels.json", "--synthetic_receptors", "100"], "learns from labels"),
-        (["--synthetic_receptors", "100"], "--synthetic_receptors: they are made for pre-training"),
-        (
-            ["--pretrain", "tcrdist.json", "--synthetic_receptors", "100"],
-            "'tcrdist' would be the name of two models; copy the preset",
-        ),
-        (
-            ["--finetune", "--finetune_preset", "x.json"],
-            "--finetune_preset: 'x.json' is neither a file nor one",
-        ),
-        (
-            ["--finetune", "--finetune_split", "fair"],
-            "--finetune_split: 'fair' is not one of study, random, given",
-        ),
-        (["--checkpoint_dir", "here"], "--checkpoint_dir: 'here' is no absolute path"),
-        (["--device", "tpu"], "--device: 'tpu' is not one of auto, cpu, gpu"),
-    ],
-)
-def test_learning_is_refused(tmp_path, args, sentence):
-    write_presets(tmp_path)
-    assert sentence in refusal(run_pipeline(tmp_path, "--labelled", str(DASH), *args))
-
-
-def test_finetuning_needs_labels(tmp_path):
-    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
-    assert "--finetune: there is nothing to learn from; give a labelled receptor table" in refusal(
-        run_pipeline(tmp_path, "--input", "samples.csv", "--finetune")
-    )

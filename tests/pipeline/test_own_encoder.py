@@ -13,14 +13,15 @@ from sklearn.metrics import roc_auc_score
 from airrvec import encoders
 from airrvec.core import tables
 from airrvec.core.seeds import short_hash
-from airrvec.synthetic import negatives
+from airrvec.synthetic.background import negatives
 from airrvec.synthetic.synthesis import synthesise
 
 ARGS = (
-    *("--labelled", str(ROOT / "assets/demo/dash_human.csv"), "--encoders", "cdr3_levenshtein,random"),
+    *("--labelled", str(ROOT / "assets/demo/dash_human.csv")),
     *("--benchmark_k", "1,5", "--benchmark_splits", "5", "--benchmark_min_positives", "50", "-resume"),
-    *("--benchmark_rules", "nearest_neighbour,linear_svc", "--benchmark_background", "background.parquet"),
+    *("--benchmark_rules", "nearest_neighbour,linear_svc", "--background", "background.parquet"),
 )
+SHIPPED = "cdr3_levenshtein,random"
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,9 @@ def runs(toy, tmp_path_factory):
     """A run without it, and then with it."""
     folder = tmp_path_factory.mktemp("run")
     tables.write(synthesise(1100, seed=7), folder / "background.parquet")
-    first = run_pipeline(folder, *ARGS)
+    first = run_pipeline(folder, *ARGS, "--encoders", SHIPPED)
     assert first.status == 0, first.output
-    second = run_pipeline(folder, *ARGS, "--encoder", str(toy))
+    second = run_pipeline(folder, *ARGS, "--encoders", f"{SHIPPED},{toy}")
     assert second.status == 0, second.output
     return first, second
 
@@ -82,8 +83,11 @@ def test_its_auroc_is_that_of_its_vectors(runs, toy):
 def test_a_classifier_learns_against_the_background_that_was_given(runs):
     _, run = runs
     counts = json.loads((run.results / "benchmark/benchmark.json").read_text())
-    chosen = negatives.background(
-        run.folder / "background.parquet", tables.read(run.results / "receptors"), "homosapiens", 420
+    chosen = negatives(
+        run.folder / "background.parquet",
+        species="homosapiens",
+        seed=420,
+        leave_out=tables.read(run.results / "receptors")["clonotype_id"],
     )
     assert counts["background"] == short_hash(chosen["receptor_id"].to_pylist())
     summary = pd.read_parquet(run.results / "benchmark/auroc_summary.parquet").query("rule == 'linear_svc'")
@@ -96,24 +100,3 @@ def test_adding_it_runs_its_own_tasks_alone(runs):
     _, run = runs
     ran = {task["name"].split(":")[-1] for task in run.tasks if task["status"] == "COMPLETED"}
     assert ran == {"BENCHMARK_FEWSHOT (composition)", "SUMMARISE_FEWSHOT", "REPORT"}
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("--encoder", "nowhere.py"), "there is no file"),
-        (("--encoder", "mine.txt"), "is not a list of Python files"),
-        (("--encoder", "{folder}/tcrdist.py"), "'tcrdist' would be the name of two encoders"),
-        (("--encoder", "{folder}/a b.py"), "names the encoder"),
-        (("--encoders", "sceptr,esm2"), "'esm2' needs weights of a language model"),
-        (("--encoders", "sceptr+esm2"), "'sceptr+esm2' needs weights of a language model"),
-        (("--hub_cache", "nowhere"), "there is no folder 'nowhere'"),
-    ],
-)
-def test_what_cannot_be_measured_is_said_before_the_first_task(tmp_path, args, message):
-    for name in ("tcrdist.py", "a b.py"):
-        (tmp_path / name).write_text("")
-    given = [arg.format(folder=tmp_path) for arg in args]
-    run = run_pipeline(tmp_path, "--labelled", str(ROOT / "assets/demo/dash_human.csv"), *given)
-    assert run.status != 0
-    assert message in run.output

@@ -1,6 +1,8 @@
 """Mistakes end a run within seconds, with one sentence that says where and what."""
 
-import time
+import json
+import os
+import re
 
 import pytest
 from conftest import ROOT, run_pipeline
@@ -13,72 +15,6 @@ def sheet(folder, text: str) -> str:
     path = folder / "samples.csv"
     path.write_text(text)
     return str(path)
-
-
-def refusal(run) -> str:
-    """The one sentence of a run that was refused before anything started."""
-    assert run.status == 1, run.output
-    assert "Submitted process" not in run.output
-    sentences = run.output.partition("revision: ")[2].splitlines()[1:]
-    assert len([sentence for sentence in sentences if sentence]) == 1, run.output
-    return "".join(sentences)
-
-
-@pytest.mark.parametrize(
-    ("args", "sentence"),
-    [
-        (["--labeled", DASH], "there is no parameter --labeled; did you mean --labelled?"),
-        (
-            ["--benchmark_split", "5"],
-            "there is no parameter --benchmark_split; did you mean --benchmark_splits?",
-        ),
-        (
-            ["--labelled", DASH, "--benchmark_splits", "many"],
-            "--benchmark_splits: 'many' is not a whole number",
-        ),
-        (
-            ["--labelled", DASH, "--shard_tokens", "0"],
-            "--shard_tokens: 0 is below the least allowed value, 1",
-        ),
-        (
-            ["--labelled", DASH, "--partitions", "513"],
-            "--partitions: 513 is above the largest allowed value, 512",
-        ),
-        (["--labelled", DASH, "--max_rejected", "x"], "--max_rejected: 'x' is not a number"),
-        (
-            ["--labelled", DASH, "--max_rejected", "101"],
-            "--max_rejected: 101 is above the largest allowed value",
-        ),
-        (
-            ["--labelled", DASH, "--encoders", "sceptr,sceptr"],
-            "--encoders: 'sceptr,sceptr' names one of them twice",
-        ),
-        (
-            ["--labelled", DASH, "--model", "scepter"],
-            "--model: 'scepter' is neither the folder of a model nor one of sceptr, ",
-        ),
-        (["--labelled", DASH, "--encoders", "sceptr,esm3"], "--encoders: 'esm3' is not one of sceptr, "),
-        (["--labelled", DASH, "--benchmark_k", "1;2"], "--benchmark_k: '1;2' is not a list of whole numbers"),
-        (
-            ["--labelled", DASH, "--report_title", "a'; rm -rf ~"],
-            "--report_title: 'a'; rm -rf ~' may hold letters",
-        ),
-        (["--labelled", "nowhere.csv"], "--labelled: there is no file 'nowhere.csv'"),
-        (["--input", "nowhere.csv"], "--input: there is no file 'nowhere.csv'"),
-        (["--input"], "--input: needs a value"),
-        (["--labelled", DASH, "--columns", "nowhere.json"], "--columns: there is no file 'nowhere.json'"),
-        (
-            ["--labelled", DASH, "--labelled_columns", DASH, "--labelled_format", "tcrdist"],
-            "--labelled_columns: a table with a column map has no format; leave out --labelled_format",
-        ),
-        (["--labelled", DASH, "--failed_samples", "no"], "--failed_samples: 'no' is not one of stop, skip"),
-        ([], "there is nothing to do: give a samplesheet with --input"),
-    ],
-)
-def test_parameter_is_refused(tmp_path, args, sentence):
-    start = time.monotonic()
-    assert sentence in refusal(run_pipeline(tmp_path, *map(str, args)))
-    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize(
@@ -124,22 +60,57 @@ def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
     assert [t["name"] for t in run.tasks if "NORMALISE" in t["name"]] == ["NORMALISE:NORMALISE_RECEPTORS (a)"]
 
 
-def test_help_names_every_parameter_by_group(tmp_path):
-    run = run_pipeline(tmp_path, "--help")
+@pytest.mark.parametrize(
+    ("args", "hidden"), [(["--help"], False), (["--help_full"], True), (["--help", "--show_hidden"], True)]
+)
+def test_help_names_the_parameters_by_group(tmp_path, args, hidden):
+    """Twenty, or all."""
+    run = run_pipeline(tmp_path, *args)
     assert run.status == 0
-    for text in (
-        "Input and output\n",
-        "Embedding\n",
-        "Few-shot benchmark\n",
-        "--labelled ",
-        "--benchmark_k ",
-        "[420]",
-    ):
+    for text in ("Input and output\n", "Embedding\n", "Few-shot benchmark\n", "--labelled ", "[0.1]"):
         assert text in run.output
     assert "Submitted process" not in run.output
+    schema = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"].values()
+    every = {name: definition for group in schema for name, definition in group["properties"].items()}
+    expected = {name for name, definition in every.items() if hidden or not definition.get("hidden")}
+    assert set(re.findall(r"^  --(\w+) ", run.output, re.MULTILINE)) == expected
+    assert len(expected) == (len(every) if hidden else 20)
 
 
 def test_version(tmp_path):
     run = run_pipeline(tmp_path, "--version")
     assert run.status == 0
     assert "airrvec 0.1.0" in run.output
+
+
+@pytest.mark.parametrize("kind", ["yaml", "json"])
+def test_parameters_of_a_file_an_institution_and_an_unknown_one(tmp_path, monkeypatch, kind):
+    """`-params-file`, a profile of `--custom_config_base`, names of the trace, and the e-mail at the end."""
+    programs, institute = tmp_path / "bin", tmp_path / "institute"
+    for folder in (programs, institute):
+        folder.mkdir()
+    (programs / "sendmail").write_text(f"#!/bin/sh\ncat > {tmp_path}/mail.txt\n")
+    (programs / "sendmail").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (institute / "nfcore_custom.config").write_text(
+        "profiles { ours { params { config_profile_name = 'ours'\n"
+        "config_profile_description = 'our cluster'\nother = 1 } } }\n"
+    )
+    given = {
+        **{"input": sheet(tmp_path, f"sample,path\na,{PBMC}\n"), "custom_config_base": str(institute)},
+        **{"trace_report_suffix": "second", "email": "me@example.org", "plaintext_email": True},
+        **{"skip_map": True, "validate_params": False},
+    }
+    lines = [f"{name}: {json.dumps(value)}" for name, value in given.items()]
+    path = tmp_path / f"params.{kind}"
+    path.write_text(json.dumps(given) if kind == "json" else "\n".join(lines))
+    run = run_pipeline(tmp_path, "-params-file", path.name, "-profile", "ours", "-stub")
+    assert run.status == 0, run.output
+    assert "there is no parameter --other" in run.output  # a warning, as the parameters are not validated
+    assert (run.results / "pipeline_info/execution_trace_second.txt").exists()
+    assert "MAP_RECEPTORS" not in run.output
+    assert "Configuration of ours: our cluster" in run.output
+    mail = (tmp_path / "mail.txt").read_text()
+    assert "To: me@example.org" in mail
+    assert "finished after" in mail
+    assert "text/html" not in mail

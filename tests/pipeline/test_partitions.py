@@ -51,7 +51,7 @@ def test_the_plan_names_the_tasks_of_the_run(divided, tmp_path):
     (tmp_path / "more.config").write_text(
         "process { withName: 'EMBED_.*' { cpus = 8; memory = { 3.GB * task.attempt } } }\n"
     )
-    run = run_pipeline(tmp_path, *ARGS, "--plan", "-c", "more.config")
+    run = run_pipeline(tmp_path, *ARGS, "--dry_run", "-c", "more.config")
     assert run.status == 0, run.output
     assert run.processes == {"CHECK_SAMPLES", "PLAN"}
     plan = pd.read_csv(run.results / "pipeline_info/plan.tsv", sep="\t").set_index("process")

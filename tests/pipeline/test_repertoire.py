@@ -1,5 +1,7 @@
 """Clusters and comparison of samples in the real pipeline."""
 
+import json
+
 import pandas as pd
 import pytest
 from conftest import run_pipeline
@@ -16,7 +18,15 @@ QUICK += ("--export_anndata", "false", "--benchmark_splits", "2", "--cluster_cha
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("repertoire")
     tables.write(synthesise(1200, seed=9), folder / "background.parquet")
-    options = ("--cluster", "--compare", "--condition", "condition", "--background", "background.parquet")
+    (folder / "ext.config").write_text(
+        "process {\n"
+        "    withName: COMPARE_SAMPLES { ext.args = '--permutations 99' }\n"
+        "    withName: MERGE_EMBEDDINGS { ext.prefix = 'vectors' }\n"
+        "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
+        "}\n"
+    )
+    options = ("--cluster", "--compare", "--compare_by", "condition", "--background", "background.parquet")
+    options += ("-c", "ext.config")
     return run_pipeline(folder, "-profile", "test", *QUICK, *options, timeout=1800)
 
 
@@ -55,9 +65,15 @@ def test_tables_fit_the_cells(run):
     assert "clusters of α and β chains hold" in run.output
 
 
+def test_ext_args_and_ext_prefix_of_a_config_reach_the_tasks(run):
+    (task,) = (task for task in run.tasks if task["process"].endswith("COMPARE_SAMPLES"))
+    (qc,) = run.folder.glob(f"work/{task['hash']}*/comparison.qc.json")
+    assert json.loads(qc.read_text())["permutations"] == 99
+    assert "From ext.args" in (run.results / "multiqc/multiqc_report.html").read_text()
+    assert [path.name for path in (run.results / "embeddings").iterdir()] == ["vectors.parquet"]
+
+
 def test_a_mistyped_condition_is_refused_at_once(tmp_path):
-    run = run_pipeline(tmp_path, "-profile", "test", "--compare", "--condition", "treatment")
+    run = run_pipeline(tmp_path, "-profile", "test", "--compare", "--compare_by", "treatment")
     assert run.status != 0
     assert "the samplesheet has no metadata column 'treatment'; it has: condition" in run.output
-    run = run_pipeline(tmp_path, "-profile", "test", "--condition", "condition")
-    assert "--condition: there is nothing to compare by it" in run.output

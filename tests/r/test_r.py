@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import ROOT, run_pipeline
+from r_code import DUMP, WITHOUT_ARROW
 
 from airrvec.core import tables
 from airrvec.core.version import __version__
@@ -31,43 +32,11 @@ from test_export_anndata import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table
 
 IMAGE = f"airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
-VIGNETTE = ROOT / "docs" / "r.md"
+VIGNETTE = ROOT / "docs/guides/r.md"
 PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "optparse", "SingleCellExperiment")
-OF_SHEET = sorted(pd.read_csv(ROOT / "assets/demo/samplesheet.csv")["sample"])
+SHEET = pd.read_csv(ROOT / "assets/demo/samplesheet.csv")
+OF_SHEET = sorted(SHEET.loc[SHEET["role"].isna(), "sample"])
 SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": OF_SHEET}
-
-# Rscript of the same R, but without arrow and what came with it: the rest of the script, arguments after it.
-WITHOUT_ARROW = """
-lacking <- c("arrow", "bit64", "dplyr", "tibble", "vctrs")
-library_folder <- tempfile()
-dir.create(library_folder)
-packages <- list.dirs(.libPaths(), recursive = FALSE)
-packages <- packages[!basename(packages) %in% lacking]
-invisible(file.symlink(packages, file.path(library_folder, basename(packages))))
-Sys.setenv(R_LIBS_SITE = library_folder, R_LIBS_USER = library_folder, R_LIBS = "")
-quit(status = system2(file.path(R.home("bin"), "Rscript"), shQuote(commandArgs(trailingOnly = TRUE))))
-"""
-
-# What an object holds: <out>.bin, its vectors; <out>.tsv, its colData; the rest on the standard output.
-DUMP = """
-for (package in c("arrow", "bit64")) stopifnot(!requireNamespace(package, quietly = TRUE))
-suppressPackageStartupMessages(library(SingleCellExperiment))
-arguments <- commandArgs(trailingOnly = TRUE)
-x <- readRDS(arguments[1])
-stopifnot(methods::validObject(x), is(x, "SingleCellExperiment"))
-vectors <- reducedDim(x, "SCEPTR")
-stopifnot(identical(as.character(rownames(vectors)), as.character(colnames(x))), !anyDuplicated(colnames(x)))
-invisible(writeBin(as.vector(vectors), paste0(arguments[2], ".bin"), size = 8))
-columns <- lapply(as.list(colData(x)), \\(values) {
-  if (is.numeric(values)) ifelse(is.na(values), NA, sprintf("%.0f", values)) else values
-})
-table <- data.frame(colname = colnames(x), columns, check.names = FALSE)
-write.table(
-  table, paste0(arguments[2], ".tsv"), sep = "\\t", na = "\\\\N", quote = TRUE, qmethod = "double",
-  row.names = FALSE, fileEncoding = "UTF-8"
-)
-cat(ncol(x), ncol(vectors), colnames(vectors)[1], unlist(metadata(x)$airrvec), sep = "\\n")
-"""
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from airrvec.core.errors import InputError
@@ -11,21 +11,9 @@ from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.names import name_of
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Input table: its name, path, format or column map, species and metadata."""
-
-    name: str
-    path: Path
-    format: str | None
-    columns: Path | None
-    species: str
-    metadata: dict[str, str | None]
-
-
-def samples(args: argparse.Namespace) -> list[Sample]:
+def samples(args: argparse.Namespace) -> list[checks.Table]:
     """
-    Return the samples of the tables, or of one samplesheet, checked as in the pipeline.
+    Return the tables that are given, or the samples of one samplesheet, checked as in the pipeline.
 
     Parameters
     ----------
@@ -43,20 +31,13 @@ def samples(args: argparse.Namespace) -> list[Sample]:
     sheet = _sheet(args)
     tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
     _, table_problems = checks.check(tables)
-    condition = samplesheet.condition_problems(getattr(args, "condition", None), sheet)
+    condition = samplesheet.condition_problems(getattr(args, "compare_by", None), sheet)
     problems = sorted([*problems, *condition, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
     remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
     raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
-    metadata = {sample.name: sample.metadata for sample in sheet.samples} if sheet else {}
-    return [
-        Sample(
-            *(table.name, table.path, table.format, table.columns, table.species),
-            metadata.get(table.name, {}),
-        )
-        for table in remaining
-    ]
+    return remaining
 
 
 def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
@@ -69,7 +50,7 @@ def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool,
         If there are reasons, and ``stops`` or ``--failed-samples stop``.
     """
     if reasons and (stops or args.failed_samples == "stop"):
-        raise InputError.several(reasons, what)
+        raise InputError(what, reasons=reasons)
     for reason in reasons:
         print(f"MISSING: {reason}", file=sys.stderr, flush=True)
 
@@ -83,8 +64,13 @@ def _tables_of_sheet(
     args: argparse.Namespace, sheet: samplesheet.Sheet
 ) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
     tables = checks.tables_of(sheet, args.columns)
+    for table in tables:
+        if table.part != "sample":
+            print(f"NOTE: {table.where}: only the pipeline reads the role {table.part}", file=sys.stderr)
     with_format = [
-        table if table.format or table.columns else replace(table, format=args.format) for table in tables
+        table if table.format or table.columns else replace(table, format=args.format)
+        for table in tables
+        if table.part == "sample"
     ]
     return with_format, sheet.problems
 

@@ -171,7 +171,8 @@ def beginning(
     Returns
     -------
     Path
-        File in the format of the table; the table itself if it is small, JSON or AnnData.
+        File in the format of the table, empty if its first rows are longer than ``n_bytes``; the table itself
+        if it is small, JSON or AnnData.
     float
         Estimated share of the table in this file, from 0 to 1.
 
@@ -191,6 +192,8 @@ def beginning(
     if start.startswith(PARQUET_MAGIC):
         return part, ParquetTable(path, max_unpacked).write_beginning(part)
     complete = content[: content.rfind(b"\n") + 1]
+    if complete.count(b"\n") == 1:  # a header, and a row that is longer than n_bytes
+        complete = b""
     part.write_bytes(complete)
     return part, share * len(complete) / len(content)
 

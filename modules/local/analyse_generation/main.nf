@@ -14,12 +14,13 @@ process ANALYSE_GENERATION {
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     analyse_generation.py --cells ${cells} --receptors receptors --species ${settings.species} \\
         --exclude-references '${settings.exclude_references}' --analysis-receptors ${settings.analysis_receptors} \\
         --min-receptors ${settings.benchmark_min_positives} --seed ${settings.seed} \\
         --missing missing/generation.probabilities.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

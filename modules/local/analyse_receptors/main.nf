@@ -15,6 +15,7 @@ process ANALYSE_RECEPTORS {
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     analyse_receptors.py --cells ${cells} --receptors receptors --analysis ${analysis} \\
         ${encoder ? "--encoder ${own ?: encoder} --name ${encoder}" : ''} \\
@@ -25,7 +26,7 @@ process ANALYSE_RECEPTORS {
         --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
         --min-trained ${settings.finetune_min_receptors} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/${analysis}.${encoder ?: 'none'}.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -10,17 +10,18 @@ process ANALYSE_RESULTS {
     val library
 
     output:
-    path '*.{parquet,tsv,svg,png}', emit: results, optional: true
+    path('*.{parquet,tsv,svg,png}'), emit: results, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('analysis'), val("${analysis}"), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     analyse_results.py ${measured} --analysis ${analysis} --encoders ${encoders} \\
         ${auroc ? "--auroc ${auroc}" : ''} --exclude-references '${excluded}' \\
         --missing missing/${analysis}.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

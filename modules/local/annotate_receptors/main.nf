@@ -12,19 +12,20 @@ process ANNOTATE_RECEPTORS {
     val library
 
     output:
-    path "${meta.id}.{parquet,tsv}", emit: tables, optional: true
+    path("${meta.id}.{parquet,tsv}"), emit: tables, optional: true
     path "${meta.id}.annotation.qc.json", emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('annotation'), val("${meta.id}"), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     annotate_receptors.py --cells ${cells} --receptors receptors --sample ${meta.id} --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
         --fdr ${settings.annotation_fdr} \\
         --cpus ${task.cpus} --missing missing/${meta.id}.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -17,6 +17,7 @@ process BENCHMARK_FEWSHOT {
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     benchmark_fewshot.py --cells ${cells} --receptors receptors --encoder ${own ?: encoder} --name ${encoder} \\
         ${weights ? '--hub-cache weights' : ''} --device ${settings.device} \\
@@ -27,7 +28,7 @@ process BENCHMARK_FEWSHOT {
         ${settings.benchmark_with_excluded.toString().toBoolean() ? '--with-excluded' : ''} ${background ? '--background background' : ''} \\
         ${trained_on ? "--trained-on ${trained_on}" : ''} \\
         --cpus ${task.cpus} --missing missing/${encoder}.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

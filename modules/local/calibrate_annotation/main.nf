@@ -12,13 +12,14 @@ process CALIBRATE_ANNOTATION {
 
     output:
     path 'reference', emit: reference, optional: true // a file a class of chains that could be calibrated; may be empty
-    path '{calibration,precision_recall,epitopes,receptors}.{parquet,tsv}', emit: tables, optional: true
+    path('{calibration,precision_recall,epitopes,receptors}.{parquet,tsv}'), emit: tables, optional: true
     path 'calibration.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('annotation'), val('reference'), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     mkdir reference
     calibrate_annotation.py --cells ${cells} --receptors receptors --model ${weights ?: model} \\
@@ -26,7 +27,7 @@ process CALIBRATE_ANNOTATION {
         ${background ? "--background ${background}" : ''} --background-receptors ${settings.background_receptors} \\
         --min-references ${settings.annotation_references} --fdr ${settings.annotation_fdr} \\
         --seed ${settings.seed} --cpus ${task.cpus} --missing missing/reference.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     [[ ! -e missing/reference.missing.json ]] || rm -r reference
     """
 

@@ -13,21 +13,22 @@ process CLUSTER_RECEPTORS {
     val library
 
     output:
-    path '*.{parquet,tsv}', emit: tables, optional: true
-    path 'logos.{svg,png}', emit: logos, optional: true
+    path('*.{parquet,tsv}'), emit: tables, optional: true
+    path('logos.{svg,png}'), emit: logos, optional: true
     path 'clusters.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('clusters'), val('all_samples'), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
         --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
         --method ${settings.cluster_method} --chance ${settings.cluster_chance} \\
-        ${settings.condition ? "--condition '${settings.condition}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

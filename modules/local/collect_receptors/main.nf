@@ -14,10 +14,11 @@ process COLLECT_RECEPTORS {
     path 'versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
     """
     collect_receptors.py ${receptors} ${labelled ? "--labelled ${labelled}" : ''} --part '${part}' \\
         --shard-tokens ${shard_tokens} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -12,20 +12,21 @@ process COMPARE_SAMPLES {
     val library
 
     output:
-    path '*.{parquet,tsv}', emit: tables, optional: true
+    path('*.{parquet,tsv}'), emit: tables, optional: true
     path 'comparison.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('comparison'), val('all_samples'), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
         --chance ${settings.cluster_chance} --compared ${settings.compare_receptors} --permutations ${settings.compare_permutations} \\
-        ${settings.condition ? "--condition '${settings.condition}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

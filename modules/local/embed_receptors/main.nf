@@ -10,18 +10,21 @@ process EMBED_RECEPTORS {
     val library
 
     output:
-    tuple val(part), path("${shard.baseName}.embeddings.parquet"), emit: embeddings
+    tuple val(part), path("${prefix}.embeddings.parquet"), emit: embeddings
     path 'versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
+    prefix = task.ext.prefix ?: "${shard.baseName}"
     """
-    embed_receptors.py ${shard} --model model --out ${shard.baseName}.embeddings.parquet \\
+    embed_receptors.py ${shard} --model model --out ${prefix}.embeddings.parquet \\
         --device ${settings.device} --precision ${settings.precision} --cpus ${task.cpus} \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
+    prefix = task.ext.prefix ?: "${shard.baseName}"
     """
-    touch ${shard.baseName}.embeddings.parquet versions.yml
+    touch ${prefix}.embeddings.parquet versions.yml
     """
 }

@@ -8,21 +8,24 @@ process EXPORT_AIRR {
     val library
 
     output:
-    tuple val(meta), path("${meta.id}.tsv"), emit: rearrangements, optional: true
+    tuple val(meta), path("${prefix}.tsv"), emit: rearrangements, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('export'), val("${meta.id}.tsv"), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
+    prefix = task.ext.prefix ?: "${meta.id}"
     """
-    export_airr.py --cells ${cells} --receptors receptors --out ${meta.id}.tsv \\
+    export_airr.py --cells ${cells} --receptors receptors --out ${prefix}.tsv \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --missing missing/${meta.id}.tsv.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
+    prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch ${meta.id}.tsv versions.yml
+    touch ${prefix}.tsv versions.yml
     """
 }

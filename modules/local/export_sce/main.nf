@@ -9,18 +9,20 @@ process EXPORT_SCE {
     path embeddings, stageAs: 'embeddings/*'
 
     output:
-    tuple val(name), path("${name}.rds"), emit: experiment
+    tuple val(name), path("${prefix}.rds"), emit: experiment
     tuple val('export'), val("${name}.rds"), emit: ended
     path 'versions.yml', emit: versions
 
     script:
+    prefix = task.ext.prefix ?: "${name}"
     """
-    export_sce.R ${cells} --receptors receptors --embeddings embeddings --out ${name}.rds \\
+    export_sce.R ${cells} --receptors receptors --embeddings embeddings --out ${prefix}.rds \\
         --process ${task.process} --versions versions.yml
     """
 
     stub:
+    prefix = task.ext.prefix ?: "${name}"
     """
-    touch ${name}.rds versions.yml
+    touch ${prefix}.rds versions.yml
     """
 }

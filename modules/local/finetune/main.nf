@@ -12,11 +12,12 @@ process FINETUNE {
 
     output:
     tuple val(preset.baseName), path("${preset.baseName}"), emit: model
-    path '{split,specificity,unseen}.{parquet,tsv}', emit: tables
+    path('{split,specificity,unseen}.{parquet,tsv}'), emit: tables
     path 'finetune.qc.json', emit: qc
     path 'versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
     // The folder of checkpoints is no input: another one is no reason to train again.
     """
     finetune.py --cells ${cells} --receptors receptors --preset ${preset} --model ${weights ?: start} \\
@@ -27,7 +28,7 @@ process FINETUNE {
         ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
         --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
         --precision ${settings.train_precision} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -13,18 +13,19 @@ process MAP_RECEPTORS {
     val library
 
     output:
-    path 'map.{parquet,html}', emit: results, optional: true
+    path('map.{parquet,html}'), emit: results, optional: true
     path 'map.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('map'), val('all_samples'), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
+    def args = task.ext.args ?: ''
     """
     map_receptors.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         ${annotation ? "--annotation ${annotation}" : ''} ${members ? "--members ${members}" : ''} --page page \\
         --seed ${seed} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
-        --process ${task.process} --versions versions.yml
+        --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

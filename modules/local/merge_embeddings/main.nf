@@ -8,18 +8,20 @@ process MERGE_EMBEDDINGS {
     val library
 
     output:
-    path "${model}${part}.parquet", emit: embeddings
+    path "${prefix}${part}.parquet", emit: embeddings
     path "embeddings${part}.qc.json", emit: qc
     path 'versions.yml', emit: versions
 
     script:
+    prefix = task.ext.prefix ?: "${model}"
     """
-    merge_embeddings.py ${shards} --receptors ${receptors} --out ${model}${part}.parquet --qc embeddings${part}.qc.json \\
+    merge_embeddings.py ${shards} --receptors ${receptors} --out ${prefix}${part}.parquet --qc embeddings${part}.qc.json \\
         --process ${task.process} --versions versions.yml
     """
 
     stub:
+    prefix = task.ext.prefix ?: "${model}"
     """
-    touch ${model}${part}.parquet embeddings${part}.qc.json versions.yml
+    touch ${prefix}${part}.parquet embeddings${part}.qc.json versions.yml
     """
 }

@@ -16,6 +16,7 @@ process NORMALISE_RECEPTORS {
     path 'versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
     def layout = columns ? "--columns ${columns}" : meta.format ? "--format ${meta.format}" : ''
     // The quoted heredoc keeps the shell from reading the user's words; JSON is one line.
     """
@@ -26,7 +27,7 @@ process NORMALISE_RECEPTORS {
     normalise_receptors.py ${table} --sample ${meta.id} ${layout} \\
         --species ${meta.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
         --max-unpacked ${settings.max_unpacked} --partitions ${settings.partitions} --metadata metadata.json \\
-        --missing ${meta.id}.missing.json --process ${task.process} --versions versions.yml
+        --missing ${meta.id}.missing.json --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

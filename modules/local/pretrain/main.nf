@@ -15,6 +15,7 @@ process PRETRAIN {
     path 'versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
     // The folder of checkpoints is no input: another one is no reason to train again.
     """
     pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
@@ -22,7 +23,7 @@ process PRETRAIN {
         ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
         --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
         --precision ${settings.train_precision} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml
+        --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -15,7 +15,7 @@ process REPORT {
     path map // [] without a map
     path missing, stageAs: 'missing/?/*' // *.missing.json: parts that could not be made, and why
     path versions, stageAs: 'versions/?/*'
-    path config
+    path config, stageAs: 'config/?/*' // multiqc_config.yml, and --multiqc_config
     val title
     val library
 
@@ -26,13 +26,15 @@ process REPORT {
     path 'software_versions.yml', emit: versions
 
     script:
+    def args = task.ext.args ?: ''
+    def configs = [config].flatten().collect { file -> "--config ${file}" }.join(' ')
     """
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
         --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .
-    multiqc --config ${config} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check content
+    multiqc ${configs} ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check ${args} content
     """
 
     stub:

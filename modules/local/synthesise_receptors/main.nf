@@ -10,18 +10,20 @@ process SYNTHESISE_RECEPTORS {
     val library
 
     output:
-    path 'synthetic_*.receptors.parquet', emit: receptors
+    path "${prefix}.receptors.parquet", emit: receptors
     path 'versions.yml', emit: versions
 
     script:
-    def name = "synthetic_${shard.toString().padLeft(4, '0')}.receptors.parquet"
+    def args = task.ext.args ?: ''
+    prefix = task.ext.prefix ?: "synthetic_${shard.toString().padLeft(4, '0')}"
     """
     synthesise_receptors.py --receptors ${receptors} --shard ${shard} --shards ${shards} --seed ${seed} \\
-        --out ${name} --process ${task.process} --versions versions.yml
+        --out ${prefix}.receptors.parquet --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
+    prefix = task.ext.prefix ?: "synthetic_${shard.toString().padLeft(4, '0')}"
     """
-    touch synthetic_${shard.toString().padLeft(4, '0')}.receptors.parquet versions.yml
+    touch ${prefix}.receptors.parquet versions.yml
     """
 }

@@ -67,10 +67,16 @@ workflow ANALYSE {
         digestOf(library, 'analyse_results'),
     )
 
-    emit:
-    results = ANALYSE_RESULTS.out.results.flatten() // channel: file
+    results = ANALYSE_RESULTS.out.results.flatten()
     asked = asked.mix(analysed.map { row -> ['analysis', "${row[3]}.${row[5] ?: 'none'}"] }, concluded.map { row -> ['analysis', row[0]] })
-    ended = ended.mix(ANALYSE_RECEPTORS.out.ended, ANALYSE_RESULTS.out.ended) // channel: [ part, name ]
-    missing = missing.mix(ANALYSE_RECEPTORS.out.missing, ANALYSE_RESULTS.out.missing) // channel: file
+    ended = ended.mix(ANALYSE_RECEPTORS.out.ended, ANALYSE_RESULTS.out.ended)
+    missing = missing.mix(ANALYSE_RECEPTORS.out.missing, ANALYSE_RESULTS.out.missing)
     versions = versions.mix(ANALYSE_RECEPTORS.out.versions, ANALYSE_RESULTS.out.versions)
+
+    emit:
+    results = results // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
+    versions = versions
 }

@@ -42,12 +42,19 @@ workflow ANNOTATE {
         digestOf(library, 'annotate_receptors'),
     )
 
-    emit:
-    calls = ANNOTATE_RECEPTORS.out.tables.flatten().filter { file -> file.name.endsWith('.parquet') } // channel: file per sample
-    results = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten() // channel: file
+    calls = ANNOTATE_RECEPTORS.out.tables.flatten().filter { file -> file.name.endsWith('.parquet') }
+    results = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten()
     asked = references.map { _row -> ['annotation', 'reference'] }
         .mix(unlabelled.combine(CALIBRATE_ANNOTATION.out.reference).map { row -> ['annotation', row[0].id] })
-    ended = CALIBRATE_ANNOTATION.out.ended.mix(ANNOTATE_RECEPTORS.out.ended) // channel: [ part, name ]
-    missing = CALIBRATE_ANNOTATION.out.missing.mix(ANNOTATE_RECEPTORS.out.missing) // channel: file
+    ended = CALIBRATE_ANNOTATION.out.ended.mix(ANNOTATE_RECEPTORS.out.ended)
+    missing = CALIBRATE_ANNOTATION.out.missing.mix(ANNOTATE_RECEPTORS.out.missing)
     versions = CALIBRATE_ANNOTATION.out.versions.mix(ANNOTATE_RECEPTORS.out.versions)
+
+    emit:
+    calls = calls // channel: file per sample
+    results = results // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
+    versions = versions
 }

@@ -14,24 +14,31 @@ workflow BENCHMARK {
     library  // value: script → digest of what it imports
 
     main:
-    options = settings.findAll { name, _value -> name.startsWith('benchmark_') && name != 'benchmark_background' }
+    options = settings.findAll { name, _value -> name.startsWith('benchmark_') }
+    linear = settings.benchmark_rules.tokenize(',').contains('linear_svc') // the rule that needs a background
     tasks = labelled.combine(encoders) // [ meta, cells, [ receptors ], name, own, weights, digest ]
     BENCHMARK_FEWSHOT( // one task per encoder
         tasks,
-        settings.benchmark_background ? file(settings.benchmark_background, glob: false, checkIfExists: true) : [],
+        settings.background && linear ? file(settings.background, glob: false, checkIfExists: true) : [],
         model.map { _name, folder -> trainingLabels(folder) },
-        settings.subMap(['device', 'species', 'exclude_references', 'seed']) + options,
+        settings.subMap(['device', 'species', 'exclude_references', 'seed', 'background_digest']) + options,
         digestOf(library, 'benchmark_fewshot'),
     )
     measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })
     SUMMARISE_FEWSHOT(measured, names, digestOf(library, 'summarise_fewshot'))
 
-    emit:
-    results = SUMMARISE_FEWSHOT.out.results.flatten() // channel: file
+    results = SUMMARISE_FEWSHOT.out.results.flatten()
     asked = tasks.map { row -> ['benchmark', row[3]] }.mix(measured.map { _files -> ['benchmark', 'summary'] })
-    ended = BENCHMARK_FEWSHOT.out.ended.mix(SUMMARISE_FEWSHOT.out.ended) // channel: [ part, name ]
-    missing = BENCHMARK_FEWSHOT.out.missing.mix(SUMMARISE_FEWSHOT.out.missing) // channel: file
+    ended = BENCHMARK_FEWSHOT.out.ended.mix(SUMMARISE_FEWSHOT.out.ended)
+    missing = BENCHMARK_FEWSHOT.out.missing.mix(SUMMARISE_FEWSHOT.out.missing)
     versions = BENCHMARK_FEWSHOT.out.versions.mix(SUMMARISE_FEWSHOT.out.versions)
+
+    emit:
+    results = results // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
+    versions = versions
 }
 
 // The receptors that a model of the run was trained on: [ file ] or [].

@@ -19,7 +19,7 @@ workflow CHECK {
         settings.input ? file(settings.input, glob: false) : [],
         looked.collect { entry -> entry.table },
         maps,
-        settings.subMap(['species', 'condition', 'max_unpacked']) + [tables: described(tables, looked, maps)],
+        settings.subMap(['species', 'compare_by', 'max_unpacked']) + [tables: described(tables, looked, maps)],
         library.check_samples,
     )
     accepted = CHECK_SAMPLES.out.checked.map { path -> acceptedTables(path, tables, settings.failed_samples) }
@@ -38,11 +38,14 @@ workflow CHECK {
         versions = versions.mix(CHECK_DEVICE.out.versions)
     }
 
+    checked = accepted.flatMap { list -> list }
+    missing = CHECK_SAMPLES.out.missing
+
     emit:
-    checked = accepted.flatMap { list -> list } // channel: [ meta, table, column map or [] ]; meta: id, format, species, labelled, metadata
+    checked = checked // channel: [ meta, table, column map or [] ]; meta: id, format, species, labelled, metadata
     ready = ready // value: library, once nothing ends the run
     on_device = on_device // value: the same, once the device has been checked too
-    missing = CHECK_SAMPLES.out.missing // channel: file
+    missing = missing // channel: file
     versions = versions
 }
 

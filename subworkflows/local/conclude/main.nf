@@ -38,6 +38,27 @@ def conclude(run) {
     if (todo) {
         log.error(todo)
     }
+    if (run.settings) {
+        mail(run.settings, [said, todo ?: workflow.errorReport].findAll { text -> text }.join('\n'))
+    }
+}
+
+// An e-mail by Nextflow's own means: the configuration scope mail, or the machine's sendmail.
+def mail(settings, summary) {
+    def to = workflow.success ? settings.email : settings.email_on_fail ?: settings.email
+    if (!to) {
+        return
+    }
+    def outcome = workflow.success ? 'finished' : 'failed'
+    def text = "The run ${workflow.runName} ${outcome} after ${workflow.duration}.\n\n${summary}\n\n${workflow.commandLine}\n"
+    def html = "<pre>${text.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')}</pre>"
+    try {
+        def body = settings.plaintext_email ? [text: text] : [text: text, body: html, type: 'text/html']
+        sendMail([to: to, subject: "airrvec: ${workflow.runName} ${outcome}"] + body)
+    }
+    catch (Exception problem) {
+        log.warn("no e-mail was sent to ${to}: ${problem.message}")
+    }
 }
 
 // Puts files of earlier runs aside after a run that made its report; returns what the terminal says of the results.
@@ -130,8 +151,8 @@ def advice(report) {
     def causes = [
         'Cannot connect to the Docker daemon': 'the daemon of docker does not run where the task ran: start it (`sudo systemctl start docker`), or choose another profile, such as podman or apptainer',
         'permission denied while trying to connect to the Docker daemon': 'you may not use the daemon of docker: ask to be put into the group docker, or choose another profile, such as podman or apptainer',
-        'Missing AWS Batch job queue': 'AWS Batch needs the name of a job queue: give yours with -process.queue (docs/guides/running.md, AWS Batch)',
-        'aws: command not found': 'the image has no AWS command line, which AWS Batch needs there: add it, or set aws.batch.cliPath (docs/guides/running.md, AWS Batch)',
+        'Missing AWS Batch job queue': 'AWS Batch needs the name of a job queue: give yours with -process.queue (docs/guides/cloud.md, AWS Batch)',
+        'aws: command not found': 'the image has no AWS command line, which AWS Batch needs there: add it, or set aws.batch.cliPath (docs/guides/cloud.md, AWS Batch)',
         'Requested node configuration is not available': 'no node of the Slurm partition has the cores, memory or GPUs that the task asks for: give another partition with -process.queue, or less of them with process.resourceLimits',
         'Invalid generic resource (gres) specification': 'this Slurm has no GPUs (gres): leave out -profile gpu',
         'Invalid account or account/partition combination': 'Slurm does not accept the account: give yours with `export SBATCH_ACCOUNT=...`',

@@ -38,8 +38,12 @@ workflow EMBED {
         digestOf(library, 'merge_embeddings'),
     )
 
-    emit:
-    embeddings = byName(MERGE_EMBEDDINGS.out.embeddings) // value: one file per partition
-    qc = MERGE_EMBEDDINGS.out.qc // channel: file
+    embeddings = byName(MERGE_EMBEDDINGS.out.embeddings)
+    qc = MERGE_EMBEDDINGS.out.qc
     versions = versions.mix(EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
+
+    emit:
+    embeddings = embeddings // value: one file per partition
+    qc = qc // channel: file
+    versions = versions
 }

@@ -64,13 +64,17 @@ workflow LEARN {
     own = untuned.filter { _name, folder -> folder }.map { name, folder -> [name, folder, [], settings.model_digest] }
     given = plan.encoders.collect { row -> row[0] }
 
+    encoders = channel.fromList(plan.encoders).mix(own)
+    names = untuned.map { name, folder -> (folder ? given + [name] : given).join(',') }
+    trained = trained.map { _name, folder -> folder }
+
     emit:
     untuned = untuned // value: [ name, folder or [] ], the model before fine-tuning
     model = model // value: [ name, folder or [] ]
-    encoders = channel.fromList(plan.encoders).mix(own) // channel: [ name, own folder or file or [], folder of weights or [], digest of these ]
-    names = untuned.map { name, folder -> (folder ? given + [name] : given).join(',') } // value: their names
+    encoders = encoders // channel: [ name, own folder or file or [], folder of weights or [], digest of these ]
+    names = names // value: their names
     tuned = tuned // value: the models before and after fine-tuning as encoders, or the published ones
-    trained = trained.map { _name, folder -> folder } // channel: folder
+    trained = trained // channel: folder
     measured = measured // channel: file
     versions = versions
 }

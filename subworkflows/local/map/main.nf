@@ -28,10 +28,16 @@ workflow MAP {
         digestOf(library, 'map_receptors'),
     )
 
-    emit:
-    qc = MAP_RECEPTORS.out.qc // channel: file
-    asked = cells.map { _files -> ['map', 'all_samples'] } // channel: [ part, name ]
-    ended = MAP_RECEPTORS.out.ended // channel: [ part, name ]
-    missing = MAP_RECEPTORS.out.missing // channel: file
+    qc = MAP_RECEPTORS.out.qc
+    asked = cells.map { _files -> ['map', 'all_samples'] }
+    ended = MAP_RECEPTORS.out.ended
+    missing = MAP_RECEPTORS.out.missing
     versions = MAP_RECEPTORS.out.versions
+
+    emit:
+    qc = qc // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
+    versions = versions
 }

@@ -11,11 +11,9 @@ def planRun(given, schemaPath) {
 
 // Digests of the folders that a run reads. Nextflow looks at single files by itself.
 def folderDigests(given, start) {
-    def folders = ['background', 'benchmark_background'].collectEntries { name ->
-        def found = given[name] ? file(given[name], glob: false) : null
-        ["${name}_digest".toString(), found && found.isDirectory() ? listingDigest(found) : '']
-    }
-    return folders + [model_digest: contentDigest(start[1])]
+    def background = given.background ? file(given.background, glob: false) : null
+    def listed = background && background.isDirectory() ? listingDigest(background) : ''
+    return [background_digest: listed, model_digest: contentDigest(start[1])]
 }
 
 // What is learnt and measured, checked: start, [ name, folder or [] ]; pretrain and finetune, a preset's file or null; encoders.
@@ -60,34 +58,43 @@ def planAnalyses(given, schemaPath) {
 // What is measured: list of [ name, own file or [], folder of weights or [], digest of these ], checked.
 def planEncoders(given, models, schemaPath) {
     def known = schemaProperties(schemaPath).encoders
-    def own = (given.encoder ?: '').tokenize(',').collect { path -> file(path, glob: false) }
-    def missing = own.find { path -> !path.isFile() }
-    if (missing) {
-        error("--encoder: there is no file '${missing}'")
-    }
-    checkNames('encoder', own)
-    def unfit = own.find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
-    if (unfit) {
-        error("--encoder: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
-    }
-    def names = own.collect { path -> path.baseName }
-    def taken = names.find { name -> (known.choices + models).contains(name) || names.count(name) > 1 }
-    if (taken) {
-        error("--encoder: '${taken}' would be the name of two encoders; rename the file")
-    }
+    def words = given.encoders.tokenize(',')
+    def own = ownEncoders(words, known.choices + models)
     def weights = given.hub_cache ? file(given.hub_cache, glob: false) : []
     if (weights && !weights.isDirectory()) {
         error("--hub_cache: there is no folder '${given.hub_cache}'")
     }
     checkNames('hub_cache', weights ? [weights] : [])
-    def shipped = given.encoders.tokenize(',')
-    def reading = shipped.findAll { name -> name.tokenize('+').intersect(known.language_models) }
+    def reading = (words - own.keySet()).findAll { name -> name.tokenize('+').intersect(known.language_models) }
     def without = weights ? null : reading[0]
     if (without) {
         error("--encoders: '${without}' needs weights of a language model; say with --hub_cache in which folder they are (docs/reference/models.md tells how to get them)")
     }
     def digest = reading ? listingDigest(weights) : ''
-    return shipped.collect { name -> reading.contains(name) ? [name, [], weights, digest] : [name, [], [], ''] } + own.collect { path -> [path.baseName, path, [], contentDigest(path)] }
+    return words.collect { word ->
+        def file = own[word]
+        file ? [file.baseName, file, [], contentDigest(file)] : [word, [], reading.contains(word) ? weights : [], reading.contains(word) ? digest : '']
+    }
+}
+
+// The user's own encoders among --encoders: map, word → Python file, checked.
+def ownEncoders(words, takenNames) {
+    def own = words.findAll { word -> word.endsWith('.py') }.collectEntries { word -> [word, file(word, glob: false)] }
+    def missing = own.values().find { path -> !path.isFile() }
+    if (missing) {
+        error("--encoders: there is no file '${missing}'")
+    }
+    checkNames('encoders', own.values())
+    def unfit = own.values().find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
+    if (unfit) {
+        error("--encoders: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
+    }
+    def names = own.values().collect { path -> path.baseName }
+    def taken = names.find { name -> takenNames.contains(name) || names.count(name) > 1 }
+    if (taken) {
+        error("--encoders: '${taken}' would be the name of two encoders; rename the file")
+    }
+    return own
 }
 
 def checkPretraining(given, preset, defaultModel) {

@@ -50,16 +50,24 @@ workflow NORMALISE {
         .map { name, labelled, files -> [name] + divided(labelled, files) }
     COLLECT_RECEPTORS(divided_samples, settings.shard_tokens, digestOf(library, 'collect_receptors')) // one task per partition
 
+    receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
+    partitions = COLLECT_RECEPTORS.out.receptors
+    shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
+    qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file }
+    collected = COLLECT_RECEPTORS.out.qc
+    missing = failed
+    versions = versions.mix(COLLECT_RECEPTORS.out.versions)
+
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
     reference = reference // channel: the same of --reference
-    receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file }) // value: one file per partition
-    partitions = COLLECT_RECEPTORS.out.receptors // channel: [ partition, receptors ]
-    shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
-    qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file } // channel: file
-    collected = COLLECT_RECEPTORS.out.qc // channel: file
-    missing = failed // channel: file
-    versions = versions.mix(COLLECT_RECEPTORS.out.versions)
+    receptors = receptors // value: one file per partition
+    partitions = partitions // channel: [ partition, receptors ]
+    shards = shards // channel: [ partition, shard ], grouped by partition
+    qc = qc // channel: file
+    collected = collected // channel: file
+    missing = missing // channel: file
+    versions = versions
 }
 
 // Files of samples, sorted, and files of the labelled table.

@@ -1,6 +1,7 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
 include { problemOfName } from '../files/main'
+include { pathsOfRoles  } from '../samplesheet/main'
 
 // All properties of the schema, name → definition, in the order of its groups.
 def schemaProperties(schemaPath) {
@@ -12,7 +13,8 @@ def checkedParameters(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     // Nextflow adds a kebab-case twin to every name.
     (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.each { name ->
-        error("there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help` lists all")
+        def problem = "there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help_full` lists all"
+        typed(given.validate_params, 'boolean') == false ? log.warn(problem) : error(problem)
     }
     known.each { name, definition ->
         def problem = problemOf(given[name], definition)
@@ -20,10 +22,15 @@ def checkedParameters(given, schemaPath) {
             error("--${name}: ${problem}")
         }
     }
-    def settings = known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
+    def values = known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
+    def settings = values + pathsOfRoles(values)
     checkTables(settings)
     checkAnnotation(settings)
     checkCloud(settings, workflow.profile.tokenize(','))
+    if (settings.config_profile_name) {
+        def about = ['description', 'contact', 'url'].collect { part -> settings["config_profile_${part}"] }
+        log.info("Configuration of ${settings.config_profile_name}: ${about.findAll { text -> text }.join(', ')}")
+    }
     return settings
 }
 
@@ -36,22 +43,16 @@ def typed(value, type) {
 }
 
 def checkTables(settings) {
-    if (settings.labelled_format && settings.labelled_columns) {
-        error('--labelled_columns: a table with a column map has no format; leave out --labelled_format')
-    }
     if (!settings.input && !settings.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
-    if (settings.condition && !settings.cluster && !settings.compare) {
-        error('--condition: there is nothing to compare by it; give --cluster or --compare as well')
+    if (settings.compare_by && !settings.cluster && !settings.compare) {
+        error('--compare_by: there is nothing to compare by it; give --cluster or --compare as well')
     }
 }
 
 // What the annotation of receptors needs, and what it alone reads.
 def checkAnnotation(given) {
-    if (given.reference_format && given.reference_columns) {
-        error('--reference_columns: a table with a column map has no format; leave out --reference_format')
-    }
     if (!given.annotate) {
         if (given.reference) {
             error('--reference: it annotates receptors; give --annotate as well')
@@ -102,9 +103,10 @@ def problemOf(value, definition) {
     if (definition['enum'] && !definition['enum'].contains(text)) {
         return "'${text}' is not one of ${definition['enum'].join(', ')}"
     }
-    def unknown = definition.choices ? text.tokenize(',+') - definition.choices : []
+    def words = definition.files ? text.tokenize(',').findAll { word -> !word.endsWith(definition.files) } : text.tokenize(',')
+    def unknown = definition.choices ? words.collectMany { word -> word.tokenize('+') } - definition.choices : []
     if (unknown) {
-        return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}"
+        return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}${definition.files ? ", or a ${definition.files} file" : ''}"
     }
     if (definition.choices && text.tokenize(',').toUnique() != text.tokenize(',')) {
         return "'${text}' names one of them twice"
@@ -143,19 +145,24 @@ def letterPairs(word) {
     return (0..padded.size() - 2).collect { start -> padded[start..start + 1] }
 }
 
-// Whether --help or --version was given, and is answered.
+// Whether --help, --help_full or --version was given, and is answered.
 def printed(given, schemaPath) {
-    def asked = ['help', 'version'].find { name -> given[name].toString().toBoolean() }
+    def asked = ['help_full', 'help', 'version'].find { name -> given[name].toString().toBoolean() }
     if (asked) {
-        println(asked == 'help' ? helpText(schemaPath, workflow.manifest) : "airrvec ${workflow.manifest.version}")
+        def all = asked == 'help_full' || given.show_hidden.toString().toBoolean()
+        println(asked == 'version' ? "airrvec ${workflow.manifest.version}" : helpText(schemaPath, workflow.manifest, all))
     }
     return asked
 }
 
-def helpText(schemaPath, manifest) {
+// The parameters that most runs need, or all: the schema hides the others.
+def helpText(schemaPath, manifest, all) {
     def schema = new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)
-    def width = schemaProperties(schemaPath).keySet().collect { name -> name.size() }.max()
-    def groups = schema['$defs'].collect { _name, group ->
+    def shown = schema['$defs'].collect { _name, group ->
+        [title: group.title, properties: group.properties.findAll { _key, definition -> all || !definition.hidden }]
+    }.findAll { group -> group.properties }
+    def width = shown.collectMany { group -> group.properties.keySet() }.collect { name -> name.size() }.max()
+    def groups = shown.collect { group ->
         def lines = group.properties.collect { name, definition ->
             def fallback = definition['default'] == null || definition.type == 'boolean' ? '' : " [${definition['default']}]"
             "  --${name.padRight(width)}  ${definition.description}${fallback}"
@@ -169,5 +176,5 @@ airrvec ${manifest.version}: ${manifest.description}
   nextflow run . -profile demo
 
 ${groups.join('\n\n')}
-"""
+${all ? '' : '\nMost runs need no others; --help_full lists all.\n'}"""
 }

@@ -14,8 +14,8 @@ workflow ESTIMATE {
     checked = tables.filter { meta, _table, _columns -> meta.id != 'reference' }.toList()
     exports = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name] }.collect { name -> name.toUpperCase() }
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
-    optional = [map: 'MAP_RECEPTORS', cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
-    others = optional.findAll { name, _process -> settings[name] }.values().toList()
+    optional = [cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
+    others = optional.findAll { name, _process -> settings[name] }.values().toList() + (settings.skip_map ? [] : ['MAP_RECEPTORS'])
     processes = everyRun() + exports + trained + others
     own = plan.pretrain || plan.start[1] ? 1 : 0 // the run's own model is one more encoder
     common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [

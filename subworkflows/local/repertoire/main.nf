@@ -23,7 +23,7 @@ workflow REPERTOIRE {
     }
     compared = byName(cells.unlabelled)
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
-    common = settings.subMap(['cluster_chance', 'condition', 'abundance', 'seed', 'background_digest', 'model_digest'])
+    common = settings.subMap(['cluster_chance', 'compare_by', 'abundance', 'seed', 'background_digest', 'model_digest'])
     clusters = channel.empty()
     comparison = channel.empty()
     asked = channel.empty()

@@ -33,11 +33,11 @@ workflow SUMMARISE {
         results.map.toList(),
         byName(absent),
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
-        file("${projectDir}/assets/multiqc_config.yml", glob: false),
-        settings.report_title ?: '',
+        ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
+        settings.multiqc_title ?: '',
         digestOf(library, 'report'),
     )
 
     emit:
-    tasks = software.mix(REPORT.out.versions).map { file -> file.parent } // channel: folder of each task, in the work folder
+    software.mix(REPORT.out.versions).map { file -> file.parent } // channel: folder of each task, in the work folder
 }

@@ -1,17 +1,30 @@
-// Tables of a run: the samplesheet, --labelled and --reference.
+// Tables of a run: the rows of the samplesheet, --labelled and --reference.
 
 include { inBucket ; problemOfName } from '../files/main'
 
 // The tables of a run, as CHECK takes them: part, key, line and path of a sample, format and species of another;
 // table and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
 def tablesOfRun(given) {
-    def others = ['labelled', 'reference'].findAll { part -> given[part] }.collect { part ->
-        def map = given["${part}_columns"] ? file(given["${part}_columns"], glob: false) : []
-        [part: part, key: part, format: given["${part}_format"] ?: null, species: given.species, table: file(given[part], glob: false), map: map, problem: null]
+    def rows = given.input ? tablesOfSheet(given) : []
+    def parts = ['labelled', 'reference'].findAll { part -> given[part] && !rows.any { row -> row.part == part } }
+    def others = parts.collect { part ->
+        [part: part, key: part, format: null, species: given.species, table: file(given[part], glob: false), map: [], problem: null]
     }
-    def tables = (given.input ? tablesOfSheet(given) : []) + others
+    def tables = rows + others
     def allowed = withinLimit(tables)
     return tables.collect { entry -> entry + [looked: allowed.contains(entry.key)] }
+}
+
+// The labelled and the reference table, by parameter or by a row of the samplesheet: map, role → path or null.
+def pathsOfRoles(given) {
+    def rows = given.input ? tablesOfSheet(given) : []
+    return ['labelled', 'reference'].collectEntries { role ->
+        def row = rows.find { row -> row.part == role }
+        if (row && given[role]) {
+            error("--${role}: the samplesheet has a table with this role too (line ${row.line}); leave out one of the two")
+        }
+        [role, row ? row.path : given[role]]
+    }
 }
 
 // Tables in a bucket are copied to be looked at: the first of them, up to 2 GB together.
@@ -30,7 +43,7 @@ def tablesOfSheet(given) {
     def header = lines ? csvCells(lines[0][0]) : []
     return lines.drop(1).collect { line, number ->
         def row = [header, csvCells(line)].transpose().collectEntries()
-        tableOfRow(row, number, sheet, given.columns ? file(given.columns, glob: false) : [])
+        tableOfRow(row, number, sheet, given.column_map ? file(given.column_map, glob: false) : [])
     }
 }
 
@@ -39,7 +52,7 @@ def tableOfRow(row, line, sheet, commonMap) {
     def map = fileOfSheet(row.columns, 'columns', sheet)
     def problem = table.problem ?: map.problem
     def chosen = map.file ?: (commonMap && !row.format ? commonMap : [])
-    return [part: 'sample', key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]
+    return [part: row.role ?: 'sample', key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]
 }
 
 // A file that the samplesheet names: a relative path beside it, else in the folder of the launch. Map: file or [], problem.

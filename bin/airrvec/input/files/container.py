@@ -4,7 +4,7 @@ import bz2
 import gzip
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,33 +84,31 @@ class Container(Protocol):
 
 def open_bytes(path: str | Path) -> io.BufferedIOBase:
     """Open a file for reading bytes; gzip, bzip2 and zstd are detected by content and decompressed."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("there is no such file", file=path)
-    with path.open("rb") as handle:
-        magic = handle.read(4)
-    for signature, opened in _COMPRESSIONS.items():
-        if magic.startswith(signature):
-            return opened(str(path))
-    return path.open("rb")
+    decompress = _decompression(Path(path))
+    return decompress(str(path)) if decompress else Path(path).open("rb")
 
 
 def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
     """Return the first unpacked bytes of a file, and their share of the file, from 0 to 1."""
     path = Path(path)
+    decompress = _decompression(path)
+    with path.open("rb") as file:
+        unpacked = decompress(file) if decompress else file
+        content = unpacked.read(n_bytes)
+        # Decompression reads ahead, bzip2 by up to 900 kB; reading more text makes that error smaller.
+        n_read = len(content) + (len(unpacked.read(7 * n_bytes)) if decompress else 0)
+        if n_read < (8 if decompress else 1) * n_bytes:
+            return content, len(content) / n_read if n_read else 1.0
+        return content, file.tell() / path.stat().st_size * len(content) / n_read
+
+
+def _decompression(path: Path) -> Callable | None:
+    """Return the function that opens a compressed file, by its first bytes; None if it is not compressed."""
     if not path.is_file():
         raise InputError("there is no such file", file=path)
     with path.open("rb") as file:
         magic = file.read(4)
-        file.seek(0)
-        opened = next((opened for start, opened in _COMPRESSIONS.items() if magic.startswith(start)), None)
-        unpacked = opened(file) if opened else file
-        content = unpacked.read(n_bytes)
-        # Decompression reads ahead, bzip2 by up to 900 kB; reading more text makes that error smaller.
-        n_read = len(content) + (len(unpacked.read(7 * n_bytes)) if opened else 0)
-        if n_read < (8 if opened else 1) * n_bytes:
-            return content, len(content) / max(n_read, 1)
-        return content, file.tell() / path.stat().st_size * len(content) / n_read
+    return next((opened for signature, opened in _COMPRESSIONS.items() if magic.startswith(signature)), None)
 
 
 @contextmanager

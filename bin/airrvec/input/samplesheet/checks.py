@@ -1,6 +1,6 @@
 """Checks of all tables before the first task, shared by the pipeline and the command ``airrvec``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,6 +43,8 @@ class Table:
     species : str
     max_unpacked : int
         As in `airrvec.input.reading.open_chains`.
+    metadata : dict
+        Further columns of the samplesheet.
     """
 
     part: str
@@ -55,6 +57,7 @@ class Table:
     columns: Path | None = None
     species: str = "homosapiens"
     max_unpacked: int = reading.MAX_UNPACKED
+    metadata: dict[str, str | None] = field(default_factory=dict)
 
 
 def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
@@ -74,7 +77,8 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
             rows.append(_row(table))
         except InputError as error:
             separator = ", " if table.problem else ": "
-            located = InputError(f"{table.where}{separator}{str(error).removesuffix('.')}")
+            text = str(error).removesuffix(".")
+            located = InputError(text if text.startswith(table.where) else f"{table.where}{separator}{text}")
             problems.append(Problem(located, table.name if table.part == "sample" else None, table.row))
     return pa.Table.from_pylist(rows, schema=CHECKED), problems
 
@@ -107,7 +111,9 @@ def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
         problem = f"column 'columns': there is no file '{sample.columns}'"
     where = f"{sheet.name}, row {sample.row}"
     return Table(
-        "sample", sample.name, where, sample.row, path, problem, sample.format, columns, sample.species
+        *(sample.role, sample.name, where, sample.row, path, problem),
+        *(sample.format, columns, sample.species),
+        metadata=sample.metadata,
     )
 
 

@@ -78,7 +78,7 @@ def look(
 def _look(path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int) -> Head:
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(path, Path(folder), n_bytes, max_unpacked)
-        if not part.stat().st_size and path.stat().st_size:  # the first line is longer than n_bytes
+        if not part.stat().st_size and path.stat().st_size:  # its first lines are longer than n_bytes
             return NOT_SEEN
         if part == path and path.stat().st_size > LARGEST_WHOLE:
             return NOT_SEEN

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.input import species_names
 from airrvec.input.reading import FORMATS
 from airrvec.input.samplesheet import text as sheet_text
-from airrvec.input.samplesheet.names import OWN_COLUMNS, column_problems, name_problem, shorten
+from airrvec.input.samplesheet.names import OWN_COLUMNS, ROLES, column_problems, name_problem, shorten
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,9 @@ class Sample:
     Attributes
     ----------
     name : str
-        Name, unique when case is ignored.
+        Name, unique when case is ignored; the role of a table that is not a sample.
+    role : {"sample", "labelled", "reference"}
+        Use of the table: as a sample, or as the parameter of that name.
     path : str
         Path of the table, as written in the samplesheet.
     format, columns : str or None
@@ -33,6 +36,7 @@ class Sample:
     """
 
     name: str
+    role: str
     path: str
     format: str | None
     columns: str | None
@@ -131,7 +135,7 @@ def condition_problems(condition: str | None, sheet: Sheet | None) -> list[Probl
     if condition is None or condition in columns or unread:
         return []
     given = f"it has: {', '.join(columns) or 'none'}"
-    error = InputError(f"--condition: the samplesheet has no metadata column '{condition}'; {given}")
+    error = InputError(f"--compare_by: the samplesheet has no metadata column '{condition}'; {given}")
     return [Problem(error)]
 
 
@@ -173,17 +177,22 @@ class _Row:
             self._add("a quotation mark is not closed on its line", fix=fix)
             return None
         if len(cells) != len(header):
-            self._add(f"holds {len(cells)} cells, the header {len(header)}")
+            self._add(f"holds {counted(len(cells), 'cell')}, the header {len(header)}")
             return None
         given = dict(zip(header, cells, strict=True))
-        self._check_name(given["sample"], names)
-        own_species = self._check_table(given, species)
+        role = given.get("role") or "sample"
+        name = given["sample"] if role == "sample" else role
+        if role == "sample":
+            self._check_name(name, names)
+        else:
+            self._check_role(role, names)
+        own_species = self._check_table(given, species, name if role == "sample" else None)
         if self.problems:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
         format, columns = given.get("format") or None, given.get("columns") or None
         return Sample(
-            given["sample"], given["path"], format, columns, own_species, metadata, self._number, self._line
+            name, role, given["path"], format, columns, own_species, metadata, self._number, self._line
         )
 
     def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
@@ -196,11 +205,20 @@ class _Row:
             self._add(problem, "sample")
         names.setdefault(name.lower(), (self._number, name))
 
-    def _check_table(self, given: dict[str, str], species: str) -> str | None:
+    def _check_role(self, role: str, names: dict[str, tuple[int, str]]) -> None:
+        if role not in ROLES:
+            self._add(
+                f"'{shorten(role)}' is not one of {', '.join(ROLES)}; leave it empty for a sample", "role"
+            )
+        elif role in names:
+            self._add(f"row {names[role][0]} has the role {role} too; a run has one such table", "role")
+        names.setdefault(role, (self._number, role))
+
+    def _check_table(self, given: dict[str, str], species: str, name: str | None) -> str | None:
         """Record the problems of a row's other columns; return its species, or None if it is unknown."""
-        name, format, word = given["sample"], given.get("format"), given.get("species")
+        format, word = given.get("format"), given.get("species")
         if not given["path"]:
-            self._add("the sample has no file", "path", name)
+            self._add("the row names no file", "path", name)
         if format and format not in FORMATS:
             known = ", ".join(FORMATS)
             text = f"'{shorten(format)}' is not one of {known}; leave it empty to detect it from the header"
