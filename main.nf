@@ -2,8 +2,10 @@
 
 // T-cell receptor repertoires → receptors → vectors → predictions, comparisons, report.
 
-include { checkedParameters ; printed } from './subworkflows/local/parameters/main'
-include { tablesOfRun                 } from './subworkflows/local/samplesheet/main'
+include { checkedParameters           } from './subworkflows/local/parameters/main'
+include { checkedTogether             } from './subworkflows/local/parameters/main'
+include { printed                     } from './subworkflows/local/parameters/main'
+include { pathsOfRoles ; tablesOfRun  } from './subworkflows/local/samplesheet/main'
 include { folderDigests ; planRun     } from './subworkflows/local/models/main'
 include { libraryDigests              } from './subworkflows/local/digest/main'
 include { CHECK                       } from './subworkflows/local/check/main'
@@ -25,7 +27,8 @@ workflow {
     def schema = "${projectDir}/nextflow_schema.json"
     def run = [tasks: []] // settings; tables; marker, a file as old as the run; folders of its tasks
     if (!printed(params, schema)) { // --help or --version
-        run.settings = checkedParameters(params, schema)
+        values = checkedParameters(params, schema)
+        run.settings = checkedTogether(values + pathsOfRoles(values))
         run.tables = tablesOfRun(run.settings)
         plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses
         settings = run.settings + folderDigests(run.settings, plan.start)

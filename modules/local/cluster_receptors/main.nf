@@ -9,7 +9,7 @@ process CLUSTER_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*'
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: cluster_method, cluster_chance, condition, abundance, seed, background_digest, model_digest
+    val settings // map: cluster_method, cluster_chance, compare_by, abundance, seed, background_digest, model_digest
     val library
 
     output:

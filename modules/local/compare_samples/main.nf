@@ -8,7 +8,7 @@ process COMPARE_SAMPLES {
     path embeddings, stageAs: 'embeddings/*'
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: cluster_chance, condition, abundance, compare_receptors, compare_permutations, seed, background_digest, model_digest
+    val settings // map: cluster_chance, compare_by, abundance, compare_receptors, compare_permutations, seed, background_digest, model_digest
     val library
 
     output:

@@ -1,4 +1,9 @@
-// Files: in order, as -resume needs them, and with names that tasks can take.
+// Files: in order, as -resume needs them, and with names that tasks can take; the schema of the parameters.
+
+// All properties of the schema, name → definition, in the order of its groups.
+def schemaProperties(schemaPath) {
+    return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
+}
 
 // value: all files of a channel, sorted by their names
 def byName(files) {

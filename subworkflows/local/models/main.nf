@@ -1,8 +1,7 @@
 // Models, presets, encoders and analyses of a run, checked before the first task.
 
 include { contentDigest ; listingDigest } from '../digest/main'
-include { checkNames ; inBucket } from '../files/main'
-include { schemaProperties } from '../parameters/main'
+include { checkNames ; inBucket ; schemaProperties } from '../files/main'
 
 // map: models, encoders and analyses of a run, checked
 def planRun(given, schemaPath) {

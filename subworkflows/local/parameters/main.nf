@@ -1,12 +1,6 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { problemOfName } from '../files/main'
-include { pathsOfRoles  } from '../samplesheet/main'
-
-// All properties of the schema, name → definition, in the order of its groups.
-def schemaProperties(schemaPath) {
-    return new groovy.json.JsonSlurper().parseText(file(schemaPath, glob: false).text)['$defs'].collectEntries { _name, group -> group.properties }
-}
+include { problemOfName ; schemaProperties } from '../files/main'
 
 // map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
 def checkedParameters(given, schemaPath) {
@@ -22,8 +16,11 @@ def checkedParameters(given, schemaPath) {
             error("--${name}: ${problem}")
         }
     }
-    def values = known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
-    def settings = values + pathsOfRoles(values)
+    return known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
+}
+
+// map: the same parameters, once those that need each other are there; the tables may be rows of the samplesheet
+def checkedTogether(settings) {
     checkTables(settings)
     checkAnnotation(settings)
     checkCloud(settings, workflow.profile.tokenize(','))
