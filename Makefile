@@ -8,6 +8,7 @@ PYTHON3  ?= python3
 UV       ?= $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 NEXTFLOW := containers/nextflow/nextflow
 ENV      := .venv/.complete
+DOCS_ENV := .venv-docs/.complete
 # The locked environment and the launcher come first, for make and for the tasks that Nextflow starts.
 export PATH := $(CURDIR)/containers/nextflow:$(CURDIR)/.venv/bin:$(PATH)
 # Bytecode is kept: without it each of the tests' tasks compiles what it imports, which doubles its start.
@@ -21,7 +22,8 @@ SEED     ?= 0
 ENGINE   ?= docker
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo same test check lint unit fuzz pipeline images test-containers test-slurm test-r bench clean
+.PHONY: help env demo same test check lint unit fuzz pipeline docs screenshots images test-containers test-slurm test-r
+.PHONY: bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -38,7 +40,7 @@ test: lint unit pipeline ## Run all checks and tests that need this environment 
 
 check: test test-slurm test-containers test-r ## Run those, and the tests on a Slurm, in containers and with R
 
-lint: $(ENV) ## Check style, Nextflow's strict syntax, nf-core's conventions and the parameters' schema
+lint: $(ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
 	ruff check .
 	ruff format --check .
 	PYTHONPATH=bin lint-imports --no-cache
@@ -54,6 +56,14 @@ fuzz: $(ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed on
 
 pipeline: $(ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
+
+docs: $(DOCS_ENV) ## Build the documentation as a site in site/; a link or anchor that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(dir $(DOCS_ENV))bin/mkdocs build --strict # --quiet would make --strict pass
+
+screenshots: $(ENV) ## Make the documentation's pictures and summaries again, from runs (BENCHMARK=folder: its figure too)
+	$(NEXTFLOW) run . -profile demo --outdir results/demo -resume
+	sed -n '/^printf /p; /^nextflow run /p' docs/start.md | bash -eu
+	python docs/screenshots.py results/demo results/start $(if $(BENCHMARK),--benchmark $(BENCHMARK))
 
 images: ## Build the container images (ENGINE=podman: with podman)
 	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec:$(VERSION) --file containers/Dockerfile .
@@ -82,7 +92,7 @@ bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled r
 	python benchmarks/nextflow_overhead.py
 
 clean: ## Remove results and Nextflow's work, keep the environment
-	rm -rf work results .nextflow .nextflow.log* .pytest_cache .hypothesis .ruff_cache
+	rm -rf work results site .nextflow .nextflow.log* .pytest_cache .hypothesis .ruff_cache
 	find bin tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(ENV): pyproject.toml uv.lock
@@ -94,4 +104,9 @@ $(ENV): pyproject.toml uv.lock
 	    .uv/bin/python -m pip install --quiet --require-hashes --requirement containers/uv.txt; }
 	@echo "Making the locked Python environment in .venv"
 	@$(UV) sync --locked --quiet
+	@touch $@
+
+$(DOCS_ENV): pyproject.toml uv.lock $(ENV)
+	@echo "Making the locked environment of the documentation in .venv-docs"
+	@UV_PROJECT_ENVIRONMENT=$(@D) $(UV) sync --locked --only-group docs --quiet
 	@touch $@

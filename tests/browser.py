@@ -94,6 +94,12 @@ class Page:
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(answer["data"]))
 
+    def picture(self, **box: float) -> bytes:
+        """Return a part of the page as PNG: ``x``, ``y``, ``width`` and ``height`` in pixels."""
+        clip = {**box, "scale": 1}
+        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        return base64.b64decode(answer["data"])
+
 
 @contextmanager
 def opened(folder: Path):
