@@ -28,13 +28,12 @@ from scipy.spatial.distance import pdist
 
 from airrvec.annotation import calibration, reference_set, search, validation
 from airrvec.annotation.annotator import Annotator
-from airrvec.benchmark.rules import KERNEL
 from airrvec.core.chains import chain_classes, on_chains
 from airrvec.synthetic.synthesis import synthesise
+from annotation_measures import MIN_REFERENCES, Exact, Ours, Peer
 
 PREVALENCES = (0.01, 0.05, 0.1, 0.3)
 CLAIMED = (0.05, 0.1, 0.2, 0.5)
-MIN_REFERENCES = 10
 N_SPIKED = 100
 
 
@@ -60,84 +59,6 @@ def normalised(path: Path, folder: Path):
     return tables.read(folder / f"{name}.cells.parquet"), tables.distinct_receptors(
         pa.concat_tables(receptors)
     )
-
-
-class Ours:
-    """Vectors of SCEPTR; sets of receptors by name."""
-
-    title = "SCEPTR"
-
-    def __init__(self, sets: dict, threads: int):
-        from airrvec.encoders.sceptr import Sceptr
-
-        encoder = Sceptr("sceptr")
-        self.vectors = {name: encoder.embed(receptors) for name, receptors in sets.items()}
-        self.threads = threads
-
-    def found(self, name, rows, known, references):
-        """Best epitope and score of some rows of a set against some references."""
-        vectors = self.vectors
-        found = search.search(
-            vectors[name][rows],
-            known,
-            vectors["reference"][references],
-            vectors["contrast"],
-            threads=self.threads,
-        )
-        return found.epitope, found.score
-
-
-class Peer:
-    """TCRdist by the same rule, its kernel as many times wider as its distances spread more."""
-
-    title = "TCRdist"
-
-    def __init__(self, sets: dict, spread: float):
-        from airrvec.encoders.tcrdist import Tcrdist
-
-        measure = Tcrdist()
-        self.of = {
-            name: tuple(measure.distances(receptors, sets[other]) for other in ("reference", "contrast"))
-            for name, receptors in sets.items()
-            if name != "contrast"
-        }
-        of_references = self.of["reference"][0]
-        sample = np.triu_indices(min(1000, len(of_references)), 1)
-        self.kernel = KERNEL * of_references[sample].std() / spread
-
-    def found(self, name, rows, known, references):
-        to_references, to_contrast = (distances[rows] for distances in self.of[name])
-        to_references = to_references[:, references]
-        nearest = np.argpartition(to_references, search.N_NEIGHBOURS, axis=1)[:, : search.N_NEIGHBOURS]
-        distances = np.take_along_axis(to_references, nearest, 1).astype(np.float32)
-        to_contrast = np.partition(to_contrast, search.N_NEIGHBOURS, axis=1)[:, : search.N_NEIGHBOURS]
-        return search.score_neighbours(
-            distances, nearest, to_contrast.astype(np.float32), known, kernel=self.kernel
-        )
-
-
-class Exact:
-    """Genes and junctions of both chains the same, alleles aside; score 1 or 0."""
-
-    title = "exact match"
-
-    def __init__(self, sets: dict):
-        self.keys = {name: self._keys(receptors) for name, receptors in sets.items()}
-
-    @staticmethod
-    def _keys(receptors) -> np.ndarray:
-        frame = receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
-        return frame.apply(lambda column: column.str.split("*").str[0]).agg("|".join, axis=1).to_numpy()
-
-    def found(self, name, rows, known, references):
-        candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-        labels = known.labels.toarray() * candidate
-        of_key = {}
-        for key, label in zip(self.keys["reference"][references], labels, strict=True):
-            of_key[key] = of_key.get(key, 0) + label
-        zero = np.zeros(len(candidate))
-        votes = np.array([of_key.get(key, zero) for key in self.keys[name][rows]])
-        return votes.argmax(axis=1), (votes.max(axis=1) > 0).astype(float)
 
 
 def held_out(reference, folds, fold: int):
@@ -277,10 +198,10 @@ def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
     order = np.argsort(-calls["score"].to_numpy(), kind="stable")
     print(f"  AUROC of the spiked receptors {roc_auc_score(is_spiked, calls['score']):.3f}")
     for n in (10, 20, 50):
-        print(f"  of the {n} surest, spiked: {is_spiked[order[:n]].sum()}")
-    surest = order[~is_spiked[order]][:10]
-    print("  the sample's own surest:")
-    print(calls.iloc[surest][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
+        print(f"  of the {n} highest scores, spiked: {is_spiked[order[:n]].sum()}")
+    highest = order[~is_spiked[order]][:10]
+    print("  the highest scores of the sample's own receptors:")
+    print(calls.iloc[highest][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
 
 
 def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -> None:

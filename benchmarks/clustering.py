@@ -139,7 +139,7 @@ def main(argv=None):
         graph = clustering.neighbourhood(vectors, others, radius).graph
         for method in clustering.METHODS:
             found = clustering.assign_clusters(graph, method, seed=args.seed)
-            report(encoders.title(args.model), f"{radius:.3f} (chance {chance:g})", method, found)
+            report(encoders.Titles()[args.model], f"{radius:.3f} (chance {chance:g})", method, found)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,10 @@ import json
 import logging
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -40,6 +38,7 @@ from airrvec.model import transformer, weights
 from airrvec.model.cpu import inference
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
+from embedding_tasks import SCALED, run_task, workers
 
 PEER_COLUMNS = {
     "tra_v_call": "TRAV",
@@ -47,17 +46,8 @@ PEER_COLUMNS = {
     "trb_v_call": "TRBV",
     "trb_junction_aa": "CDR3B",
 }
-SCALED = 40_000, 240_000  # receptors of the shards by which workers are compared
 PARTS = ["ways", "models", "steps", "growth", "scaling"]
 MODELS = ["sceptr_tiny", "sceptr_small", "sceptr", "sceptr_large", "sceptr_beta_only"]
-# A task of its own: time and peak memory of what it runs, beside what it prints.
-MEASURED = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
-subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
-"""
 
 
 def parse_args(argv=None):
@@ -198,59 +188,18 @@ def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds
     path = folder / "steps.parquet"
     tables.write(receptors, path)
     tokens = tokenise(receptors, loaded.config.loops)
-    vectors = inference.embed(loaded.network, tokens)
+    network = inference.Network(loaded.config, loaded.state)
+    vectors = inference.embed(network, tokens)
     functions = {
         "reading Parquet": lambda: list(tables.read_batches(path, 8_192)),
         "tokenising": lambda: tokenise(receptors, loaded.config.loops),
-        "the model": lambda: inference.embed(loaded.network, tokens),
+        "the model": lambda: inference.embed(network, tokens),
         "writing Parquet": lambda: tables.write(
             tables.embeddings_table(receptors["receptor_id"], vectors), folder / "written.parquet"
         ),
     }
     seconds = alternate(functions, rounds)
     return {name: len(receptors) / statistics.median(taken) for name, taken in seconds.items()}
-
-
-def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
-    """EMBED_RECEPTORS by itself."""
-    command = [sys.executable, ROOT / "bin/embed_receptors.py", source, "--model", folder / "model"]
-    command += ["--device", "cpu", "--cpus", cpus, "--out", out]
-    printed = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, command)], check=True, capture_output=True, text=True
-    ).stdout.split()
-    return dict(zip(("seconds", "cpu_seconds", "peak_gib"), map(float, printed), strict=True))
-
-
-def workers(made: pa.Table, folder: Path, rounds: int) -> dict:
-    """
-    Wall time of further receptors by one worker and by two, in turn: a longer shard less a shorter one.
-
-    Two tasks of one worker each, which share nothing, say what the machine gives to two of anything.
-    """
-    paths = {n: folder / f"some_{n}.parquet" for n in (0, *SCALED)}
-    for n, path in paths.items():
-        tables.write(made.slice(0, n), path)
-
-    def seconds(n: int, cpus: int, tasks: int = 1) -> float:
-        def run(task: int) -> float:
-            return run_task(paths[n], folder, folder / f"out_{task}.parquet", cpus)["seconds"]
-
-        with ThreadPoolExecutor(tasks) as pool:
-            return max(pool.map(run, range(tasks)))
-
-    starts, gains, limits = [], [], []
-    for _ in range(rounds):
-        starts.append(seconds(0, 1))
-        one, two, apart = (
-            seconds(SCALED[1], *how) - seconds(SCALED[0], *how) for how in ((1,), (2,), (1, 2))
-        )
-        gains.append(one / two)
-        limits.append(2 * one / apart)
-    return {
-        "start_seconds": statistics.median(starts),
-        "two_workers": statistics.median(gains),
-        "two_tasks": statistics.median(limits),
-    }
 
 
 def show(title: str, rows: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Fine-tuning on the paper's task, with several seeds: the tables of docs/benchmarks/index.md.
+Fine-tuning on the paper's task, with several seeds: the tables of docs/benchmarks/training.md.
 
 Each run is `finetune.py` as the pipeline calls it, on one thread. A run that is in the folder of results is
 not repeated, and one that was cut off resumes.

@@ -58,7 +58,8 @@ def parse_args(argv=None):
 def engine(name: str, folder: Path):
     """What turns tokens (B, T, 4) of uint8 into vectors (B, d), of the model in a folder."""
     if name == "airrvec":
-        return weights.load(str(folder)).network.forward
+        loaded = weights.load(str(folder))
+        return inference.Network(loaded.config, loaded.state).forward
     if name == "torch":
         import torch
 

@@ -111,9 +111,9 @@ def draw(table: Path, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     import pandas as pd
-    from airrvec.report.figures import COLOURS
 
-    from airrvec.encoders import title
+    from airrvec.encoders import Titles
+    from airrvec.figures.style import COLOURS
 
     rows = pd.read_csv(table, sep="\t")
     own, known = rows[rows["steps"].notna()], rows[rows["steps"].isna()]
@@ -121,7 +121,7 @@ def draw(table: Path, path: Path) -> None:
     axis.plot(own["steps"], own["mean"], "o-", color=COLOURS[0], label="Trained here", markersize=4)
     for number, row in enumerate(known.itertuples(), start=1):
         axis.axhline(row.mean, color=COLOURS[number], linestyle=["-", "--", ":", "-."][number % 4])
-        axis.text(1, row.mean, title(row.model), va="bottom", fontsize=9)
+        axis.text(1, row.mean, Titles()[row.model], va="bottom", fontsize=9)
     axis.set_xscale("symlog", linthresh=25)
     axis.set_xticks(ticks := [0, 25, 100, 400, 1600], [f"{tick:,}" for tick in ticks])
     axis.minorticks_off()

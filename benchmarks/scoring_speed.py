@@ -46,8 +46,9 @@ def main():
     args = parser.parse_args()
     runtime.limit_threads(args.cpus)
     from airrvec import encoders
-    from airrvec.benchmark import fewshot, scoring, shown
+    from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
+    from airrvec.encoders.embedded import Embedded
 
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"
@@ -62,7 +63,7 @@ def main():
     for name in args.encoders.split(","):
         encoder = encoders.load(name)
         if hasattr(encoder, "embed"):
-            encoder = shown.Embedded(encoder.embed(labelled.receptors))
+            encoder = Embedded(encoder, labelled.receptors)
         else:  # numba compiles
             encoder.distances(labelled.receptors.slice(0, 2), labelled.receptors.slice(0, 2))
         start = time.monotonic()

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from airrvec import analyses, encoders
+from airrvec import analyses
 from airrvec.analyses.material import nearest_neighbour_auroc
 from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.encoders import Titles
 from airrvec.figures import analyses as drawings
 from airrvec.figures import style
 
@@ -18,7 +19,7 @@ NO_TABLE = "there is no labelled receptor table (--labelled)"
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("measured", type=Path, nargs="*", help="files written by analyse_receptors.py")
-    parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True)
+    parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True, help="name of the analysis")
     parser.add_argument("--encoders", default="", help="encoder names, in the order of tables and figures")
     parser.add_argument("--auroc", type=Path, help="auroc_summary.parquet of the benchmark")
     parser.add_argument(
@@ -33,7 +34,7 @@ def main(argv=None):
     args = parse_args(argv)
     analysis = analyses.load(args.analysis)
     parts = {tables.metadata(path)["encoder"]: path for path in args.measured}
-    encoders.TITLES.update({name: tables.metadata(path)["title"] for name, path in parts.items()})
+    titles = Titles({name: tables.metadata(path)["title"] for name, path in parts.items()})
     order = [name for name in args.encoders.split(",") if name in parts] or sorted(parts)
     reasons = {name: tables.metadata(parts[name]).get("reason") for name in order}
     not_done = [{"encoder": name or None, "reason": reason} for name, reason in reasons.items() if reason]
@@ -53,7 +54,7 @@ def main(argv=None):
             not_done.append({"encoder": None, "reason": str(problem)})
     tables.write_both(table, args.outdir / args.analysis)
     if len(table):
-        style.save(drawings.load(args.analysis).draw(table), args.outdir / args.analysis)
+        style.save(drawings.load(args.analysis).draw(table, titles), args.outdir / args.analysis)
     if not_done:
         reasons = pa.Table.from_pylist(
             [{"analysis": args.analysis, **row} for row in not_done], schema.NOT_DONE

@@ -19,7 +19,7 @@ N_TOP = 50  # calls in the report
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--cells", type=Path, required=True)
+    parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
     parser.add_argument("--embeddings", type=Path, help="vectors of the same model; if not given, computed")
     parser.add_argument("--model", default="sceptr", help="published variant, or model folder")

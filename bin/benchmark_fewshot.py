@@ -35,16 +35,13 @@ def parse_args(argv=None):
         "--with-excluded", action="store_true", help="also measure with the excluded references"
     )
     parser.add_argument(
-        "--background", type=Path, help="background set for linear_svc; if not given, generated with OLGA"
-    )
-    parser.add_argument(
         "--trained-on",
         type=Path,
         nargs="+",
         default=[],
         help="training_labels.parquet of the run's models; these receptors are excluded for all encoders",
     )
-    script.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -55,17 +52,22 @@ def main(argv=None):
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring, training_labels
     from airrvec.benchmark.rules import RULES
-    from airrvec.synthetic import negatives
+    from airrvec.synthetic.background import negatives
 
     name = args.name or args.encoder
-    encoder = encoders.load(args.encoder, hub_cache=args.hub_cache, device=args.device)
+    encoder, title = encoders.load_titled(args.encoder, name, hub_cache=args.hub_cache, device=args.device)
     rules, chains, test_sets = (
         tuple(words.split(",")) for words in (args.rules, args.chains, args.test_sets)
     )
     options = labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
-        background = negatives.background(args.background, options["receptors"], args.species, args.seed)
+        background = negatives(
+            args.background,
+            species=args.species,
+            seed=args.seed,
+            leave_out=options["receptors"]["clonotype_id"],
+        )
     own_labels = training_labels.labels_from_encoder(args.encoder)
     labels = training_labels.read_labels(args.trained_on) | own_labels
     options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
@@ -102,7 +104,7 @@ def main(argv=None):
     if background is not None:
         qc["background"] = short_hash(background["receptor_id"].to_pylist())
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
-    digests["title"] = encoders.title(name) + (training_labels.TRAINED_ON_MARK if warnings else "")
+    digests["title"] = title + (training_labels.TRAINED_ON_MARK if warnings else "")
     digests["warning"] = "; ".join(warnings)
     for warning in warnings:
         logging.getLogger(__name__).warning(warning)

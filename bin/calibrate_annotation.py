@@ -2,17 +2,16 @@
 """Build the reference set of annotation: vectors of labelled receptors, and cross-validated calibration."""
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
-from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
+from airrvec.core.chains import CHAIN_CLASSES, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
-from airrvec.core.seeds import generator
+from airrvec.core.plural import counted
 
 CONTRAST = 1 / 6  # share of the background used in the score; the rest is used for calibration
 MIN_BACKGROUND = 500  # background receptors per class of chains
@@ -24,11 +23,6 @@ def parse_args(argv=None):
     add_labelled_options(parser, several_species=True)
     parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
     parser.add_argument(
-        "--background",
-        type=Path,
-        help="background set: receptors of another run; if not given, generated with OLGA",
-    )
-    parser.add_argument(
         "--background-receptors", type=int, default=60_000, help="number of background receptors"
     )
     parser.add_argument(
@@ -37,7 +31,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
     )
-    script.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -48,6 +42,7 @@ def main(argv=None):
     from airrvec.annotation import reference_set, reference_table
     from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
+    from airrvec.synthetic.background import background
 
     encoder = Sceptr(args.model)
     labels = training_labels.labels_from_encoder(args.model)
@@ -67,14 +62,21 @@ def main(argv=None):
     for species in args.species:
         options["species"] = species
         try:
-            background = _background(args, options)
+            receptors = background(
+                args.background,
+                args.background_receptors,
+                species=species,
+                seed=args.seed,
+                leave_out=options["receptors"]["clonotype_id"],
+                purpose="annotation background",
+            )
         except InputError as problem:
             if len(args.species) == 1:
                 raise
             qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in CHAIN_CLASSES]
             continue
         for chains in CHAIN_CLASSES:
-            counts, found = _calibrate(args, encoder, labels, options, background, chains)
+            counts, found = _calibrate(args, encoder, labels, options, receptors, chains)
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = found.pop("reference", None)
             for name, table in found.items():
@@ -96,22 +98,6 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
     """Return the counts of a class of chains without a background."""
     zeros = dict.fromkeys(("references", "epitopes", "candidates", "studies", "background", "tested"), 0)
     return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
-
-
-def _background(args, options: dict) -> pa.Table:
-    """Return background receptors of the species, none labelled, at most ``--background-receptors``."""
-    from airrvec.synthetic.negatives import unselected
-
-    found = unselected(
-        args.background,
-        args.background_receptors,
-        species=options["species"],
-        seed=args.seed,
-        leave_out=options["receptors"]["clonotype_id"],
-        without="annotation has no background",
-    )
-    order = generator(args.seed, "annotation background").permutation(len(found))
-    return found.take(pa.array(order[: args.background_receptors]))
 
 
 def _unseen(queries, seen: np.ndarray) -> tuple:
@@ -138,7 +124,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     vectors = encoder.embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
-    others = encoder.embed(on_chains(background.filter(pa.array(has_chains(background, chains))), chains))
+    others = encoder.embed(with_chains(background, chains))
     others = others[np.isfinite(others).all(axis=1)]
     contrast, negatives = np.split(others, [round(CONTRAST * len(others))])
     candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())
@@ -153,7 +139,8 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
         "not_calibrated": None,
     }
     if len(others) < MIN_BACKGROUND:
-        counts["not_calibrated"] = f"{len(others)} background receptors, and {MIN_BACKGROUND} are needed"
+        n = counted(len(others), "background receptor")
+        counts["not_calibrated"] = f"{n}, and {MIN_BACKGROUND} are needed"
         return counts, {}
     if not candidates:
         counts["not_calibrated"] = f"no epitope has {args.min_references} references"
@@ -165,8 +152,8 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     counts["tested"] = int(queries["findable"].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
-            f"{counts['tested']} labelled receptors have an epitope with references in other studies, and"
-            f" {MIN_TESTED} are needed"
+            f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"
+            f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
     scores = search.search(negatives, reference, vectors, contrast, **common).score
@@ -180,6 +167,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
         reference,
         queries,
         scores,
+        group,
         fdr=args.fdr,
         min_references=args.min_references,
         excluded=excluded,
@@ -188,11 +176,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
         "reference": reference,
         "calibration": reliability,
         "precision_recall": validation.precision_recall_table(queries, scores, group),
-        "epitopes": pa.Table.from_pandas(
-            epitopes.assign(**group),
-            schema.ANNOTATION_EPITOPES,
-            preserve_index=False,
-        ),
+        "epitopes": epitopes,
     }
 
 

@@ -17,7 +17,12 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
-    parser.add_argument("--method", choices=("leiden", "components"), default="leiden")
+    parser.add_argument(
+        "--method",
+        choices=("leiden", "components"),
+        default="leiden",
+        help="clusters: Leiden communities, or connected components, of the graph of neighbours",
+    )
     script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
@@ -30,10 +35,10 @@ def main(argv=None):
     from airrvec.repertoire import cluster_tables
 
     repertoires = read_repertoires(args)
-    repertoires.conditions(args.condition)
+    repertoires.conditions(args.compare_by)
     found, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
-    conditions = cluster_tables.conditions_table(repertoires, found, args.condition)
+    conditions = cluster_tables.conditions_table(repertoires, found, args.compare_by)
     results = {
         "clusters": clusters,
         "members": cluster_tables.members_table(repertoires, found),
@@ -57,7 +62,7 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "method": args.method,
         "chance": args.chance,
         "background": args.background.name if args.background else "OLGA",
-        "condition": args.condition,
+        "condition": args.compare_by,
         "groups": [],
         "without_background": {},
     }

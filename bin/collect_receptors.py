@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Collect the distinct receptors of all samples or of a partition, sorted by clonotype, and their shards."""
 
-import tempfile
 from functools import reduce
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from airrvec.core import schema, script, tables
+from airrvec.core import database, schema, script, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.model.tokens import shards
 
@@ -22,8 +21,7 @@ def parse_args(argv=None):
     parser.add_argument("--labelled", type=Path, help="receptors of the labelled table; it is not a sample")
     parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="loop residues per shard")
     parser.add_argument("--part", default="", help="suffix of the file names, e.g. _0003 for a partition")
-    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
-    script.add_options(parser, "cpus", "outdir")
+    script.add_options(parser, "memory", "cpus", "outdir")
     return parser.parse_args(argv)
 
 
@@ -58,19 +56,16 @@ def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    args.outdir.mkdir(parents=True, exist_ok=True)
-    spill = tempfile.TemporaryDirectory(dir=args.outdir)
-    config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
-    connection = duckdb.connect(config=config)
-    distinct = collected(connection, args.receptors, args.labelled)
-    in_order = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names)).order(
-        "clonotype_id, receptor_id"
-    )
+    path = args.outdir / f"receptors{args.part}.parquet"
     counts = {"receptors": 0, "clonotypes": 0, "public_clonotypes": 0}
     last = None
-    with tables.writer(
-        args.outdir / f"receptors{args.part}.parquet", schema.COLLECTED_RECEPTORS
-    ) as receptors:
+    with (
+        database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection,
+        tables.writer(path, schema.COLLECTED_RECEPTORS) as receptors,
+    ):
+        distinct = collected(connection, args.receptors, args.labelled)
+        columns = distinct.project(", ".join(schema.COLLECTED_RECEPTORS.names))
+        in_order = columns.order("clonotype_id, receptor_id")
         for number, shard in enumerate(shards(in_order.to_arrow_reader(BATCH), args.shard_tokens)):
             shard = shard.cast(schema.COLLECTED_RECEPTORS)
             receptors.write_table(shard)

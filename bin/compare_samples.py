@@ -21,7 +21,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--compared", type=int, default=1000, help="maximum number of receptors per sample in kernel tests"
     )
-    parser.add_argument("--permutations", type=int, default=999)
+    parser.add_argument("--permutations", type=int, default=999, help="number of permutations per test")
     script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
@@ -31,7 +31,7 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
     repertoires = read_repertoires(args)
-    conditions = repertoires.conditions(args.condition)
+    conditions = repertoires.conditions(args.compare_by)
     without_background = {}
     results, groups = _measured(args, repertoires, without_background)
     for name, table_schema in SCHEMAS.items():
@@ -39,7 +39,7 @@ def main(argv=None):
         tables.write_both(table, args.outdir / name)
     qc = {
         "samples": list(repertoires.samples.index),
-        "condition": args.condition,
+        "condition": args.compare_by,
         "values": conditions.dropna().value_counts().sort_index().to_dict(),
         "of_sample": conditions.dropna().to_dict(),
         "chance": args.chance,
@@ -75,7 +75,7 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
                 "diversity": diversity,
                 "pairs": sample_tables.pairs_table(samples),
                 "samples_pca": sample_tables.pca_table(samples),
-                "conditions": sample_tables.conditions_table(samples, args.condition, diversity),
+                "conditions": sample_tables.conditions_table(samples, args.compare_by, diversity),
             }
         )
         groups.append({"species": group.species, "chains": group.chains, "radius": group.radius})

@@ -15,12 +15,12 @@ GPU_PORTION = 16 * PORTION  # enough receptors of each length to keep a GPU busy
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("receptors", type=Path)
+    parser.add_argument("receptors", type=Path, help="receptors to embed")
     parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU if available")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
     script.add_options(parser, "cpus")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
     return parser.parse_args(argv)
 
 
@@ -30,7 +30,6 @@ def main(argv=None):
     device, precision = choose_device(args.device, args.precision)
     runtime.limit_threads(args.cpus)
     from airrvec.encoders.sceptr import Sceptr
-    from airrvec.model.cpu import inference
 
     encoder = Sceptr(args.model, device=device, precision=precision)
 
@@ -47,7 +46,7 @@ def main(argv=None):
     progress = runtime.progress("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.read_batches(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
     # With a GPU, one portion is embedded while the next is read and tokenised.
-    done = inference.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
+    done = runtime.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
     first = next(done)
     with tables.writer(args.out, first.schema, metadata) as writer:
         for table in chain([first], done):

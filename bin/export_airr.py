@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Export the standardised chains of a sample as AIRR rearrangement TSV, one row per chain."""
 
-import tempfile
 from pathlib import Path
 
 import airr.schema
-import duckdb
 
-from airrvec.core import schema, script, tables
+from airrvec.core import database, schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
@@ -16,9 +14,8 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
-    script.add_options(parser, "cpus", "missing")
+    parser.add_argument("--out", type=Path, required=True, help="AIRR rearrangement file, .tsv")
+    script.add_options(parser, "memory", "cpus", "missing")
     return parser.parse_args(argv)
 
 
@@ -51,19 +48,17 @@ def _of_locus(name: str) -> str:
 @optional_part("export")
 def main(argv=None):
     args = parse_args(argv)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    spill = tempfile.TemporaryDirectory(dir=args.out.parent)
-    config = {"memory_limit": args.memory, "threads": args.cpus, "temp_directory": spill.name}
-    connection = duckdb.connect(config=config)
-    named = cells.with_unique_names(connection, args.cells)
-    receptors = (
-        connection.read_parquet(tables.files(args.receptors)).project("* EXCLUDE chain_pairing").distinct()
-    )
-    loci = connection.values(*((locus,) for locus in schema.LOCI)).project("col0 AS locus")
-    chains = named.join(receptors, "receptor_id").cross(loci)
-    chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
-    with tables.atomic_path(args.out) as temporary:
+    with (
+        database.connect(args.out.parent, memory=args.memory, threads=args.cpus) as connection,
+        tables.atomic_path(args.out) as temporary,
+    ):
+        named = cells.with_unique_names(connection, args.cells)
+        receptors = connection.read_parquet(tables.files(args.receptors))
+        receptors = receptors.project("* EXCLUDE chain_pairing").distinct()
+        loci = connection.values(*((locus,) for locus in schema.LOCI)).project("col0 AS locus")
+        chains = named.join(receptors, "receptor_id").cross(loci)
+        chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
         chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
     script.write_versions(args, "airr", "duckdb")
 

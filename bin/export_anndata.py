@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Export the cells of a sample as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
 
-import tempfile
+import argparse
 import warnings
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, script, tables
+from airrvec.core import database, schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
@@ -24,20 +23,15 @@ def parse_args(argv=None):
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of the receptors")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--memory", default="2GB", help="memory limit of duckdb, which then spills to disk")
-    script.add_options(parser, "cpus", "missing")
+    parser.add_argument("--out", type=Path, required=True, help="AnnData file, .h5ad")
+    script.add_options(parser, "memory", "cpus", "missing")
     return parser.parse_args(argv)
 
 
-def cell_names(path: Path, spill: Path, memory: str, cpus: int) -> list[str]:
+def cell_names(args: argparse.Namespace) -> list[str]:
     """Return a unique name for each cell, in the order of the cells."""
-    with tempfile.TemporaryDirectory(dir=spill) as folder:
-        connection = duckdb.connect(
-            config={"memory_limit": memory, "threads": cpus, "temp_directory": folder}
-        )
-        named = cells.with_unique_names(connection, path).order("cell").project("name").fetchall()
-        connection.close()
+    with database.connect(args.out.parent, memory=args.memory, threads=args.cpus) as connection:
+        named = cells.with_unique_names(connection, args.cells).order("cell").project("name").fetchall()
     return [name for (name,) in named]
 
 
@@ -101,7 +95,6 @@ def main(argv=None):
     args = parse_args(argv)
     import anndata  # slow import, not needed for --help
 
-    args.out.parent.mkdir(parents=True, exist_ok=True)
     sample_cells = tables.read(args.cells)
     receptors = tables.read_receptor_rows(args.receptors, sample_cells["receptor_id"])
     embeddings = tables.read_receptor_rows(args.embeddings, sample_cells["receptor_id"])
@@ -109,7 +102,7 @@ def main(argv=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
-            obs=observations(table, cell_names(args.cells, args.out.parent, args.memory, args.cpus)),
+            obs=observations(table, cell_names(args)),
             obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(table)},
             uns={"airrvec": tables.metadata(args.embeddings)},
         )

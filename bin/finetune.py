@@ -41,6 +41,7 @@ def main(argv=None):
     from airrvec import encoders
     from airrvec.benchmark import fewshot, training_labels
     from airrvec.benchmark.heldout import division, leaks, specificity, splits
+    from airrvec.encoders.embedded import Embedded
     from airrvec.encoders.sum import Sum
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
@@ -106,8 +107,8 @@ def main(argv=None):
     measured, unseen = [specificity.gene_baseline(split)], []
     tcrdist = encoders.load("tcrdist")
     for source, name in ((args.model, start.name), (folder, preset.name)):
-        encoder = encoders.load(str(source))
-        for measurable, called in ((encoder, name), (Sum([encoder, tcrdist]), f"{name}+tcrdist")):
+        embedded = Embedded(encoders.load(str(source)), labelled.receptors)
+        for measurable, called in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
             measured.append(specificity.evaluate(measurable, called, split))
             unseen.append(specificity.evaluate_unseen_epitopes(measurable, called, split, seed=args.seed))
     tables.write_both(pa.concat_tables(measured), args.outdir / "specificity")

@@ -8,13 +8,14 @@ import pyarrow.compute as pc
 
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.plural import counted
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("shards", type=Path, nargs="+", help="embeddings of each shard")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of all shards")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="Parquet file of all vectors")
     parser.add_argument("--qc", type=Path, required=True, help="JSON file for the counts")
     return parser.parse_args(argv)
 
@@ -58,7 +59,8 @@ def main(argv=None):
             n_null += shard["dim_01"].null_count
             writer.write_table(shard)
         if done != len(expected):
-            raise InputError(f"{len(expected) - done} receptors of the run were not embedded")
+            n = counted(len(expected) - done, "receptor of the run was", "receptors of the run were")
+            raise InputError(f"{n} not embedded")
         n_dimensions = shard.num_columns - 1
     qc = {**metadata, "dimensions": n_dimensions, "receptors": done, "without_vector": n_null}
     tables.write_json(qc, args.qc)

@@ -23,7 +23,12 @@ def parse_args(argv=None):
     layout.add_argument(
         "--columns", type=Path, help="column map: JSON object, field of airrvec → column of the table"
     )
-    parser.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+    parser.add_argument(
+        "--species",
+        choices=list(schema.SPECIES),
+        default="homosapiens",
+        help="species of rows that name none",
+    )
     parser.add_argument("--metadata", type=Path, help="JSON object: additional columns of cells")
     parser.add_argument(
         "--multichain", choices=POLICIES, default="top", help="cells with more than one α or β chain"

@@ -5,8 +5,9 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airrvec.core import runtime, script, tables
+from airrvec.core import runtime, script, seeds, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.plural import counted
 from airrvec.training import presets
 from airrvec.training.options import add_training_options, training_options
 
@@ -33,7 +34,6 @@ def main(argv=None):
     from airrvec.figures.training import training_curves
     from airrvec.model.tokens import tokenise
     from airrvec.model.transformer import ReceptorEncoder
-    from airrvec.synthetic import synthesis
     from airrvec.training import model_folder, trainer
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
@@ -51,26 +51,29 @@ def main(argv=None):
     receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
     receptors = tables.distinct_receptors(receptors.select(schema.RECEPTORS.names))
     if preset.data == "shuffled":
-        receptors = synthesis.shuffle_pairs(receptors, seed=args.seed)
+        from airrvec.synthetic.background import shuffle_pairs
+
+        receptors = shuffle_pairs(receptors, seed=args.seed)
     tokens = tokenise(receptors, preset.model.loops)
     seen = np.flatnonzero(tokens.lengths > 1)
-    receptors = receptors.take(pa.array(seen))
+    receptors, tokens = receptors.take(pa.array(seen)), tokens.take(seen)
     if len(receptors) < 10:
         raise InputError(
-            f"{len(receptors)} receptors hold a loop that the model reads, and 10 are needed",
+            f"{counted(len(receptors), 'receptor')} with a loop that the model reads, and 10 are needed",
             fix="Give more receptors, or a preset that reads their loops",
         )
     digest = hashlib.sha256("".join(receptors["receptor_id"].to_pylist()).encode()).hexdigest()
 
     # A tenth is held out (paper, Methods, "SCEPTR Pre-training", "Data").
-    held_out = np.random.default_rng([args.seed, 1]).permutation(len(receptors)) < len(receptors) // 10
-    train, test = (receptors.filter(pa.array(mask)) for mask in (~held_out, held_out))
+    order = seeds.numbered_generator((args.seed, 1)).permutation(len(receptors))
+    held_out = order < len(receptors) // 10
+    train, test = (tokens.take(np.flatnonzero(mask)) for mask in (~held_out, held_out))
     torch.manual_seed(args.seed)
     encoder = ReceptorEncoder(preset.model)
     trained = trainer.train(
         encoder.train(),
-        trainer.Receptors(tokenise(train, preset.model.loops)),
-        trainer.Receptors(tokenise(test, preset.model.loops)),
+        trainer.Receptors(train),
+        trainer.Receptors(test),
         preset.objective,
         preset.schedule,
         seed=args.seed,

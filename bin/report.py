@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from airrvec import encoders
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.encoders import Titles
 from airrvec.report import page
 from airrvec.report.sections import (
     analyses,
@@ -51,7 +51,8 @@ class Part(NamedTuple):
 
     read: Callable  # options → results, or None
     sections: Callable
-    lines: Callable = lambda found: []
+    lines: Callable = lambda *found: []
+    names_encoders: bool = False  # sections and lines also take the titles of encoders
 
 
 PARTS = {
@@ -75,17 +76,18 @@ PARTS = {
         lambda args: benchmark.read_benchmark(args.benchmark),
         benchmark.benchmark_sections,
         benchmark.benchmark_lines,
+        names_encoders=True,
     ),
-    "analyses": Part(lambda args: args.analyses, analyses.analysis_sections),
+    "analyses": Part(lambda args: args.analyses, analyses.analysis_sections, names_encoders=True),
     "fine-tuning": Part(
         lambda args: finetuning.read_finetuning(args.measured),
         finetuning.finetuning_sections,
         finetuning.finetuning_lines,
+        names_encoders=True,
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-ANSWERS = ("annotation", "clusters", "comparison")
-SUMMARISED = ("benchmark", "fine-tuning", *ANSWERS)
+SUMMARISED = ("benchmark", "fine-tuning", *report_answers.PARTS)
 
 
 @contextmanager
@@ -113,15 +115,16 @@ def main(argv=None):
     for name, part in PARTS.items():
         with _without(name, missing):
             found[name] = part.read(args)
-    encoders.TITLES.update(found["benchmark"].counts["titles"] if found.get("benchmark") else {})
+    titles = Titles(found["benchmark"].counts["titles"] if found.get("benchmark") else {})
     for name, part in PARTS.items():
         with _without(name, missing):
             if found.get(name):
-                shown[name] = part.sections(found[name])
-                lines[name] = part.lines(found[name])
+                results = (found[name], titles) if part.names_encoders else (found[name],)
+                shown[name] = part.sections(*results)
+                lines[name] = part.lines(*results)
     answers = None
     with _without("answers", missing):
-        answered = (found.get(name) if name in shown else None for name in ANSWERS)
+        answered = (found.get(name) if name in shown else None for name in report_answers.PARTS)
         absent = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
         answers = report_answers.answers_section(*answered, missing=absent)
     absent = report_missing.missing_section(missing)
@@ -129,7 +132,7 @@ def main(argv=None):
         *([absent] if absent else []),
         *([answers] if answers else []),
         *page.sample_sections(samples, receptors),
-        page.embedding_section(embeddings),
+        page.embedding_section(embeddings, titles),
         *(section for name in PARTS for section in shown.get(name, [])),
     ]
     for section in sections:
@@ -138,7 +141,7 @@ def main(argv=None):
     versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
     tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
     tables.write_text(versions, args.outdir / "software_versions.yml")
-    summary = page.summary_text(samples, receptors, embeddings)
+    summary = page.summary_text(samples, receptors, embeddings, titles)
     for name in SUMMARISED:
         if name in lines:
             summary = "\n".join([summary, *lines[name], ""])

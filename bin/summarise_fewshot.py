@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec import encoders
 from airrvec.benchmark import comparisons, fewshot
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
+from airrvec.encoders import Titles
 from airrvec.figures import benchmark, benchmark_page
 
 
@@ -34,8 +34,7 @@ def main(argv=None):
         raise InputError("the encoders were not measured on the same receptors and splits")
     metadata = {name: tables.metadata(paths[f"{name}.auroc.parquet"]) for name in names}
     digests = {"splits_digest": metadata[names[0]]["splits_digest"]}
-    titles = {name: metadata[name]["title"] for name in names}
-    encoders.TITLES.update(titles)
+    titles = Titles({name: metadata[name]["title"] for name in names})
 
     def joined(kind: str) -> pa.Table:
         return pa.concat_tables([tables.read(paths[f"{name}.{kind}.parquet"]) for name in names])
@@ -54,11 +53,11 @@ def main(argv=None):
         ("not_evaluated", not_evaluated),
     ):
         tables.write_both(table, args.outdir / name, digests)
-    benchmark.auroc_against_k(summary, args.outdir / "auroc_against_k")
-    benchmark.roc_curves(roc, args.outdir / "roc_curves")
+    benchmark.auroc_against_k(summary, titles, args.outdir / "auroc_against_k")
+    benchmark.roc_curves(roc, titles, args.outdir / "roc_curves")
     warnings = {name: metadata[name]["warning"] for name in names if metadata[name].get("warning")}
     counts = {**qcs[0], "titles": titles, "warnings": warnings}
-    page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts)
+    page = benchmark_page.page(summary.to_pandas(), compared.to_pandas(), counts, titles)
     tables.write_text(page, args.outdir / "benchmark.md")
     tables.write_json(counts, args.outdir / "benchmark.json")
     script.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.plural import counted
 
 
 def parse_args(argv=None):
@@ -13,7 +14,7 @@ def parse_args(argv=None):
     parser.add_argument("--shard", type=int, default=0, help="number of the shard, from 0")
     parser.add_argument("--shards", type=int, default=1, help="number of shards")
     script.add_options(parser, "seed")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="Parquet file of the receptors")
     return parser.parse_args(argv)
 
 
@@ -23,7 +24,8 @@ def main(argv=None):
     if not 0 <= args.shard < args.shards:
         raise InputError(f"there is no shard {args.shard} of {args.shards}", fix="Shards are numbered from 0")
     if args.receptors < args.shards:
-        raise InputError(f"{args.receptors} receptors do not make {args.shards} shards")
+        n = counted(args.receptors, "receptor")
+        raise InputError(f"{n} cannot be divided into {args.shards} shards", fix="Ask for more receptors")
     if args.seed < 0:
         raise InputError(f"the seed {args.seed} is negative")
     from airrvec.synthetic.synthesis import synthesise

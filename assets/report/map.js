@@ -284,7 +284,7 @@
     }));
     $("calls-count").textContent = `${number(rows.length)} of ${number(calls.n)}`;
     $("calls-hint").textContent = (rows.length > MOST_ROWS ? `The first ${MOST_ROWS} are shown; the file holds all ${number(rows.length)}. ` : "")
-      + (calls.n > calls.rows.length ? `The ${number(calls.rows.length)} surest are here; all are in annotation/. ` : "")
+      + (calls.n > calls.rows.length ? `Only the ${number(calls.rows.length)} with the highest probability are listed; all are in annotation/. ` : "")
       + "A click shows the receptor on the map.";
   }
   function csv(rows) {

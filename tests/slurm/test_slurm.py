@@ -1,41 +1,39 @@
 """The profile `slurm` on a real Slurm: every task is a job, and whatever befalls jobs is mended."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from cluster import Cluster, wait
-from conftest import NEXTFLOW, ROOT, Run, environment, run_pipeline
+from conftest import ROOT, Run, environment
+from jobs import (
+    PRESET,
+    QUICK,
+    assert_complete,
+    assert_nothing_again,
+    ended,
+    finished_tasks,
+    hash_of,
+    head,
+    is_script,
+    prepare,
+    process_of,
+    programs_of,
+    run,
+    running,
+    state_of,
+)
 from safetensors.numpy import load_file
 
-# Nextflow looks at its jobs every second, as they take only a few.
-QUICK = """
-executor {
-    pollInterval      = '1 sec'
-    queueStatInterval = '2 sec'
-    exitReadTimeout   = '15 sec'
-}
-"""
 # One encoder is enough of the benchmark here.
 TEST = ("-profile", "test,slurm", "--encoders", "cdr3_levenshtein")
-TABLES = ("embeddings/sceptr.parquet", "benchmark/auroc.parquet", "cells/a.parquet", "rejects/b.parquet")
-PRESET = {
-    "data": "synthetic",
-    "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "d_feedforward": 32},
-    "schedule": {"steps": 600, "batch_size": 32, "warmup_steps": 100, "validate_every": 250},
-}
 PRETRAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300")
-PROCESSES = [path.name.upper() for path in (ROOT / "modules/local").iterdir()]
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
 
@@ -56,120 +54,6 @@ def folder(tmp_path, slurm):
     for node, state in slurm.states().items():
         if state.startswith(("drain", "down")):
             slurm.resume_node(node)
-
-
-def prepare(folder: Path) -> None:
-    (folder / "quick.config").write_text(QUICK)
-    (folder / "tiny_own.json").write_text(json.dumps(PRESET))
-    (folder / "samples.csv").write_text(f"sample,path\nb,{ROOT}/assets/test/pbmc_b.csv\n")
-
-
-def run(slurm, folder: Path, *args: str, **env: str) -> Run:
-    return run_pipeline(folder, "-c", "quick.config", *args, **slurm.env, **env)
-
-
-@contextmanager
-def head(slurm, folder: Path, *args: str, **env: str):
-    """Nextflow's head job in the background; it is gone in the end."""
-    command = [NEXTFLOW, "run", ROOT, "--outdir", folder / "results", "-c", "quick.config", *args]
-    with (folder / "output.txt").open("w") as output:
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            cwd=folder,
-            env=environment(**slurm.env, **env),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def ended(process: subprocess.Popen, folder: Path) -> Run:
-    status = process.wait(600)
-    return Run(folder, status, (folder / "output.txt").read_text(), (folder / ".nextflow.log").read_text())
-
-
-def process_of(job: dict) -> str:
-    """Slurm's name of a job joins the names of subworkflows and process, and its tag."""
-    name = job["JobName"].split("_(")[0]
-    return max((process for process in PROCESSES if name.endswith(f"_{process}")), key=len)
-
-
-def running(slurm, folder: Path, *processes: str, but: tuple[str, ...] = (), on: str = "") -> dict:
-    """A running job of one of the processes, waited for; ``but`` none of these ids, ``on`` a node."""
-    return wait(
-        lambda: next(
-            (
-                job
-                for job in slurm.jobs(folder)
-                if process_of(job) in processes
-                and job["JobState"] == "RUNNING"
-                and job["JobId"] not in but
-                and on in job["NodeList"]
-            ),
-            None,
-        ),
-        f"a running {' or '.join(processes)} on {on or 'any node'}",
-        lambda: (folder / "output.txt").read_text(),
-        timeout=180,
-    )
-
-
-def state_of(slurm, job: dict) -> str:
-    return next(now["JobState"] for now in slurm.jobs() if now["JobId"] == job["JobId"])
-
-
-def programs_of(job: dict) -> dict[int, list[str]]:
-    """Process ids and command lines in the work folder of a job, once its script runs; waited for."""
-
-    def started():
-        found = {}
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.readlink(entry / "cwd") == job["WorkDir"]:
-                    found[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
-            except OSError:  # it has ended
-                continue
-        return found if any(map(is_script, found.values())) else None
-
-    return wait(started, f"the script of {job['JobName']}")
-
-
-def is_script(arguments: list[str]) -> bool:
-    return len(arguments) > 1 and arguments[1].endswith(".py")
-
-
-def hash_of(job: dict) -> str:
-    """As the trace spells it."""
-    first, second = Path(job["WorkDir"]).parts[-2:]
-    return f"{first}/{second[:6]}"
-
-
-def assert_complete(run: Run, expected: Run) -> None:
-    assert run.status == 0, run.output
-    for name in TABLES:
-        pd.testing.assert_frame_equal(
-            pd.read_parquet(run.results / name), pd.read_parquet(expected.results / name)
-        )
-
-
-def assert_nothing_again(slurm, finished: list[dict], again: Run) -> None:
-    """What had finished is the same in a resumed run, and was a job only once."""
-    assert finished
-    cached = {task["hash"] for task in again.tasks if task["status"] == "CACHED"}
-    assert {task["hash"] for task in finished} <= cached
-    jobs = Counter(job["JobName"] for job in slurm.jobs(again.folder) if hash_of(job) in cached)
-    completed = Counter(job["JobName"] for job in slurm.jobs(again.folder) if job["JobState"] == "COMPLETED")
-    assert set(jobs.values()) == {1}
-    assert {name: completed[name] for name in jobs} == dict(jobs)
-
-
-def finished_tasks(folder: Path) -> list[dict]:
-    """Those that the trace of a run says so of, also of a run that was killed."""
-    return [task for task in Run(folder, 0, "", "").tasks if task["status"] in ("COMPLETED", "CACHED")]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,9 @@
 """What holds for all unit tests."""
 
+import importlib
 import os
 
+import pytest
 from hypothesis import settings
 
 # Before torch is loaded: each process of the tests has one core. Scripts set the number of their threads
@@ -11,3 +13,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A test on a busy machine takes longer, and is no less right.
 settings.register_profile("airrvec", deadline=None)
 settings.load_profile("airrvec")
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """Run a script of bin/ by its name, in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda name, *arguments: importlib.import_module(name).main([*map(str, arguments)])

@@ -6,9 +6,11 @@ import io
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from airrvec.benchmark import fewshot
+from airrvec.core import schema
 from airrvec.input import reading
 from airrvec.input.normalise import Normalised, normalise
 
@@ -32,6 +34,7 @@ ALPHA_2 = ("TRAV12-2*01", "TRAJ31*01", "CAVNNNARLMF")
 BETA = ("TRBV2*01", "TRBJ1-1*01", "CASSEGTEAFF")
 BETA_2 = ("TRBV20-1*01", "TRBJ2-7*01", "CSARDSYEQYF")
 NO_CHAIN = (None, None, None)
+PAIR = (*ALPHA, *BETA)
 
 SCEPTR_COLUMNS = ("TRAV", "CDR3A", "TRAJ", "TRBV", "CDR3B", "TRBJ", "Epitope")
 
@@ -113,3 +116,28 @@ def vdjdb_labelled() -> fewshot.LabelledReceptors:
     return fewshot.select_labelled(
         table.cells, table.receptors, species="homosapiens", exclude_references="10xgenomics"
     )
+
+
+def genes_only(chain: tuple) -> tuple:
+    return (chain[0].split("*")[0], chain[1].split("*")[0], chain[2])
+
+
+def like_first(dash: pa.Table, rows: list[dict]) -> pa.Table:
+    """The first receptor, with some fields of its own in each row."""
+    return pa.Table.from_pylist(
+        [{**dash.slice(0, 1).to_pylist()[0], **row} for row in rows], schema.RECEPTORS
+    )
+
+
+def labelled_cells(receptors, epitopes, studies):
+    n = len(receptors)
+    columns = {
+        **{field.name: pa.nulls(n, field.type) for field in schema.CELLS},
+        "receptor_id": receptors["receptor_id"],
+        "clonotype_id": receptors["clonotype_id"],
+        "epitope": epitopes,
+        "reference_id": studies,
+        "antigen_species": ["virus"] * n,
+        "mhc_a": ["HLA-A*02"] * n,
+    }
+    return pa.table(columns)

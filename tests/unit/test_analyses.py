@@ -1,7 +1,5 @@
 """The analyses: formulas against other implementations and plain loops; scripts from end to end."""
 
-import csv
-import importlib
 import json
 from functools import partial
 
@@ -12,11 +10,12 @@ import pyrepseq
 import pytest
 import sceptr.variant
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from inputs import ROOT, normalised
+from inputs import ROOT
 from rapidfuzz.distance import Levenshtein
 from scipy.stats import pmean
+from toy_material import Toy, labelled, of
 
 from airrvec import analyses, encoders
 from airrvec.analyses import (
@@ -31,40 +30,12 @@ from airrvec.analyses import (
     power_mean,
 )
 from airrvec.benchmark import fewshot
-from airrvec.core import schema, tables
+from airrvec.core import schema
 from airrvec.core.seeds import generator
-from airrvec.report.sections import analyses as report_analyses
-from airrvec.synthetic import synthesis
 
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"]
 PAGE = (ROOT / "docs/explanations/analyses.md").read_text()
 names = st.lists(st.sampled_from("abcde"), min_size=4, max_size=60)
-
-
-def labelled(n=60, seed=5) -> fewshot.LabelledReceptors:
-    """Synthetic receptors; A has the first half, B the second and some of the first, C one."""
-    receptors = tables.distinct_receptors(synthesis.synthesise(n, seed=seed))
-    epitopes = {"A": np.arange(n // 2), "B": np.arange(n // 3, n), "C": np.array([1])}
-    return fewshot.LabelledReceptors(receptors, epitopes, {}, None)
-
-
-def of(receptors, encoder=None, **more) -> material.Material:
-    options = {"n_receptors": 1000, "min_receptors": 10, "seed": 1, "name": "toy", "encoder": encoder}
-    return material.Material(receptors, **{**options, **more})
-
-
-class Toy:
-    """Vectors that a receptor's junctions determine."""
-
-    def __init__(self, n_dimensions=5):
-        self.n_dimensions = n_dimensions
-
-    def embed(self, receptors):
-        words = zip(
-            receptors["tra_junction_aa"].to_pylist(), receptors["trb_junction_aa"].to_pylist(), strict=True
-        )
-        seeds = (generator(0, *pair) for pair in words)
-        return np.stack([rng.normal(size=self.n_dimensions) for rng in seeds]).astype(np.float32)
 
 
 def test_registry_schema_and_documents_agree():
@@ -78,73 +49,6 @@ def test_every_column_of_an_analysis_is_documented(name):
     analysis = analyses.load(name)
     assert f"`{name}`" in PAGE
     assert [column for column in analysis.SCHEMA.names if f"`{column}`" not in PAGE] == []
-
-
-# --- pairs and distances
-
-
-@given(n=st.integers(0, 60), most=st.integers(1, 500))
-@settings(max_examples=50)
-def test_pairs_are_different_distinct_and_sorted(n, most):
-    i, j = material.pairs(n, np.random.default_rng(0), most)
-    assert (i < j).all()
-    assert (j < n).all()
-    codes = i * max(n, 1) + j
-    assert (np.diff(codes) > 0).all()
-    assert len(i) == n * (n - 1) // 2 or len(i) <= most
-
-
-def test_distances_of_pairs_are_those_of_the_whole_matrix(monkeypatch):
-    monkeypatch.setattr(material, "BLOCK", 7)
-    receptors = labelled().receptors
-    i, j = material.pairs(len(receptors), np.random.default_rng(0), 300)
-    whole = encoders.load("tcrdist").distances(receptors, receptors)
-    np.testing.assert_array_equal(material.tcrdist(receptors, i, j), whole[i, j])
-    halves = [material.tcrdist(receptors, i, j, chain) for chain in ("alpha", "beta")]
-    np.testing.assert_array_equal(sum(halves), whole[i, j])
-    toy = Toy()
-    vectors = toy.embed(receptors)
-    expected = np.linalg.norm(vectors[i] - vectors[j], axis=1)
-    np.testing.assert_allclose(material.pair_distances(toy, receptors, i, j), expected, rtol=1e-5)
-
-
-def test_co_specific_pairs_share_an_epitope():
-    chosen = labelled(20)
-    i, j = np.triu_indices(20, 1)
-    sets = [{name for name, rows in chosen.epitopes.items() if row in rows} for row in range(20)]
-    expected = [bool(sets[a] & sets[b]) for a, b in zip(i, j, strict=True)]
-    np.testing.assert_array_equal(material.co_specific(chosen, i, j), expected)
-
-
-def test_a_sample_keeps_the_labels_of_its_receptors():
-    chosen = labelled()
-    sample = of(chosen, n_receptors=25).sample
-    assert len(sample.receptors) == 25
-    of_all = {
-        name: set(chosen.receptors["receptor_id"].to_numpy()[rows]) for name, rows in chosen.epitopes.items()
-    }
-    ids = sample.receptors["receptor_id"].to_numpy()
-    for name, rows in sample.epitopes.items():
-        assert set(ids[rows]) == of_all[name] & set(ids)
-    assert sample.receptors.equals(of(chosen, n_receptors=25).sample.receptors)
-    assert not sample.receptors.equals(of(chosen, n_receptors=25, seed=2).sample.receptors)
-
-
-def test_auroc_is_taken_of_whole_receptors_and_all_tests():
-    rows = [
-        ("sceptr", "nearest_neighbour", "paired", "all", "x", "A", 5, 0.7),
-        ("sceptr", "nearest_neighbour", "paired", "all", "x", "A", 1, 0.1),
-        ("sceptr", "nearest_neighbour", "alpha", "all", "x", "A", 5, 0.2),
-        ("sceptr", "nearest_neighbour", "paired", "below_90", "x", "A", 5, 0.3),
-        ("sceptr", "nearest_neighbour", "paired", "all", "none", "A", 5, 0.4),
-        ("sceptr", "average_distance", "paired", "all", "x", "A", 5, 0.5),
-    ]
-    columns = ["encoder", "rule", "chains", "test_set", "excluded", "epitope", "k", "auroc_mean"]
-    found = material.nearest_neighbour_auroc(pd.DataFrame(rows, columns=columns), excluded="x")
-    assert found.to_dict("records") == [{"encoder": "sceptr", "epitope": "A", "k": 5, "auroc": 0.7}]
-
-
-# --- formulas
 
 
 @given(
@@ -332,125 +236,3 @@ def test_bins_of_generation_probability_hold_all_known_pairs():
     correlation = generation._correlation(a, b)
     z, half = np.arctanh(np.corrcoef(a, b)[0, 1]), 1.959964 / np.sqrt(197)
     np.testing.assert_allclose(list(correlation.values()), np.tanh([z, z - half, z + half]), rtol=1e-5)
-
-
-# --- scripts
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / "bin")
-    monkeypatch.chdir(tmp_path)
-
-    def run(name: str, *arguments) -> None:
-        importlib.import_module(name).main([str(argument) for argument in arguments])
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The options of the demonstration's labelled receptors."""
-    folder = tmp_path_factory.mktemp("demo")
-    result = normalised(ROOT / "assets/demo/dash_human.csv", "tcrdist")
-    tables.write(result.cells, folder / "cells.parquet")
-    tables.write(result.receptors, folder / "receptors.parquet")
-    own = ["--cells", folder / "cells.parquet", "--receptors", folder / "receptors.parquet"]
-    return [*own, "--analysis-receptors", 60, "--min-receptors", 30]
-
-
-def rows_of(path) -> list[dict]:
-    with path.open() as handle:
-        return list(csv.DictReader(handle, delimiter="\t"))
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in analyses.ANALYSES if name not in ("fine_tuning", "complexity")]
-)
-def test_every_analysis_from_receptors_to_the_report(script, demo, tmp_path, name):
-    more = []
-    if name == "generation":
-        script("analyse_generation", *demo)
-        assert len(tables.read("generation_probability.parquet")) == 60
-        more = ["--generation", "generation_probability.parquet"]
-    scope = analyses.load(name).SCOPE
-    chosen = ["sceptr", "cdr3_levenshtein"] if scope == analyses.EACH_ENCODER else [None]
-    for encoder in chosen:
-        script(
-            "analyse_receptors",
-            *demo,
-            "--analysis",
-            name,
-            *more,
-            *(["--encoder", encoder] if encoder else []),
-        )
-    files = sorted(tmp_path.glob("*.measured.parquet"))
-    assert len(files) == len(chosen)
-    script("analyse_results", *files, "--analysis", name, "--encoders", "sceptr,cdr3_levenshtein")
-    table = tables.read(f"{name}.parquet")
-    assert table.schema.remove_metadata() == analyses.load(name).SCHEMA
-    assert len(table) == len(rows_of(tmp_path / f"{name}.tsv")) > 0
-    assert (tmp_path / f"{name}.png").stat().st_size > 5000
-    if name == "alignment":
-        assert rows_of(tmp_path / "alignment_not_done.tsv") == [
-            {"analysis": name, "encoder": "cdr3_levenshtein", "reason": "it gives distances, and no vectors"}
-        ]
-    else:
-        assert not (tmp_path / f"{name}_not_done.tsv").exists()
-    (section,) = report_analyses.analysis_sections(tmp_path)
-    assert section["id"] == f"airrvec_analysis_{name}"
-    assert "paper" in section["description"]
-    json.dumps(section)
-
-
-def test_sizes_stand_beside_the_auroc(script, demo, tmp_path):
-    script("analyse_receptors", *demo, "--analysis", "complexity", "--encoder", "sceptr")
-    row = {"encoder": "sceptr", "rule": "nearest_neighbour", "epitope": "mean", "k": 5, "auroc_mean": 0.75}
-    tables.write(pa.Table.from_pylist([row]), tmp_path / "auroc_summary.parquet")
-    measured = "complexity.sceptr.measured.parquet"
-    script("analyse_results", measured, "--analysis", "complexity", "--auroc", "auroc_summary.parquet")
-    (found,) = tables.read("complexity.parquet").to_pylist()
-    assert (found["auroc"], found["k"], found["n_dimensions"]) == (0.75, 5, 64)
-    assert found["n_parameters"] == 151_808
-    (section,) = report_analyses.analysis_sections(tmp_path)
-    assert section["data"] == {"SCEPTR": {"x": 151_808, "y": 0.75}}
-    script("analyse_results", measured, "--analysis", "complexity")
-    assert "no epitope was evaluated" in rows_of(tmp_path / "complexity_not_done.tsv")[0]["reason"]
-
-
-@pytest.mark.parametrize("name", analyses.ANALYSES)
-def test_an_analysis_without_labelled_receptors_says_so(script, tmp_path, name):
-    script("analyse_results", "--analysis", name)
-    assert len(tables.read(f"{name}.parquet")) == 0
-    (row,) = rows_of(tmp_path / f"{name}_not_done.tsv")
-    assert row["reason"] == "there is no labelled receptor table (--labelled)"
-    assert not (tmp_path / f"{name}.png").exists()
-    (section,) = report_analyses.analysis_sections(tmp_path)
-    assert "no labelled receptor table" in section["description"]
-
-
-@pytest.mark.parametrize("name", analyses.ANALYSES)
-def test_too_few_receptors_are_a_reason(script, demo, tmp_path, name):
-    cells = tables.read(demo[1])
-    tables.write(cells.slice(0, 12), tmp_path / "few.parquet")
-    script(
-        "analyse_receptors", "--cells", "few.parquet", *demo[2:], "--analysis", name, "--encoder", "sceptr"
-    )
-    script("analyse_results", f"{name}.sceptr.measured.parquet", "--analysis", name)
-    (row,) = rows_of(tmp_path / f"{name}_not_done.tsv")
-    assert "complete receptors" in row["reason"]
-    assert row["encoder"] == "sceptr"
-
-
-def test_one_study_alone_is_a_reason_of_fine_tuning(script, demo, tmp_path):
-    script("analyse_receptors", *demo, "--analysis", "fine_tuning", "--encoder", "sceptr")
-    assert "stud" in tables.metadata("fine_tuning.sceptr.measured.parquet")["reason"]
-
-
-def test_the_report_shows_no_markup_of_the_users(tmp_path):
-    chosen = labelled(60)
-    chosen.epitopes["<b>A</b>"] = chosen.epitopes.pop("A")
-    tables.write(coincidence.measure(of(chosen)), tmp_path / "coincidence.parquet")
-    (section,) = report_analyses.analysis_sections(tmp_path)
-    assert "<b>" not in json.dumps(section)
-    assert "&lt;b&gt;A" in json.dumps(section)

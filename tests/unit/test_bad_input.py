@@ -120,7 +120,7 @@ REFUSED = {
         None,
         "x.tsv: its columns (a, b, c) match no known format."
         f" Known formats and their columns are in docs/reference/input.md: {FORMATS};"
-        " any other table can be read with a column map, --columns.",
+        " any other table can be read with a column map.",
     ),
     "quotation mark that is not closed": (
         SCEPTR.replace("GILG", '"GILG', 1),
@@ -138,13 +138,13 @@ REFUSED = {
         text(SCEPTR_COLUMNS, [sceptr_row((*ALPHA[:2], "CA*F")), sceptr_row(("TRAV99", *ALPHA[1:])), ["x"]]),
         None,
         "s: none of the 3 rows could be read as a receptor (1 × junction_aa holds a stop codon (*);"
-        " 1 × v_call is not a V gene listed by IMGT; 1 × holds 1 fields, the header 7;"
+        " 1 × v_call is not a V gene listed by IMGT; 1 × holds 1 field, the header 7;"
         " first: row 1, junction_aa 'CA*F').",
     ),
     "neither locus nor gene": (
         text(AIRR, [("a", None, None, "CASSF")]),
         None,
-        "s: none of the 1 rows could be read as a receptor"
+        "s: none of the 1 row could be read as a receptor"
         " (1 × locus, v_call and j_call are missing; first: row 1, locus '').",
     ),
 }
@@ -274,7 +274,7 @@ def test_ragged_rows_and_rows_without_a_chain_are_rejected(tmp_path):
     rows = [sceptr_row(ALPHA, BETA), ["one"], [*sceptr_row(ALPHA_2), "more"], sceptr_row(epitope="GILGFVFTL")]
     result = normalised_text(tmp_path / "x.tsv", text(SCEPTR_COLUMNS, rows))
     assert rejected(result) == [
-        (2, None, None, "holds 1 fields, the header 7"),
+        (2, None, None, "holds 1 field, the header 7"),
         (3, None, None, "holds 8 fields, the header 7"),
         (4, None, None, "the row holds no chain"),
     ]

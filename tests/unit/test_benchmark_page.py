@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from airrvec.core import schema
+from airrvec.encoders import Titles
 from airrvec.figures import benchmark_page
 
 PAPER = benchmark_page.paper_values()
@@ -36,7 +37,7 @@ def cells(page: str, start: str) -> list[list[str]]:
 def page(*parts: list[dict], comparisons=None) -> str:
     summary = pd.DataFrame([row for part in parts for row in part])
     compared = comparison() if comparisons is None else comparisons
-    return benchmark_page.page(summary, compared, {"receptors": 6816, "epitopes": 873})
+    return benchmark_page.page(summary, compared, {"receptors": 6816, "epitopes": 873}, Titles())
 
 
 def test_the_papers_values_are_those_of_its_table():

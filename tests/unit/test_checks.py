@@ -123,6 +123,27 @@ def test_a_line_longer_than_the_look_is_left_to_the_task(tmp_path):
     assert heads.look(tmp_path / "long.csv", None, None, "homosapiens") == heads.NOT_SEEN
 
 
+def test_a_first_row_longer_than_the_look_is_left_to_the_task_too(tmp_path):
+    path = tmp_path / "long.tsv"
+    path.write_text(f"TRAV\tCDR3A\n{'x' * (2 << 20)}\ty\n")
+    assert heads.look(path, None, None, "homosapiens") == heads.NOT_SEEN
+
+
+def test_an_empty_table_is_called_empty(tmp_path):
+    (tmp_path / "none.tsv").touch()
+    with pytest.raises(InputError, match=r"none\.tsv: the file is empty"):
+        heads.look(tmp_path / "none.tsv", None, None, "homosapiens")
+
+
+def test_a_file_is_named_once(tmp_path, monkeypatch):
+    """The command without a samplesheet has no other place to name."""
+    (tmp_path / "none.tsv").touch()
+    monkeypatch.chdir(tmp_path)
+    table = checks.Table("sample", "none", "none.tsv", 1, Path("none.tsv"))
+    _, (problem,) = checks.check([table])
+    assert str(problem.error).count("none.tsv") == 1
+
+
 def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.DataFrame, list]:
     """What check_samples.py leaves, with the tables staged as Nextflow stages them."""
     (folder / "s.csv").write_text(sheet)
@@ -137,7 +158,7 @@ def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.Da
                 **{"columns": None, "problem": problem[0] if problem else None},
             }
         )
-    request = {"species": "homosapiens", "condition": None, "max_unpacked": 2, "tables": entries, **more}
+    request = {"species": "homosapiens", "compare_by": None, "max_unpacked": 2, "tables": entries, **more}
     (folder / "request.json").write_text(json.dumps(request))
     names = {"out": "checked.json", "seen": "samples.tsv", "missing": "x.missing.json"}
     cli.script("check_samples").main(
@@ -199,7 +220,7 @@ def test_every_table_has_the_metadata_of_all(tmp_path):
     }
     (tmp_path / "s.csv").write_text("sample,path,x,y\na,b,1,\n")
     entry = {"part": "sample", "line": 2, "path": "b", "table": None, "columns": None, "problem": None}
-    request = {"species": "homosapiens", "condition": "x", "max_unpacked": 2, "tables": [entry, labelled]}
+    request = {"species": "homosapiens", "compare_by": "x", "max_unpacked": 2, "tables": [entry, labelled]}
     (tmp_path / "request.json").write_text(json.dumps(request))
     options = ("--sheet", tmp_path / "s.csv", "--request", tmp_path / "request.json", "--out", tmp_path / "o")
     others = ("--seen", tmp_path / "t", "--missing", tmp_path / "m.missing.json")

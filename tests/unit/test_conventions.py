@@ -14,6 +14,7 @@ from airrvec.benchmark import test_sets
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
 from airrvec.input import reading
+from airrvec.input.samplesheet import names
 from airrvec.model import transformer
 from airrvec.model.variants import VARIANTS
 from airrvec.training import presets
@@ -21,7 +22,6 @@ from airrvec.training import presets
 ROOT = Path(__file__).parents[2]
 GROUPS = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"].values()
 PARAMETERS = {name: definition for group in GROUPS for name, definition in group["properties"].items()}
-PAGES = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
 PROCESSES = sorted(path.parent.name for path in (ROOT / "modules/local").glob("*/main.nf"))
 TABLES = (
     schema.COLLECTED_RECEPTORS,
@@ -62,16 +62,21 @@ OPTIONAL = {
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 
 
+def page(path: str) -> str:
+    """Return the text of a page of ``docs/``."""
+    return (ROOT / "docs" / path).read_text()
+
+
 def test_schema_lists_what_the_registries_hold():
     assert PARAMETERS["model"]["variants"] == list(VARIANTS)
     assert PARAMETERS["encoders"]["choices"] == list(encoders.ENCODERS)
     assert PARAMETERS["benchmark_rules"]["choices"] == list(RULES)
     assert PARAMETERS["benchmark_test_sets"]["choices"] == list(test_sets.TEST_SETS)
     assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
-    assert PARAMETERS["labelled_format"]["enum"] == list(reading.FORMATS)
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)
     samplesheet = json.loads((ROOT / "assets/schema_input.json").read_text())["items"]["properties"]
     assert samplesheet["format"]["enum"] == ["", *reading.FORMATS]
+    assert samplesheet["role"]["enum"] == ["", *names.ROLES]
 
 
 def test_json_never_holds_a_bare_nan():
@@ -89,6 +94,19 @@ def test_json_never_holds_a_bare_nan():
         if not any(word.arg == "allow_nan" and ast.unparse(word.value) == "False" for word in node.keywords)
     ]
     assert careless == []
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("seeds.py", r"default_rng|SeedSequence|RandomState|PCG64"),
+        ("runtime.py", r"set_num_threads|threadpool_limits|ThreadPoolExecutor|set_cpu_count|_NUM_THREADS"),
+        ("database.py", r"duckdb\.connect"),
+    ],
+)
+def test_seeds_threads_and_duckdb_have_one_place(place, words):
+    code = {path: path.read_text() for path in (ROOT / "bin").rglob("*.py")}
+    assert [path for path in code if re.search(words, code[path])] == [ROOT / "bin/airrvec/core" / place]
 
 
 def test_one_version_everywhere():
@@ -137,19 +155,25 @@ def test_one_name_in_three_places(name):
     assert any(f"include {{ {name.upper()}" in path.read_text() for path in workflows)
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_every_parameter_is_documented(name):
-    assert f"`--{name}`" in PAGES
+def test_the_reference_lists_the_parameters():
+    rows = [line for line in page("reference/parameters.md").splitlines() if line.startswith("| `--")]
+    listed = [name for row in rows for name in re.findall(r"`--(\w+)`", row.split(" | ")[0])]
+    assert sorted(set(listed)) == sorted(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", reading.FORMATS)
+def test_every_format_is_documented(name):
+    assert f"\n#### {name}\n" in page("reference/input.md")
 
 
 @pytest.mark.parametrize("column", sorted({name for table in TABLES for name in table.names}))
 def test_every_column_is_documented(column):
-    assert f"`{column}`" in (ROOT / "docs/output.md").read_text()
+    assert f"`{column}`" in page("output.md")
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_documented(name):
-    assert f"`{name}`" in (ROOT / "docs/reference/models.md").read_text()
+    assert f"`{name}`" in page("reference/presets.md")
     presets.load(ROOT / f"conf/models/{name}.json")
 
 
@@ -157,8 +181,16 @@ def test_every_preset_is_documented(name):
     "part", [presets.Preset, presets.Objective, presets.Schedule, transformer.ModelConfig]
 )
 def test_every_field_of_a_preset_is_documented(part):
-    page = (ROOT / "docs/reference/models.md").read_text()
-    assert [field.name for field in fields(part) if f"`{field.name}`" not in page] == []
+    text = page("reference/presets.md")
+    assert [field.name for field in fields(part) if f"`{field.name}`" not in text] == []
+
+
+def test_labels_are_plain_words():
+    """A dry run finds them in the text of a module (docs/explanations/decisions.md)."""
+    modules = [path.read_text() for path in (ROOT / "modules/local").rglob("*.nf")]
+    labels = [line.strip() for text in modules for line in text.splitlines() if re.match(r"\s*label\b", line)]
+    assert len(labels) > 30
+    assert [line for line in labels if not re.match(r"label '\w+'( //.*)?$", line)] == []
 
 
 def test_no_path_is_a_pattern():
@@ -172,3 +204,13 @@ def test_no_path_is_a_pattern():
     lines = [line for path in sources for line in path.read_text().splitlines() if calls.search(line)]
     assert len(lines) > 10
     assert [line for line in lines if len(calls.findall(line)) > line.count("glob: false")] == []
+
+
+def test_files_are_short():
+    """A file that outgrows this holds two ideas (docs/developing.md)."""
+    python = [path for folder in ("bin", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    nextflow = [path for folder in ("modules", "subworkflows") for path in (ROOT / folder).rglob("*.nf")]
+    limits = {**dict.fromkeys(python, 300), **dict.fromkeys(nextflow, 200), ROOT / "main.nf": 120}
+    lines = {path: path.read_text().splitlines() for path in limits}
+    assert [path.relative_to(ROOT) for path in limits if len(lines[path]) > limits[path]] == []
+    assert max(map(len, lines[ROOT / "main.nf"])) <= 110

@@ -1,5 +1,8 @@
 """What a user is told is one line, whatever the input's words hold."""
 
+import json
+import pickle
+
 import pytest
 
 from airrvec.core.errors import LONGEST, InputError, exit_on_input_error
@@ -30,3 +33,25 @@ def test_a_long_word_leaves_room_for_problem_and_fix():
     assert len(message) < LONGEST + 10
     assert message.startswith("column 'xxx")
     assert message.endswith("': missing. Correct the column map.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("is empty", fix="Fill it", file="a/b.csv", row=3, column="x\ny"),
+        InputError("problems in the input", reasons=["a is bad.", "b is bad."]),
+    ],
+)
+def test_an_error_is_the_same_in_another_process(error):
+    copies = (
+        pickle.loads(pickle.dumps(error)),  # noqa: S301
+        InputError(**json.loads(json.dumps(error.described))),
+    )
+    for again in copies:
+        assert (str(again), again.described) == (str(error), error.described)
+
+
+def test_several_reasons_take_one_line_each():
+    reasons = ["a is bad.", "b is bad."]
+    assert str(InputError("problems", reasons=reasons)) == "2 problems:\n- a is bad.\n- b is bad."
+    assert str(InputError("problems", reasons=reasons[:1])) == "a is bad."

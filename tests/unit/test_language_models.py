@@ -212,6 +212,18 @@ def test_a_tokeniser_without_residues_is_refused(models, tmp_path):
         encoders.load("protbert", hub_cache=tmp_path)
 
 
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b""])
+@pytest.mark.parametrize("name", ["esm2", "protbert"])
+def test_a_folder_without_a_readable_tokeniser_is_refused(models, tmp_path, name, content):
+    folder = tmp_path / language_model.MODELS[name].repository.split("/")[1]
+    save(models[name], folder, ESM_VOCABULARY if name == "esm2" else BERT_VOCABULARY)
+    (folder / "vocab.txt").unlink()
+    if content is not None:
+        (folder / "vocab.txt").write_bytes(content)
+    with pytest.raises(InputError, match="tokeniser"):
+        encoders.load(name, hub_cache=tmp_path)
+
+
 def test_code_in_weights_is_not_run(models, tmp_path):
     folder = tmp_path / "prot_bert"
     save(models["protbert"], folder, BERT_VOCABULARY, pickled=True)

@@ -1,4 +1,4 @@
-"""The map of receptors: places, what the page holds, and the page in a browser."""
+"""The map of receptors: what the page holds, and the page in a browser."""
 
 import json
 import re
@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.manifold import trustworthiness
 
 import browser
 import map_receptors
 from airrvec.core import schema, tables
 from airrvec.figures import map_page
 from airrvec.repertoire import layout, map_tables
-from airrvec.search.neighbours import nearest
 
 PAGE = Path(__file__).parents[2] / "assets/report"
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\">"
@@ -27,65 +25,6 @@ def vectors(n: int, seed: int = 1) -> np.ndarray:
     rng = np.random.default_rng(seed)
     found = rng.normal(size=(4, 16))[np.arange(n) % 4] + 0.3 * rng.normal(size=(n, 16))
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
-
-
-def test_pca_is_that_of_scikit_learn():
-    from sklearn.decomposition import PCA
-
-    found, expected = layout.pca(vectors(40)), PCA(2).fit_transform(vectors(40))
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
-
-
-def test_umap_keeps_neighbours_and_repeats_itself():
-    of_groups = vectors(400)
-    places, method = layout.plane(of_groups, seed=420)
-    assert method == "umap"
-    assert trustworthiness(of_groups, places, n_neighbors=15) > 0.93
-    # Of almost every receptor the nearest on the map is of its own group.
-    _, rows = nearest(places, places, 2)
-    assert np.mean(rows[:, 1] % 4 == np.arange(400) % 4) > 0.99
-    np.testing.assert_array_equal(places, layout.plane(of_groups, seed=420)[0])
-
-
-def test_memberships_sum_to_log2_of_the_neighbours():
-    """Equation of section 3.1, on the one-way memberships."""
-    distances = np.array([[0, 0.1, 0.2, 0.3]] * 5, np.float32)
-    rows = np.array([[i, *((i + j) % 5 for j in (1, 2, 3))] for i in range(5)])
-    graph = layout.fuzzy_graph(distances, rows).toarray()
-    # By hand: 1 + w + w² = log2(4), so w = (√5 − 1) / 2; each pair is joined by p + q − p q.
-    w = (np.sqrt(5) - 1) / 2
-    one_way = np.zeros((5, 5))
-    for i in range(5):
-        one_way[i, (i + np.array([1, 2, 3])) % 5] = [1, w, w**2]
-    np.testing.assert_allclose(graph, one_way + one_way.T - one_way * one_way.T, atol=1e-6)
-
-
-def test_those_beyond_the_sample_lie_among_their_nearest():
-    of_groups = vectors(400)
-    places, _ = layout.plane(of_groups[:200], seed=420)
-    others = layout.place_on_map(of_groups[200:], of_groups[:200], places)
-    _, rows = nearest(others, places, 1)
-    assert np.mean(rows[:, 0] % 4 == np.arange(200) % 4) > 0.98
-    assert (others.min(axis=0) >= places.min(axis=0) - 1e-5).all()
-    assert (others.max(axis=0) <= places.max(axis=0) + 1e-5).all()
-
-
-@pytest.mark.parametrize(("n", "most"), [(0, 5), (4, 5), (5, 5), (6, 5), (119, 60), (10**7, 50_000)])
-def test_the_sample_is_spread_evenly_over_the_order_of_receptors(n, most):
-    rows = map_tables.evenly_spaced(n, most)
-    assert len(rows) == min(n, most)
-    assert (np.diff(rows) >= 1).all()
-    assert ((rows >= 0) & (rows < n)).all()
-    if n > most:
-        assert np.diff(rows).max() <= np.ceil(n / most)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 49])
-def test_few_receptors_are_laid_out_by_pca(n):
-    places, method = layout.plane(vectors(n).reshape(n, 16), seed=420)
-    assert method == "pca"
-    assert places.shape == (n, 2)
-    assert np.isfinite(places).all()
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +125,7 @@ def test_what_the_page_holds(made):
 def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, batch, tmp_path, monkeypatch):
     """119 receptors with a vector in two partitions, of which 60 are points and all have a place."""
     monkeypatch.setattr(layout, "MAX_MAPPED", 60)
-    monkeypatch.setattr(map_tables, "BATCH", batch)
+    monkeypatch.setattr(tables, "BATCH", batch)
     for name in ("receptors", "embeddings"):
         table = tables.read(made / f"{name}.parquet")
         for part, rows in enumerate((table.slice(0, 50), table.slice(50))):

@@ -71,7 +71,7 @@ def test_a_small_table_is_counted():
 
 def test_a_table_without_receptors_is_an_error_at_once(tmp_path):
     (tmp_path / "x.tsv").write_text("TRAV\tCDR3A\tTRAJ\tTRBV\tCDR3B\tTRBJ\n\t\t\tnothing\tC*F\tof use\n")
-    with pytest.raises(InputError, match="none of the 1 rows"):
+    with pytest.raises(InputError, match="none of the 1 row "):
         planning.estimate_table(tmp_path / "x.tsv", **READING)
 
 
@@ -137,7 +137,7 @@ def test_the_text_shows_every_process():
         resources=RESOURCES,
     )  # fmt: skip
     text = planning.format_plan([SAMPLE], rows)
-    assert "1 tables, about 1,000,000 rows" in text
+    assert "1 table, about 1,000,000 rows" in text
     for row in rows.to_pylist():
         assert any(line.startswith(row["process"]) and "3.0 GB" in line for line in text.splitlines())
     assert np.isclose(

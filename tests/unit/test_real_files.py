@@ -32,7 +32,7 @@ V_NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
 V_NOT_KNOWN = "v_call is not a V gene listed by IMGT"
 
 B_CELLS = (
-    "s: none of the {} rows is an α or β chain of a T-cell receptor (loci: {});"
+    "s: none of the {:,} rows is an α or β chain of a T-cell receptor (loci: {});"
     " airrvec reads T-cell receptors, not B-cell receptors."
 )
 
@@ -90,7 +90,7 @@ EXPECTED = {
     ),
     # zcat … | cut -d, -f6 | sort | uniq -c: 7002 IGH, 4624 IGK, 3449 IGL, and 4 Multi with IGLV genes.
     "10x_bcr_only_melanoma.csv.gz": nothing(
-        15_079, {NOT_AB: 15_079}, B_CELLS.format(15_079, "7002 IGH, 4624 IGK, 3453 IGL")
+        15_079, {NOT_AB: 15_079}, B_CELLS.format(15_079, "7,002 IGH, 4,624 IGK, 3,453 IGL")
     ),
     # cut -d, -f1,2,6: five rows, two with FALSE; the others are TRB and TRA of one barcode, TRA of another.
     "10x_bmmnc_all_contig_annotations_small.csv": Expected(
@@ -114,7 +114,7 @@ EXPECTED = {
     ),
     # zcat … | cut -d, -f7 | sort | uniq -c
     "10x_flu_multi_sample.csv.gz": nothing(
-        20_000, {NOT_AB: 20_000}, B_CELLS.format(20_000, "10000 IGH, 5414 IGK, 4586 IGL")
+        20_000, {NOT_AB: 20_000}, B_CELLS.format(20_000, "10,000 IGH, 5,414 IGK, 4,586 IGL")
     ),
     # zcat … | tail -n +2 | wc -l: 4004. Column 6: 12 Multi. awk -F, '$6 ~ /TR/ && $12 == "False"': 869.
     # Of the productive TRA and TRB 21 have TRAJ58, a pseudogene; awk -F, '$13 ~ /^C.*[^CFW]$/ && $12 ==
@@ -157,7 +157,7 @@ EXPECTED = {
     "airr_extra_rearrangement.tsv": nothing(
         1,
         {"holds 17 fields, the header 15": 1},
-        "s: none of the 1 rows could be read as a receptor"
+        "s: none of the 1 row could be read as a receptor"
         " (1 × holds 17 fields, the header 15; first: row 1, row '').",
     ),
     # cut -f9: IGHV in all 9 rows.
@@ -188,7 +188,7 @@ EXPECTED = {
     ),
     # zcat … | grep -v '^##' | cut -d, -f2 | sort | uniq -c
     "bd_rhapsody_unfiltered_contigs.csv.gz": nothing(
-        2992, {NOT_AB: 2992}, B_CELLS.format(2992, "1301 IGH, 1160 IGK, 531 IGL")
+        2992, {NOT_AB: 2992}, B_CELLS.format(2992, "1,301 IGH, 1,160 IGK, 531 IGL")
     ),
     # cut -f6 | sort | uniq -c: 821 In, 161 Out, 17 Stop. grep -w In: 6 with TCRBV21-01, 1 with TCRBV07-05,
     # both pseudogenes; 2 with TCRBV06-02*02, an allele that IMGT does not list: TRBV6-2.
@@ -205,7 +205,7 @@ EXPECTED = {
     "immunoseq_v1_tiny.txt": nothing(
         1,
         {V_NOT_FUNCTIONAL: 1},
-        "s: none of the 1 rows could be read as a receptor"
+        "s: none of the 1 row could be read as a receptor"
         " (1 × v_call is not functional according to IMGT; first: row 1, v_call 'TCRBV01-01*01').",
     ),
     # tail -n +2 | cut -d, -f4-9 | sort -u | wc -l: 391

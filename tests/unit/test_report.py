@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from airrvec import encoders
 from airrvec.core import schema
+from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import page
 from airrvec.report.sections import benchmark as report_benchmark
@@ -48,6 +48,7 @@ EMBEDDINGS = {
 
 
 ENCODERS = (("sceptr", 0.9), ("tcrdist", 0.8))
+TITLES = Titles()
 USUAL = {"chains": "paired", "test_set": "all", "excluded": "10x"}
 
 
@@ -102,9 +103,8 @@ def benchmark() -> report_benchmark.Benchmark:
 
 
 def sections_of(benchmark) -> dict[str, dict]:
-    return {
-        part["id"].removeprefix("airrvec_"): part for part in report_benchmark.benchmark_sections(benchmark)
-    }
+    sections = report_benchmark.benchmark_sections(benchmark, TITLES)
+    return {part["id"].removeprefix("airrvec_"): part for part in sections}
 
 
 def test_samples_are_counted_and_escaped():
@@ -124,16 +124,16 @@ def test_public_receptors_are_told_of_two_samples_or_more():
     shared = {"samples": 2, "receptors": 2000, "clonotypes": 2000, "public_clonotypes": 1234}
     sentence = "1,234 clonotypes occur in two or more samples"
     assert f" {sentence}.<br>" in page.sample_sections([SAMPLE], shared)[0]["description"]
-    assert f"\n{sentence}\n" in page.summary_text([SAMPLE], shared, EMBEDDINGS)
+    assert f"\n{sentence}\n" in page.summary_text([SAMPLE], shared, EMBEDDINGS, TITLES)
     assert "two or more" not in page.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
-    assert "two or more" not in page.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS)
+    assert "two or more" not in page.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, TITLES)
 
 
 def test_every_device_that_embedded_is_named():
     parts = [{**EMBEDDINGS, "device": device} for device in ("gpu", "cpu", "cpu,gpu")]
     for n, words in ((1, "GPU"), (2, "CPU and GPU"), (3, "CPU and GPU")):
         merged = page.merge_partitions(parts[:n], ("receptors",))
-        (row,) = page.embedding_section(merged)["data"].values()
+        (row,) = page.embedding_section(merged, TITLES)["data"].values()
         assert row["device"] == words
         assert row["receptors"] == n * EMBEDDINGS["receptors"]
 
@@ -189,7 +189,7 @@ def test_other_settings_are_tabs_of_their_own(benchmark):
     assert found["auroc_by_epitope"]["data"]["mean"]["tcrdist"] == 0.8
     others = found["auroc_settings"]
     tabs = [label["name"] for label in others["pconfig"]["data_labels"]]
-    assert tabs == ["β chains alone (1 epitopes)", "below 80 % similarity (1 epitopes)"]
+    assert tabs == ["β chains alone (1 epitope)", "below 80 % similarity (1 epitope)"]
     assert others["data"] == [{"TCRdist": {"1": 0.6, "5": 0.6}}, {"SCEPTR": {"1": 0.7, "5": 0.7}}]
 
 
@@ -202,18 +202,19 @@ def test_many_encoders_stand_below_one_another(benchmark):
 
 
 def test_summary_for_the_terminal(benchmark):
-    text = page.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS)
+    text = page.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, TITLES)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 have no loop that the model uses, and no vector" in text
     assert "mean                  5       0.900       0.800" in report_benchmark.auroc_lines(
-        benchmark.summary
+        benchmark.summary, TITLES
     )
 
 
 def test_summary_of_many_encoders_shows_their_means():
-    lines = report_benchmark.auroc_lines(summary_of(encoders=[(f"e{n}", 0.5 + n / 100) for n in range(6)]))
-    assert lines[0] == "AUROC, nearest neighbour, k = 5, mean over 1 epitopes"
+    summary = summary_of(encoders=[(f"e{n}", 0.5 + n / 100) for n in range(6)])
+    lines = report_benchmark.auroc_lines(summary, TITLES)
+    assert lines[0] == "AUROC, nearest neighbour, k = 5, mean over 1 epitope"
     assert "e4                              0.540" in lines
 
 
@@ -227,8 +228,8 @@ def test_versions_of_one_process_are_said_once():
 
 
 def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
-    benchmark_figures.auroc_against_k(pa.Table.from_pandas(benchmark.summary), tmp_path / "auroc")
-    benchmark_figures.roc_curves(pa.Table.from_pandas(benchmark.roc), tmp_path / "roc")
+    benchmark_figures.auroc_against_k(pa.Table.from_pandas(benchmark.summary), TITLES, tmp_path / "auroc")
+    benchmark_figures.roc_curves(pa.Table.from_pandas(benchmark.roc), TITLES, tmp_path / "roc")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "auroc.png",
         "auroc.svg",
@@ -241,8 +242,8 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
-    sections = [*page.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS)]
-    sections += report_benchmark.benchmark_sections(benchmark)
+    sections = [*page.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS, TITLES)]
+    sections += report_benchmark.benchmark_sections(benchmark, TITLES)
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))
@@ -263,5 +264,7 @@ def test_multiqc_takes_every_section(benchmark, tmp_path):
 
 
 def test_titles_of_encoders():
-    assert encoders.title("sceptr_large") == "SCEPTR (large)"
-    assert encoders.title("my_encoder") == "my_encoder"
+    titles = Titles({"mine": "Mine", "sceptr": "SCEPTR †"})
+    names = ("sceptr_large", "my_encoder", "mine", "sceptr", "sceptr+mine+other")
+    words = ["SCEPTR (large)", "my_encoder", "Mine", "SCEPTR †", "SCEPTR † + Mine + other"]
+    assert [titles[name] for name in names] == words

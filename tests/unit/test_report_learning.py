@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from airrvec.core import schema, tables
+from airrvec.encoders import Titles
 from airrvec.report.sections import finetuning, finetuning_words, learning
 
 ROOT = Path(__file__).parents[2]
@@ -123,7 +124,7 @@ def test_unseen_epitopes_are_compared_split_by_split():
 
 def test_no_unseen_epitope_makes_no_table():
     without = finetuning_words.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
-    assert len(finetuning.finetuning_sections(without)) == 1
+    assert len(finetuning.finetuning_sections(without, Titles())) == 1
     assert len(finetuning_words.conclusions(without)) == 3
 
 
@@ -132,12 +133,12 @@ def test_what_tcrdist_adds_is_said():
         "with TCRdist added to the distances, contrast with the other epitopes reaches 0.820 before"
         " and 0.930 after"
     )
-    table = finetuning.finetuning_sections(measured())[0]
+    table = finetuning.finetuning_sections(measured(), Titles())[0]
     assert table["data"]["mean, all test receptors"]["sum_after"] == pytest.approx(0.93)
 
 
 def test_the_terminal_shows_means_and_the_verdict():
-    lines = finetuning.finetuning_lines(measured())
+    lines = finetuning.finetuning_lines(measured(), Titles())
     assert lines[0] == "AUROC of own, fine-tuned from SCEPTR, on held-out receptors (mean of 2 epitopes)"
     assert lines[2].split()[-2:] == ["0.800", "0.900"]
     assert lines[-7].startswith("Note: the best rule after")
@@ -154,7 +155,7 @@ def test_curves_are_thinned(trained):
 
 
 def test_multiqc_takes_the_sections(trained, tmp_path):
-    sections = [*finetuning.finetuning_sections(measured()), learning.curves_section([trained])]
+    sections = [*finetuning.finetuning_sections(measured(), Titles()), learning.curves_section([trained])]
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))

@@ -8,6 +8,7 @@ import pytest
 from inputs import ROOT
 
 from airrvec.core import schema
+from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet import text as sheet_text
 from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
@@ -35,17 +36,44 @@ def test_a_sheet_becomes_its_samples(tmp_path):
     assert sheet.metadata == ["tissue", "note"]
     assert sheet.samples == [
         samplesheet.Sample(
-            "p1", "a, b.csv", "10x", None, "musmusculus", {"tissue": "blood", "note": 'x "y"'}, 1, 2
+            "p1", "sample", "a, b.csv", "10x", None, "musmusculus", {"tissue": "blood", "note": 'x "y"'}, 1, 2
         ),
         samplesheet.Sample(
-            "p-2.x", "c.tsv", None, None, "homosapiens", {"tissue": None, "note": '5" tube'}, 2, 5
+            "p-2.x", "sample", "c.tsv", None, None, "homosapiens", {"tissue": None, "note": '5" tube'}, 2, 5
         ),
     ]
+
+
+def test_a_row_may_be_the_labelled_or_the_reference_table(tmp_path):
+    """Its name is its role, whatever the sheet calls it; it is no sample."""
+    rows = ("p1,a.csv,sample,", "vdjdb,v.tsv,labelled,vdjdb", ",r.csv,reference,")
+    sheet = read(tmp_path, "sample,path,role,format\n" + "\n".join(rows))
+    assert sheet.problems == []
+    found = [(row.name, row.role, row.path, row.format) for row in sheet.samples]
+    assert found == [
+        ("p1", "sample", "a.csv", None),
+        ("labelled", "labelled", "v.tsv", "vdjdb"),
+        ("reference", "reference", "r.csv", None),
+    ]
+    assert [table.part for table in checks.tables_of(sheet, None)] == ["sample", "labelled", "reference"]
+
+
+def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
+    sheet = read(tmp_path, "sample,path,role,format\nvdjdb,v.tsv,labelled,11x\n")
+    assert [problem.sample for problem in sheet.problems] == [None]
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
+        (
+            "sample,path,role\na,b,label\n",
+            "column 'role': 'label' is not one of sample, labelled, reference;",
+        ),
+        (
+            "sample,path,role\na,b,labelled\nc,d,labelled\n",
+            "row 2, column 'role': row 1 has the role labelled too",
+        ),
         ("", "s.csv: the samplesheet is empty"),
         ("\n,,\n", "s.csv: the samplesheet is empty"),
         ("sample,path\n", "s.csv: the samplesheet has a header and no rows"),
@@ -62,10 +90,10 @@ def test_a_sheet_becomes_its_samples(tmp_path):
         ),
         ("sample,path,dim_01\na,b,1\n", "the column 'dim_01' is one of airrvec's own"),
         ("sample,path\na,b,c\n", "s.csv, row 1: holds 3 cells, the header 2"),
-        ("sample,path\na\n", "s.csv, row 1: holds 1 cells, the header 2"),
+        ("sample,path\na\n", "s.csv, row 1: holds 1 cell, the header 2"),
         ('sample,path,note\na,b,"x\n', "s.csv, row 1: a quotation mark is not closed on its line"),
         ("sample,path\n,b\n", "s.csv, row 1, column 'sample': the sample has no name"),
-        ("sample,path\na,\n", "s.csv, row 1, column 'path': the sample has no file"),
+        ("sample,path\na,\n", "s.csv, row 1, column 'path': the row names no file"),
         ("sample,path\na,b\na,c\n", "s.csv, row 2, column 'sample': 'a' is also the name of row 1."),
         (
             "sample,path\nA,b\na,c\n",
@@ -84,7 +112,7 @@ def test_a_sheet_becomes_its_samples(tmp_path):
         ("sample,path\na,b\n".encode("utf-16"), "s.csv: this is a binary file or text in UTF-16"),
         (b"PK\x03\x04 a spreadsheet", "s.csv: this is a binary file or text in UTF-16"),
         (b"sample,path\na,caf\xe9.csv\n", "s.csv: line 2 holds bytes that are not UTF-8 text"),
-        (gzip.compress(b"sample,path\na,b\n" * 9)[:30], "s.csv: the compressed file is truncated"),
+        (gzip.compress(b"sample,path\na,b\n" * 9, mtime=0)[:30], "s.csv: the compressed file is truncated"),
     ],
 )
 def test_a_broken_rule_is_told(tmp_path, content, sentence):
@@ -174,7 +202,7 @@ def test_a_condition_is_a_metadata_column(tmp_path):
     sheet = read(tmp_path, "sample,path,tissue\na,b,x\n")
     assert samplesheet.condition_problems("tissue", sheet) == []
     (found,) = samplesheet.condition_problems("stain", sheet)
-    assert "--condition: the samplesheet has no metadata column 'stain'; it has: tissue" in str(found.error)
+    assert "--compare_by: the samplesheet has no metadata column 'stain'; it has: tissue" in str(found.error)
     (found,) = samplesheet.condition_problems("stain", None)
     assert "it has: none" in str(found.error)
 

@@ -1,6 +1,5 @@
 """The scripts of the few-shot benchmark: settings, what could not be measured, and joining encoders."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -11,17 +10,10 @@ from inputs import ROOT, normalised
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import short_hash
-from airrvec.synthetic import negatives, synthesis
+from airrvec.synthetic import synthesis
+from airrvec.synthetic.background import negatives
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    """Run a script of bin/ by its name, in this process, in a folder of its own."""
-    monkeypatch.syspath_prepend(ROOT / "bin")
-    monkeypatch.chdir(tmp_path)
-    return lambda name, *args: importlib.import_module(name).main([*map(str, args)])
 
 
 @pytest.fixture
@@ -93,29 +85,33 @@ def test_an_encoder_that_sees_nothing_spoils_no_other(script, labelled):
 
 def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
     labelled = synthesis.synthesise(5, seed=420)  # OLGA's background would begin with these
-    found = negatives.background(None, labelled, "homosapiens", 420)
+
+    def drawn(path=None, species="homosapiens"):
+        return negatives(path, species=species, seed=420, leave_out=labelled["clonotype_id"])
+
+    found = drawn()
     assert len(found) == len(set(found["receptor_id"].to_pylist())) == 1000
     assert not set(found["receptor_id"].to_pylist()) & set(labelled["receptor_id"].to_pylist())
     assert all(found[name].null_count == 0 for name in schema.RECEPTOR_FIELDS)
-    assert found.equals(negatives.background(None, labelled, "homosapiens", 420))
+    assert found.equals(drawn())
     own = synthesis.synthesise(1500, seed=1)
     tables.write(own, tmp_path / "receptors.parquet")
     for path in (tmp_path / "receptors.parquet", tmp_path):
-        drawn = negatives.background(path, labelled, "homosapiens", 420)
-        assert set(drawn["receptor_id"].to_pylist()) <= set(own["receptor_id"].to_pylist())
+        from_run = drawn(path)
+        assert set(from_run["receptor_id"].to_pylist()) <= set(own["receptor_id"].to_pylist())
     tables.write(own.drop_columns("clonotype_id"), tmp_path / "earlier.parquet")  # of airrvec 0.1.0
-    assert negatives.background(tmp_path / "earlier.parquet", labelled, "homosapiens", 420).equals(drawn)
+    assert drawn(tmp_path / "earlier.parquet").equals(from_run)
     tables.write(own.slice(0, 900), tmp_path / "few.parquet")
     with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 unlabelled .* there are"):
-        negatives.background(tmp_path / "few.parquet", labelled, "homosapiens", 420)
+        drawn(tmp_path / "few.parquet")
     tables.write(own.select(["receptor_id"]), tmp_path / "other.parquet")
     with pytest.raises(InputError, match=r"other\.parquet: this is not a table of receptors"):
-        negatives.background(tmp_path / "other.parquet", labelled, "homosapiens", 420)
-    mice = negatives.background(None, labelled, "musmusculus", 420)
+        drawn(tmp_path / "other.parquet")
+    mice = drawn(species="musmusculus")
     assert len(mice) == 1000
     assert set(mice["species"].to_pylist()) == {"musmusculus"}
     with pytest.raises(InputError, match="OLGA has no model of macacamulatta"):
-        negatives.background(None, labelled, "macacamulatta", 420)
+        drawn(species="macacamulatta")
 
 
 def test_a_hash_of_words_depends_on_their_order():
@@ -129,4 +125,4 @@ def test_a_table_too_small_is_said_to_need_what_the_smallest_k_needs(ks, script,
         script("benchmark_fewshot", *labelled, *options)
     error = capsys.readouterr().err
     assert error.startswith("ERROR: no epitope has enough receptors; the most has M1: 232 receptors of 10000")
-    assert " needed: 1 references and 9999 to test. " in error
+    assert " needed: 1 reference and 9999 to test. " in error

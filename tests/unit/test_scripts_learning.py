@@ -9,6 +9,7 @@ import pytest
 from inputs import ROOT, normalised
 
 from airrvec.core import schema, tables
+from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import transformer, weights
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
@@ -100,6 +101,18 @@ def test_pretraining_leaves_the_folder_of_a_model(script, tmp_path, tiny, recept
         loaded.encoder, tokenise(tables.read(receptors[0]), loaded.encoder.config.loops)
     )
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_receptors_are_tokenised_once(script, tiny, receptors, monkeypatch):
+    calls = []
+
+    def counted(table, loops):
+        calls.append(len(table))
+        return tokenise(table, loops)
+
+    monkeypatch.setattr("airrvec.model.tokens.tokenise", counted)
+    script("pretrain", *receptors, "--preset", tiny, "--synthetic")
+    assert calls == [200]
 
 
 def test_the_folder_embeds_and_is_benchmarked_under_its_name(script, tmp_path, tiny, receptors, labelled):
@@ -202,6 +215,22 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     before, after = state("sceptr_tiny"), state(tmp_path / "own")
     changed = {name.split(".")[1] for name in before if not before[name].equal(after[name])}
     assert changed == {"2"}
+
+
+def test_each_model_embeds_the_labelled_receptors_once(script, tmp_path, labelled, monkeypatch):
+    calls = []
+    embed = Sceptr.embed
+
+    def counted(encoder, receptors):
+        calls.append(len(receptors))
+        return embed(encoder, receptors)
+
+    monkeypatch.setattr(Sceptr, "embed", counted)
+    path = preset(tmp_path / "own.json", **SUPERVISED)
+    options = ("--split", "random", "--min-receptors", 50)
+    script("finetune", *labelled, "--preset", path, "--model", "sceptr_tiny", *options)
+    assert len(calls) == 2
+    assert calls[0] == calls[1] >= len(tables.read("split.parquet"))
 
 
 def test_finetuning_refuses(script, capsys, tmp_path, labelled):

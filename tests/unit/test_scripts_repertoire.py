@@ -2,88 +2,25 @@
 
 import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
+from planted_repertoires import SAMPLES, plant
 from scipy.spatial.distance import cdist
 
 import cluster_receptors
 import compare_samples
-import normalise_receptors
-from airrvec.core import schema, tables
-from airrvec.encoders import load
+from airrvec.core import tables
 from airrvec.synthetic import generation
-from airrvec.synthetic.synthesis import synthesise
 
-ROOT = Path(__file__).parents[2]
-SAMPLES = {"s1": "x", "s2": "x", "s3": "y", "s4": "y"}
 CHANCE = 0.02
-
-
-def cells_table(
-    sample: str, condition: str | None, ids: list[str], clonotypes: dict, epitope=None
-) -> pa.Table:
-    columns = {
-        name: pa.nulls(len(ids), kind)
-        for name, kind in zip(schema.CELLS.names, schema.CELLS.types, strict=True)
-    }
-    columns |= {"sample_id": [sample] * len(ids), "receptor_id": ids}
-    columns["clonotype_id"] = [clonotypes[receptor] for receptor in ids]
-    columns["duplicate_count"] = pa.array([2] * len(ids), pa.int64())
-    if epitope:
-        columns["epitope"] = epitope
-    table = pa.table(columns, schema=schema.CELLS)
-    return table.append_column("treatment", pa.array([condition] * len(ids), pa.string()))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """
-    Four samples of 60 random receptors each; those of x also carry receptors of GILGFVFTL (M1), two cells
-    each; the others of M1 are labelled.
-    """
     folder = tmp_path_factory.mktemp("repertoire")
-    normalise_receptors.main(
-        [
-            f"{ROOT}/assets/demo/dash_human.csv",
-            "--sample",
-            "labelled",
-            "--format",
-            "tcrdist",
-            "--outdir",
-            f"{folder}",
-        ]
-    )
-    known = tables.read(folder / "labelled.receptors_0000.parquet")
-    cells = tables.read(folder / "labelled.cells.parquet")
-    wanted = pc.unique(cells.filter(pc.equal(cells["epitope"], "M1"))["receptor_id"]).to_pylist()
-    wanted = sorted(wanted)[:120]
-    known = known.filter(pc.is_in(known["receptor_id"], pa.array(wanted))).select(schema.RECEPTORS.names)
-    random = synthesise(240, seed=5)
-    receptors = tables.distinct_receptors(pa.concat_tables([known, random]))
-    tables.write(receptors, folder / "run" / "receptors.parquet")
-    vectors = load("sceptr").embed(receptors)
-    clonotypes = dict(
-        zip(*(receptors[name].to_pylist() for name in ("receptor_id", "clonotype_id")), strict=True)
-    )
-    tables.write(
-        tables.embeddings_table(receptors["receptor_id"], vectors), folder / "run" / "vectors.parquet"
-    )
-    for number, (sample, condition) in enumerate(SAMPLES.items()):
-        ids = random["receptor_id"].to_pylist()[60 * number : 60 * number + 60]
-        planted = 2 * wanted[20 * number : 20 * number + 20] if condition == "x" else []
-        tables.write(
-            cells_table(sample, condition, ids + planted, clonotypes),
-            folder / "cells" / f"{sample}.cells.parquet",
-        )
-    left = wanted[40:]
-    labelled = cells_table("labelled", None, left, clonotypes, ["M1"] * len(left))
-    tables.write(labelled, folder / "labelled.cells.parquet")
-    tables.write(synthesise(1200, seed=9), folder / "background.parquet")
+    plant(folder)
     return folder
 
 
@@ -95,7 +32,14 @@ def arguments(folder, out: str) -> list[str]:
         "--embeddings",
         folder / "run" / "vectors.parquet",
     ]
-    options += ["--background", folder / "background.parquet", "--chance", CHANCE, "--condition", "treatment"]
+    options += [
+        "--background",
+        folder / "background.parquet",
+        "--chance",
+        CHANCE,
+        "--compare-by",
+        "treatment",
+    ]
     return ["--cells", *cells, *map(str, [*options, "--outdir", folder / out])]
 
 

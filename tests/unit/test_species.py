@@ -14,7 +14,7 @@ from airrvec.core import schema, tables
 from airrvec.encoders import load
 from airrvec.report.sections import clusters as report_clusters
 from airrvec.report.sections import comparison
-from airrvec.synthetic import negatives
+from airrvec.synthetic.background import background
 from airrvec.synthetic.synthesis import synthesise
 
 SPECIES = ("homosapiens", "musmusculus")
@@ -163,7 +163,7 @@ def test_a_species_without_background_is_left_out_with_its_reason(folder, monkey
 
 def test_olga_gives_a_background_of_mice():
     empty = pa.chunked_array([pa.array([], pa.string())])
-    found = negatives.unselected(None, 50, species="musmusculus", seed=1, leave_out=empty)
+    found = background(None, 50, species="musmusculus", seed=1, leave_out=empty)
     assert len(found) == 50
     assert found["species"].unique().to_pylist() == ["musmusculus"]
     assert synthesise(50, seed=1)["species"].unique().to_pylist() == ["homosapiens"]

@@ -1,59 +1,21 @@
 """Splits: hand-made tables, invariants, plain loops, and VDJdb's sizes."""
 
-from dataclasses import replace
-
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from inputs import needs_vdjdb, vdjdb_labelled
+from labelled_studies import CELLS, STUDY, labelled, many
 
-from airrvec.benchmark import fewshot
 from airrvec.benchmark.heldout.division import PARTS, Split
-from airrvec.benchmark.heldout.leaks import check_leaks
 from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 
 
-def labelled(cells, parts=None) -> fewshot.LabelledReceptors:
-    """From cells of (receptor, epitope, reference), and each cell's part if the user gives it."""
-    whole = dict.fromkeys(schema.RECEPTOR_FIELDS, "x")
-    receptors = pa.Table.from_pylist(
-        [{"receptor_id": name, "species": "homosapiens", **whole} for name in sorted({c[0] for c in cells})],
-        schema.RECEPTORS,
-    )
-    names = ("receptor_id", "epitope", "reference_id")
-    table = pa.Table.from_pylist([dict(zip(names, cell, strict=True)) for cell in cells], schema.CELLS)
-    if parts is not None:
-        table = table.drop_columns("split").append_column("split", pa.array(parts, pa.string()))
-    return fewshot.select_labelled(table, receptors, species="homosapiens")
-
-
-def many(prefix, n, epitope, reference):
-    return [(f"{prefix}{number:02d}", epitope, reference) for number in range(n)]
-
-
 def names(split, part, epitope) -> set[str]:
     receptor_ids = np.array(split.labelled.receptors["receptor_id"].to_pylist())
     return set(receptor_ids[getattr(split, part)[epitope]])
-
-
-CELLS = [
-    *many("big", 6, "A", "s1"),
-    *many("mid", 6, "A", "s2"),
-    *many("low", 3, "A", "s3"),
-    *many("b", 8, "B", "s2"),  # trains B as it trains A
-    *many("c", 4, "B", "s1"),  # and what trains A tests B
-    ("big00", "A", "s3"),  # again, in a study that tests
-    ("b00", "A", "s3"),  # cross-reactive: training of B would test A
-    ("odd", "A", None),
-    *many("few", 5, "C", "s1"),
-    *many("few", 5, "C", "s2"),
-    *many("one", 12, "D", "s1"),
-]
-STUDY = {"per_epitope": 7, "min_receptors": 10}
 
 
 def test_a_study_trains_or_tests():
@@ -73,7 +35,7 @@ def test_a_study_trains_or_tests():
     }
     assert split.left_out == {
         "C": "5 receptors with a study, and more than 10 are needed",
-        "D": "its 12 receptors are all from one study",
+        "D": "12 receptors, all from one study",
     }
 
 
@@ -246,7 +208,7 @@ def test_an_epitope_without_test_receptors_is_left_out():
         (
             lambda: study_split(labelled([c for c in CELLS if c[1] != "B"]), **STUDY),
             "specificity needs at least two epitopes, and only A can be divided; of the others the largest is"
-            " D: its 12 receptors are all from one study.",
+            " D: 12 receptors, all from one study.",
         ),
         (lambda: random_split(labelled(many("a", 50, "A", None))), "and only A can be divided."),
         (
@@ -278,55 +240,6 @@ def test_errors_say_what_to_do(divide, sentence):
     with pytest.raises(InputError) as error:
         divide()
     assert sentence in str(error.value)
-
-
-def test_a_leak_is_found():
-    split = study_split(labelled(CELLS), **STUDY)
-    assert check_leaks(split) == split.test
-    # Of another epitope, which is as much of a leak.
-    leaking = replace(split, test={**split.test, "A": np.append(split.test["A"], split.train["B"][0])})
-    receptor_id = split.labelled.receptors["receptor_id"][int(split.train["B"][0])].as_py()
-    with pytest.raises(InputError, match=rf"in training and in test: 1, the first is {receptor_id}"):
-        check_leaks(leaking)
-
-
-# The training receptor, and the identity of others to it by hand: 2, 4, 5 edits of 20 residues.
-TRAINED = ("TRAV1*01", "CAVVVVVVVF", "TRBV2*01", "CASSSSSSSF")
-OTHERS = [
-    (("TRAV1*01", "CAVVVVVVKF", "TRBV2*01", "CASSSSSSKF"), 0.9),
-    (("TRAV1*02", "CAVVVVVVKF", "TRBV2", "CASSSSSSKF"), 0.9),  # another allele of the gene
-    (("TRAV1*01", "CAVVVVVKKF", "TRBV2*01", "CASSSSSKKF"), 0.8),
-    (("TRAV1*01", "CAVVVVKKKF", "TRBV2*01", "CASSSSSKKF"), 0.75),
-    (("TRAV1*01", "CAVVVVVVF", "TRBV2*01", "CASSSSSSF"), 0.89),  # 2 edits of its own 18 residues
-    (("TRAV10*01", "CAVVVVVVVF", "TRBV2*01", "CASSSSSSSF"), 0),
-    (("TRAV1*01", "CAVVVVVVVF", "TRBV3*01", "CASSSSSSSF"), 0),
-]
-
-
-@pytest.mark.parametrize("similarity", [0.75, 0.8, 0.85, 0.9, 1.0])
-def test_similar_receptors_leave_the_test_set(similarity):
-    fields = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
-    chains = [TRAINED, *(chain for chain, _ in OTHERS), ("TRAV9", "CF", "TRBV9", "CF")]
-    rows = [
-        {"receptor_id": str(number), **dict(zip(fields, chain, strict=True))}
-        for number, chain in enumerate(chains)
-    ]
-    table = fewshot.LabelledReceptors(pa.Table.from_pylist(rows, schema.RECEPTORS), {}, {})
-    tests = np.arange(1, len(OTHERS) + 1)
-    none = np.array([], int)
-    split = Split(
-        table,
-        # The similar training receptor is another epitope's.
-        train={"A": np.array([len(chains) - 1]), "B": np.array([0])},
-        validation={"A": none, "B": none},
-        test={"A": tests[::2], "B": tests[1::2]},
-        removed={},
-        left_out={},
-    )
-    kept = [number for number, (_, identity) in enumerate(OTHERS, 1) if identity < similarity]
-    filtered = check_leaks(split, similarity)
-    assert filtered["A"].tolist() == [number for number in kept if number % 2]
-    assert filtered["B"].tolist() == [number for number in kept if not number % 2]
 
 
 @needs_vdjdb

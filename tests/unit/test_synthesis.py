@@ -1,6 +1,5 @@
-"""Synthetic receptors and shuffled pairs; OLGA's own generator and probabilities are the oracle."""
+"""Synthetic receptors; OLGA's own generator and probabilities are the oracle."""
 
-import importlib
 from collections import Counter
 from itertools import pairwise, product
 
@@ -9,18 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import tidytcells
-from inputs import ALPHA, ALPHA_2, BETA, BETA_2, NO_CHAIN, ROOT, receptor_id
+from inputs import receptor_id
 from olga.generation_probability import GenerationProbabilityVDJ, GenerationProbabilityVJ
 from olga.sequence_generation import SequenceGenerationVDJ, SequenceGenerationVJ
 from olga.utils import nt2aa
 from scipy import stats
 
-from airrvec.core import schema, tables
+from airrvec.core import schema
+from airrvec.core.seeds import numbered_generator
 from airrvec.input import junctions
 from airrvec.input.calls import read_call
 from airrvec.input.standardise import standardise
 from airrvec.synthetic import generation, recombination, synthesis
-from airrvec.synthetic.synthesis import shuffle_pairs, synthesise
+from airrvec.synthetic.synthesis import synthesise
 
 SEED = 420
 N = 20_000
@@ -219,7 +219,7 @@ def test_alias_tables_hold_the_weights():
     expected = weights[:3] / weights[:3].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares_of(outcomes)[:3], expected, atol=1e-15)
     given = np.repeat([2, 0], 1_000)
-    drawn = outcomes.draw(synthesis._generator(1), len(given), given)
+    drawn = outcomes.draw(numbered_generator(1), len(given), given)
     assert set(drawn[:1_000]) == {3}
     assert set(drawn[1_000:]) == {1, 2}
 
@@ -257,7 +257,7 @@ def test_a_recombination_is_put_together_from_its_events():
     # V, inserted from left to right, D, inserted from right to left, J
     expected = nt2aa("TGTGC" + "ACGT" + "GAA" + "TG" + "GTTT")
     assert expected == "CAREWF"
-    made = model.chains(synthesis._generator(1), 3)
+    made = model.chains(numbered_generator(1), 3)
     assert made.to_pylist() == [{"v_call": "TRBV1", "j_call": "TRBJ1", "junction_aa": expected}] * 3
 
 
@@ -270,102 +270,3 @@ def test_translation_is_olgas():
     assert translated[-3:] == [None, None, "CAW"]
     assert translated[:-3] == [None if "*" in aa else aa for aa in expected[:-3]]
     assert translated.count(None) == 5
-
-
-# --- shuffled
-
-
-def chain_counts(receptors, locus) -> Counter:
-    return Counter(chains_of(receptors, locus))
-
-
-def test_shuffling_keeps_the_chains_and_changes_the_pairs(receptors):
-    mixed = shuffle_pairs(receptors, seed=SEED)
-    mixed.validate(full=True)
-    assert mixed.schema == schema.RECEPTORS
-    for locus in schema.LOCI:
-        assert chain_counts(mixed, locus) == chain_counts(receptors, locus)
-    same = set(mixed["receptor_id"].to_pylist()) & set(receptors["receptor_id"].to_pylist())
-    assert len(same) < 10  # one in the mean
-    row = mixed.to_pylist()[0]
-    assert row["receptor_id"] == receptor_id("homosapiens", *(row[name] for name in schema.RECEPTOR_FIELDS))
-    assert mixed.equals(shuffle_pairs(receptors, seed=SEED))
-    assert not mixed.equals(shuffle_pairs(receptors, seed=SEED + 1))
-
-
-def table_of(*rows) -> pa.Table:
-    """Receptors as of a run, from species, α and β chain."""
-    columns = [
-        *[[f"{number:024}" for number in range(len(rows))]] * 2,
-        *zip(*((s, *a, *b) for s, a, b in rows), strict=True),
-    ]
-    given = [*columns, ["any"] * len(rows), [1] * len(rows)]
-    return pa.table([pa.array(column) for column in given], names=schema.COLLECTED_RECEPTORS.names).cast(
-        schema.COLLECTED_RECEPTORS
-    )
-
-
-def test_orphans_are_left_out_and_species_do_not_mix():
-    mouse_alpha, mouse_beta = ("TRAV1*01", "TRAJ2*01", "CAF"), ("TRBV1*01", "TRBJ1-1*01", "CSF")
-    given = table_of(
-        ("homosapiens", ALPHA, BETA),
-        ("homosapiens", ALPHA_2, NO_CHAIN),
-        ("musmusculus", mouse_alpha, mouse_beta),
-        ("homosapiens", NO_CHAIN, BETA),
-        ("homosapiens", ALPHA_2, BETA_2),
-    )
-    seen = set()
-    for seed in range(20):
-        mixed = shuffle_pairs(given, seed=seed)
-        assert mixed["species"].to_pylist() == ["homosapiens", "musmusculus", "homosapiens"]
-        assert chains_of(mixed, "TRA") == [ALPHA, mouse_alpha, ALPHA_2]
-        assert set(mixed["chain_pairing"].to_pylist()) == {"single pair"}
-        seen.add(tuple(chains_of(mixed, "TRB")))
-    assert seen == {(BETA, mouse_beta, BETA_2), (BETA_2, mouse_beta, BETA)}
-
-
-def test_nothing_to_shuffle():
-    assert len(shuffle_pairs(table_of(("homosapiens", ALPHA, NO_CHAIN)), seed=1)) == 0
-    assert shuffle_pairs(schema.RECEPTORS.empty_table(), seed=1).schema == schema.RECEPTORS
-
-
-# --- synthesise_receptors.py
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "bin")
-
-    def run(*arguments) -> None:
-        importlib.import_module("synthesise_receptors").main([str(argument) for argument in arguments])
-
-    return run
-
-
-def test_script_writes_shards_of_one_whole(script, receptors, tmp_path):
-    for shard in (2, 0, 1):
-        script(
-            "--receptors", 1_000, "--shard", shard, "--shards", 3, "--seed", SEED,
-            "--out", tmp_path / f"{shard}", "--versions", tmp_path / "versions.yml", "--process", "P",
-        )  # fmt: skip
-    parts = [tables.read(tmp_path / f"{shard}") for shard in range(3)]
-    assert [len(part) for part in parts] == [333, 333, 334]
-    assert pa.concat_tables(parts).equals(receptors.slice(0, 1_000))
-    assert "    olga: " in (tmp_path / "versions.yml").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["--shard", 2, "--shards", 2], "there is no shard 2 of 2. Shards are numbered from 0."),
-        (["--shard", -1], "there is no shard -1 of 1. Shards are numbered from 0."),
-        (["--shards", 11], "10 receptors do not make 11 shards."),
-        (["--seed", -1], "the seed -1 is negative."),
-    ],
-)
-def test_script_says_what_is_wrong(script, capsys, tmp_path, arguments, error):
-    with pytest.raises(SystemExit) as stop:
-        script("--receptors", 10, "--out", tmp_path / "x.parquet", *arguments)
-    assert stop.value.code == 1
-    assert capsys.readouterr().err == f"ERROR: {error}\n"
-    assert not (tmp_path / "x.parquet").exists()

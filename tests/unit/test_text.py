@@ -146,7 +146,7 @@ def test_rows_that_are_too_long_or_lack_a_needed_cell_are_rejected(tmp_path):
     assert rejected(result) == [
         (2, None, None, "holds 3 fields, the header 7"),
         (3, None, None, "holds 8 fields, the header 7"),
-        (4, None, None, "holds 1 fields, the header 7"),
+        (4, None, None, "holds 1 field, the header 7"),
     ]
     assert result.counts["rows_filled"] == 1
     assert_conserved(result, 5)

@@ -114,5 +114,15 @@ def test_sliced_and_chunked_tables_give_the_same_tokens():
     np.testing.assert_array_equal(part.values, expected.values[expected.offsets[3] : expected.offsets[7]])
 
 
+def test_tokens_of_some_receptors_are_those_of_their_table():
+    rows = [{"trb_junction_aa": f"C{'A' * n}F", "tra_v_call": "TRAV1-2*01"} for n in range(7)]
+    whole = receptor_table(rows)
+    for chosen in ([5, 0, 0, 3], [2], []):
+        expected = tokens.tokenise(whole.take(pa.array(chosen, pa.int64())))
+        taken = tokens.tokenise(whole).take(np.array(chosen, np.int64))
+        np.testing.assert_array_equal(taken.values, expected.values)
+        np.testing.assert_array_equal(taken.offsets, expected.offsets)
+
+
 def test_no_receptors_give_no_tokens():
     assert len(tokens.tokenise(receptor_table([]))) == 0

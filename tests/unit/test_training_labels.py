@@ -1,42 +1,25 @@
 """What a model was trained on is recorded, told at the level of the gene, and left out of measurements."""
 
-import importlib
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from inputs import ROOT, normalised
+from trained_models import labels_of, model
 
-from airrvec import encoders
 from airrvec.benchmark import fewshot, training_labels
 from airrvec.benchmark.heldout import leaks, splits
-from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK, TrainingLabels
-from airrvec.core import schema, tables
+from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK
+from airrvec.core import tables
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
-from airrvec.model import weights
-from airrvec.report.sections import annotation, benchmark
+from airrvec.encoders import Titles
+from airrvec.report.sections import benchmark
 from airrvec.synthetic import synthesis
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
-
-
-@pytest.fixture(autouse=True)
-def titles(monkeypatch):
-    monkeypatch.setattr(encoders, "TITLES", dict(encoders.TITLES))
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    """Run a script of bin/ by its name, in this process, in a folder of its own."""
-    monkeypatch.syspath_prepend(ROOT / "bin")
-    monkeypatch.chdir(tmp_path)
-    return lambda name, *args: importlib.import_module(name).main([*map(str, args)])
 
 
 @pytest.fixture(scope="module")
@@ -49,23 +32,6 @@ def labelled(tmp_path, demo):
     tables.write(demo.cells, tmp_path / "cells.parquet")
     tables.write(demo.receptors, tmp_path / "receptors.parquet")
     return ("--cells", tmp_path / "cells.parquet", "--receptors", tmp_path / "receptors.parquet")
-
-
-def labels_of(receptors: pa.Table, not_recorded: tuple[str, ...] = ()) -> TrainingLabels:
-    table = receptors.select(schema.RECEPTORS.names)
-    for name, word in (("epitope", "E"), ("part", "train")):
-        table = table.append_column(name, pa.array([word] * len(table)))
-    return TrainingLabels(table, not_recorded)
-
-
-def model(folder: Path, trained_on: TrainingLabels | None = None, **config) -> Path:
-    """The smallest published model as an own one."""
-    weights.load("sceptr_tiny").save(folder)
-    described = json.loads((folder / "config.json").read_text()) | {"name": folder.name, **config}
-    if trained_on is not None:
-        described["labels"] = trained_on.write(folder)
-    (folder / "config.json").write_text(json.dumps(described))
-    return folder
 
 
 def of_epitope(demo, epitope: str) -> pa.Table:
@@ -170,7 +136,7 @@ def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
     assert left.removed[leaks.SEEN_BY_START] == 3
     assert leaks.exclude_trained_on(split, NO_LABELS).removed[leaks.SEEN_BY_START] == 0
     everything = labels_of(table.receptors.take(pa.array(split.test[first])))
-    with pytest.raises(InputError, match=f"all {len(split.test[first])} test receptors of {first}"):
+    with pytest.raises(InputError, match=rf"all test receptors of {first} \({len(split.test[first])}\)"):
         leaks.exclude_trained_on(split, everything)
 
 
@@ -234,83 +200,12 @@ def test_a_model_without_a_list_is_marked_everywhere(script, labelled, tmp_path,
     page = Path("benchmark.md").read_text()
     assert f"| SCEPTR (fine-tuned){TRAINED_ON_MARK} |" in page
     assert "not recorded" in page
-    encoders.TITLES.update(counts["titles"])
-    sections = benchmark.benchmark_sections(benchmark.read_benchmark(tmp_path))
+    titles = Titles(counts["titles"])
+    sections = benchmark.benchmark_sections(benchmark.read_benchmark(tmp_path), titles)
     assert "not recorded" in sections[0]["description"]
     for section in sections:
         text = json.dumps(section, ensure_ascii=False)
         if "SCEPTR (fine-tuned)" in text:
             assert text.count("SCEPTR (fine-tuned)") == text.count(f"SCEPTR (fine-tuned){TRAINED_ON_MARK}")
-    lines = "\n".join(benchmark.auroc_lines(pd.DataFrame(tables.read("auroc_summary.parquet").to_pandas())))
+    lines = "\n".join(benchmark.auroc_lines(tables.read("auroc_summary.parquet").to_pandas(), titles))
     assert f"SCEPTR (fine-tuned){TRAINED_ON_MARK}" in lines
-
-
-# --- Annotation
-
-
-def test_the_calibration_leaves_out_queries_of_training(script, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "bin")
-    calibrate = importlib.import_module("calibrate_annotation")
-    queries = pd.DataFrame({"row": np.repeat(np.arange(30), 2), "findable": True})
-    for n_seen, left_out, n_left in ((0, False, 60), (15, True, 30), (29, False, 60)):
-        seen = np.arange(30) < n_seen
-        left, counts = calibrate._unseen(queries, seen)
-        assert counts == {"queries": 2 * n_seen, "left_out": left_out}
-        assert len(left) == n_left
-        if left_out:
-            assert not seen[left["row"]].any()
-
-
-def reference_of(**counts) -> SimpleNamespace:
-    of_chains = {"not_calibrated": None, "excluded_labels": 0, "references": 9, "candidates": 1,
-                 "epitopes": 2, "studies": 3}  # fmt: skip
-    group = {"species": "homosapiens", "chains": "paired", **of_chains}
-    reference = {"background": "OLGA", "not_recorded": counts.pop("not_recorded", [])}
-    return SimpleNamespace(
-        samples=[],
-        reference={**reference, "groups": [{**group, **counts}]},
-        titles={("homosapiens", "paired"): "Paired chains"},
-    )
-
-
-@pytest.mark.parametrize(
-    ("counts", "words", "marked"),
-    [
-        ({}, None, False),
-        ({"trained_on": {"queries": 0, "left_out": False}}, None, False),
-        ({"trained_on": {"queries": 1200, "left_out": True}}, "1,200 of the receptors held out", False),
-        ({"trained_on": {"queries": 9, "left_out": False}}, "error rates are underestimated", True),
-        ({"not_recorded": ["sceptr_finetuned"]}, "sceptr_finetuned has been trained on labelled", True),
-    ],
-)
-def test_the_report_tells_what_the_calibration_rests_on(counts, words, marked):
-    found = reference_of(**counts)
-    section = annotation._counts(found)
-    text = "\n".join([section["description"], *annotation.annotation_lines(found)])
-    assert text.count(words) == 2 if words else "trained" not in text
-    assert section["headers"]["expected_false"]["title"].endswith(TRAINED_ON_MARK) == marked
-
-
-def test_a_calibration_with_a_tuned_model(script, tmp_path, demo):
-    """Of the labelled receptors those of training are no queries, and remain references."""
-    at = demo.cells.schema.get_field_index("reference_id")
-    studies = pa.array([f"study {row % 4}" for row in range(len(demo.cells))])
-    tables.write(demo.cells.set_column(at, "reference_id", studies), tmp_path / "cells.parquet")
-    tables.write(demo.receptors, tmp_path / "receptors.parquet")
-    tables.write(synthesis.synthesise(900, seed=3), tmp_path / "background.parquet")
-    tuned = model(tmp_path / "tuned", labels_of(demo.receptors.slice(0, 100)))
-    found = {}
-    for name in ("sceptr_tiny", tuned):
-        script(
-            "calibrate_annotation", "--cells", "cells.parquet", "--receptors", "receptors.parquet",
-            "--background", "background.parquet", "--model", name, "--outdir", Path(name).name,
-            "--versions", "v.yml",
-        )  # fmt: skip
-        found[Path(name).name] = json.loads(Path(Path(name).name, "calibration.qc.json").read_text())
-    before, after = (found[name]["groups"][0] for name in ("sceptr_tiny", "tuned"))
-    assert before["references"] == after["references"]
-    assert before["trained_on"] == {"queries": 0, "left_out": False}
-    assert after["trained_on"]["left_out"]
-    assert 0 < after["trained_on"]["queries"] <= 100
-    assert before["tested"] > after["tested"] > 0
-    assert found["tuned"]["not_recorded"] == []

@@ -209,6 +209,13 @@ def test_json_of_the_user_is_refused_in_one_sentence(what, content, tmp_path):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["missing.json", "folder.json"])
+def test_json_of_the_user_that_cannot_be_read_has_a_fix(name, tmp_path):
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(InputError, match=rf"^{name}: .* Give another file\.$"):
+        read_object(tmp_path / name, "the preset", "Give another file")
+
+
 def test_json_of_the_user_may_have_a_byte_order_mark(tmp_path):
     (tmp_path / "x.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
     assert read_object(tmp_path / "x.json", "the preset") == {"a": 1}

@@ -16,7 +16,7 @@ import pyarrow as pa
 import torch
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
-from airrvec.analyses.material import Material
+from airrvec.analyses.material import Material, with_mean_auroc
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.seeds import generator
 from airrvec.training import objectives
@@ -41,9 +41,7 @@ MAX_RECEPTORS = 4_000  # most receptors for uniformity, over all pairs: 8 millio
 
 def measure(material: Material) -> pa.Table:
     """Return alignment and uniformity, by the paper's equations and as logged in training."""
-    if not hasattr(material.encoder, "embed"):
-        raise AnalysisSkipped("it gives distances, and no vectors")
-    vectors = np.asarray(material.encoder.embed(material.sample.receptors), np.float64)
+    vectors = np.asarray(material.embed(material.sample.receptors), np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     has_vector = np.isfinite(vectors).all(axis=1)
     i, j = positive_pairs(material.sample, generator(material.seed, "alignment"))
@@ -78,7 +76,4 @@ def positive_pairs(labelled: LabelledReceptors, rng: np.random.Generator) -> tup
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
     """Add the mean AUROC over epitopes."""
-    means = auroc[auroc["epitope"] == "mean"].set_index("encoder")
-    data = measured.to_pandas().drop(columns=["k", "auroc"])
-    data = data.join(means[["k", "auroc"]], on="encoder")
-    return pa.Table.from_pandas(data, SCHEMA, preserve_index=False)
+    return with_mean_auroc(measured, auroc)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import torch
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
-from airrvec.analyses.material import Material
+from airrvec.analyses.material import Material, with_mean_auroc
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(
@@ -28,9 +28,7 @@ SCHEMA = pa.schema(
 
 def measure(material: Material) -> pa.Table:
     """Return the numbers of learnt parameters, without heads used only in training, and of dimensions."""
-    if not hasattr(material.encoder, "embed"):
-        raise AnalysisSkipped("it gives distances, and no vectors")
-    vectors = material.encoder.embed(material.sample.receptors.slice(0, 1))  # may load the weights
+    vectors = material.embed(material.sample.receptors.slice(0, 1))  # may load the weights
     row = {
         "encoder": material.name,
         "n_parameters": n_parameters(material.encoder),
@@ -72,9 +70,7 @@ def _parts(thing) -> Iterable:
 
 def conclude(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
     """Add the mean AUROC over epitopes to the sizes."""
-    means = auroc[auroc["epitope"] == "mean"].set_index("encoder")
-    data = measured.to_pandas().drop(columns=["k", "auroc"])
-    data = data.join(means[["k", "auroc"]], on="encoder")
-    if data["auroc"].isna().all():
+    table = with_mean_auroc(measured, auroc)
+    if table["auroc"].null_count == len(table):
         raise AnalysisSkipped("none of these encoders has an AUROC: no epitope was evaluated")
-    return pa.Table.from_pandas(data, SCHEMA, preserve_index=False)
+    return table

@@ -14,6 +14,7 @@ from scipy import stats
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
+from airrvec.core.plural import counted
 from airrvec.synthetic.generation import log10_probabilities
 
 SCOPE = EACH_ENCODER
@@ -55,7 +56,8 @@ def measure(material: Material) -> pa.Table:
     known = np.isfinite(columns["distance"]) & np.isfinite(columns["log10_probability"])
     columns = {name: values[known] for name, values in columns.items()}
     if known.sum() < MIN_PAIRS:
-        raise AnalysisSkipped(f"only {known.sum()} pairs have a generation probability and a distance")
+        n = counted(known.sum(), "pair has", "pairs have")
+        raise AnalysisSkipped(f"only {n} a generation probability and a distance")
     rows = [
         {"encoder": material.name, "binned_by": words, **row}
         for words, name, shares in (

@@ -9,8 +9,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from airrvec import encoders
+from airrvec.analyses import AnalysisSkipped
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.chains import on_chains
+from airrvec.core.schema import MEAN
 from airrvec.core.seeds import generator
 
 # All pairs of the paper's thousand receptors; for more receptors, as many pairs are drawn.
@@ -67,6 +69,12 @@ class Material:
         return {
             name: rows for name, rows in self.labelled.epitopes.items() if len(rows) >= self.min_receptors
         }
+
+    def embed(self, receptors: pa.Table) -> np.ndarray:
+        """Return the encoder's vectors of receptors; raise `AnalysisSkipped` if it gives only distances."""
+        if not encoders.has_vectors(self.encoder):
+            raise AnalysisSkipped("it gives distances, and no vectors")
+        return self.encoder.embed(receptors)
 
     def pairs(self, receptors: LabelledReceptors, *names: str) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of receptors by the function `pairs`, drawn with the seed and ``names``."""
@@ -155,3 +163,19 @@ def nearest_neighbour_auroc(summary: pd.DataFrame | None, *, excluded: str = "no
             summary = summary[summary[column] == value]
     largest = summary[summary["k"] == summary["k"].max()]
     return largest.rename(columns={"auroc_mean": "auroc"})[list(columns)].reset_index(drop=True)
+
+
+def with_mean_auroc(measured: pa.Table, auroc: pd.DataFrame) -> pa.Table:
+    """
+    Return a table of encoders with their mean AUROC over epitopes, null if they have none.
+
+    Parameters
+    ----------
+    measured : pyarrow.Table
+        ``encoder``, ``k``, ``auroc`` and other columns; ``k`` and ``auroc`` are replaced.
+    auroc : DataFrame
+        From `nearest_neighbour_auroc`.
+    """
+    means = auroc[auroc["epitope"] == MEAN].set_index("encoder")
+    data = measured.to_pandas().drop(columns=["k", "auroc"]).join(means[["k", "auroc"]], on="encoder")
+    return pa.Table.from_pandas(data, measured.schema, preserve_index=False)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from airrvec.annotation.calibration import brier_score, cross_validated_probabilities
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import schema
+from airrvec.core.plural import counted
 
 # Assumed share of receptors that bind an epitope of the reference: a labelled receptor set gives no estimate
 # of the share in a sample.
@@ -115,13 +116,14 @@ def epitope_table(
     reference: ReferenceSet,
     queries: pd.DataFrame,
     background: np.ndarray,
+    group: dict,
     *,
     fdr: float,
     min_references: int,
     excluded: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+) -> pa.Table:
     """
-    Return `airrvec.core.schema.ANNOTATION_EPITOPES` without ``chains``, and with ``species`` empty.
+    Return `airrvec.core.schema.ANNOTATION_EPITOPES`; ``group`` has the values of ``species`` and ``chains``.
 
     ``excluded``, from `airrvec.annotation.reference_set.count_excluded`, adds a row for each epitope
     whose references are all excluded; without it, nothing is excluded.
@@ -146,9 +148,11 @@ def epitope_table(
         is_called = called & (queries["epitope"] == number)
         tested = is_binder & queries["findable"]
         few = epitope.n_references < min_references
-        reason = f"{epitope.n_references} references, and {min_references} are needed" if few else None
+        n = counted(epitope.n_references, "reference")
+        reason = f"{n}, and {min_references} are needed" if few else None
         rows.append(
             {
+                **group,
                 "epitope": epitope.epitope,
                 "antigen_species": epitope.antigen_species,
                 "mhc_a": epitope.mhc_a,
@@ -163,6 +167,7 @@ def epitope_table(
         )
     all_excluded = [
         {
+            **group,
             "epitope": epitope.epitope,
             "antigen_species": epitope.antigen_species,
             "mhc_a": epitope.mhc_a,
@@ -175,8 +180,8 @@ def epitope_table(
         for epitope in ([] if excluded is None else excluded.itertuples())
         if epitope.epitope in n_excluded
     ]
-    columns = [name for name in schema.ANNOTATION_EPITOPES.names if name != "chains"]
-    return pd.DataFrame([*rows, *all_excluded], columns=columns)
+    frame = pd.DataFrame([*rows, *all_excluded], columns=schema.ANNOTATION_EPITOPES.names)
+    return pa.Table.from_pandas(frame, schema.ANNOTATION_EPITOPES, preserve_index=False)
 
 
 def _weights(labelled: np.ndarray, prevalence: float) -> np.ndarray:

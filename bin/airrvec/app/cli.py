@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Work:
 
     def normalised(self, outdir: Path) -> list[tuple]:
         """
-        Normalise the samples; return each `airrvec.app.command_samples.Sample`, its cells and its receptors.
+        Normalise the samples; return each `airrvec.input.samplesheet.checks.Table`, its cells and receptors.
 
         Raises
         ------
@@ -89,13 +89,19 @@ class Work:
         run("embed_receptors", receptors, "--model", self.args.model, "--cpus", self.args.cpus, "--out", out)
         return receptors
 
-    def labelled(self, path: Path, format: str | None = None, columns: Path | None = None) -> tuple:
-        """Normalise a labelled table; return the script options that name its cells and receptors."""
+    def labelled(
+        self, path: Path, format: str | None = None, columns: Path | None = None, species: Iterable[str] = ()
+    ) -> tuple:
+        """
+        Normalise a labelled table; return the script options that name its cells, receptors and species.
+
+        The species default to ``--species``.
+        """
         options = ("--format", format) if format else ("--columns", columns) if columns else ()
         common = ("--sample", "labelled", "--species", self.args.species, "--outdir", self.folder)
         run("normalise_receptors", path, *common, *options)
         cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
-        return ("--cells", cells, "--receptors", receptors, "--species", self.args.species)
+        return ("--cells", cells, "--receptors", receptors, "--species", *(species or [self.args.species]))
 
 
 def _normalise(work: Work, more: list[str]) -> None:
@@ -118,7 +124,7 @@ def _annotate(work: Work, more: list[str]) -> None:
     found = work.normalised(args.outdir)
     common = ("--model", args.model, "--cpus", args.cpus)
     species = dict.fromkeys(sample.species for sample, _, _ in found)
-    options = (*work.labelled(args.reference), "--species", *species, *common, "--outdir", work.folder)
+    options = (*work.labelled(args.reference, species=species), *common, "--outdir", work.folder)
     run("calibrate_annotation", *options, *more)
     for sample, cells, receptors in found:
         run(
@@ -140,7 +146,8 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
             name,
             *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
             *("--model", args.model, "--cpus", args.cpus),
-            *("--outdir", args.outdir, *(["--condition", args.condition] if args.condition else []), *more),
+            *(["--compare-by", args.compare_by] if args.compare_by else []),
+            *("--outdir", args.outdir, *more),
         )
 
     return verb
@@ -215,7 +222,12 @@ def parser() -> argparse.ArgumentParser:
             default="stop",
             help="stop at samples that cannot be read, or skip them",
         )
-        verb.add_argument("--species", choices=list(schema.SPECIES), default="homosapiens")
+        verb.add_argument(
+            "--species",
+            choices=list(schema.SPECIES),
+            default="homosapiens",
+            help="species of rows that name none",
+        )
         verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
         verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
         if name == "embed":
@@ -223,7 +235,7 @@ def parser() -> argparse.ArgumentParser:
         else:
             verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
         if name in ("cluster", "compare"):
-            verb.add_argument("--condition", help="metadata column whose values are compared")
+            verb.add_argument("--compare-by", help="metadata column whose values are compared")
         if name == "annotate":
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
         if name == "benchmark":
@@ -234,7 +246,10 @@ def parser() -> argparse.ArgumentParser:
             )
         if name == "finetune":
             verb.add_argument(
-                "--preset", choices=sorted(path.stem for path in PRESETS.glob("*.json")), default="neighbour"
+                "--preset",
+                choices=sorted(path.stem for path in PRESETS.glob("*.json")),
+                default="neighbour",
+                help="training preset, a file of conf/models",
             )
     return parser
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts
 
-# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in docs/benchmarks/index.md,
-# "Planning".
+# Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in
+# docs/benchmarks/speed.md, "Planning".
 START = 2.0  # seconds to load a task's libraries
 ROWS_NORMALISED = 110_000  # per second, as the next four
 RECEPTORS_COLLECTED = 235_000
@@ -190,7 +191,8 @@ def format_plan(samples: list[TableEstimate], table: pa.Table) -> str:
     n_partial = sum(sample.share < 1 for sample in samples)
     about = "about " if n_partial else ""
     lines = [
-        f"{len(samples):,} tables, {about}{rows:,.0f} rows, at most {receptors:,.0f} distinct receptors"
+        f"{counted(len(samples), 'table')}, {about}{counted(round(rows), 'row')},"
+        f" at most {counted(round(receptors), 'distinct receptor')}"
         + (f" ({n_partial:,} of the tables were read in part)" if n_partial else ""),
         "",
         "Process                 Tasks  CPUs   Memory  Seconds each  Hours in all      Disk",

@@ -14,8 +14,6 @@ from scipy import stats
 from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core import schema
 
-SETTING = list(schema.SETTING[1:])
-
 
 def compare(aurocs: pa.Table) -> pa.Table:
     """
@@ -37,13 +35,13 @@ def compare(aurocs: pa.Table) -> pa.Table:
     """
     frame = aurocs.to_pandas()
     parts = [schema.COMPARISONS.empty_table().to_pandas()]
-    for setting, group in frame.groupby(SETTING, sort=False):
+    for setting, group in frame.groupby([*schema.RULE_SETTING], sort=False):
         encoders = list(dict.fromkeys(group["encoder"]))
         if len(encoders) > 1:
             index = ["k", "epitope", "split"]
             wide = group.pivot_table(index=index, columns="encoder", values="auroc")[encoders]
             complete = complete_epitopes(group["epitope"], group["k"])
-            constant = dict(zip(SETTING, setting, strict=True))
+            constant = dict(zip(schema.RULE_SETTING, setting, strict=True))
             parts += [part.assign(**constant) for part in _compare_setting(wide, complete)]
     joined = pd.concat(parts) if len(parts) > 1 else parts[0]
     table = pa.Table.from_pandas(joined[schema.COMPARISONS.names], schema.COMPARISONS, preserve_index=False)

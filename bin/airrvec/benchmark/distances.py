@@ -1,13 +1,12 @@
 """Vectors of the receptors of a benchmark, and rows of their distance matrix."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from airrvec.benchmark.rules import KERNEL
-from airrvec.encoders import NotMeasurable, distance_rows
+from airrvec.core.plural import counted
+from airrvec.encoders import NotMeasurable, distance_rows, has_vectors, vector_distance_rows
 
 BATCH_BYTES = 2**24  # memory for distances computed at once
 KEPT_BYTES = 2**30  # memory for distances kept for reuse, and their exponentials
@@ -36,9 +35,10 @@ class Distances:
     def __init__(self, encoder, receptors: pa.Table, background: pa.Table | None):
         for column in getattr(encoder, "needs", ()):
             if receptors[column].null_count:
-                raise NotMeasurable(f"it needs {column}, which {receptors[column].null_count} receptors lack")
+                n = counted(receptors[column].null_count, "receptor lacks", "receptors lack")
+                raise NotMeasurable(f"it needs {column}, which {n}")
         self.n = len(receptors)
-        self.has_vectors = hasattr(encoder, "embed")
+        self.has_vectors = has_vectors(encoder)
         if self.has_vectors:
             self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
             self.background = (
@@ -46,7 +46,7 @@ class Distances:
                 if background is None
                 else _complete_vectors(encoder.embed(background), "background receptors")
             )
-            self.rows_to_all = distance_rows(Embedded(self.vectors), receptors)
+            self.rows_to_all = vector_distance_rows(self.vectors)
         else:
             self.rows_to_all = distance_rows(encoder, receptors)
         self._kept_rows, self._kept = np.array([], np.int64), np.empty((0, self.n), np.float32)
@@ -91,16 +91,6 @@ class Distances:
         return values[np.searchsorted(rows, references)].swapaxes(1, 2)
 
 
-@dataclass(frozen=True)
-class Embedded:
-    """An encoder that returns precomputed vectors."""
-
-    vectors: np.ndarray
-
-    def embed(self, _receptors: pa.Table) -> np.ndarray:
-        return self.vectors
-
-
 def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
     """Return the vectors, shape (n, d); raise `NotMeasurable` if one is missing."""
     missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
@@ -116,7 +106,7 @@ def _complete_distances(distances: np.ndarray) -> np.ndarray:
         return distances
     partial = missing[~missing.all(axis=1)]  # a row without any distance is no evidence about its columns
     if not len(partial):
-        raise NotMeasurable(f"it has no distances for {len(missing)} receptors or more")
+        raise NotMeasurable(f"it has no distances for {counted(len(missing), 'receptor')} or more")
     n_without = partial.all(axis=0).sum()
     if n_without:
         raise NotMeasurable(f"it has no distances for {n_without} of {missing.shape[1]} receptors")

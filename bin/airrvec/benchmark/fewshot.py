@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema, tables
+from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
 
 TRAINED_ON = "a model of this run has been trained on it"
@@ -159,8 +160,8 @@ def plan_splits(
         for k in ks:
             if len(rows) < k + min_positives or len(rows) == n_total:
                 reason = (
-                    f"{len(rows)} receptors of {k + min_positives} needed: {k} references and"
-                    f" {min_positives} to test"
+                    f"{counted(len(rows), 'receptor')} of {k + min_positives} needed:"
+                    f" {counted(k, 'reference')} and {min_positives} to test"
                     if len(rows) < n_total
                     else "all receptors of the table bind it"
                 )
@@ -218,7 +219,7 @@ def summarise(aurocs: pa.Table) -> pa.Table:
     per_epitope = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
     complete = [
         group[group["epitope"].isin(complete_epitopes(group["epitope"], group["k"]))]
-        for _, group in per_epitope.groupby([*schema.SETTING[1:]], sort=False)
+        for _, group in per_epitope.groupby([*schema.RULE_SETTING], sort=False)
     ]
     averaged = {name: (name, _error_of_mean if name.endswith("_se") else "mean") for name in measured}
     means = (

@@ -11,7 +11,9 @@ def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bo
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of these cells")
     several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {"default": "homosapiens"}
-    parser.add_argument("--species", choices=list(schema.SPECIES), **several)
+    parser.add_argument(
+        "--species", choices=list(schema.SPECIES), **several, help="species of the receptors that are used"
+    )
     parser.add_argument(
         "--exclude-references",
         default="none",

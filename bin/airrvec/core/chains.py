@@ -42,6 +42,11 @@ def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
     return (classes == "paired") | (classes == chains)
 
 
+def with_chains(receptors: pa.Table, chains: str) -> pa.Table:
+    """Return the receptors that have the chains of a class, by `has_chains`; other chains are null."""
+    return on_chains(receptors.filter(pa.array(has_chains(receptors, chains))), chains)
+
+
 def on_chains(receptors: pa.Table, chains: str) -> pa.Table:
     """
     Return receptors with V gene, J gene and junction of all other chains set to null.

@@ -1,6 +1,8 @@
 """Errors in the user's input, each reported in one sentence that says how to correct the input."""
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 OUT_OF_MEMORY = 137  # exit status of a process that the system kills for lack of memory
@@ -19,6 +21,8 @@ class InputError(Exception):
         How to correct it, as a sentence without a full stop.
     file, row, column : optional
         Location of the error; ``row`` counts the data rows from 1, without the header.
+    reasons : sequence of str, optional
+        Messages of several errors, which the message lists, one per line, under ``problem``.
 
     Attributes
     ----------
@@ -34,6 +38,7 @@ class InputError(Exception):
         file: str | Path | None = None,
         row: int | None = None,
         column: str | None = None,
+        reasons: Sequence[str] = (),
     ):
         self.described = {
             "problem": problem,
@@ -41,7 +46,11 @@ class InputError(Exception):
             "file": str(file) if file else None,
             "row": row,
             "column": column,
+            "reasons": list(reasons),
         }
+        if reasons:
+            super().__init__(_listed(reasons, problem))
+            return
         place = [
             Path(file).name if file else None,
             f"row {row}" if row else None,
@@ -51,12 +60,8 @@ class InputError(Exception):
         sentence = f"{where}: {problem}." if where else f"{problem}."
         super().__init__(_shown(f"{sentence} {fix}." if fix else sentence))
 
-    @classmethod
-    def several(cls, reasons: list[str], what: str) -> "InputError":
-        """Return one error that lists several messages, one per line."""
-        error = cls(what)
-        error.args = (join_reasons(reasons, what),)
-        return error
+    def __reduce__(self):
+        return partial(type(self), **self.described), ()  # pickled for another process
 
 
 def _shown(sentence: str) -> str:
@@ -66,7 +71,7 @@ def _shown(sentence: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in sentence)
 
 
-def join_reasons(reasons: list[str], what: str) -> str:
+def _listed(reasons: Sequence[str], what: str) -> str:
     """Return one message of all reasons; several reasons take one line each."""
     if len(reasons) == 1:
         return reasons[0]

@@ -33,9 +33,9 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
         content = json.loads(path.read_text("utf-8-sig"))
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except FileNotFoundError as error:
-        raise InputError("there is no such file", file=path) from error
+        raise InputError("there is no such file", file=path, fix=fix) from error
     except OSError as error:
-        raise InputError(f"{what} cannot be read ({error.strerror})", file=path) from error
+        raise InputError(f"{what} cannot be read ({error.strerror})", file=path, fix=fix) from error
     except UnicodeEncodeError as error:
         problem = f"{what} holds half of a surrogate pair (such as \\ud800), which is no character"
         raise InputError(problem, file=path, fix=fix) from error

@@ -1,9 +1,10 @@
-"""Thread limits of the numerical libraries, and progress lines."""
+"""The one place for threads, those of the numerical libraries and our own, and for lines of progress."""
 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
@@ -15,12 +16,40 @@ def limit_threads(n: int) -> None:
         os.environ[name] = str(n)  # read when a library is loaded; numpy's OpenBLAS already is
     threadpool_limits(n)
     pa.set_cpu_count(n)
-    if (numba := sys.modules.get("numba")) is None:
-        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba rejects a different number once its threads run
+    if "numba" in sys.modules:
+        limit_numba(n)
     else:
-        numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba rejects a different number once its threads run
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(n)
+
+
+def limit_numba(n: int) -> None:
+    """Limit numba's loops that this thread starts to ``n`` threads, or to all that numba has."""
+    import numba
+
+    numba.set_num_threads(max(1, min(n, numba.config.NUMBA_NUM_THREADS)))
+
+
+def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
+    """
+    Yield ``function(item)`` in the order of the items, with ``n`` running at once and as many waiting.
+
+    Meanwhile numpy's matrix products take one thread each.
+
+    Parameters
+    ----------
+    function : callable
+        Runs in parallel while it is in compiled loops, which release the interpreter lock.
+    """
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n) as pool:
+        waiting = []
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) == 2 * n:
+                yield waiting.pop(0).result()
+        while waiting:
+            yield waiting.pop(0).result()
 
 
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:

@@ -25,9 +25,14 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 _OPTIONS = {
-    "seed": {"type": int, "default": 420},
+    "seed": {"type": int, "default": 420, "help": "seed of all random numbers"},
     "cpus": {"type": int, "default": 1, "help": "number of threads"},
-    "outdir": {"type": Path, "default": Path(".")},
+    "outdir": {"type": Path, "default": Path("."), "help": "folder of the results"},
+    "background": {
+        "type": Path,
+        "help": "background receptors of another run, file or folder; if not given, generated with OLGA",
+    },
+    "memory": {"default": "2GB", "help": "memory limit of duckdb, which then spills to disk"},
     "missing": {
         "type": Path,
         "help": "<name>.missing.json: on an error in the input, write the reason here and exit with status 0",
@@ -36,7 +41,7 @@ _OPTIONS = {
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add shared options to a parser: ``seed``, ``cpus``, ``outdir``, ``missing``."""
+    """Add options that several scripts share to a parser, by their names in `_OPTIONS`."""
     for name in names:
         parser.add_argument(f"--{name}", **_OPTIONS[name])
 

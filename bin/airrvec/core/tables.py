@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 
+BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
+
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
@@ -168,7 +170,7 @@ def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | 
     return pyarrow.dataset.dataset(files(path), format="parquet").to_table(
         columns=columns,
         filter=wanted,
-        batch_size=2**16,
+        batch_size=BATCH,
         batch_readahead=4,
         fragment_readahead=1,
         fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),

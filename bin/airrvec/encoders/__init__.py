@@ -1,9 +1,9 @@
 """
 Encoders turn receptors into vectors or distances: one file each, one registry.
 
-An encoder has either ``embed(receptors)``, whose vectors are compared by Euclidean distance, or
-``distances(queries, references)``. Names joined by ``+`` are a sum of encoders, which has
-``distance_rows(receptors)``. An encoder raises `NotMeasurable` for receptors that it cannot measure.
+An encoder has one of these methods: ``embed(receptors)``, whose vectors are compared by Euclidean distance,
+``distances(queries, references)``, or ``distance_rows(receptors)``. Names joined by ``+`` are a sum of
+encoders. An encoder raises `NotMeasurable` for receptors that it cannot measure.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,14 @@ from airrvec.model.variants import VARIANTS
 
 __all__ = [
     "ENCODERS",
-    "TITLES",
     "NotMeasurable",
+    "Titles",
     "distance_rows",
+    "has_vectors",
     "load",
+    "load_titled",
     "present_loci",
-    "title",
+    "vector_distance_rows",
 ]
 
 # Name → module, class and title. Modules are imported on use, because torch and numba take seconds.
@@ -42,13 +44,20 @@ ENCODERS: dict[str, tuple[str, str, str]] = {
     "v_j_genes": ("floors", "VJGenes", "V and J genes"),
 }
 
-# Title of each encoder in reports. Reporting scripts add the titles of users' own encoders.
-TITLES = {name: title for name, (_, _, title) in ENCODERS.items()}
+METHODS = ("embed", "distances", "distance_rows")  # an encoder has one of these
 
 
-def title(name: str) -> str:
-    """Return the title of an encoder in reports; its name if it has no title."""
-    return TITLES.get(name) or " + ".join(TITLES.get(part, part) for part in name.split("+"))
+class Titles(dict[str, str]):
+    """
+    Titles of encoders in reports, by name: those given, then those of `ENCODERS`.
+
+    The title of a sum joins the titles of its parts. For all other names, ``titles[name]`` is the name.
+    """
+
+    def __missing__(self, name: str) -> str:
+        if name in ENCODERS:
+            return ENCODERS[name][2]
+        return " + ".join(self[part] for part in name.split("+")) if "+" in name else name
 
 
 def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
@@ -71,7 +80,7 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
         If the name is unknown, the file defines no encoder, or weights are missing.
     """
     if name.endswith(".py"):
-        return _from_file(Path(name))
+        return _from_file(Path(name))[0]
     if Path(name).is_dir():
         return import_module(f"{__name__}.sceptr").Sceptr(name, device=device)
     if "+" in name:
@@ -86,25 +95,47 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
     return encoder_class(name, device=device) if name in VARIANTS else encoder_class()
 
 
-def _from_file(path: Path):
-    """Return what ``encoder()`` of a Python file returns, and add the file's ``TITLE`` to `TITLES`."""
+def load_titled(source: str, name: str, **options) -> tuple[object, str]:
+    """
+    Return an encoder and its title.
+
+    Parameters
+    ----------
+    source : str
+        The ``name`` of `load`.
+    name : str
+        Name in the tables; the title follows from it, unless ``source`` is a Python file with a ``TITLE``.
+    **options
+        Other arguments of `load`.
+    """
+    if source.endswith(".py"):
+        return _from_file(Path(source))
+    return load(source, **options), Titles()[name]
+
+
+def _from_file(path: Path) -> tuple[object, str]:
+    """Return what ``encoder()`` of a Python file returns, and the file's ``TITLE``."""
     if not path.is_file():
-        raise InputError(f"there is no file '{path}'", fix="--encoder takes Python files")
+        raise InputError(f"there is no file '{path}'", fix="Give the path of a Python file")
     spec = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     missing = [name for name in ("encoder", "TITLE") if not hasattr(module, name)]
     if missing:
         raise InputError(f"defines no {missing[0]}", file=path, fix="See docs/guides/adding_an_encoder.md")
-    made = module.encoder()
-    if not any(hasattr(made, name) for name in ("embed", "distances", "distance_rows")):
+    encoder = module.encoder()
+    if not any(hasattr(encoder, method) for method in METHODS):
         raise InputError(
-            "its encoder() has neither embed nor distances",
+            f"its encoder() has none of the methods {', '.join(METHODS)}",
             file=path,
             fix="See docs/guides/adding_an_encoder.md",
         )
-    TITLES[path.stem] = module.TITLE
-    return made
+    return encoder, module.TITLE or path.stem
+
+
+def has_vectors(encoder) -> bool:
+    """Return whether an encoder gives vectors, not only distances."""
+    return hasattr(encoder, "embed")
 
 
 def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
@@ -125,7 +156,11 @@ def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.nda
     """
     if hasattr(encoder, "distance_rows"):
         return encoder.distance_rows(receptors)
-    if hasattr(encoder, "embed"):
-        vectors = encoder.embed(receptors)
-        return lambda rows: cdist(vectors[rows], vectors).astype(np.float32)
+    if has_vectors(encoder):
+        return vector_distance_rows(encoder.embed(receptors))
     return lambda rows: encoder.distances(receptors.take(pa.array(rows)), receptors)
+
+
+def vector_distance_rows(vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function of `distance_rows` for receptors whose vectors, shape (n, d), are known."""
+    return lambda rows: cdist(vectors[rows], vectors).astype(np.float32)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
+from airrvec.core.seeds import numbered_generator
 from airrvec.encoders import present_loci
 
 DIMENSIONS = 64
@@ -19,7 +20,7 @@ class Random:
         """Return unit vectors, float32, shape (n_receptors, 64); ``receptor_id`` is the only seed."""
         keys = [hashlib.sha256(key.encode()).digest() for key in receptors["receptor_id"].to_pylist()]
         seeds = np.frombuffer(b"".join(keys), np.uint32).reshape(len(keys), -1)
-        vectors = np.array([np.random.default_rng(seed).standard_normal(DIMENSIONS) for seed in seeds])
+        vectors = np.array([numbered_generator(seed).standard_normal(DIMENSIONS) for seed in seeds])
         vectors = vectors.reshape(len(keys), DIMENSIONS)
         return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 

@@ -8,6 +8,7 @@ The weights come from a local folder. Nothing is downloaded, and no code in that
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
 
@@ -21,7 +22,7 @@ from transformers.utils import logging
 
 from airrvec.core import runtime, schema
 from airrvec.core.errors import InputError
-from airrvec.encoders import NotMeasurable, present_loci, title
+from airrvec.encoders import ENCODERS, NotMeasurable, present_loci
 from airrvec.input.germline import chain_sequence
 from airrvec.model.tokens import AMINO_ACIDS
 from airrvec.model.transformer import torch_device
@@ -110,14 +111,12 @@ class LanguageModel:
     """
 
     def __init__(self, name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
-        self.title = title(name)
+        self.title = ENCODERS[name][2]
         self.published = MODELS[name]
         self.device = torch_device(device)
         folder = _model_folder(self.title, self.published.repository, hub_cache)
         self.model = _load_model(self.title, folder, self.published.layer).to(self.device).eval()
-        self.tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=False)
-        if self.tokeniser.unk_token_id in self._tokens([AMINO_ACIDS])["input_ids"]:
-            raise InputError(f"the tokeniser in '{folder}' lacks some of the twenty amino acids")
+        self.tokeniser = _load_tokeniser(self.title, folder, self.published.repository)
 
     def embed(self, receptors: pa.Table) -> np.ndarray:
         """
@@ -228,3 +227,17 @@ def _load_model(model: str, folder: Path, layer: int | None) -> torch.nn.Module:
     if loading_info["missing_keys"]:
         raise InputError(f"'{folder}' is not {model}: it lacks {sorted(loading_info['missing_keys'])[0]}")
     return loaded
+
+
+def _load_tokeniser(model: str, folder: Path, repository: str):
+    try:
+        tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=False)
+        residues = tokeniser(list(AMINO_ACIDS))["input_ids"]
+    except Exception as error:  # of any type, also a bare Exception, depending on what is missing or damaged
+        raise InputError(
+            f"the tokeniser of {model} in '{folder}' could not be read: {error}",
+            fix=f"Download all files of {repository} into the folder",
+        ) from error
+    if {tokeniser.unk_token_id, None} & set(chain.from_iterable(residues)):
+        raise InputError(f"the tokeniser in '{folder}' lacks some of the twenty amino acids")
+    return tokeniser

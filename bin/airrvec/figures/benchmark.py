@@ -9,8 +9,8 @@ import pyarrow as pa
 from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.test_sets import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
-from airrvec.core.schema import MEAN
-from airrvec.encoders import title
+from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.encoders import Titles
 from airrvec.figures.style import escape_mathtext, panels, save, style
 
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
@@ -50,13 +50,13 @@ def default_view(data: pd.DataFrame, *, one_rule: bool = False) -> pd.DataFrame:
     one_rule : bool
         Whether to keep only the first rule.
     """
-    for column in ("chains", "test_set", "excluded", *(["rule"] if one_rule else [])):
+    for column in (*RECEPTOR_SETTING, *(["rule"] if one_rule else [])):
         if len(data):
             data = data[data[column] == ordered_settings(data[column])[0]]
     return data
 
 
-def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
+def auroc_against_k(summary: pa.Table, titles: Titles, stem: str | Path) -> None:
     """
     Draw mean AUROC over epitopes against the number of references, one panel per rule, default setting.
 
@@ -66,6 +66,8 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
     ----------
     summary : pyarrow.Table
         `airrvec.core.schema.AUROC_SUMMARY`.
+    titles : Titles
+        Titles of the encoders.
     stem : str or Path
         Path without suffix; ``.svg`` and ``.png`` are written.
     """
@@ -81,7 +83,7 @@ def auroc_against_k(summary: pa.Table, stem: str | Path) -> None:
                 line["k"],
                 line["auroc_mean"],
                 yerr=line["auroc_se"].fillna(0),
-                label=title(encoder),
+                label=titles[encoder],
                 markersize=5,
                 capsize=2,
                 **style(index),
@@ -107,7 +109,7 @@ def _legend(figure, axis) -> None:
         axis.legend(frameon=False, fontsize=8)
 
 
-def roc_curves(roc: pa.Table, stem: str | Path) -> None:
+def roc_curves(roc: pa.Table, titles: Titles, stem: str | Path) -> None:
     """
     Draw the mean ROC curve of every encoder, one panel per epitope, for one rule and setting.
 
@@ -117,6 +119,8 @@ def roc_curves(roc: pa.Table, stem: str | Path) -> None:
     ----------
     roc : pyarrow.Table
         `airrvec.core.schema.ROC`.
+    titles : Titles
+        Titles of the encoders.
     stem : str or Path
         Path without suffix; ``.svg`` and ``.png`` are written.
     """
@@ -127,7 +131,7 @@ def roc_curves(roc: pa.Table, stem: str | Path) -> None:
         epitope_rows = data[data["epitope"] == epitope]
         for index, encoder in enumerate(epitope_rows["encoder"].unique()):
             line = epitope_rows[epitope_rows["encoder"] == encoder]
-            _draw_roc(axis, line, title(encoder), style(index))
+            _draw_roc(axis, line, titles[encoder], style(index))
         axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
         axis.set_title(f"{escape_mathtext(epitope)} (k = {epitope_rows['k'].iloc[0]})", fontsize=10)
         axis.set_aspect("equal")

@@ -6,17 +6,17 @@ from importlib.resources import files
 import pandas as pd
 
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
-from airrvec.core.schema import MEAN
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
 
 # Rule and k of Table I in the paper.
 PAPER_RULE, PAPER_K = "nearest_neighbour", 200
 WORTH_A_WORD = 0.02  # larger differences from the paper are marked
-SETTINGS = ("chains", "test_set", "excluded")
 
 
-def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
+def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict, titles: Titles) -> str:
     """
     Return the page: all tables as Markdown.
 
@@ -26,19 +26,22 @@ def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict) -> str:
         `airrvec.core.schema.AUROC_SUMMARY` and `airrvec.core.schema.COMPARISONS`.
     counts : dict
         Numbers of ``receptors`` and ``epitopes`` measured; optionally ``warnings``, by encoder.
+    titles : Titles
+        Titles of the encoders.
     """
     first = summary.iloc[0]
-    setting = {name: first[name] for name in SETTINGS}
+    setting = {name: first[name] for name in RECEPTOR_SETTING}
     rows = _where(summary, **setting)
     means = _where(rows, epitope=MEAN)
     parts = [
-        f"{counts['receptors']:,} receptors of {counts['epitopes']:,} epitopes; AUROC, mean over splits.",
+        f"{counted(counts['receptors'], 'receptor')} of {counted(counts['epitopes'], 'epitope')}; AUROC, mean"
+        " over splits.",
         *(f"**{sentence} (marked{TRAINED_ON_MARK}).**" for sentence in counts.get("warnings", {}).values()),
-        *_paper_table(_where(rows, rule=PAPER_RULE, k=PAPER_K)),
-        *_k_tables(means),
-        *_rules_table(means),
-        *_settings_table(_where(summary, epitope=MEAN)),
-        *_comparison_table(_where(comparisons, **setting)),
+        *_paper_table(_where(rows, rule=PAPER_RULE, k=PAPER_K), titles),
+        *_k_tables(means, titles),
+        *_rules_table(means, titles),
+        *_settings_table(_where(summary, epitope=MEAN), titles),
+        *_comparison_table(_where(comparisons, **setting), titles),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -52,7 +55,7 @@ def paper_values() -> dict[str, dict[str, float]]:
         }
 
 
-def _paper_table(rows: pd.DataFrame) -> list[str]:
+def _paper_table(rows: pd.DataFrame, titles: Titles) -> list[str]:
     """Table I: our values; for the paper's encoders also the paper's, with a mark for a large difference."""
     if rows.empty:
         return []
@@ -62,7 +65,7 @@ def _paper_table(rows: pd.DataFrame) -> list[str]:
     in_paper = [name for name in known if name in encoders]
     header = ["Epitope"]
     for name in encoders:
-        header += [f"{title(name)}, paper", "ours"] if name in in_paper else [title(name)]
+        header += [f"{titles[name]}, paper", "ours"] if name in in_paper else [titles[name]]
     lines = []
     for epitope in sorted(ours.index, key=lambda name: (name == MEAN, name)):
         line = [epitope]
@@ -75,7 +78,7 @@ def _paper_table(rows: pd.DataFrame) -> list[str]:
             else:
                 line.append(_number(value))
         lines.append(line)
-    missing = [title(name) for name in known if name not in encoders]
+    missing = [titles[name] for name in known if name not in encoders]
     note = f" Not measured here: {', '.join(missing)}." if missing else ""
     return [
         f"### Table I of the paper\n\n{RULE_TITLES[PAPER_RULE].capitalize()}, *k* = {PAPER_K}."
@@ -88,20 +91,20 @@ def _paper_value(aurocs: dict[str, float], epitope: str) -> float | None:
     return sum(aurocs.values()) / len(aurocs) if epitope == MEAN else aurocs.get(epitope)
 
 
-def _k_tables(means: pd.DataFrame) -> list[str]:
+def _k_tables(means: pd.DataFrame, titles: Titles) -> list[str]:
     """AUROC against k: one table per rule, one row per encoder."""
     parts = ["### AUROC against k\n\nMean of the epitopes that have enough receptors for every *k*."]
     for rule, rows in means.groupby("rule", sort=False):
         wide = rows.pivot_table(index="encoder", columns="k", values="auroc_mean")
         wide = wide.loc[list(dict.fromkeys(rows["encoder"]))]
         lines = [
-            [title(name), *map(_number, line)] for name, line in zip(wide.index, wide.values, strict=True)
+            [titles[name], *map(_number, line)] for name, line in zip(wide.index, wide.values, strict=True)
         ]
         parts.append(_table([RULE_TITLES[rule].capitalize(), *map(str, wide.columns)], lines))
     return parts if len(parts) > 1 else []
 
 
-def _rules_table(means: pd.DataFrame) -> list[str]:
+def _rules_table(means: pd.DataFrame, titles: Titles) -> list[str]:
     """AUROC of every encoder by every rule, and the other metrics by the first rule."""
     rows = means[means["k"] == means["k"].max()]
     if rows.empty:
@@ -111,7 +114,7 @@ def _rules_table(means: pd.DataFrame) -> list[str]:
     first = _where(rows, rule=rules[0]).set_index("encoder")
     lines = [
         [
-            title(name),
+            titles[name],
             *(_number(wide.loc[name, rule]) for rule in rules),
             *(_number(first[f"{metric}_mean"].get(name)) for metric in ("auroc_01", "average_precision")),
         ]
@@ -132,24 +135,26 @@ def _rules_table(means: pd.DataFrame) -> list[str]:
     ]
 
 
-def _settings_table(means: pd.DataFrame) -> list[str]:
+def _settings_table(means: pd.DataFrame, titles: Titles) -> list[str]:
     """Single chains, filtered test sets and excluded references, by the first rule."""
     rows = means[(means["rule"] == means["rule"].iloc[0])] if len(means) else means
     if rows.empty:
         return []
     rows = rows[rows["k"] == rows["k"].max()]
-    settings = list(dict.fromkeys(rows[list(SETTINGS)].itertuples(index=False, name=None)))
+    settings = list(dict.fromkeys(rows[list(RECEPTOR_SETTING)].itertuples(index=False, name=None)))
     if len(settings) < 2:
         return []
-    values = rows.set_index(["encoder", *SETTINGS])["auroc_mean"]
+    values = rows.set_index(["encoder", *RECEPTOR_SETTING])["auroc_mean"]
     lines = [
-        [title(name), *(_number(values.get((name, *setting))) for setting in settings)]
+        [titles[name], *(_number(values.get((name, *setting))) for setting in settings)]
         for name in dict.fromkeys(rows["encoder"])
     ]
-    varied = [name for name in SETTINGS if len(rows[name].unique()) > 1]
+    varied = [name for name in RECEPTOR_SETTING if len(rows[name].unique()) > 1]
     header = [
         ", ".join(
-            setting_title(name, word) for name, word in zip(SETTINGS, words, strict=True) if name in varied
+            setting_title(name, word)
+            for name, word in zip(RECEPTOR_SETTING, words, strict=True)
+            if name in varied
         )
         for words in settings
     ]
@@ -160,7 +165,7 @@ def _settings_table(means: pd.DataFrame) -> list[str]:
     ]
 
 
-def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
+def _comparison_table(comparisons: pd.DataFrame, titles: Titles) -> list[str]:
     """First encoder against every other encoder, by the paper's rule at the largest k."""
     rows = _where(comparisons, rule=PAPER_RULE, epitope=MEAN).dropna(subset="other")
     rows = rows[rows["k"] == rows["k"].max()]
@@ -170,7 +175,7 @@ def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
     rows = rows[rows["encoder"] == first]
     lines = [
         [
-            title(row.other),
+            titles[row.other],
             f"{row.difference_mean:+.3f}",
             f"{row.difference_se:.4f}",
             f"{row.n_better:.0f} of {row.n_epitopes:.0f}",
@@ -179,7 +184,7 @@ def _comparison_table(comparisons: pd.DataFrame) -> list[str]:
         for row in rows.itertuples()
     ]
     return [
-        f"### {title(first)} against the others\n\n{RULE_TITLES[PAPER_RULE].capitalize()},"
+        f"### {titles[first]} against the others\n\n{RULE_TITLES[PAPER_RULE].capitalize()},"
         f" *k* = {rows['k'].iloc[0]}, the same splits; p: binomial sign test over epitopes, one-sided.",
         _table(["Other", "difference", "standard error", "epitopes ahead", "p"], lines),
     ]

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airrvec.core import schema
+from airrvec.core.plural import counted
 from airrvec.input.calls import NOT_FUNCTIONAL
 from airrvec.input.pairing import DUPLICATE_ROW, EXTRA_CHAIN, MULTIPLE_CHAINS
 from airrvec.input.standardise import OTHER_LOCUS
@@ -41,6 +43,30 @@ class Counts:
     other_loci: Counter = field(default_factory=Counter)
     first_reject: dict | None = None
     receptor_bits: list[np.ndarray] = field(default_factory=list)
+
+    def add_chains(self, chains: pa.Table) -> None:
+        """Count the accepted chains of a part, before pairing."""
+        uncertain = pc.or_(*(chains[schema.uncertain(name)] for name in ("v_call", "j_call")))
+        given = pc.utf8_upper(chains[schema.raw("junction_aa")])
+        self.uncertain_calls += pc.sum(uncertain).as_py() or 0
+        self.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
+        self.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
+
+    def add_part(self, cells: pa.Table, rejects: pa.Table, *, n_rows: int, n_chains: int) -> None:
+        """Count the cells and rejects of a part, and the numbers of rows and chains that are kept."""
+        self.rows_out += n_rows
+        self.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
+        self.chains_out += n_chains
+        self.cells += len(cells)
+        lost = rejects.filter(pc.invert(rejects["row_kept"]))
+        self.rows_rejected += pc.count_distinct(lost["row"]).as_py()
+        self.species += _value_counts(cells["species"])
+        self.pairing += _value_counts(cells["chain_pairing"])
+        self.reject_reasons += _value_counts(rejects["reason"])
+        other_loci = rejects.filter(pc.equal(rejects["reason"], OTHER_LOCUS))
+        self.other_loci += _value_counts(other_loci["value"])
+        if self.first_reject is None and len(rejects):
+            self.first_reject = rejects.slice(0, 1).to_pylist()[0]
 
     @property
     def receptors(self) -> int:
@@ -97,18 +123,18 @@ class Counts:
 
 def no_receptor_message(sample_id: str, counts: Counts) -> str:
     if set(counts.reject_reasons) <= {OTHER_LOCUS}:
-        loci = ", ".join(f"{n} {locus}" for locus, n in counts.other_loci.most_common(5))
+        loci = ", ".join(f"{n:,} {locus}" for locus, n in counts.other_loci.most_common(5))
         return (
-            f"{sample_id}: none of the {counts.rows_in} rows is an α or β chain of a"
+            f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is an α or β chain of a"
             f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
         )
     first = counts.first_reject
     value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
     return (
-        f"{sample_id}: none of the {counts.rows_in} rows could be read as a receptor"
+        f"{sample_id}: none of the {counted(counts.rows_in, 'row')} could be read as a receptor"
         f" ({counts.main_reasons}; first: row {first['row']}, {value})"
     )
 
 
-def value_counts(values: pa.ChunkedArray) -> Counter:
+def _value_counts(values: pa.ChunkedArray) -> Counter:
     return Counter({item["values"]: item["counts"] for item in pc.value_counts(values).to_pylist()})

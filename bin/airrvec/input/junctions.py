@@ -16,8 +16,9 @@ from airrvec.input.germline import j_anchors, v_anchors
 # The longest CDR3 in the IMGT references and in VDJdb has fewer than 40 residues.
 MAX_LENGTH = 60
 
-# Of 113,794 complete junctions in real files, 12 are shorter (docs/reference/input.md). A sequence that lacks an end
-# and is shorter even with it is more likely a fragment of a CDR3, whose missing residues are unknown.
+# Of 113,794 complete junctions in real files, 12 are shorter (docs/explanations/standardisation.md). A
+# sequence that lacks an end and is shorter even with it is more likely a fragment of a CDR3, whose missing
+# residues are unknown.
 MIN_COMPLETED = 7
 
 _PLAIN = "^C[ACDEFGHIKLMNPQRSTVWY]{0,%d}[FW]$" % (MAX_LENGTH - 2)  # noqa: UP031

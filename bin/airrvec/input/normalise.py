@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from airrvec.core import identity, schema
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.input import species_names
-from airrvec.input.counts import Counts, no_receptor_message, value_counts
+from airrvec.input.counts import Counts, no_receptor_message
 from airrvec.input.pairing import chain_pairing_classes, pair
 from airrvec.input.reading import Batch, Source
-from airrvec.input.standardise import FAILURES, OTHER_LOCUS, standardise
+from airrvec.input.standardise import FAILURES, standardise
 
 WARN_ABOVE = 5  # per cent of rows rejected
 TRAINING_SPECIES = "homosapiens"
@@ -151,8 +152,8 @@ class Normaliser:
     def _built_warning(self) -> list[str]:
         if not self.counts.built_junctions:
             return []
-        n = f"{self.counts.built_junctions:,}"
-        return [f"{n} junctions were built from cdr3_aa because junction_aa is empty"]
+        n = counted(self.counts.built_junctions, "junction was", "junctions were")
+        return [f"{n} built from cdr3_aa because junction_aa is empty"]
 
     @property
     def contradiction(self) -> species_names.SpeciesConflict | None:
@@ -183,11 +184,10 @@ class Normaliser:
         return warnings
 
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
-        self._count_chains(chains)
+        self.counts.add_chains(chains)
         cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
         kept_rows = cells.pop("rows")
-        self.counts.species += value_counts(cells["species"])
         receptors, receptor_of_cell = _receptors(cells)
         self.counts.receptor_bits.append(identity.id_prefixes(receptors["receptor_id"]))
         n_cells = len(receptor_of_cell)
@@ -209,30 +209,8 @@ class Normaliser:
             },
             schema=schema.REJECTS,
         ).sort_by("row")
-        self._count(cells, rejects, len(kept_rows), len(chains) - len(extra))
+        self.counts.add_part(cells, rejects, n_rows=len(kept_rows), n_chains=len(chains) - len(extra))
         return Normalised(cells, receptors, rejects)
-
-    def _count_chains(self, chains: pa.Table) -> None:
-        uncertain = pc.or_(*(chains[schema.uncertain(name)] for name in ("v_call", "j_call")))
-        given = pc.utf8_upper(chains[schema.raw("junction_aa")])
-        self.counts.uncertain_calls += pc.sum(uncertain).as_py() or 0
-        self.counts.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
-        self.counts.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
-
-    def _count(self, cells, rejects, n_rows: int, n_chains: int) -> None:
-        counts = self.counts
-        counts.rows_out += n_rows
-        counts.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
-        counts.chains_out += n_chains
-        counts.cells += len(cells)
-        lost = rejects.filter(pc.invert(rejects["row_kept"]))
-        counts.rows_rejected += pc.count_distinct(lost["row"]).as_py()
-        counts.pairing += value_counts(cells["chain_pairing"])
-        counts.reject_reasons += value_counts(rejects["reason"])
-        other_loci = rejects.filter(pc.equal(rejects["reason"], OTHER_LOCUS))
-        counts.other_loci += value_counts(other_loci["value"])
-        if counts.first_reject is None and len(rejects):
-            counts.first_reject = rejects.slice(0, 1).to_pylist()[0]
 
     def _check(self, source: Source) -> None:
         counts = self.counts

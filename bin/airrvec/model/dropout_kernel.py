@@ -3,6 +3,8 @@
 import numba
 import numpy as np
 
+from airrvec.core.runtime import limit_numba
+
 
 def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) -> None:
     """
@@ -19,7 +21,7 @@ def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) 
     threads : int
         Number of threads, limited to numba's.
     """
-    numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
+    limit_numba(threads)
     _scale(
         x,
         result,

@@ -56,6 +56,13 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def take(self, rows: np.ndarray) -> "Tokens":
+        """Return the tokens of some receptors, in the order of their row numbers."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        index = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Tokens(self.values[index], offsets)
+
     @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each receptor, ``<cls>`` included; shape (n_receptors,)."""

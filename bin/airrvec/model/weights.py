@@ -80,13 +80,6 @@ class LoadedModel:
     state: dict[str, np.ndarray]
 
     @cached_property
-    def network(self):
-        """An `airrvec.model.cpu.inference.Network`, to embed on CPUs."""
-        from airrvec.model.cpu.inference import Network
-
-        return Network(self.config, self.state)
-
-    @cached_property
     def encoder(self):
         """An `airrvec.model.transformer.ReceptorEncoder` in evaluation mode, to train or embed on GPUs."""
         import torch

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.search import neighbours
 
 METHODS = ("leiden", "components")
@@ -76,9 +77,10 @@ def radius_by_chance(
     """
     n_pairs = round(chance * len(background))
     if n_pairs < MIN_PAIRS:
+        n = counted(len(background), "background receptor is", "background receptors are")
         raise InputError(
-            f"{len(background)} background receptors are too few to find the radius of {chance:g} neighbours"
-            f" by chance: {MIN_PAIRS / chance:.0f} are needed",
+            f"{n} too few to find the radius of {chance:g} neighbours by chance:"
+            f" {MIN_PAIRS / chance:.0f} are needed",
             fix="Raise --cluster_chance, or give more receptors as --background",
         )
     # The m pairs of a background receptor and its nearest receptor are enough for an upper bound.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from airrvec.stats.permutation import benjamini_hochberg
 from airrvec.stats.rank_tests import mann_whitney
 
 MIN_SAMPLES = 2  # per value of a condition; values with fewer samples are not compared
@@ -86,8 +87,7 @@ def compare_conditions(shares: np.ndarray, conditions: pd.Series) -> pd.DataFram
         )
     table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     for test in ("fisher", "rank"):
-        p = table[f"{test}_p"].to_numpy(float)
-        table[f"{test}_fdr"] = stats.false_discovery_control(p) if len(p) else p
+        table[f"{test}_fdr"] = benjamini_hochberg(table[f"{test}_p"].to_numpy(float))
     return table[list(COLUMNS)]
 
 

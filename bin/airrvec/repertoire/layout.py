@@ -9,7 +9,9 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from airrvec.core.seeds import numbered_generator
 from airrvec.search.neighbours import nearest
+from airrvec.stats.components import signs
 
 N_NEIGHBOURS = 15  # includes the receptor itself, as in umap-learn
 # 1 / (1 + a d^(2b)) approximates 1 up to a distance of 0.1, and exp(0.1 - d) beyond.
@@ -70,8 +72,8 @@ def place_on_map(
 def pca(vectors: np.ndarray) -> np.ndarray:
     """Return the first two principal components, shape (n, 2); missing components are 0."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
-    axes = np.linalg.svd(centred.T @ centred)[2]
-    axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(axis=1)].diagonal())[:, None]
+    axes = np.linalg.svd(centred.T @ centred)[2][:2]
+    axes = axes * signs(axes)[:, None]
     places = np.zeros((len(vectors), 2), np.float32)
     places[:, : len(axes)] = centred @ axes.T
     return places
@@ -96,7 +98,7 @@ def umap(vectors: np.ndarray, *, seed: int, threads: int = 1) -> np.ndarray:
     kept = graph.data >= graph.data.max() / n_epochs
     period = graph.data.max() / graph.data[kept]  # epochs between two updates of an edge
     start = pca(vectors)
-    rng = np.random.default_rng(seed)
+    rng = numbered_generator(seed)
     places = 10 * start / (np.abs(start).max() or 1) + rng.normal(scale=1e-4, size=start.shape)
     places = places.astype(np.float32)
     _descend(places, graph.row[kept], graph.col[kept], period, n_epochs, seed)

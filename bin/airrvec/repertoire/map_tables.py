@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 
 from airrvec.core import schema, tables
 
-BATCH = 2**16  # vectors in memory at once: 17 MB at 64 dimensions
-
 
 def count_vectors(embeddings: Path) -> tuple[int, int]:
     """Return the number of receptors with a vector, and without one."""
@@ -89,4 +87,4 @@ def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
 
 def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     with tables.parquet_file(path) as parquet:
-        yield from parquet.iter_batches(BATCH, columns=columns)
+        yield from parquet.iter_batches(tables.BATCH, columns=columns)

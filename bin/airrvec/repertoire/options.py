@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from airrvec.core.chains import with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.script import add_options
 
@@ -17,11 +18,15 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of receptors, file or folder")
     parser.add_argument("--model", default="sceptr", help="model of the vectors; embeds the background")
-    parser.add_argument("--background", type=Path, help="receptors of another run instead of OLGA's")
     parser.add_argument("--chance", type=float, default=0.01, help="mean neighbours by chance in the radius")
-    parser.add_argument("--condition", help="metadata column whose values are compared")
-    parser.add_argument("--abundance", choices=("cells", "duplicate_count"), default="cells")
-    add_options(parser, "seed", "cpus", "outdir")
+    parser.add_argument("--compare-by", help="metadata column whose values are compared")
+    parser.add_argument(
+        "--abundance",
+        choices=("cells", "duplicate_count"),
+        default="cells",
+        help="abundance of a receptor: its number of cells, or their duplicate_count",
+    )
+    add_options(parser, "background", "seed", "cpus", "outdir")
 
 
 def read_repertoires(args: argparse.Namespace):
@@ -73,7 +78,7 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
     """
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.repertoire.clustering import radius_by_chance
-    from airrvec.synthetic.background import background, of_chains
+    from airrvec.synthetic.background import background
 
     encoder = None
     for species in found.species:
@@ -87,7 +92,7 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
             receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
             for chains in present:
                 vectors = part.vectors[part.rows(chains)]
-                negatives = encoder.embed(of_chains(receptors, chains))
+                negatives = encoder.embed(with_chains(receptors, chains))
                 negatives = negatives[np.isfinite(negatives).all(axis=1)]
                 radius = radius_by_chance(vectors, negatives, args.chance, threads=args.cpus)
                 yield Group(species, chains, part, vectors, negatives, radius)

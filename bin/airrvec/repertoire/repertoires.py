@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 
 ABUNDANCES = ("cells", "duplicate_count")
 
@@ -80,7 +81,7 @@ class Repertoires:
             return pd.Series(None, index=self.samples.index, dtype=object)
         if column not in self.samples:
             raise InputError(
-                f"--condition: the samplesheet has no column '{column}'",
+                f"--compare-by: the samplesheet has no column '{column}'",
                 fix=f"It has: {', '.join(self.samples.columns) or 'no metadata columns'}",
             )
         return self.samples[column]
@@ -131,8 +132,9 @@ def _read_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[p
     names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
     cells = tables.read(path, ["sample_id", "clonotype_id", "duplicate_count", *names])
     if abundance == "duplicate_count" and cells["duplicate_count"].null_count:
+        n = counted(cells["duplicate_count"].null_count, "row has", "rows have")
         raise InputError(
-            f"{cells['duplicate_count'].null_count} rows have no duplicate_count",
+            f"{n} no duplicate_count",
             file=path,
             fix="Give --abundance cells, which counts each row once",
         )

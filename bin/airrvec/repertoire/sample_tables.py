@@ -14,6 +14,7 @@ from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.search import neighbours
 from airrvec.stats import permutation
+from airrvec.stats.components import signs
 
 MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
 N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
@@ -149,14 +150,14 @@ def pca_table(samples: Samples) -> pa.Table:
     centred = np.stack(list(means.values())).astype(np.float64)
     centred -= centred.mean(axis=0)
     left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    sign = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])  # equal on all machines
+    components = left * sizes * signs(axes)  # (n_samples, n_axes)
     explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
     n_receptors = {sample: len(found) for sample, found in samples.vectors().items()}
     rows = []
     for place, sample in enumerate(means):
         row = {"sample_id": sample, **samples.group, "n_receptors": n_receptors[sample]}
         for number in _COMPONENTS[: len(means) - 1]:
-            row[f"pc_{number}"] = (left * sizes * sign)[place, number - 1]
+            row[f"pc_{number}"] = components[place, number - 1]
             row[f"pc_{number}_explained"] = explained[number - 1]
         rows.append(row)
     return _table(rows, schema.SAMPLES_PCA)

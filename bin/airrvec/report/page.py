@@ -7,9 +7,15 @@ import pandas as pd
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
+from airrvec.core.plural import counted
 from airrvec.core.version import __version__
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.input import species_names
+
+# Formats of columns.
+COUNT = {"format": "{:,.0f}", "scale": False}
+NUMBER = {"format": "{:,.3g}", "scale": False}
+SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
 
 _PAIRING_COLOURS = dict(
     zip(
@@ -172,7 +178,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
     return sections
 
 
-def embedding_section(embeddings: dict) -> dict:
+def embedding_section(embeddings: dict, titles: Titles) -> dict:
     """Return the section on the model and the number of embedded receptors."""
     row = {
         "receptors": embeddings["receptors"],
@@ -202,7 +208,7 @@ def embedding_section(embeddings: dict) -> dict:
         "Embeddings",
         "Each distinct receptor is embedded once, even if many cells and samples carry it.",
         "table",
-        {title(embeddings["model"]): row},
+        {titles[embeddings["model"]]: row},
         headers=headers,
         pconfig={"col1_header": "Model"},
     )
@@ -212,11 +218,11 @@ def _public(receptors: dict) -> list[str]:
     """Return a sentence on the clonotypes that samples share; an empty list for fewer than two samples."""
     if receptors["samples"] < 2:
         return []
-    n_public = receptors["public_clonotypes"]
-    return [f"{n_public:,} clonotype{' occurs' if n_public == 1 else 's occur'} in two or more samples"]
+    n = counted(receptors["public_clonotypes"], "clonotype occurs", "clonotypes occur")
+    return [f"{n} in two or more samples"]
 
 
-def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
+def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
     """Return the summary of a run for the terminal."""
     lines = ["Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"]
     for sample in samples:
@@ -229,7 +235,7 @@ def summary_text(samples: list[dict], receptors: dict, embeddings: dict) -> str:
     lines += [
         *(["", *warnings] if warnings else []),
         "",
-        f"{embeddings['receptors']:,} distinct receptors embedded by {title(embeddings['model'])}"
+        f"{counted(embeddings['receptors'], 'distinct receptor')} embedded by {titles[embeddings['model']]}"
         f" in {embeddings['dimensions']} dimensions"
         + (
             f"; {embeddings['without_vector']:,} have no loop that the model uses, and no vector"

@@ -9,12 +9,12 @@ with the nearest cells: this search is approximate, and its recall is measured.
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from airrvec.core.runtime import in_threads
+from airrvec.core.seeds import numbered_generator
 from airrvec.search.index import Index, build_index, single_cell_index
 
 QUERIES, REFERENCES = 256, 2048  # size of a block: 2 MB of distances
@@ -123,7 +123,7 @@ def within(
         order = order[exact[order] <= radius]
         return query[order] + block.start, usable_references[place[order]], exact[order]
 
-    parts = list(_in_threads(search, len(vectors), threads))
+    parts = list(in_threads(search, _blocks(len(vectors)), threads))
     empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
     query, rows, distances = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
     counts = np.bincount(usable[query], minlength=len(queries))
@@ -136,7 +136,7 @@ def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
 
     n_cells = int(np.sqrt(len(references)))
     means = MiniBatchKMeans(n_cells, batch_size=10_000, max_iter=10, n_init=1, random_state=seed)
-    sample = np.random.default_rng(seed).permutation(len(references))[: 100 * n_cells]
+    sample = numbered_generator(seed).permutation(len(references))[: 100 * n_cells]
     centres = means.fit(references[sample]).cluster_centers_.astype(np.float32)
     _, cell = _nearest(references, single_cell_index(centres), 1, threads)
     return build_index(references, cell[:, 0], centres)
@@ -168,9 +168,9 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
         return np.take_along_axis(exact, nearest_first, 1), np.take_along_axis(rows, nearest_first, 1)
 
     distances, rows = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
-    blocks = range(0, len(queries), QUERIES)
-    for start, part in zip(blocks, _in_threads(search, len(queries), threads), strict=True):
-        distances[order[start : start + QUERIES]], rows[order[start : start + QUERIES]] = part
+    blocks = _blocks(len(queries))
+    for block, part in zip(blocks, in_threads(search, blocks, threads), strict=True):
+        distances[order[block]], rows[order[block]] = part
     return distances, rows
 
 
@@ -185,11 +185,9 @@ def _products(queries: np.ndarray, index: Index, cells) -> Iterator[tuple[int, n
             yield first, np.matmul(augmented, block.T, out=products)
 
 
-def _in_threads(search, n: int, threads: int):
-    """Yield ``search(block)`` for each block of ``n`` queries, in order."""
-    blocks = [slice(start, min(start + QUERIES, n)) for start in range(0, n, QUERIES)]
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(search, blocks)
+def _blocks(n: int) -> list[slice]:
+    """Return the blocks of ``n`` queries that are searched at once."""
+    return [slice(start, min(start + QUERIES, n)) for start in range(0, n, QUERIES)]
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"nsz", "nnan"})
@@ -259,7 +257,7 @@ def _nearest_torch(
 
 def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int) -> None:
     """Print the share of true neighbours that the approximate search found, on a sample of queries."""
-    sample = np.random.default_rng(seed).permutation(len(queries))[:N_MEASURED]
+    sample = numbered_generator(seed).permutation(len(queries))[:N_MEASURED]
     exact_index = single_cell_index(index.vectors[np.argsort(index.rows)])
     exact, _ = _nearest(queries[sample], exact_index, neighbours[0].shape[1], threads)
     recall = (neighbours[0][sample] <= exact[:, -1:] * (1 + 1e-6)).mean()

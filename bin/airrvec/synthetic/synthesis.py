@@ -1,15 +1,13 @@
 """
-Unselected receptors: drawn from OLGA's recombination models, or real chains paired at random.
+Synthetic receptors, drawn from OLGA's recombination models.
 
 OLGA's own generator draws one chain at a time; here the same events are drawn in blocks.
 """
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec.core import identity, schema
-from airrvec.input.standardise import contiguous
+from airrvec.core.seeds import numbered_generator
 from airrvec.synthetic.recombination import recombination
 
 SPECIES = "homosapiens"
@@ -57,66 +55,19 @@ def synthesise(n: int, *, seed: int, first: int = 0, species: str = SPECIES) -> 
     parts = [schema.RECEPTORS.empty_table()]
     for number in range(first // _BLOCK, -(-(first + n) // _BLOCK)):
         begin, end = (min(max(row - number * _BLOCK, 0), _BLOCK) for row in (first, first + n))
-        parts.append(_receptors(_block(seed, number, species).slice(begin, end - begin)))
+        pairs = _block(seed, number, species).slice(begin, end - begin)
+        parts.append(identity.receptors_table(pairs, pa.repeat(schema.SINGLE_PAIR, len(pairs))))
     return pa.concat_tables(parts)
 
 
-def shuffle_pairs(receptors: pa.Table, *, seed: int) -> pa.Table:
-    """
-    Return complete pairs with their β chains permuted at random within each species.
-
-    Each chain occurs as often as before. By chance, a pair may equal an original pair or occur twice.
-
-    Parameters
-    ----------
-    receptors : pyarrow.Table
-        `airrvec.core.schema.RECEPTORS` and any other columns; the result depends on the order of the rows.
-    seed : int
-        Random seed, not negative.
-
-    Returns
-    -------
-    pyarrow.Table
-        `airrvec.core.schema.RECEPTORS`, one row per complete pair, α chains in their original order.
-
-    References
-    ----------
-    The paper's "SCEPTR (shuffled data)", section "Ablation studies".
-    """
-    alpha, beta = (pc.is_valid(receptors[schema.field(locus, "junction_aa")]) for locus in schema.LOCI)
-    pairs = receptors.select(_PAIRS.names).filter(pc.and_(alpha, beta))
-    rng = _generator(seed)
-    species = contiguous(pairs["species"]).dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    partner = np.empty(len(pairs), np.int64)
-    for number in range(species.max(initial=-1) + 1):
-        rows = np.flatnonzero(species == number)
-        partner[rows] = rng.permutation(rows)
-    for name in schema.CHAIN_FIELDS:
-        column = schema.field("TRB", name)
-        at = pairs.schema.get_field_index(column)
-        pairs = pairs.set_column(at, column, contiguous(pairs[column]).take(pa.array(partner)))
-    return _receptors(pairs)
-
-
-_PAIRS = pa.schema([schema.RECEPTORS.field(name) for name in ("species", *schema.RECEPTOR_FIELDS)])
-
-
-def _receptors(pairs: pa.Table) -> pa.Table:
-    return identity.receptors_table(pairs, pa.repeat(schema.SINGLE_PAIR, len(pairs)))
-
-
-def _generator(*numbers: int) -> np.random.Generator:
-    # PCG64 by name, because numpy may change what `default_rng` returns.
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(numbers)))
-
-
 def _block(seed: int, number: int, species: str) -> pa.Table:
+    """Return species and fields of the `_BLOCK` receptors with this block number."""
     columns = [pa.repeat(species, _BLOCK)]
     for chain, locus in enumerate(schema.LOCI):
-        rng = _generator(seed, number, chain)
+        rng = numbered_generator((seed, number, chain))
         parts, n = [], 0
         while n < _BLOCK:
             parts.append(recombination(locus, species).chains(rng, _DRAWS))
             n += len(parts[-1])
         columns += pa.concat_tables(parts).slice(0, _BLOCK).columns
-    return pa.table(columns, schema=_PAIRS)
+    return pa.table(columns, names=["species", *schema.RECEPTOR_FIELDS])

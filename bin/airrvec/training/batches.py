@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from airrvec.core.seeds import numbered_generator
 from airrvec.model.tokens import Tokens
 
 
@@ -115,4 +116,4 @@ def _cycled(rows: np.ndarray, step: int, size: int, seed: int, distinct: bool) -
 
 @lru_cache(maxsize=64)
 def _order(n: int, seed: int, cycle: int) -> np.ndarray:
-    return np.random.default_rng([seed, cycle]).permutation(n)
+    return numbered_generator((seed, cycle)).permutation(n)

@@ -3,6 +3,7 @@
 import logging
 import math
 import time
+from functools import cached_property
 
 import lightning as L
 import numpy as np
@@ -13,6 +14,8 @@ from torch.utils.data import DataLoader
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
+from airrvec.core.seeds import derived_seed
 from airrvec.training import objectives, sharing
 from airrvec.training.batches import Receptors
 from airrvec.training.portions import Portions
@@ -108,9 +111,10 @@ class Loop(L.LightningModule):
 
     def _save_memory(self, step: int) -> None:
         self.portions.save_memory()
+        n = counted(self.portions.size, "receptor is", "receptors are")
         self.notes.append(
-            f"memory ran out at step {step + 1}: from then on {self.portions.size} receptors are processed at"
-            " a time and activations are computed twice; the losses do not change"
+            f"memory ran out at step {step + 1}: from then on {n} processed at a time and activations are"
+            " computed twice; the losses do not change"
         )
         logging.getLogger(__name__).warning(self.notes[-1])
 
@@ -162,8 +166,8 @@ class Loop(L.LightningModule):
     ) -> tuple[Tensor | None, Tensor | None]:
         """Return this device's vectors, (n, 2, d), and its part of the masked-language loss."""
         objective = self.objective
-        generator = torch.Generator(self.device).manual_seed(_mixed(self.seed, step, int(training)))
-        torch.manual_seed(_mixed(self.seed, step, 2 + self.global_rank))  # dropout
+        generator = torch.Generator(self.device).manual_seed(derived_seed(self.seed, step, int(training)))
+        torch.manual_seed(derived_seed(self.seed, step, 2 + self.global_rank))  # dropout
         batch = pad(receptors.tokens, numbers).to(self.device)
         vectors = loss = None
         if objective.contrastive:
@@ -229,22 +233,26 @@ class Loop(L.LightningModule):
             return
         self.encoder.eval()
         # Every validation uses the same batches and views.
-        n_batches = min(max(len(self.validation.tokens) // self.schedule.batch_size, 1), 8)
-        batches = [self._terms(self.validation, number, training=False) for number in range(n_batches)]
-        comparable = any(
-            self.validation.comparable(
-                self._batch(self.validation, number, False), self.objective.contrastive
-            )
-            for number in range(n_batches)
-        )
+        batches = [self._terms(self.validation, number, training=False) for number in range(self._n_batches)]
         self.encoder.train()
         names = dict.fromkeys(name for batch in batches for name in batch)
         terms = {name: float(np.mean([batch[name] for batch in batches if name in batch])) for name in names}
         self._log("validation", self.global_step, terms)
-        self._keep(terms.get("contrastive_loss", terms["loss"]) if comparable else None)
+        self._keep(terms.get("contrastive_loss", terms["loss"]) if self._comparable else None)
         note = "the validation receptors are too few or too similar to select weights: the last ones are kept"
-        if not comparable and note not in self.notes:
+        if not self._comparable and note not in self.notes:
             self.notes.append(note)
+
+    @property
+    def _n_batches(self) -> int:
+        """Number of batches of a validation."""
+        return min(max(len(self.validation.tokens) // self.schedule.batch_size, 1), 8)
+
+    @cached_property
+    def _comparable(self) -> bool:
+        """Whether the validation loss depends on the model."""
+        batches = (self._batch(self.validation, number, training=False) for number in range(self._n_batches))
+        return any(self.validation.comparable(rows, self.objective.contrastive) for rows in batches)
 
     def _keep(self, loss: float | None) -> None:
         """Keep the weights if their loss is the lowest so far; stop when patience is exhausted."""
@@ -283,8 +291,3 @@ def _share(n: int, rank: int, world_size: int) -> slice:
     """Return the slice of a batch of ``n`` receptors that one device computes."""
     bounds = [n * number // world_size for number in range(world_size + 1)]
     return slice(bounds[rank], bounds[rank + 1])
-
-
-def _mixed(*numbers: int) -> int:
-    """Return a 63-bit seed derived from several numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

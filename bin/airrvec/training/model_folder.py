@@ -7,6 +7,7 @@ import pyarrow as pa
 from airrvec.benchmark import training_labels
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import tables
+from airrvec.core.plural import counted
 from airrvec.core.version import __version__
 from airrvec.model import weights
 from airrvec.training.presets import Preset
@@ -59,9 +60,9 @@ def card(trained: Trained, preset: Preset, *, name: str, start: str, data: dict[
         "Objective": " + ".join(filter(None, terms)),
         "Trained layers": preset.layers,
         "Steps": f"{trained.step:,} of at most {preset.schedule.steps:,}",
-        "Batch": f"{preset.schedule.batch_size:,} receptors",
+        "Batch": counted(preset.schedule.batch_size, "receptor"),
         "Learning rate": f"{preset.schedule.learning_rate:g}",
-        "Warm-up": f"{preset.schedule.warmup_steps:,} steps",
+        "Warm-up": counted(preset.schedule.warmup_steps, "step"),
         **data,
         "airrvec": __version__,
     }

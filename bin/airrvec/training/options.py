@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from airrvec.core.script import add_options
+from airrvec.training.presets import CHECKPOINT_EVERY
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
@@ -14,11 +15,17 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; training resumes from it"
     )
-    parser.add_argument("--checkpoint-every", type=int, default=200, help="steps between checkpoints")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument(
+        "--checkpoint-every", type=int, default=CHECKPOINT_EVERY, help="steps between two checkpoints"
+    )
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto: a GPU if available"
+    )
     parser.add_argument("--devices", type=int, default=1, help="devices per node")
-    parser.add_argument("--nodes", type=int, default=1)
-    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes that share each batch")
+    parser.add_argument(
+        "--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: mixed precision, weights in fp32"
+    )
     add_options(parser, "seed", "cpus", "outdir")
 
 

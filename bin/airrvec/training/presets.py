@@ -9,6 +9,8 @@ from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
 from airrvec.model.architecture import LABELLED_TERMS, ModelConfig
 
+CHECKPOINT_EVERY = 200  # steps between two checkpoints
+
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
@@ -145,10 +147,22 @@ class Preset:
         return lambda name: name.startswith(prefixes)
 
     def changed(self, *, name: str | None, steps: int | None, batch_size: int | None) -> "Preset":
-        """Return the preset with the given name, steps and batch size; None keeps the preset's value."""
+        """
+        Return the preset with the given name, steps and batch size; None keeps the preset's value.
+
+        Raises
+        ------
+        InputError
+            If the steps or the batch size are below 1.
+        """
         given = {"steps": steps, "batch_size": batch_size}
-        schedule = replace(self.schedule, **{key: value for key, value in given.items() if value})
-        return replace(self, name=name or self.name, schedule=schedule)
+        try:
+            schedule = replace(
+                self.schedule, **{key: value for key, value in given.items() if value is not None}
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return replace(self, name=self.name if name is None else name, schedule=schedule)
 
     def as_dict(self) -> dict:
         """Return all settings, for a JSON file."""
@@ -165,7 +179,7 @@ def load(path: str | Path) -> Preset:
         If the file is not a JSON object, or a key or value is invalid.
     """
     path = Path(path)
-    content = read_object(path, "the preset", "docs/reference/models.md lists what a preset holds")
+    content = read_object(path, "the preset", "docs/reference/presets.md lists what a preset holds")
     try:
         parts = {
             "model": to_dataclass(ModelConfig, content.pop("model", {})),
@@ -177,6 +191,6 @@ def load(path: str | Path) -> Preset:
         raise InputError(
             f"the preset does not fit: {error}",
             file=path,
-            fix="docs/reference/models.md lists what a preset holds",
+            fix="docs/reference/presets.md lists what a preset holds",
         ) from error
     return preset

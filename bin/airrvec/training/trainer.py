@@ -19,14 +19,16 @@ import numpy as np
 import pyarrow as pa
 
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.model.transformer import ReceptorEncoder
 from airrvec.training.batches import Receptors
 from airrvec.training.checkpoints import Checkpoints
 from airrvec.training.loop import Loop
-from airrvec.training.presets import Objective, Schedule
+from airrvec.training.presets import CHECKPOINT_EVERY, Objective, Schedule
 
 # airrvec name → Lightning name. bf16 is mixed precision: weights and losses stay float32.
-PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
+PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}
+LIBRARY = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,11 @@ def train(
     folder: Path,
     fingerprint: str = "",
     trainable: Callable[[str], bool] = lambda name: True,
-    checkpoint_every: int = 500,
+    checkpoint_every: int = CHECKPOINT_EVERY,
     device: str = "auto",
     devices: int = 1,
     nodes: int = 1,
-    precision: str = "float32",
+    precision: str = "fp32",
     progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """
@@ -147,7 +149,7 @@ def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> No
         labels = " of one label and one of another" if kind == "neighbour" else ""
         raise InputError(
             f"the {kind} contrastive loss needs two receptors{labels} that differ in what the model reads,"
-            f" and the {len(receptors.tokens)} training receptors contain none",
+            f" and there are none among {counted(len(receptors.tokens), 'training receptor')}",
             fix="Give more receptors, or a model that reads more of their loops",
         )
     if kind == "neighbour" and receptors.places(schedule.batch_size) < 2:
@@ -160,11 +162,8 @@ def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> No
 
 
 def fingerprint(**facts) -> str:
-    """Return the SHA-256 of facts (JSON values) and of the training code."""
-    names = (
-        *(f"model/{name}" for name in ("dropout", "dropout_kernel", "tokens", "transformer")),
-        *(f"training/{name}" for name in ("batches", "loop", "objectives", "portions", "presets")),
-        *(f"training/{name}" for name in ("sharing", "trainer", "views")),
-    )
-    code = [(Path(__file__).parents[1] / f"{name}.py").read_text() for name in names]
+    """Return the SHA-256 of facts (JSON values) and of the code of models, training and random numbers."""
+    patterns = ("model/*.py", "training/*.py", "core/seeds.py")
+    files = [path for pattern in patterns for path in sorted(LIBRARY.glob(pattern))]
+    code = [path.read_text() for path in files]
     return hashlib.sha256(json.dumps([facts, code], allow_nan=False).encode()).hexdigest()

@@ -10,6 +10,7 @@ from airrvec.benchmark.heldout.division import Split
 from airrvec.benchmark.similarity import similar_pairs
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 
 # The start is the model that fine-tuning starts from.
 SEEN_BY_START = "test receptors that the start has been trained on"
@@ -75,8 +76,8 @@ def exclude_trained_on(split: Split, labels: TrainingLabels) -> Split:
     for epitope, rows in test.items():
         if not len(rows):
             raise InputError(
-                f"the starting model was trained on all {len(split.test[epitope])} test receptors of"
-                f" {epitope}",
+                f"the starting model was trained on all test receptors of {epitope}"
+                f" ({len(split.test[epitope])})",
                 fix="Start from another model, or use the split that this model was trained with",
             )
     removed = sum(map(len, split.test.values())) - sum(map(len, test.values()))
@@ -97,7 +98,9 @@ def check_labels(labelled: LabelledReceptors) -> None:
         spellings["".join(epitope.split()).casefold()].append(epitope)
     for names in spellings.values():
         if len(names) > 1:
-            listed = " and ".join(f"'{name}' ({len(labelled.epitopes[name])} receptors)" for name in names)
+            listed = " and ".join(
+                f"'{name}' ({counted(len(labelled.epitopes[name]), 'receptor')})" for name in names
+            )
             raise InputError(
                 f"the epitopes {listed} differ only in case or blanks",
                 column="epitope",

@@ -14,6 +14,7 @@ from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union_rows
 from airrvec.benchmark.heldout.leaks import check_labels
 from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
 
 
@@ -64,14 +65,13 @@ def study_split(
         learnt = NO_ROWS
         while waiting and len(learnt) <= per_epitope:
             learnt = np.union1d(learnt, studies[waiting.pop(0)])
+        n = counted(len(known), "receptor")
         if len(known) <= min_receptors:
-            left_out[epitope] = (
-                f"{len(known)} receptors with a study, and more than {min_receptors} are needed"
-            )
+            left_out[epitope] = f"{n} with a study, and more than {min_receptors} are needed"
         elif len(studies) == 1:
-            left_out[epitope] = f"its {len(known)} receptors are all from one study"
+            left_out[epitope] = f"{n}, all from one study"
         elif len(learnt) <= per_epitope:
-            left_out[epitope] = f"{len(known)} receptors, and more than {per_epitope} are needed to train"
+            left_out[epitope] = f"{n}, and more than {per_epitope} are needed to train"
         else:
             train = generator(seed, epitope).choice(learnt, per_epitope, replace=False)
             parts[epitope] = {
@@ -121,7 +121,7 @@ def random_split(
     parts, left_out, assigned = {}, {}, NO_ROWS
     for epitope, rows in labelled.epitopes.items():
         if len(rows) < min_receptors:
-            left_out[epitope] = f"{len(rows)} receptors, and {min_receptors} are needed"
+            left_out[epitope] = f"{counted(len(rows), 'receptor')}, and {min_receptors} are needed"
             continue
         # A receptor of several epitopes is assigned to the first.
         order = generator(seed, epitope).permutation(np.setdiff1d(rows, assigned))
@@ -157,7 +157,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
     words = labelled.sources[column].value_counts().to_pylist()
     unknown = {item["values"]: item["counts"] for item in words if item["values"] not in (*PARTS, None)}
     if unknown:
-        listed = ", ".join(f"'{word}' ({count} times)" for word, count in unknown.items())
+        listed = ", ".join(f"'{word}' ({counted(count, 'time')})" for word, count in unknown.items())
         raise InputError(
             f"{listed} is not a part of a split", column=column, fix=f"Write {', '.join(PARTS)} or nothing"
         )

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from airrvec.core.schema.words import METRICS, SETTING, strings
+from airrvec.core.schema.words import METRICS, RULE_SETTING, SETTING, strings
 
 AUROC = pa.schema(
     [
@@ -48,7 +48,7 @@ AUROC_SUMMARY = pa.schema(
 # all encoders.
 COMPARISONS = pa.schema(
     [
-        *strings("encoder", "other", *SETTING[1:], "epitope"),
+        *strings("encoder", "other", *RULE_SETTING, "epitope"),
         ("k", pa.int32()),
         ("n_splits", pa.int32()),
         *((f"difference_{part}", pa.float64()) for part in ("mean", "std", "se")),

@@ -79,7 +79,9 @@ METRICS = ("auroc", "auroc_01", "average_precision")
 
 # Settings of a measurement. `chains`: paired, alpha or beta; `test_set`: which receptors are tested;
 # `excluded`: description of the excluded references, or none.
-SETTING = ("encoder", "rule", "chains", "test_set", "excluded")
+RECEPTOR_SETTING = ("chains", "test_set", "excluded")
+RULE_SETTING = ("rule", *RECEPTOR_SETTING)
+SETTING = ("encoder", *RULE_SETTING)
 
 # Test set `unseen` without the receptors used for fine-tuning.
 NOT_TRAINED = "not_trained"

@@ -4,18 +4,18 @@ import pandas as pd
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "Alignment and uniformity"
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw uniformity against alignment; the legend gives the AUROC of each encoder."""
     figure, axis = plt.subplots(figsize=(7, 5), layout="constrained")
     for index, row in enumerate(table.to_pandas().itertuples()):
         look = {**style(index), "linestyle": ""}
-        label = f"{title(row.encoder)}" + ("" if pd.isna(row.auroc) else f" ({row.auroc:.3f})")
+        label = f"{titles[row.encoder]}" + ("" if pd.isna(row.auroc) else f" ({row.auroc:.3f})")
         axis.plot(row.alignment, row.uniformity, label=label, markersize=8, **look)
     axis.set_xlabel("Alignment: mean distance of co-specific pairs")
     axis.set_ylabel("Uniformity: log mean exp(−d²) over all pairs")
@@ -26,7 +26,7 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas().astype({"auroc": float, "k": float})
     columns = {
         "auroc": {"title": "AUROC", "format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"},
@@ -37,7 +37,7 @@ def plot(table: pa.Table) -> dict:
     return {
         "kind": "table",
         "data": {
-            title(row["encoder"]): {name: None if pd.isna(row[name]) else row[name] for name in columns}
+            titles[row["encoder"]]: {name: None if pd.isna(row[name]) else row[name] for name in columns}
             for row in data.to_dict("records")
         },
         "headers": columns,
@@ -45,7 +45,7 @@ def plot(table: pa.Table) -> dict:
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas().astype({"auroc": float})
     known = data.dropna(subset=["auroc"])
     words = (

@@ -3,13 +3,14 @@
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
+from airrvec.encoders import Titles
 from airrvec.figures.style import escape_mathtext, style
 
 TITLE = "Probability of coincidence"
 SHOWN = 6  # epitopes in the figures: those with the most receptors
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw the share of pairs within each TCRdist, and its ratio to that of background pairs."""
     data = table.to_pandas()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
@@ -33,7 +34,7 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas()
     shown = list(data.groupby("epitope", sort=False))[:SHOWN]
     first = shown[0][1]
@@ -61,7 +62,7 @@ def _line(data, column: str) -> dict[int, float]:
     return {int(x): float(f"{y:.4g}") for x, y in zip(known["tcrdist"], known[column], strict=True)}
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas()
     near = data[data["tcrdist"] == 120].sort_values("probability", ascending=False)
     shares = ", ".join(

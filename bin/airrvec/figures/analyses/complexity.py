@@ -4,13 +4,14 @@ import pandas as pd
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "AUROC and model size"
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw AUROC against the number of parameters and against the vector dimensions, one panel each."""
     data = _evaluated(table)
     figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), sharey=True, layout="constrained")
@@ -19,7 +20,7 @@ def draw(table: pa.Table):
     ):
         for index, row in enumerate(data.itertuples()):
             look = {**style(index), "linestyle": ""}
-            axis.plot(getattr(row, column), row.auroc, label=title(row.encoder), markersize=8, **look)
+            axis.plot(getattr(row, column), row.auroc, label=titles[row.encoder], markersize=8, **look)
         axis.set_xscale("symlog" if (data[column] < 1).any() else "log")
         axis.set_xlabel(words)
         axis.grid(alpha=0.3)
@@ -28,23 +29,23 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     return {
         "kind": "scatter",
         "data": {
-            title(row.encoder): {"x": row.n_parameters, "y": round(row.auroc, 4)}
+            titles[row.encoder]: {"x": row.n_parameters, "y": round(row.auroc, 4)}
             for row in _evaluated(table).itertuples()
         },
         "pconfig": {"xlab": "Parameters", "ylab": "AUROC", "xlog": True, "marker_size": 8, "tt_decimals": 3},
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = _evaluated(table)
     best = data.loc[data["auroc"].idxmax()]
     words = (
-        f"Of {len(data)} encoders, the one with the highest AUROC has {best['n_parameters']:,} parameters"
-        f" and {best['n_dimensions']:,} dimensions."
+        f"Of {counted(len(data), 'encoder')}, the one with the highest AUROC has"
+        f" {best['n_parameters']:,} parameters and {best['n_dimensions']:,} dimensions."
     )
     if len(data) > 3:
         rho = data["auroc"].corr(data["n_parameters"], method="spearman")

@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 
 from airrvec.analyses.distances import BIN
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import panels, style
 
 TITLE = "Distances against TCRdist"
 KINDS = {"all": "All pairs", "co_specific": "Co-specific pairs"}
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw distance against TCRdist, one panel per encoder: median, and bands of 50 % and 90 % of pairs."""
     data = table.to_pandas()
     names = list(data["encoder"].unique())
@@ -27,7 +27,7 @@ def draw(table: pa.Table):
             for low, high, alpha in (("05", "95", 0.12), ("25", "75", 0.22)):
                 bounds = (line[f"distance_q{low}"], line[f"distance_q{high}"])
                 axis.fill_between(x, *bounds, color=colour, alpha=alpha, linewidth=0)
-        axis.set_title(f"{title(name)} (Spearman's ρ = {_spearman(data, name):.2f})", fontsize=10)
+        axis.set_title(f"{titles[name]} (Spearman's ρ = {_spearman(data, name):.2f})", fontsize=10)
         axis.set_xlabel("TCRdist")
         axis.set_ylabel("Distance")
         axis.grid(alpha=0.3)
@@ -35,7 +35,7 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas()
     kinds = [kind for kind in KINDS if kind in set(data["pairs"])]
     # Encoders differ in unit: show distances relative to the median of the bin with the most pairs.
@@ -44,7 +44,7 @@ def plot(table: pa.Table) -> dict:
         "kind": "linegraph",
         "data": [
             {
-                title(name): {
+                titles[name]: {
                     int(row.tcrdist + BIN / 2): round(row.distance_q50 / (unit[name] or 1), 4)
                     for row in group.itertuples()
                 }
@@ -62,9 +62,9 @@ def plot(table: pa.Table) -> dict:
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas()
-    rhos = ", ".join(f"{title(name)} {_spearman(data, name):.2f}" for name in data["encoder"].unique())
+    rhos = ", ".join(f"{titles[name]} {_spearman(data, name):.2f}" for name in data["encoder"].unique())
     return (
         f"Spearman's ρ between distance and TCRdist over pairs of random labelled receptors: {rhos}."
         " In the paper, the distances of SCEPTR correlate clearly with TCRdist, with much scatter."

@@ -5,13 +5,13 @@ from matplotlib import pyplot as plt
 
 from airrvec.analyses.edits import EDITS, REGIONS
 from airrvec.core.chains import GREEK
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "Cost of an edit along the junction"
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw the cost of each edit: one row per chain, one column per encoder, one line per kind of edit."""
     data = table.to_pandas()
     names = list(data["encoder"].unique())
@@ -33,7 +33,7 @@ def draw(table: pa.Table):
                     REGIONS, line["mean_distance"], yerr=line["std_distance"], label=edit, capsize=2,
                     markersize=4, **style(index),
                 )  # fmt: skip
-            axis.set_title(f"{title(name)}, {chain}", fontsize=9)
+            axis.set_title(f"{titles[name]}, {chain}", fontsize=9)
             axis.tick_params(axis="x", rotation=45, labelsize=8)
             axis.set_ylim(0)
             axis.grid(alpha=0.3)
@@ -43,7 +43,7 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas().dropna(subset=["relative"])
     return {
         "kind": "linegraph",
@@ -62,12 +62,12 @@ def plot(table: pa.Table) -> dict:
             "tt_decimals": 3,
             "style": "lines+markers",
             "showlegend": True,
-            "data_labels": [{"name": title(name)} for name in data["encoder"].unique()],
+            "data_labels": [{"name": titles[name]} for name in data["encoder"].unique()],
         },
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas()
     indel = data[data["edit"] != "substitution"]
     ratios = []
@@ -78,7 +78,7 @@ def reading(table: pa.Table) -> str:
             "mean_distance"
         ].mean()
         ratios.append(
-            f"{title(name)} {_ratio(means.mean(), substitution)} and {_ratio(means['start'], means['end'])}"
+            f"{titles[name]} {_ratio(means.mean(), substitution)} and {_ratio(means['start'], means['end'])}"
         )
     return (
         "Two ratios of mean distances for each encoder: insertions and deletions (indels) to substitutions,"

@@ -5,13 +5,14 @@ import pyarrow as pa
 from matplotlib import pyplot as plt
 
 from airrvec.analyses.entropy import FEATURES
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "Diversity of an epitope's receptors"
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw AUROC against entropy, one panel per feature; without any AUROC, draw the entropies as bars."""
     data = table.to_pandas()
     measured = data["auroc"].notna().any()
@@ -23,7 +24,7 @@ def draw(table: pa.Table):
             for index, (name, points) in enumerate(feature_rows.dropna(subset=["auroc"]).groupby("encoder")):
                 look = {**style(index), "linestyle": ""}
                 axis.errorbar(
-                    points["entropy_bits"], points["auroc"], xerr=points["entropy_std"], label=title(name),
+                    points["entropy_bits"], points["auroc"], xerr=points["entropy_std"], label=titles[name],
                     markersize=4, elinewidth=0.6, **look,
                 )  # fmt: skip
         else:
@@ -40,7 +41,7 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas()
     once = data.drop_duplicates(["epitope", "feature"])
     rows = {}
@@ -58,7 +59,7 @@ def plot(table: pa.Table) -> dict:
             "n": {"title": "Receptors", "format": "{:,.0f}", "scale": False},
             **{name: {"title": words, **entropy} for name, words in FEATURES.items()},
             **{
-                name: {"title": title(name), "format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+                name: {"title": titles[name], "format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
                 for name in aurocs["encoder"].unique()
             },
         },
@@ -66,12 +67,12 @@ def plot(table: pa.Table) -> dict:
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas().dropna(subset=["spearman"])
     words = "Entropy is low if many receptors of an epitope share the same gene or junction."
     if len(data):
         mean = data.drop_duplicates(["encoder", "feature"]).groupby("feature")["spearman"].mean()
         n = data["epitope"].nunique()
         rhos = ", ".join(f"{title_} {mean[name]:.2f}" for name, title_ in FEATURES.items() if name in mean)
-        words += f" Spearman's ρ with AUROC over {n} epitopes, mean over encoders: {rhos}."
+        words += f" Spearman's ρ with AUROC over {counted(n, 'epitope')}, mean over encoders: {rhos}."
     return words + " In the paper, epitopes that are easier to predict have less diverse V and J genes."

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 from airrvec.stats.metrics import auroc
 
@@ -13,7 +13,7 @@ _SHOWN = 1_500
 KINDS = {True: "Co-specific", False: "Cross-specific"}
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw distance after against distance before fine-tuning, with histograms on both margins."""
     data = table.to_pandas()
     figure, axes = plt.subplot_mosaic(
@@ -34,14 +34,14 @@ def draw(table: pa.Table):
     axes["right"].sharey(axes["middle"])
     for name in ("top", "right"):
         axes[name].set_axis_off()
-    axes["middle"].set_xlabel(f"Distance before: {title(data['before'].iloc[0])}")
-    axes["middle"].set_ylabel(f"Distance after: {title(data['after'].iloc[0])}")
+    axes["middle"].set_xlabel(f"Distance before: {titles[data['before'].iloc[0]]}")
+    axes["middle"].set_ylabel(f"Distance after: {titles[data['after'].iloc[0]]}")
     axes["middle"].legend(frameon=False, markerscale=4)
     axes["middle"].grid(alpha=0.3)
     return figure
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas()
     same = data["co_specific"].to_numpy()
     if same.all() or not same.any():

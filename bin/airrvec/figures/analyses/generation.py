@@ -4,20 +4,20 @@ import numpy as np
 import pyarrow as pa
 from matplotlib import pyplot as plt
 
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "Distances and generation probability"
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw the correlation of TCRdist with probability by distance, and co-specific pairs by probability."""
     data = table.to_pandas()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for index, (name, encoder_rows) in enumerate(data.groupby("encoder", sort=False)):
         line = encoder_rows[(encoder_rows["binned_by"] == "distance") & encoder_rows["pearson"].notna()]
         x = line["mean_distance"] / line["mean_distance"].max()
-        left.plot(x, line["pearson"], label=title(name), markersize=4, **style(index))
+        left.plot(x, line["pearson"], label=titles[name], markersize=4, **style(index))
         left.fill_between(
             x, line["pearson_low"], line["pearson_high"], color=style(index)["color"], alpha=0.15
         )
@@ -40,7 +40,7 @@ def _by_probability(data):
     return data[(data["binned_by"] == "probability") & (data["encoder"] == data["encoder"].iloc[0])]
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas()
     by_distance = data[(data["binned_by"] == "distance") & data["pearson"].notna()]
     far = by_distance.groupby("encoder")["mean_distance"].max()
@@ -48,7 +48,7 @@ def plot(table: pa.Table) -> dict:
         "kind": "linegraph",
         "data": [
             {
-                title(name): {
+                titles[name]: {
                     round(row.mean_distance / (far[name] or 1), 4): round(row.pearson, 4)
                     for row in line.itertuples()
                 }
@@ -83,7 +83,7 @@ def plot(table: pa.Table) -> dict:
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas()
     near = (
         data[(data["binned_by"] == "distance") & data["pearson"].notna()]
@@ -91,7 +91,7 @@ def reading(table: pa.Table) -> str:
         .head(5)
     )
     correlations = ", ".join(
-        f"{title(name)} {np.average(bins['pearson'], weights=bins['n_pairs']):.2f}"
+        f"{titles[name]} {np.average(bins['pearson'], weights=bins['n_pairs']):.2f}"
         for name, bins in near.groupby("encoder", sort=False)
     )
     share = _by_probability(data)

@@ -5,7 +5,7 @@ import pyarrow as pa
 from matplotlib import pyplot as plt
 
 from airrvec.analyses.power_mean import EXPONENTS
-from airrvec.encoders import title
+from airrvec.encoders import Titles
 from airrvec.figures.style import style
 
 TITLE = "Power mean of α and β distances"
@@ -17,13 +17,13 @@ def label(exponent: float) -> str:
     return words.get(exponent, f"{exponent:g}")
 
 
-def draw(table: pa.Table):
+def draw(table: pa.Table, titles: Titles):
     """Draw correlation and AUROC against the exponent."""
     data = table.to_pandas()
     ticks = [label(exponent) for exponent in EXPONENTS]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for index, (name, line) in enumerate(data.groupby("encoder", sort=False)):
-        left.plot(ticks, line["pearson"], label=title(name), markersize=4, **style(index))
+        left.plot(ticks, line["pearson"], label=titles[name], markersize=4, **style(index))
     right.plot(ticks, data.groupby("exponent")["auroc"].first(), color="black", marker="o", markersize=4)
     left.set_ylabel("Pearson's r with the encoder distance")
     right.set_ylabel("AUROC, co-specific against other pairs")
@@ -35,12 +35,12 @@ def draw(table: pa.Table):
     return figure
 
 
-def plot(table: pa.Table) -> dict:
+def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas().dropna(subset=["pearson"])
     aurocs = table.to_pandas().groupby("exponent")["auroc"].first().dropna()
     datasets = [
         {
-            title(name): {label(row.exponent): round(row.pearson, 4) for row in line.itertuples()}
+            titles[name]: {label(row.exponent): round(row.pearson, 4) for row in line.itertuples()}
             for name, line in data.groupby("encoder", sort=False)
         }
     ]
@@ -63,10 +63,10 @@ def plot(table: pa.Table) -> dict:
     }
 
 
-def reading(table: pa.Table) -> str:
+def reading(table: pa.Table, titles: Titles) -> str:
     data = table.to_pandas().dropna(subset=["pearson"])
     best = data.loc[data.groupby("encoder", sort=False)["pearson"].idxmax()]
-    exponents = ", ".join(f"{title(row.encoder)} {label(row.exponent)}" for row in best.itertuples())
+    exponents = ", ".join(f"{titles[row.encoder]} {label(row.exponent)}" for row in best.itertuples())
     aurocs = table.to_pandas().groupby("exponent")["auroc"].first().dropna()
     words = f"Exponent with the highest correlation, by encoder: {exponents}."
     if len(aurocs):

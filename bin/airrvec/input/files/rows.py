@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from airrvec.core.plural import counted
 from airrvec.input.files.container import NULLS, MalformedRow, TextBatch
 from airrvec.input.files.lines import Block
 
@@ -73,7 +74,7 @@ class RowReader:
         return TextBatch(table, block.n_lines, bad, len(short))
 
     def _malformed(self, row: _Misfit) -> MalformedRow:
-        reason = f"holds {row.n_cells} fields, the header {len(self.names)}"
+        reason = f"holds {counted(row.n_cells, 'field')}, the header {len(self.names)}"
         return MalformedRow(self.n_rows + row.number + 1, reason)
 
     def _is_filled(self, row: _Misfit, block: Block) -> bool:

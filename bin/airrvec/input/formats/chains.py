@@ -1,5 +1,6 @@
 """Shared functions of the readers: columns of text to chain records."""
 
+from collections.abc import Callable, Iterable
 from functools import reduce
 
 import pyarrow as pa
@@ -23,6 +24,11 @@ def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(table[name])
     # Checked again after trimming, because " NA" is missing too.
     return pc.if_else(pc.is_in(trimmed, _NULLS), pa.scalar(None, pa.string()), trimmed)
+
+
+def first_value(table: pa.Table, names: Iterable[str], read: Callable = column) -> pa.ChunkedArray:
+    """Return, row by row, the first of the columns that has a value; ``read`` returns one, as `column`."""
+    return pc.coalesce(*(read(table, name) for name in names))
 
 
 def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:

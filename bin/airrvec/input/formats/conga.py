@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from airrvec.input.formats.chains import any_valid, chain_table, column, counts
+from airrvec.input.formats.chains import any_valid, chain_table, column, counts, first_value
 
 NAME = "conga"
 TITLE = "CoNGA clones"
@@ -35,12 +35,8 @@ def chains(table: pa.Table) -> pa.Table:
             row=table["row"],
             cell_id=column(table, "clone_id"),
             locus=pa.chunked_array([pa.repeat(locus, len(table))]),
-            duplicate_count=counts(_first(table, "clone_size", "clone_sizes")),
+            duplicate_count=counts(first_value(table, ("clone_size", "clone_sizes"))),
             **fields,
         )
         parts.append(part.filter(any_valid(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
-
-
-def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
-    return column(table, next((name for name in names if name in table.column_names), None))

@@ -11,7 +11,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import any_valid, chain_table, column
+from airrvec.input.formats.chains import any_valid, chain_table, first_value
 
 NAME = "iedb"
 TITLE = "IEDB receptor export"
@@ -86,8 +86,8 @@ def chains(table: pa.Table) -> pa.Table:
 
 
 def _first(table: pa.Table, *names: str) -> pa.ChunkedArray:
-    """Return, row by row, the first of the columns that is not empty, in any spelling."""
-    return pc.coalesce(*(column(table, spelling) for name in names for spelling in _spellings(name)))
+    """Return, row by row, the first of the columns that has a value, in any spelling."""
+    return first_value(table, [spelling for name in names for spelling in _spellings(name)])
 
 
 def _junction(table: pa.Table, side: str) -> pa.ChunkedArray:

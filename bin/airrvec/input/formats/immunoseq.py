@@ -1,9 +1,11 @@
 """Adaptive immunoSEQ exports, one chain per row: ``amino_acid`` (v1, v3, v4) or ``aminoAcid`` (v2)."""
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chain_table, column, counts
+from airrvec.input.formats.chains import chain_table, column, counts, first_value
 
 NAME = "immunoseq"
 TITLE = "Adaptive immunoSEQ"
@@ -69,14 +71,14 @@ def chains(table: pa.Table) -> pa.Table:
     )
 
 
-def _first(table: pa.Table, names) -> pa.ChunkedArray:
-    """Return, row by row, the first of the columns that has a value."""
-    known = []
-    for name in names:
-        values = column(table, name)
-        nothing = pc.is_in(pc.utf8_lower(values), _NOTHING)
-        known.append(pc.if_else(nothing, pa.scalar(None, pa.string()), values))
-    return pc.coalesce(*known)
+def _known(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column with nulls for the words of `_NOTHING`."""
+    values = column(table, name)
+    return pc.if_else(pc.is_in(pc.utf8_lower(values), _NOTHING), _null(), values)
+
+
+def _first(table: pa.Table, names: Iterable[str]) -> pa.ChunkedArray:
+    return first_value(table, names, _known)
 
 
 def _call(table: pa.Table, segment: str) -> pa.ChunkedArray:

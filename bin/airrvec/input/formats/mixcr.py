@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts, first_value
 
 NAME = "mixcr"
 TITLE = "MiXCR exportClones"
@@ -38,17 +38,12 @@ def chains(table: pa.Table) -> pa.Table:
     return chain_table(
         row=table["row"],
         cell_key=cell_keys(table, cell),
-        chain_key=_first(table, _CLONE),
-        cell_id=pc.coalesce(cell, _first(table, _CLONE)),
-        locus=_first(table, _CHAINS),
-        v_call=_first(table, v_hits),
-        j_call=_first(table, j_hits),
-        junction_aa=_first(table, (_JUNCTION, *_OLD_JUNCTIONS)),
-        duplicate_count=counts(_first(table, _READS)),
-        umi_count=counts(_first(table, _UMIS)),
+        chain_key=first_value(table, _CLONE),
+        cell_id=pc.coalesce(cell, first_value(table, _CLONE)),
+        locus=first_value(table, _CHAINS),
+        v_call=first_value(table, v_hits),
+        j_call=first_value(table, j_hits),
+        junction_aa=first_value(table, (_JUNCTION, *_OLD_JUNCTIONS)),
+        duplicate_count=counts(first_value(table, _READS)),
+        umi_count=counts(first_value(table, _UMIS)),
     )
-
-
-def _first(table: pa.Table, names) -> pa.ChunkedArray:
-    """Return, row by row, the first of the columns that is not empty."""
-    return pc.coalesce(*(column(table, name) for name in names))

@@ -85,7 +85,7 @@ def detect_format(path, container: Container) -> ModuleType:
         f"its columns ({_shown(container.names(), 8)}) match no known format",
         file=path,
         fix=f"Known formats and their columns are in docs/reference/input.md: {', '.join(FORMATS)};"
-        " any other table can be read with a column map, --columns",
+        " any other table can be read with a column map",
     )
 
 

@@ -7,8 +7,7 @@ The code follows `airrvec.model.transformer` line by line; equal names do the sa
 time.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 
@@ -222,22 +221,3 @@ def embed(
         if progress is not None:
             progress(len(rows))
     return vectors
-
-
-def in_threads(function: Callable, items: Iterator, n: int) -> Iterator:
-    """
-    Yield ``function(item)`` in the order of the items, with ``n`` running at once and as many waiting.
-
-    Parameters
-    ----------
-    function : callable
-        Runs in parallel while it is in compiled loops, which release the interpreter lock.
-    """
-    with ThreadPoolExecutor(n) as pool:
-        waiting = []
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) == 2 * n:
-                yield waiting.pop(0).result()
-        while waiting:
-            yield waiting.pop(0).result()

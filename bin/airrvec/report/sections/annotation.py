@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from airrvec.benchmark.training_labels import TRAINED_ON_MARK, not_recorded_warning
+from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
+from airrvec.core.plural import counted
 from airrvec.report.page import escaped, group_titles, section, with_group_titles
-from airrvec.report.sections.calibration import precision_recall_section, reliability_section
+from airrvec.report.sections.calibration import (
+    cautions,
+    is_underestimated,
+    precision_recall_section,
+    reliability_section,
+)
 
 PARENT = {
     "parent_id": "airrvec_annotation",
@@ -86,12 +92,13 @@ def annotation_answer(annotation: Annotation) -> str:
         called.update({escaped(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
     n_receptors = sum(sample["receptors"] for sample in annotation.samples)
     if not called:
-        return f"No epitope is called for any of {n_receptors:,} receptors."
+        return f"No epitope is called for any of {counted(n_receptors, 'receptor')}."
     n_false = sum(map(_expected_false, annotation.samples))
     frequent = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
-    others = f", and {len(called) - N_ANSWER:,} other epitopes" if len(called) > N_ANSWER else ""
+    others = f", and {counted(len(called) - N_ANSWER, 'other epitope')}" if len(called) > N_ANSWER else ""
     return (
-        f"An epitope is called for {called.total():,} of {n_receptors:,} receptors: {frequent}{others}."
+        f"An epitope is called for {called.total():,} of {counted(n_receptors, 'receptor')}:"
+        f" {frequent}{others}."
         f" Of these calls, {n_false:.1f} are expected to be false."
     )
 
@@ -105,44 +112,7 @@ def _title(annotation: Annotation, group: dict) -> str:
 
 
 def _cautions(annotation: Annotation) -> list[str]:
-    """Return sentences on limits of the error rates."""
-    groups = annotation.reference["groups"]
-    sentences = [
-        f"{_title(annotation, group)}: not calibrated, no calls ({group['not_calibrated']})"
-        for group in groups
-        if group["not_calibrated"]
-    ]
-    if any(group.get("by_study") is False for group in groups):
-        sentences.append(
-            "The reference has fewer than two studies, so its receptors were held out at random; in other"
-            " studies, more calls are false than these numbers state"
-        )
-    return [*sentences, *_training_cautions(annotation)]
-
-
-def _training_cautions(annotation: Annotation) -> list[str]:
-    """Return sentences on labelled receptors that the model was trained on."""
-    reference = annotation.reference
-    sentences = [not_recorded_warning(model) for model in reference.get("not_recorded", ())]
-    for group in reference["groups"]:
-        trained_on = group.get("trained_on", {"queries": 0})
-        if trained_on["queries"]:
-            sentences.append(
-                f"{_title(annotation, group)}: the model was trained on {trained_on['queries']:,} of the"
-                " receptors held out for calibration"
-                + (
-                    "; they are excluded"
-                    if trained_on["left_out"]
-                    else "; too few others remain to exclude them, so the error rates are underestimated"
-                )
-            )
-    return sentences
-
-
-def _underestimated(reference: dict) -> bool:
-    """Return whether the calibration uses receptors that the model was trained on."""
-    trained = [group.get("trained_on", {}) for group in reference["groups"]]
-    return bool(reference.get("not_recorded") or any(n.get("queries") and not n["left_out"] for n in trained))
+    return cautions(annotation.reference, annotation.titles)
 
 
 def _excluded(annotation: Annotation) -> list[str]:
@@ -156,7 +126,7 @@ def _excluded(annotation: Annotation) -> list[str]:
     )
     return [
         f"<code>--exclude_references {escaped(annotation.reference['exclude_references'])}</code> excludes"
-        f" {annotation.reference['excluded_cells']:,} labelled cells"
+        f" {counted(annotation.reference['excluded_cells'], 'labelled cell')}"
         + (f"; pairs of receptor and epitope that no other study reports: {pairs}." if pairs else ".")
     ]
 
@@ -200,12 +170,13 @@ def _counts(annotation: Annotation) -> dict:
             if (species, chains) in annotated
         },
     }
-    if _underestimated(annotation.reference):
+    if is_underestimated(annotation.reference):
         headers["expected_false"]["title"] += TRAINED_ON_MARK
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     reference_groups = "; ".join(
-        f"{_title(annotation, group)}: {group['references']:,} receptors, {group['candidates']:,} of"
-        f" {group['epitopes']:,} epitopes with enough receptors to be called, {group['studies']:,} studies"
+        f"{_title(annotation, group)}: {counted(group['references'], 'receptor')}, {group['candidates']:,} of"
+        f" {counted(group['epitopes'], 'epitope')} with enough receptors to be called,"
+        f" {counted(group['studies'], 'study', 'studies')}"
         for group in annotation.reference["groups"]
         if group["references"]
     )
@@ -258,7 +229,7 @@ def _epitopes(annotation: Annotation) -> dict:
         "airrvec_annotation_epitopes",
         "Called receptors by epitope",
         "Number of distinct receptors, for the"
-        f" {min(N_EPITOPES, rows['name'].nunique())} most frequent epitopes.",
+        f" {counted(min(N_EPITOPES, rows['name'].nunique()), 'most frequent epitope')}.",
         "bargraph",
         data,
         pconfig={"ylab": "Receptors"},

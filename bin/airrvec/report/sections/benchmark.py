@@ -9,8 +9,9 @@ import pandas as pd
 from airrvec.benchmark.fewshot import TRAINED_ON
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
-from airrvec.core.schema import MEAN
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import escaped, section
@@ -47,20 +48,20 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
     return Benchmark(*frames, json.loads((folder / "benchmark.json").read_text()))
 
 
-def benchmark_sections(benchmark: Benchmark) -> list[dict]:
+def benchmark_sections(benchmark: Benchmark, titles: Titles) -> list[dict]:
     """Return the sections: AUROC, metrics, ROC curves, comparisons of encoders, missing measurements."""
-    encoders = list(dict.fromkeys(benchmark.summary["encoder"]))
-    colours = {title(name): COLOURS[index % len(COLOURS)] for index, name in enumerate(encoders)}
+    encoders = {name: titles[name] for name in benchmark.summary["encoder"].unique()}
+    colours = {title: COLOURS[index % len(COLOURS)] for index, title in enumerate(encoders.values())}
     by_rule = default_view(benchmark.summary)
     shown = default_view(benchmark.summary, one_rule=True)
     sections = [
         _auroc_section(by_rule, encoders, colours, benchmark.counts),
         _settings_section(benchmark.summary, shown, encoders, colours),
-        epitope_table(shown),
-        metrics_table(by_rule),
+        epitope_table(shown, titles),
+        metrics_table(by_rule, titles),
         _roc_section(default_view(benchmark.roc, one_rule=True), encoders, colours),
-        comparisons_table(default_view(benchmark.comparisons, one_rule=True)),
-        not_evaluated_table(benchmark.not_evaluated),
+        comparisons_table(default_view(benchmark.comparisons, one_rule=True), titles),
+        not_evaluated_table(benchmark.not_evaluated, titles),
     ]
     return [part for part in sections if part is not None]
 
@@ -69,21 +70,22 @@ def cautions(counts: dict) -> list[str]:
     """Return sentences on receptors that the measured models were trained on."""
     n = counts["removed"].get(TRAINED_ON, 0)
     excluded = [
-        f"{n:,} labelled cells are excluded from the benchmark of all encoders: a model of this run was"
+        f"{counted(n, 'labelled cell is', 'labelled cells are')} excluded from the benchmark of all encoders:"
+        " a model of this run was"
         " trained on their receptors"
     ]
     return [*(excluded if n else []), *counts.get("warnings", {}).values()]
 
 
-def benchmark_lines(benchmark: Benchmark) -> list[str]:
+def benchmark_lines(benchmark: Benchmark, titles: Titles) -> list[str]:
     """Return AUROCs for the terminal, and warnings about AUROCs that are too high."""
     return [
-        *auroc_lines(benchmark.summary),
+        *auroc_lines(benchmark.summary, titles),
         *(f"WARNING: {sentence}" for sentence in cautions(benchmark.counts)),
     ]
 
 
-def auroc_lines(summary: pd.DataFrame) -> list[str]:
+def auroc_lines(summary: pd.DataFrame, titles: Titles) -> list[str]:
     """Return a table of epitopes by encoders for the terminal; for more than 5 encoders, only their means."""
     shown = default_view(summary, one_rule=True)
     largest = rows_at_largest_k(shown)
@@ -91,14 +93,15 @@ def auroc_lines(summary: pd.DataFrame) -> list[str]:
     rule = setting_text(shown)
     means = largest[largest["epitope"] == MEAN]
     if len(encoders) > 5 and len(means):
+        n = counted(n_averaged_epitopes(shown), "epitope")
         return [
-            f"AUROC, {rule}, k = {means['k'].max()}, mean over {n_averaged_epitopes(shown)} epitopes",
-            *(f"{title(row.encoder):<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
+            f"AUROC, {rule}, k = {means['k'].max()}, mean over {n}",
+            *(f"{titles[row.encoder]:<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
         ]
-    width = max(12, *(len(title(name)) + 2 for name in encoders))
+    width = max(12, *(len(titles[name]) + 2 for name in encoders))
     lines = [
         f"AUROC, {rule}, largest k of each epitope, mean over splits",
-        f"{'Epitope':<18}{'k':>5}" + "".join(f"{title(name):>{width}}" for name in encoders),
+        f"{'Epitope':<18}{'k':>5}" + "".join(f"{titles[name]:>{width}}" for name in encoders),
     ]
     for (epitope, k), rows in largest.groupby(["epitope", "k"], sort=False):
         values = dict(zip(rows["encoder"], rows["auroc_mean"], strict=True))
@@ -107,17 +110,18 @@ def auroc_lines(summary: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, counts: dict) -> dict:
+def _auroc_section(summary: pd.DataFrame, encoders: dict[str, str], colours: dict, counts: dict) -> dict:
     removed = "; ".join(f"{n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n)
     rules = ordered_settings(summary["rule"])
     return _curves(
         "airrvec_auroc",
         "Few-shot prediction of epitopes",
-        f"Measured on {counts['receptors']:,} complete receptors of {counts['epitopes']:,} epitopes"
+        f"Measured on {counted(counts['receptors'], 'complete receptor')} of"
+        f" {counted(counts['epitopes'], 'epitope')}"
         f" (excluded cells: {removed or 'none'}). For each epitope, k receptors are the references; AUROC"
         " measures how well the distance to them separates the other receptors of the epitope from all"
-        f" others. Mean over the {n_averaged_epitopes(summary)} epitopes with enough receptors for every k,"
-        " and over splits, which all encoders share."
+        f" others. Mean over {counted(n_averaged_epitopes(summary), 'epitope')} with enough receptors for"
+        " every k, and over splits, which all encoders share."
         + "".join(f"<br><strong>{escaped(sentence)}.</strong>" for sentence in cautions(counts))
         + (
             f"<br>These encoders are marked{TRAINED_ON_MARK} in all tables and figures."
@@ -131,19 +135,20 @@ def _auroc_section(summary: pd.DataFrame, encoders: list[str], colours: dict, co
 
 
 def _settings_section(
-    summary: pd.DataFrame, shown: pd.DataFrame, encoders: list[str], colours: dict
+    summary: pd.DataFrame, shown: pd.DataFrame, encoders: dict[str, str], colours: dict
 ) -> dict | None:
     """Return one tab for each other value of a setting; the other settings keep their defaults."""
     default_row = shown.iloc[0]
     rule_rows = summary[summary["rule"] == default_row["rule"]]
     tabs = {}
-    for column in ("chains", "test_set", "excluded"):
-        others = [name for name in ("chains", "test_set", "excluded") if name != column]
+    for column in RECEPTOR_SETTING:
+        others = [name for name in RECEPTOR_SETTING if name != column]
         varied = rule_rows[(rule_rows[others] == default_row[others]).all(axis=1)]
         for word in ordered_settings(varied[column]):
             if word != default_row[column]:
                 group = varied[varied[column] == word]
-                tabs[f"{setting_title(column, word)} ({n_averaged_epitopes(group)} epitopes)"] = group
+                n = counted(n_averaged_epitopes(group), "epitope")
+                tabs[f"{setting_title(column, word)} ({n})"] = group
     if not tabs:
         return None
     return _curves(
@@ -164,11 +169,11 @@ def _curves(
     data = []
     for group in tabs.values():
         means = group[group["epitope"] == MEAN].sort_values("k")
-        lines = {encoder: means[means["encoder"] == encoder] for encoder in encoders}
+        lines = {title: means[means["encoder"] == name] for name, title in encoders.items()}
         data.append(
             {
-                title(encoder): {str(row.k): row.auroc_mean for row in line.itertuples()}
-                for encoder, line in lines.items()
+                title: {str(row.k): row.auroc_mean for row in line.itertuples()}
+                for title, line in lines.items()
                 if len(line)
             }
         )
@@ -192,18 +197,18 @@ def _curves(
     )
 
 
-def _roc_section(roc: pd.DataFrame, encoders: list[str], colours: dict) -> dict | None:
+def _roc_section(roc: pd.DataFrame, encoders: dict[str, str], colours: dict) -> dict | None:
     if roc.empty:
         return None
     datasets, labels = [], []
     shown = roc.sort_values(["k", "epitope"], ascending=[False, True])["epitope"].unique()[:MAX_ROC_TABS]
     for epitope in shown:
         epitope_rows = roc[roc["epitope"] == epitope]
-        lines = {encoder: epitope_rows[epitope_rows["encoder"] == encoder] for encoder in encoders}
+        lines = {title: epitope_rows[epitope_rows["encoder"] == name] for name, title in encoders.items()}
         datasets.append(
             {
-                title(encoder): {round(row.fpr, 4): round(row.tpr_mean, 4) for row in line.itertuples()}
-                for encoder, line in lines.items()
+                title: {round(row.fpr, 4): round(row.tpr_mean, 4) for row in line.itertuples()}
+                for title, line in lines.items()
                 if len(line)
             }
         )

@@ -3,8 +3,9 @@
 import pandas as pd
 
 from airrvec.benchmark.fewshot import complete_epitopes
-from airrvec.core.schema import MEAN
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.core.schema import MEAN, SETTING
+from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
 from airrvec.report.page import escaped, section
 
@@ -13,7 +14,7 @@ MAX_ROWS = 50
 _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
 
 
-def epitope_table(shown: pd.DataFrame) -> dict:
+def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
     """Return AUROC with one row per epitope, or one row per encoder if there are many encoders."""
     largest = rows_at_largest_k(shown)
     encoders = list(dict.fromkeys(largest["encoder"]))
@@ -23,10 +24,10 @@ def epitope_table(shown: pd.DataFrame) -> dict:
         for row in largest.itertuples():
             data.setdefault(escaped(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
         headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False}}
-        headers |= {name: {"title": title(name), **score} for name in encoders}
+        headers |= {name: {"title": titles[name], **score} for name in encoders}
     else:
         for row in largest.itertuples():
-            data.setdefault(title(row.encoder), {})[row.epitope] = row.auroc_mean
+            data.setdefault(titles[row.encoder], {})[row.epitope] = row.auroc_mean
         epitopes = largest.drop_duplicates("epitope")
         headers = {
             row.epitope: {"title": f"{escaped(row.epitope)} (k = {row.k})", **score}
@@ -46,13 +47,13 @@ def epitope_table(shown: pd.DataFrame) -> dict:
     )
 
 
-def metrics_table(by_rule: pd.DataFrame) -> dict | None:
+def metrics_table(by_rule: pd.DataFrame, titles: Titles) -> dict | None:
     means = by_rule[by_rule["epitope"] == MEAN]
     if means.empty:
         return None
     largest = means[means["k"] == means["k"].max()]
     data = {
-        f"{title(row['encoder'])}, {RULE_TITLES[row['rule']]}": {
+        f"{titles[row['encoder']]}, {RULE_TITLES[row['rule']]}": {
             name: row[f"{name}_mean"] for name in _METRIC_TITLES
         }
         for row in largest.to_dict("records")
@@ -73,7 +74,7 @@ def metrics_table(by_rule: pd.DataFrame) -> dict | None:
     )
 
 
-def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
+def comparisons_table(comparisons: pd.DataFrame, titles: Titles) -> dict | None:
     """Return pairs of encoders at the largest k of the mean; of many pairs, those of the first encoder."""
     pairs = comparisons[(comparisons["epitope"] == MEAN) & comparisons["other"].notna()]
     if pairs.empty:
@@ -83,7 +84,7 @@ def comparisons_table(comparisons: pd.DataFrame) -> dict | None:
     if n_pairs > MAX_ROWS:
         pairs = pairs[pairs["encoder"] == pairs["encoder"].iloc[0]]
     data = {
-        f"{title(row.encoder)} − {title(row.other)}": {
+        f"{titles[row.encoder]} − {titles[row.other]}": {
             "difference": row.difference_mean,
             "error": row.difference_se,
             "better": f"{row.n_better:.0f} of {row.n_epitopes:.0f}",
@@ -117,11 +118,11 @@ def _p_values(row) -> dict[str, float]:
     return {"sign": row.sign_p, "wilcoxon": row.wilcoxon_p, "holm": row.wilcoxon_p_holm}
 
 
-def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
+def not_evaluated_table(left_out: pd.DataFrame, titles: Titles) -> dict | None:
     if left_out.empty:
         return None
     # Rows on whole encoders first, then the epitopes with the most receptors.
-    names = ["encoder", "rule", "chains", "test_set", "epitope", "excluded"]
+    names = [*SETTING, "epitope"]
     shown = left_out.assign(is_epitope=left_out["epitope"].notna(), is_filtered=left_out["test_set"].notna())
     shown = shown.sort_values(
         ["is_epitope", "is_filtered", "n_receptors", "epitope", "k"],
@@ -131,7 +132,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     n_epitopes = left_out["epitope"].nunique()
     several = len(left_out["excluded"].unique()) > 1
     data = {
-        _not_evaluated_title(row, with_excluded=several or pd.isna(row.epitope)): {
+        _not_evaluated_title(row, titles, with_excluded=several or pd.isna(row.epitope)): {
             **({"k": int(row.k)} if pd.notna(row.k) else {}),
             "reason": escaped(row.reason),
         }
@@ -140,7 +141,7 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     return section(
         "airrvec_not_evaluated",
         "Not evaluated",
-        f"{n_epitopes:,} epitopes were not evaluated for at least one k"
+        f"{counted(n_epitopes, 'epitope was', 'epitopes were')} not evaluated for at least one k"
         f"{f'; the first {MAX_ROWS} of {len(shown):,} rows are shown' if len(shown) > MAX_ROWS else ''}."
         " All are in <code>benchmark/not_evaluated.tsv</code>.",
         "table",
@@ -153,10 +154,10 @@ def not_evaluated_table(left_out: pd.DataFrame) -> dict | None:
     )
 
 
-def _not_evaluated_title(row, *, with_excluded: bool) -> str:
+def _not_evaluated_title(row, titles: Titles, *, with_excluded: bool) -> str:
     words = [
         row.epitope and escaped(row.epitope),
-        row.encoder and title(row.encoder),
+        row.encoder and titles[row.encoder],
         row.rule and RULE_TITLES[row.rule],
         row.chains and setting_title("chains", row.chains),
         row.test_set and setting_title("test_set", row.test_set),

@@ -1,7 +1,8 @@
-"""Calibration in the MultiQC report: reliability of the probabilities, precision and recall."""
+"""Calibration in the MultiQC report: reliability of the probabilities, precision and recall, cautions."""
 
 import pandas as pd
 
+from airrvec.benchmark.training_labels import not_recorded_warning
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import section
 
@@ -69,6 +70,54 @@ def precision_recall_section(precision_recall: pd.DataFrame) -> dict:
             "colors": colours,
         },
     )
+
+
+def cautions(reference: dict, titles: dict[tuple[str, str], str]) -> list[str]:
+    """
+    Return sentences on limits of the error rates.
+
+    Parameters
+    ----------
+    reference : dict
+        Counts of ``calibrate_annotation.py``.
+    titles : dict
+        Species and class of chains → title.
+    """
+    sentences = [
+        f"{titles[group['species'], group['chains']]}: not calibrated, no calls ({group['not_calibrated']})"
+        for group in reference["groups"]
+        if group["not_calibrated"]
+    ]
+    if any(group.get("by_study") is False for group in reference["groups"]):
+        sentences.append(
+            "The reference has fewer than two studies, so its receptors were held out at random; in other"
+            " studies, more calls are false than these numbers state"
+        )
+    return [*sentences, *_training_cautions(reference, titles)]
+
+
+def _training_cautions(reference: dict, titles: dict[tuple[str, str], str]) -> list[str]:
+    """Return sentences on labelled receptors that the model was trained on."""
+    sentences = [not_recorded_warning(model) for model in reference.get("not_recorded", ())]
+    for group in reference["groups"]:
+        trained_on = group.get("trained_on", {"queries": 0})
+        if trained_on["queries"]:
+            sentences.append(
+                f"{titles[group['species'], group['chains']]}: the model was trained on"
+                f" {trained_on['queries']:,} of the receptors held out for calibration"
+                + (
+                    "; they are excluded"
+                    if trained_on["left_out"]
+                    else "; too few others remain to exclude them, so the error rates are underestimated"
+                )
+            )
+    return sentences
+
+
+def is_underestimated(reference: dict) -> bool:
+    """Return whether the calibration uses receptors that the model was trained on."""
+    trained = [group.get("trained_on", {}) for group in reference["groups"]]
+    return bool(reference.get("not_recorded") or any(n.get("queries") and not n["left_out"] for n in trained))
 
 
 def _place(share: float) -> str:

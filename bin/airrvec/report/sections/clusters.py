@@ -9,7 +9,8 @@ import pandas as pd
 
 from airrvec.core import tables
 from airrvec.core.chains import CHAIN_LOCI
-from airrvec.report.page import escaped, group_titles, not_compared_text, section, with_group_titles
+from airrvec.core.plural import counted
+from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -19,7 +20,6 @@ PARENT = {
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
-_COUNT = {"format": "{:,.0f}", "scale": False}
 _MOTIF = ("v_call", "consensus")
 
 
@@ -65,8 +65,9 @@ def cluster_sections(found: Clusters) -> list[dict]:
 def cluster_lines(found: Clusters) -> list[str]:
     """Return a line on the clusters of each class of chains, for the terminal."""
     return [
-        f"{group['clusters']:,} clusters of {found.titles[group['species'], group['chains']]} hold"
-        f" {group['clustered']:,} of {group['receptors']:,} receptors"
+        f"{counted(group['clusters'], 'cluster')} of {found.titles[group['species'], group['chains']]}"
+        f" {'holds' if group['clusters'] == 1 else 'hold'} {group['clustered']:,} of"
+        f" {counted(group['receptors'], 'receptor')}"
         for group in found.counts["groups"]
     ] or ["No clusters: no receptor has a vector"]
 
@@ -80,8 +81,9 @@ def cluster_answer(found: Clusters) -> str:
     if len(found.conditions):
         differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
         words += (
-            f" {differ:,} of {len(found.conditions):,} comparisons by {escaped(found.counts['condition'])}"
-            " are significant at a false discovery rate of 5 % (Fisher's exact test)."
+            f" {differ:,} of {counted(len(found.conditions), 'comparison')} by"
+            f" {escaped(found.counts['condition'])} are significant at a false discovery rate of 5 %"
+            " (Fisher's exact test)."
         )
     return words
 
@@ -114,14 +116,13 @@ def _overview(found: Clusters) -> dict:
         " background receptors did not undergo is another."
     )
     if counts["not_compared"]:
-        words += (
-            f" {counts['not_compared']:,} receptors were not compared: without vector or of another species."
-        )
+        n = counted(counts["not_compared"], "receptor was", "receptors were")
+        words += f" {n} not compared: without vector or of another species."
     words += not_compared_text(counts)
     headers = {
-        "receptors": {"title": "Receptors", **_COUNT},
-        "clusters": {"title": "Clusters", **_COUNT},
-        "clustered": {"title": "Receptors in clusters", **_COUNT},
+        "receptors": {"title": "Receptors", **COUNT},
+        "clusters": {"title": "Clusters", **COUNT},
+        "clustered": {"title": "Receptors in clusters", **COUNT},
         "share": {"title": "Share", "suffix": " %", "min": 0, "max": 100, "scale": "Blues"},
         "radius": {"title": "Radius", "format": "{:,.3f}", "scale": False},
         "neighbours": {
@@ -183,9 +184,9 @@ def _largest(clusters: pd.DataFrame) -> dict:
         for row in shown.itertuples()
     }
     headers = {
-        "receptors": {"title": "Receptors", **_COUNT},
+        "receptors": {"title": "Receptors", **COUNT},
         "epitope": {"title": "Epitope", "description": "Most frequent epitope of the labelled members"},
-        "labelled": {"title": "Labelled", **_COUNT, "description": "Members with a known epitope"},
+        "labelled": {"title": "Labelled", **COUNT, "description": "Members with a known epitope"},
         "purity": {
             "title": "Purity",
             "suffix": " %",
@@ -194,8 +195,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "scale": "Greens",
             "description": "Share of labelled members with this epitope",
         },
-        "samples": {"title": "Samples", **_COUNT},
-        "cells": {"title": "Cells", **_COUNT},
+        "samples": {"title": "Samples", **COUNT},
+        "cells": {"title": "Cells", **COUNT},
         "tra_v_call": {"title": "V α", "description": "Most frequent gene; its share is in clusters.tsv"},
         "tra_consensus": {"title": "Junction α", "description": "Most frequent residue at each position"},
         "trb_v_call": {"title": "V β"},
@@ -211,8 +212,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
     return section(
         "airrvec_clusters_largest",
         "Largest clusters",
-        f"{len(shown)} of {len(clusters):,} clusters. All are in <code>clusters/clusters.tsv</code>, their"
-        " receptors in <code>clusters/members.tsv</code>.",
+        f"{len(shown)} of {counted(len(clusters), 'cluster')}. All are in <code>clusters/clusters.tsv</code>,"
+        " their receptors in <code>clusters/members.tsv</code>.",
         "table",
         data,
         headers=headers,
@@ -282,9 +283,9 @@ def _conditions(found: Clusters) -> dict:
     return section(
         "airrvec_clusters_conditions",
         f"Clusters by {column}",
-        f"{words} The table has the {len(shown)} of {len(found.conditions):,} comparisons with the lowest p;"
-        " all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small: the minimum"
-        " is 0.1 for three samples against three.",
+        f"{words} The table has {len(shown)} of {counted(len(found.conditions), 'comparison')}, those with"
+        " the lowest p; all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small:"
+        " the minimum is 0.1 for three samples against three.",
         "table",
         data,
         headers=headers,

@@ -1,4 +1,4 @@
-"""Comparison of samples in the MultiQC report: diversity, overlap, distances, conditions."""
+"""Comparison of samples in the MultiQC report: overlap, distances, conditions."""
 
 import json
 from dataclasses import dataclass
@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.core import tables
+from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
-from airrvec.report.page import escaped, group_titles, not_compared_text, section, with_group_titles
+from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, group_titles, section, with_group_titles
+from airrvec.report.sections.diversity import diversity_section
 
 PARENT = {
     "parent_id": "airrvec_comparison",
@@ -17,9 +19,6 @@ PARENT = {
 }
 N_PAIRS = 100  # in the table
 
-_COUNT = {"format": "{:,.0f}", "scale": False}
-_NUMBER = {"format": "{:,.3g}", "scale": False}
-_SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Blues"}
 _MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_rarefied": f"log Hill number {q}" for q in (0, 1, 2)}}
 _NAMES = ("diversity", "pairs", "samples_pca", "conditions")
 
@@ -49,7 +48,7 @@ def read_comparison(folder: Path | None) -> Comparison | None:
 
 def comparison_sections(found: Comparison) -> list[dict]:
     """Return the sections of the report."""
-    sections = [_diversity(found)]
+    sections = [diversity_section(found.diversity, found.counts)]
     if len(found.pairs):
         sections.append(_pairs(found))
     else:
@@ -68,8 +67,9 @@ def comparison_lines(found: Comparison) -> list[str]:
     tested = found.pairs["mmd_fdr"].notna()
     differ = found.pairs["mmd_fdr"] <= 0.05
     return [
-        f"Samples compared: {len(found.pairs):,} pairs, counted for each class of chains; {differ.sum():,} of"
-        f" {tested.sum():,} tested pairs differ at a false discovery rate of 5 % (receptors as units)"
+        f"Samples compared: {counted(len(found.pairs), 'pair')}, counted for each class of chains;"
+        f" {differ.sum():,} of {counted(tested.sum(), 'tested pair')} differ at a false discovery rate of 5 %"
+        " (receptors as units)"
     ]
 
 
@@ -80,14 +80,14 @@ def comparison_answer(found: Comparison) -> str:
         least = found.conditions.sort_values("p", kind="stable").iloc[0]
         differ = (found.conditions["fdr"] <= 0.05).sum()
         words = (
-            f"{differ:,} of {len(found.conditions):,} comparisons by {column} are significant at a false"
-            f" discovery rate of 5 %; the lowest p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
+            f"{differ:,} of {counted(len(found.conditions), 'comparison')} by {column} are significant at a"
+            f" false discovery rate of 5 %; the lowest p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
             f" {escaped(least['value_1'])} and {escaped(least['value_2'])})"
         )
     elif column:
         words = f"{column} could not be tested: two of its values need at least two samples each"
     else:
-        words = "No condition was given (<code>--condition</code>)"
+        words = "No condition was given (<code>--compare_by</code>)"
     return f"{words}. {comparison_lines(found)[0]}."
 
 
@@ -108,75 +108,6 @@ def _not_compared(found: Comparison) -> dict:
     )
 
 
-def _diversity(found: Comparison) -> dict:
-    data = {
-        f"{escaped(row.sample_id)}, {row.group}": {
-            "cells": row.n_cells,
-            "receptors": row.n_receptors,
-            "depth": row.depth,
-            **{f"hill_{order}": getattr(row, f"hill_{order}_rarefied") for order in (0, 1, 2)},
-            "coincidence": row.coincidence if pd.notna(row.coincidence) else None,
-            "coverage": 100 * row.coverage,
-        }
-        for row in found.diversity.itertuples()
-    }
-    depth = {"format": "{:,.1f}", "scale": False}
-    headers = {
-        "cells": {"title": "Cells", **_COUNT},
-        "receptors": {"title": "Receptors", **_COUNT},
-        "depth": {
-            "title": "Depth",
-            **_COUNT,
-            "description": "Depth of rarefaction: number of cells of the smallest sample",
-        },
-        "hill_0": {
-            "title": "Receptors, rarefied",
-            **depth,
-            "description": "Hill number of order 0, rarefied",
-        },
-        "hill_1": {
-            "title": "Effective number, order 1",
-            **depth,
-            "description": "Hill number of order 1, rarefied: exponential of the Shannon entropy",
-        },
-        "hill_2": {
-            "title": "Effective number, order 2",
-            **depth,
-            "description": "Hill number of order 2, rarefied: inverse Simpson index; large clones dominate",
-        },
-        "coincidence": {
-            "title": "Coincidence",
-            **_NUMBER,
-            "description": "Probability that two cells of the sample have the same receptor",
-        },
-        "coverage": {
-            "title": "Coverage",
-            **_SHARE,
-            "description": "Estimated share of cells of the repertoire whose receptor is in the sample",
-        },
-    }
-    words = (
-        "Number of distinct receptors, and how evenly the cells are distributed over them (Hill numbers). All"
-        " samples are rarefied to the number of cells of the smallest one: compare only the rarefied numbers."
-        " If the effective number of order 2 is far below the number of receptors, the sample has a few large"
-        " clones (clonal expansion). Receptors that differ only in alleles count as one."
-    )
-    words += not_compared_text(found.counts)
-    if not data:
-        return section(
-            "airrvec_comparison_diversity", "Diversity", words, "html", "<p>There are no cells to count.</p>"
-        )
-    return section(
-        "airrvec_comparison_diversity",
-        "Diversity",
-        words,
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample", "sort_rows": False},
-    )
-
-
 def _pairs(found: Comparison) -> dict:
     shown = found.pairs.head(N_PAIRS)
     data = {
@@ -193,38 +124,38 @@ def _pairs(found: Comparison) -> dict:
         for row in shown.itertuples()
     }
     headers = {
-        "shared": {"title": "Shared", **_COUNT, "description": "Receptors found in both samples"},
+        "shared": {"title": "Shared", **COUNT, "description": "Receptors found in both samples"},
         "morisita_horn": {
             "title": "Morisita–Horn",
-            **_NUMBER,
+            **NUMBER,
             "description": "Overlap weighted by cells, 0 to 1",
         },
         "near_1_in_2": {
             "title": "First near second",
-            **_SHARE,
+            **SHARE,
             "description": "Share of receptors of the first sample with a neighbour in the second",
         },
-        "near_2_in_1": {"title": "Second near first", **_SHARE},
-        "frechet": {"title": "Fréchet distance", **_NUMBER},
+        "near_2_in_1": {"title": "Second near first", **SHARE},
+        "frechet": {"title": "Fréchet distance", **NUMBER},
         "frechet_by_chance": {
             "title": "Fréchet by chance",
-            **_NUMBER,
+            **NUMBER,
             "description": "Fréchet distance after random exchange of receptors between the samples",
         },
         "mmd": {
             "title": "MMD²",
-            **_NUMBER,
+            **NUMBER,
             "description": "Kernel distance (maximum mean discrepancy); about 0 without a difference",
         },
-        "mmd_fdr": {"title": "FDR", **_NUMBER, "description": "Permutation test of MMD²"},
+        "mmd_fdr": {"title": "FDR", **NUMBER, "description": "Permutation test of MMD²"},
     }
     return section(
         "airrvec_comparison_pairs",
         "Overlap and distance",
-        f"{len(shown)} of {len(found.pairs):,} pairs; all are in <code>comparison/pairs.tsv</code>. A low FDR"
-        " means that the receptors of two samples are not random draws from one repertoire. It does not show"
-        " an effect of a treatment: two people, or two tubes, differ too. For treatments, see the conditions,"
-        " where samples are the units.",
+        f"{len(shown)} of {counted(len(found.pairs), 'pair')}; all are in <code>comparison/pairs.tsv</code>."
+        " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
+        " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
+        " conditions, where samples are the units.",
         "table",
         data,
         headers=headers,
@@ -299,11 +230,11 @@ def _conditions(found: Comparison) -> dict:
         "samples": {"title": "Samples"},
         "difference": {
             "title": "Difference",
-            **_NUMBER,
+            **NUMBER,
             "description": "First minus second; MMD² has no sign",
         },
-        "p": {"title": "p", **_NUMBER},
-        "fdr": {"title": "FDR", **_NUMBER},
+        "p": {"title": "p", **NUMBER},
+        "fdr": {"title": "FDR", **NUMBER},
     }
     return section(
         "airrvec_comparison_conditions",

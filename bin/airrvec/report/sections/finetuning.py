@@ -7,7 +7,8 @@ import numpy as np
 
 from airrvec.benchmark.rules import RULES
 from airrvec.core import tables
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.encoders import Titles
 from airrvec.report.sections.finetuning_tables import specificity_table, unseen_table
 from airrvec.report.sections.finetuning_words import (
     SHOWN_RULES,
@@ -34,22 +35,22 @@ def read_finetuning(folder: Path | None) -> Finetuning | None:
     )
 
 
-def finetuning_sections(finetuning: Finetuning) -> list[dict]:
+def finetuning_sections(finetuning: Finetuning, titles: Titles) -> list[dict]:
     """Return the sections: AUROC before and after, for trained epitopes and, if measured, other epitopes."""
     parent = {"parent_id": "airrvec_finetuning", "parent_name": "Fine-tuning"}
-    sections = [{**specificity_table(finetuning), **parent}]
+    sections = [{**specificity_table(finetuning, titles), **parent}]
     if len(finetuning.unseen):
         sections.append({**unseen_table(finetuning), **parent})
     return sections
 
 
-def finetuning_lines(finetuning: Finetuning) -> list[str]:
+def finetuning_lines(finetuning: Finetuning, titles: Titles) -> list[str]:
     """Return mean AUROCs before and after, and the conclusions in words, for the terminal."""
     before, after = model_names(finetuning)
     means = mean_aurocs(finetuning.specificity)
     lines = [
-        f"AUROC of {title(after)}, fine-tuned from {title(before)}, on held-out receptors"
-        f" (mean of {n_epitopes(finetuning)} epitopes)",
+        f"AUROC of {titles[after]}, fine-tuned from {titles[before]}, on held-out receptors"
+        f" (mean of {counted(n_epitopes(finetuning), 'epitope')})",
         f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
     ]
     shown = [

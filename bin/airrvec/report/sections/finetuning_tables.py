@@ -3,7 +3,8 @@
 import pandas as pd
 
 from airrvec.benchmark.rules import RULES
-from airrvec.encoders import title
+from airrvec.core.plural import counted
+from airrvec.encoders import Titles
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.finetuning_words import (
     FLOOR,
@@ -22,7 +23,7 @@ from airrvec.report.sections.finetuning_words import (
 )
 
 
-def specificity_table(finetuning: Finetuning) -> dict:
+def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
     before, after = model_names(finetuning)
     specificity, counts = finetuning.specificity, finetuning.counts
     shown = [
@@ -49,15 +50,16 @@ def specificity_table(finetuning: Finetuning) -> dict:
             }
     parts, left_out = counts["receptors"], counts["left_out"]
     facts = [
-        f"<code>{escaped(after)}</code> was fine-tuned from {escaped(title(before))} on"
-        f" {parts['train']:,} receptors of {n_epitopes(finetuning)} epitopes; {parts['validation']:,}"
-        f" receptors for validation, {parts['test']:,} for testing (split: {escaped(counts['split'])});"
+        f"<code>{escaped(after)}</code> was fine-tuned from {escaped(titles[before])} on"
+        f" {counted(parts['train'], 'receptor')} of {counted(n_epitopes(finetuning), 'epitope')};"
+        f" {counted(parts['validation'], 'receptor')} for validation, {parts['test']:,} for testing"
+        f" (split: {escaped(counts['split'])});"
         f" weights of step {counts['step']:,}",
         "AUROC of an epitope's test receptors against those of the other epitopes; the training receptors"
         " are the references. There is one test set, so the differences have no standard error",
         *(escaped(note) for note in counts["notes"]),
         *(f"excluded: {n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n),
-        *([f"{len(left_out):,} epitopes have too few receptors for training"] if left_out else []),
+        *([f"{counted(len(left_out), 'epitope')} with too few receptors for training"] if left_out else []),
     ]
     return section(
         "airrvec_finetuning_specificity",

@@ -7,6 +7,7 @@ import pandas as pd
 
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
+from airrvec.core.plural import counted
 
 # Rules shown in the report; ``specificity`` has all.
 SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
@@ -55,9 +56,8 @@ def changes(finetuning: Finetuning) -> list[str]:
                 index="epitope", columns="encoder", values="auroc"
             )
             n_better = int((wide[after] > wide[before]).sum())
-            parts.append(
-                f"by {RULES[rule].title} {_moved(*pair)} ({n_better} of {len(wide)} epitopes better)"
-            )
+            n = f"{n_better} of {counted(len(wide), 'epitope')}"
+            parts.append(f"by {RULES[rule].title} {_moved(*pair)} ({n} better)")
         if parts:
             sentences.append(f"{words}: {'; '.join(parts)}")
     return sentences
@@ -91,10 +91,10 @@ def conclusions(finetuning: Finetuning) -> list[str]:
     for row in unseen_differences(finetuning).itertuples():
         if row.epitope == "mean" and row.last:
             sentences.append(
-                f"{row.n_epitopes} epitopes not used in training, by {RULES[row.rule].title}, k = {row.k},"
-                f" {UNSEEN_SETS[row.test_set]}:"
+                f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
+                f" k = {row.k}, {UNSEEN_SETS[row.test_set]}:"
                 f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
-                f" better in {row.n_better:,} of {row.n_splits:,} splits"
+                f" better in {row.n_better:,} of {counted(row.n_splits, 'split')}"
             )
     return sentences
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from airrvec.core.plural import counted
 from airrvec.report.page import escaped, section
 
 _METHODS = {"umap": "UMAP", "pca": "principal components (too few for UMAP)"}
@@ -18,7 +19,7 @@ def map_section(path: Path) -> dict:
         else f"points are a random sample of {qc['shown']:,} receptors, the density shows all"
     )
     text = (
-        f"{qc['receptors']:,} receptors, projected by {_METHODS[qc['method']]}; {points}. Colour by"
+        f"{counted(qc['receptors'], 'receptor')}, projected by {_METHODS[qc['method']]}; {points}. Colour by"
         f" {colours}; search for genes, junctions and labels; point at a receptor to see its fields."
     )
     link = '<p><a class="btn btn-primary" href="../map/map.html" target="_blank">Open the map</a></p>'

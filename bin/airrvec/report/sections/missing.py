@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from airrvec.core.missing import PARTS
+from airrvec.core.plural import counted
 from airrvec.report.page import escaped, section
 
 
@@ -43,7 +44,7 @@ def missing_section(missing: list[dict[str, str]]) -> dict | None:
     return section(
         "airrvec_missing",
         "Missing from this run",
-        f"{_counted(missing)} could not be made. All results in this report were computed without"
+        f"{counted(len(missing), 'part')} could not be made. All results in this report were computed without"
         f" {'it' if len(missing) == 1 else 'them'}.",
         "html",
         '<table class="table table-condensed"><thead><tr><th>Part</th><th>Name</th><th>Reason</th></tr>'
@@ -56,11 +57,7 @@ def missing_lines(missing: list[dict[str, str]]) -> list[str]:
     if not missing:
         return []
     return [
-        f"MISSING: {_counted(missing)} could not be made",
+        f"MISSING: {counted(len(missing), 'part')} could not be made",
         *(f"  {PARTS[entry['part']]} {entry['name']}: {entry['reason']}" for entry in missing),
         "",
     ]
-
-
-def _counted(missing: list[dict[str, str]]) -> str:
-    return "1 part" if len(missing) == 1 else f"{len(missing)} parts"

@@ -1,0 +1,19 @@
+"""Outcomes of readers, compared."""
+
+import pyarrow as pa
+import pyarrow.csv
+
+from airrvec.input import reading
+
+BMMNC = "formats/10x_bmmnc_all_contig_annotations_small"
+
+
+def chains_in(path, format=None, columns=None) -> pa.Table:
+    return pa.concat_tables(batch.chains for batch in reading.open_chains(path, format, columns).batches)
+
+
+def same(one, other) -> None:
+    """The same outcome, but for the warnings, which may speak of the header."""
+    for name in ("cells", "receptors", "rejects"):
+        assert getattr(one, name).equals(getattr(other, name))
+    assert {**one.counts, "warnings": None} == {**other.counts, "warnings": None}

@@ -1,0 +1,103 @@
+"""Presets: learning rates, shapes, and the layers that are trained."""
+
+import pytest
+from inputs import ROOT
+
+from airrvec.core.errors import InputError
+from airrvec.model import weights
+from airrvec.training import presets
+
+
+def test_learning_rates_are_those_of_the_reference():
+    d_model, warmup = 64, 10_000
+    base = presets.load(ROOT / "conf/models/base.json").schedule
+    for step in (1, 500, 10_000, 10_001, 143_200):
+        noam = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert base.rate(step) == pytest.approx(noam, rel=1e-12)
+    finetuned = presets.load(ROOT / "conf/models/finetuned.json").schedule
+    assert [finetuned.rate(step) for step in (1, 500, 1000, 1172)] == [1e-6, 5e-4, 1e-3, 1e-3]
+
+
+def test_presets_have_the_shapes_of_the_published_models():
+    names = {
+        "base": "sceptr",
+        "finetuned": "sceptr_finetuned",
+        "mlm_only": "sceptr_mlm_only",
+        "average_pooling": "sceptr_average_pooling",
+        "synthetic": "sceptr_synthetic_data",
+        "shuffled": "sceptr_shuffled_data",
+        "left_aligned": "sceptr_left_aligned",
+        "dropout_noise_only": "sceptr_dropout_noise_only",
+        "cdr3_only": "sceptr_cdr3_only",
+        "cdr3_only_mlm_only": "sceptr_cdr3_only_mlm_only",
+        "tiny": "sceptr_tiny",
+        "small": "sceptr_small",
+        "large": "sceptr_large",
+        "blosum": "sceptr_blosum",
+        "alpha": "sceptr_alpha_only",
+        "beta": "sceptr_beta_only",
+    }
+    ours = {"neighbour", "short"}
+    assert {path.stem for path in (ROOT / "conf/models").iterdir()} == set(names) | ours
+    for name, published in names.items():
+        preset = presets.load(ROOT / f"conf/models/{name}.json")
+        assert preset.model == weights.load(published).encoder.config, name
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "the preset is not valid JSON"),
+        ('{"steps": 3}', "'steps' is not one of name, title, data, layers, model, objective, schedule"),
+        ('{"schedule": {"step": 3}}', "'step' is not one of steps, batch_size"),
+        (
+            '{"objective": {"contrastive": "both"}}',
+            "contrastive is 'both', not one of auto, supervised, neighbour or null",
+        ),
+        (
+            '{"objective": {"contrastive": null, "masked_language": false}}',
+            "an objective needs a contrastive or a masked-language term",
+        ),
+        ('{"schedule": {"steps": "3"}}', "steps is '3', not a whole number"),
+        ('{"schedule": {"steps": 0}}', "steps is 0, not 1 or more"),
+        ('{"schedule": {"learning_rate": "1"}}', "learning_rate is '1', not a number"),
+        ('{"schedule": {"patience": true}}', "patience is True, not a whole number or null"),
+        ('{"objective": {"temperature": 0}}', "temperature is 0, not above 0"),
+        ('{"objective": {"dropped_chains": 2}}', "dropped_chains is 2, not from 0 to 1"),
+        ('{"model": {"loops": "cdr3a"}}', "loops is 'cdr3a', not a list of words"),
+        ('{"model": {"loops": ["cdr3a", "cdr3a"]}}', "give one or more of cdr1a, .*, each once"),
+        ('{"model": {"n_layers": 1000000000}}', "n_layers is 1000000000, not from 1 to 1,000"),
+        ('{"model": {"n_heads": 7}}', "d_model, 64, is not a multiple of n_heads, 7"),
+        ('{"model": {"d_model": 9, "n_heads": 3, "embedding": "left_aligned"}}', "needs an even number"),
+        ('{"data": "olga"}', "data is 'olga', not one of receptors, synthetic, shuffled"),
+    ],
+)
+def test_a_bad_preset_is_explained(content, problem, tmp_path):
+    path = tmp_path / "my.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"^my.json: .*{problem}"):
+        presets.load(path)
+
+
+def test_steps_and_batch_size_go_before_the_presets():
+    preset = presets.load(ROOT / "conf/models/base.json")
+    changed = preset.changed(name="mine", steps=7, batch_size=None)
+    assert (changed.name, changed.schedule.steps) == ("mine", 7)
+    assert changed.schedule.batch_size == preset.schedule.batch_size
+    for given in ({"steps": 0, "batch_size": None}, {"steps": None, "batch_size": 0}):
+        with pytest.raises(InputError, match="is 0, not 1 or more"):
+            preset.changed(name=None, **given)
+
+
+@pytest.mark.parametrize(
+    ("layers", "trained"),
+    [
+        ("all", ["embedding.projection.weight", "layers.0.qkv.bias", "layers.1.out.bias", "mlm_head.bias"]),
+        ("last", ["layers.1.out.bias"]),
+        ("layers.1,mlm_head", ["layers.1.out.bias", "mlm_head.bias"]),
+    ],
+)
+def test_layers_to_train(layers, trained):
+    names = ["embedding.projection.weight", "layers.0.qkv.bias", "layers.1.out.bias", "mlm_head.bias"]
+    is_trained = presets.Preset(name="x", title="x", layers=layers).trainable(n_layers=2)
+    assert [name for name in names if is_trained(name)] == trained
