@@ -5,9 +5,8 @@ Our own code beside the libraries that could replace it: JSON (ijson), neighbour
     uv run --no-sync --with ijson --with faiss-cpu python benchmarks/libraries.py
 
 Each run has a process of its own, on one thread; airrvec and the library alternate. Vectors are those of
-synthetic receptors, embedded by SCEPTR. Prints Markdown tables: medians of the seconds, and the ratio of a
-library's processor time to that of airrvec in the same round (median, least to greatest), which other
-programs disturb less than wall time. Memory is what the run added at most.
+synthetic receptors, embedded by SCEPTR. Prints Markdown tables: median seconds, the ratio of processor times
+within a round (median, least to greatest), and the most memory that a run added.
 """
 
 import argparse
@@ -32,9 +31,9 @@ runtime.limit_threads(1)
 import numpy as np
 
 from alternation import OWN, TIMES, apart, digest, in_turn, measured, median, show_header, show_row, times
+from faiss_neighbours import measure_neighbours, write_vectors
 
-K = 10  # neighbours
-N_QUERIES, N_TRUSTED = 10_000, 5_000  # queries of a search; points whose trustworthiness is computed
+N_TRUSTED = 5_000  # points on which the trustworthiness of a map is computed
 MEMORY = 1 << 30  # bytes that a process may have for a hostile file
 HOSTILE = {
     "truncated": b'[{"a": "x"',
@@ -47,7 +46,7 @@ HOSTILE = {
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="parts to run")
     parser.add_argument("--rounds", type=int, default=3, help="alternations")
     parser.add_argument("--megabytes", type=int, nargs="+", default=[20, 200], help="of the JSON files")
@@ -131,111 +130,14 @@ def outcome(options: dict | None, content: bytes) -> str:
     from airrvec.input.files.json_text import JsonText
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    file = io.BytesIO(content)
+    file, own = io.BytesIO(content), options is None
+    items = JsonText(io.TextIOWrapper(file), "x").items() if own else ijson.items(file, "item", **options)
     try:
-        own = JsonText(io.TextIOWrapper(file), "x").items() if options is None else None
-        first, *_ = own or ijson.items(file, "item", **options)
+        first, *_ = items
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:42]}"
     text = ascii(first["a"])
     return "`" + (text if len(text) < 40 else f"{text[:6]}…") + "`"
-
-
-# --- Neighbours
-
-
-def measure_neighbours(args, folder: Path) -> None:
-    columns = ("Recall", "Error of distances", "Same on 2 threads")
-    show_header(f"faiss-cpu {version('faiss-cpu')}", "References", "Search", *TIMES, *columns)
-    vectors = folder / "vectors.npy"
-    apart(write_vectors, vectors, max(args.references))
-    searches = {
-        "nearest": {OWN: nearest, "faiss": faiss_nearest},  # first: it gives the radius
-        "approximate": {OWN: partial(nearest, approximate_above=0)}
-        | {f"faiss, {n} cells": partial(faiss_nearest, n_probed=n) for n in (16, 64, 256)},
-        "radius": {OWN: within, "faiss": faiss_within},
-    }
-    for n in args.references:
-        radius = None
-        for search, ways in searches.items():
-            found = {way: folder / f"{search}-{way}.npy" for way in ways}
-            ways = {way: partial(search_measured, find, found[way]) for way, find in ways.items()}
-            runs = in_turn(ways, args.rounds, vectors, n, radius)
-            exact = folder / f"nearest-{OWN}.npy" if search == "approximate" else found[OWN]
-            for way in ways:
-                agreement = apart(compare, exact, found[way], vectors, n)
-                show_row(f"{n:,}", f"{search}: {way}", *times(runs, way), *agreement, runs[way][0]["stable"])
-            radius = radius or float(np.median(np.load(exact)[2][K - 1 :: K]))
-
-
-def write_vectors(path: Path, n: int) -> None:
-    """Write the vectors of ``n`` synthetic receptors."""
-    from airrvec.encoders.sceptr import Sceptr
-    from airrvec.synthetic import synthesis
-
-    np.save(path, Sceptr("sceptr").embed(synthesis.synthesise(n, seed=1)))
-
-
-def nearest(queries, references, radius, threads=1, **options) -> tuple[np.ndarray, ...]:
-    """Return the neighbours as the number of the query, the row of the reference, and the distance."""
-    from airrvec.search import neighbours
-
-    distances, rows = neighbours.nearest(queries, references, K, threads=threads, **options)
-    return np.repeat(np.arange(len(queries)), K), rows.ravel(), distances.ravel()
-
-
-def within(queries, references, radius, threads=1):
-    from airrvec.search import neighbours
-
-    offsets, rows, distances = neighbours.within(queries, references, radius, threads=threads)
-    return np.repeat(np.arange(len(queries)), np.diff(offsets)), rows, distances
-
-
-def faiss_nearest(queries, references, radius, threads=1, n_probed=None):
-    import faiss
-
-    faiss.omp_set_num_threads(threads)
-    d = references.shape[1]
-    index = flat = faiss.IndexFlatL2(d)
-    if n_probed:
-        index = faiss.IndexIVFFlat(flat, d, int(np.sqrt(len(references))))
-        index.train(references)
-        index.nprobe = n_probed
-    index.add(references)
-    squares, rows = index.search(queries, K)
-    return np.repeat(np.arange(len(queries)), K), rows.ravel(), np.sqrt(np.maximum(squares, 0)).ravel()
-
-
-def faiss_within(queries, references, radius, threads=1):
-    import faiss
-
-    faiss.omp_set_num_threads(threads)
-    index = faiss.IndexFlatL2(references.shape[1])
-    index.add(references)
-    offsets, squares, rows = index.range_search(queries, radius**2)
-    query = np.repeat(np.arange(len(queries)), np.diff(offsets.astype(np.int64)))
-    order = np.lexsort((rows, query))
-    return query, rows[order], np.sqrt(np.maximum(squares, 0))[order]
-
-
-def search_measured(find: Callable, kept: Path, path: Path, n: int, radius: float | None) -> dict:
-    """Measure a search and keep its result; compare one and two threads on the first references."""
-    references = np.load(path)[:n]
-    few = references[:2_000]
-    one, two = (find(few, few, radius, threads) for threads in (1, 2))  # compiles, too
-    found, result = measured(lambda: find(references[:N_QUERIES], references, radius))
-    np.save(kept, np.array(result))
-    return found | {"stable": "yes" if all(map(np.array_equal, one, two)) else "no"}
-
-
-def compare(exact: Path, found: Path, vectors: Path, n: int) -> tuple[str, str]:
-    """Return the share of the true neighbours that were found, and the greatest error of a distance."""
-    references = np.load(vectors)[:n].astype(float)
-    pairs, found_pairs, distances = np.load(exact)[:2].astype(int), *np.split(np.load(found), [2])
-    found_pairs = found_pairs.astype(int)
-    recall = np.isin(pairs.T @ [n, 1], found_pairs.T @ [n, 1]).mean()
-    true = np.linalg.norm(np.subtract(*references[found_pairs]), axis=1)
-    return f"{recall:.4f}", f"{np.abs(distances - true).max():.0e}"
 
 
 # --- UMAP

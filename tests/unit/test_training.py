@@ -154,7 +154,7 @@ def test_validation_receptors_without_a_neighbour_choose_no_weights(tokens, tmp_
 @pytest.mark.parametrize(
     ("data", "contrastive", "problem"),
     [
-        (Receptors(alike(30, 1)), "auto", "two receptors that differ in what the model reads, and the 30"),
+        (Receptors(alike(30, 1)), "auto", "differ in what the model reads, and there are none"),
         (Receptors(alike(30, 2), np.arange(30) % 2), "neighbour", "two receptors of one label and one of"),
         (Receptors(alike(66, 66), np.arange(66) % 33), "neighbour", "of 32 has one place for each of 33"),
     ],
@@ -198,5 +198,5 @@ def test_where_memory_runs_out_portions_shrink_and_the_losses_stay(tokens, tmp_p
     monkeypatch.setattr(ReceptorEncoder, "forward", forward)
     expected = run(tiny_encoder(config=without_noise), Receptors(tokens), tmp_path / "c")
     assert [note.split(":")[0] for note in found.notes] == ["memory ran out at step 1"] * 2
-    assert "32 receptors at a time" in found.notes[1]
+    assert "32 receptors are processed at a time" in found.notes[1]
     assert np.allclose(losses(found), losses(expected), atol=1e-5)
