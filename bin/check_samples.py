@@ -17,7 +17,7 @@ def parse_args(argv=None):
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: species, compare_by, max_unpacked (GB) and tables, each with part, table and columns"
+        help="JSON: species, compare_by, max_unpacked (GB) and tables, each with part, table and column_map"
         " (numbers of their folders) and problem; rows of the samplesheet also with line and path; other"
         " tables also with format and species",
     )  # fmt: skip
@@ -108,8 +108,8 @@ def tables_of_run(
 def _table(
     entry: dict, name: str, where: str, row: int, format: str | None, species: str, args
 ) -> checks.Table:
-    path, columns = _staged(args.tables, entry["table"]), _staged(args.maps, entry["columns"])
-    return checks.Table(entry["part"], name, where, row, path, entry["problem"], format, columns, species)
+    path, column_map = _staged(args.tables, entry["table"]), _staged(args.maps, entry["column_map"])
+    return checks.Table(entry["part"], name, where, row, path, entry["problem"], format, column_map, species)
 
 
 def _staged(folder: Path, number: int | None) -> Path | None:

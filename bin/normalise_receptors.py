@@ -21,7 +21,7 @@ def parse_args(argv=None):
     layout = parser.add_mutually_exclusive_group()
     layout.add_argument("--format", choices=list(reading.FORMATS), help="if not given, detected")
     layout.add_argument(
-        "--columns", type=Path, help="column map: JSON object, field of airrvec → column of the table"
+        "--column-map", type=Path, help="column map: JSON object, field of airrvec → column of the table"
     )
     parser.add_argument(
         "--species",
@@ -66,7 +66,7 @@ def main(argv=None):
 def write_normalised(args) -> None:
     """Write cells, receptors of each partition, rejects and counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
-    columns = reading.read_column_map(args.columns) if args.columns else None
+    columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
     source = reading.open_chains(args.table, args.format, columns, max_unpacked)
     normaliser = Normaliser(

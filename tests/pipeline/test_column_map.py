@@ -25,7 +25,7 @@ def test_each_sample_is_read_by_its_own_map_the_common_one_or_its_format(tmp_pat
     (tmp_path / "pairs.json").write_text(json.dumps(PAIRS))
     (tmp_path / "chains.json").write_text(json.dumps(CHAINS))
     (tmp_path / "samples.csv").write_text(
-        "sample,path,format,columns,tissue\n"
+        "sample,path,format,column_map,tissue\n"
         f"own,{DATA}/sceptr.tsv,,pairs.json,blood\n"
         f"common,{DATA}/10x.csv,,,blood\n"
         f"format,{DATA}/scirpy.h5ad,scirpy,,blood\n"

@@ -27,11 +27,11 @@ def sheet(folder, text: str) -> str:
             ["the column 'epitope' is one of airrvec's own", "the column 'X' occurs twice, once as 'x'"],
         ),
         (
-            f"sample,path,format,columns\na,{PBMC},,nowhere.json\nA,{PBMC},10x,{PBMC}\n_b,nowhere.csv,11x,\n",
+            f"sample,path,format,column_map\na,{PBMC},,nowhere.json\nA,{PBMC},10x,{PBMC}\n_b,nowhere.csv,11x,\n",
             [
-                "samples.csv, row 1, column 'columns': there is no file 'nowhere.json'",
+                "samples.csv, row 1, column 'column_map': there is no file 'nowhere.json'",
                 "samples.csv, row 2, column 'sample': 'A' is also the name of row 1 ('a'); case is",
-                "samples.csv, row 2, column 'columns': a table with a column map has no format",
+                "samples.csv, row 2, column 'column_map': a table with a column map has no format",
                 "samples.csv, row 3, column 'sample': '_b' may hold letters, digits",
                 "samples.csv, row 3, column 'format': '11x' is not one of airr, 10x",
             ],

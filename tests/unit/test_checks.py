@@ -155,7 +155,7 @@ def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.Da
         entries.append(
             {
                 **{"part": "sample", "line": line, "path": given, "table": number if table else None},
-                **{"columns": None, "problem": problem[0] if problem else None},
+                **{"column_map": None, "problem": problem[0] if problem else None},
             }
         )
     request = {"species": "homosapiens", "compare_by": None, "max_unpacked": 2, "tables": entries, **more}
@@ -216,10 +216,10 @@ def test_every_table_has_the_metadata_of_all(tmp_path):
     """The labelled table too, so that all tables of cells have the same columns."""
     labelled = {
         **{"part": "labelled", "format": None, "species": "homosapiens", "problem": None},
-        **{"table": None, "columns": None},
+        **{"table": None, "column_map": None},
     }
     (tmp_path / "s.csv").write_text("sample,path,x,y\na,b,1,\n")
-    entry = {"part": "sample", "line": 2, "path": "b", "table": None, "columns": None, "problem": None}
+    entry = {"part": "sample", "line": 2, "path": "b", "table": None, "column_map": None, "problem": None}
     request = {"species": "homosapiens", "compare_by": "x", "max_unpacked": 2, "tables": [entry, labelled]}
     (tmp_path / "request.json").write_text(json.dumps(request))
     options = ("--sheet", tmp_path / "s.csv", "--request", tmp_path / "request.json", "--out", tmp_path / "o")

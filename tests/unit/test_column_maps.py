@@ -106,7 +106,7 @@ def test_column_map_that_names_a_missing_column_is_refused():
 def test_script_takes_a_column_map_and_no_format_beside_it(tmp_path):
     (tmp_path / "map.json").write_text(json.dumps(PAIR_MAP))
     command = [sys.executable, ROOT / "bin/normalise_receptors.py", DATA / "sceptr.tsv", "--sample", "s"]
-    options = ["--columns", tmp_path / "map.json", "--outdir", tmp_path]
+    options = ["--column-map", tmp_path / "map.json", "--outdir", tmp_path]
     subprocess.run([*command, *options], check=True)
     assert json.loads((tmp_path / "s.qc.json").read_text())["format"] == "columns"
     both = subprocess.run([*command, *options, "--format", "sceptr"], capture_output=True, text=True)

@@ -22,9 +22,9 @@ DONORS = [str(DEMO / f"donors/flu_{number}.csv") for number in (1, 2, 4)]
 
 
 def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
-    reference = ("--reference", str(DEMO / "other_donors.csv"), "--columns", str(DEMO / "other_donors.json"))
+    reference, column_map = (str(DEMO / f"other_donors.{suffix}") for suffix in ("csv", "json"))
     options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
-    cli.main(["annotate", DONORS[2], *reference, *options])
+    cli.main(["annotate", DONORS[2], "--reference", reference, "--column-map", column_map, *options])
     found = pd.read_parquet(tmp_path / "flu_4.parquet")
     called = found.loc[found["call"] == "called", "epitope"]
     assert len(found) == 31
@@ -64,14 +64,14 @@ def test_samples_of_a_samplesheet(tmp_path):
     (tmp_path / "map.json").write_text(json.dumps({"trb_junction_aa": "cdr3_b_aa"}))
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(
-        "sample,path,format,columns,species,tissue\n"
+        "sample,path,format,column_map,species,tissue\n"
         "p1,a/b.csv,tcrdist,,human,blood\np2,c.csv,,,,tumour\np3,d.csv,,map.json,,\n"
     )
     first, second, third = command_samples.samples(parsed("normalise", sheet, "--format", "tcrdist"))
     for table, name, path, tissue in ((first, "p1", "a/b.csv", "blood"), (second, "p2", "c.csv", "tumour")):
         assert (table.name, table.path, table.metadata) == (name, tmp_path / path, {"tissue": tissue})
-        assert (table.format, table.columns, table.species) == ("tcrdist", None, "homosapiens")
-    assert (third.format, third.columns, third.metadata) == (None, tmp_path / "map.json", {"tissue": None})
+        assert (table.format, table.column_map, table.species) == ("tcrdist", None, "homosapiens")
+    assert (third.format, third.column_map, third.metadata) == (None, tmp_path / "map.json", {"tissue": None})
 
 
 def test_a_samplesheet_cannot_write_elsewhere(tmp_path, capsys):

@@ -101,8 +101,8 @@ def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
         ),
         ("sample,path,format\na,b,11x\n", "row 1, column 'format': '11x' is not one of airr, 10x, "),
         (
-            "sample,path,format,columns\na,b,10x,m.json\n",
-            "row 1, column 'columns': a table with a column map",
+            "sample,path,format,column_map\na,b,10x,m.json\n",
+            "row 1, column 'column_map': a table with a column map",
         ),
         ("sample,path,species\na,b,rat\n", "column 'species': 'rat' is not one of homosapiens, musmusculus"),
         ("sample,path\nlabelled,b\n", "the name 'labelled' is reserved for --labelled"),

@@ -74,7 +74,7 @@ class Work:
         metadata.write_text(json.dumps(sample.metadata, allow_nan=False))
         missing = self.folder / f"{sample.name}.missing.json"
         options = ["--format", sample.format] if sample.format else []
-        options += ["--columns", sample.columns] if sample.columns else []
+        options += ["--column-map", sample.column_map] if sample.column_map else []
         run(
             "normalise_receptors",
             *(sample.path, "--sample", sample.name, "--metadata", metadata, "--outdir", outdir),
@@ -97,7 +97,7 @@ class Work:
 
         The species default to ``--species``.
         """
-        options = ("--format", format) if format else ("--columns", columns) if columns else ()
+        options = ("--format", format) if format else ("--column-map", columns) if columns else ()
         common = ("--sample", "labelled", "--species", self.args.species, "--outdir", self.folder)
         run("normalise_receptors", path, *common, *options)
         cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
@@ -155,7 +155,7 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
 def _benchmark(work: Work, more: list[str]) -> None:
     args = work.args
-    labelled = work.labelled(_one(args.tables), args.format, args.columns)
+    labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     encoders = args.encoders.split(",")
     if args.model not in (*encoders, DEFAULT_MODEL):
         encoders.append(args.model)
@@ -176,7 +176,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
 
 def _finetune(work: Work, more: list[str]) -> None:
     args = work.args
-    labelled = work.labelled(_one(args.tables), args.format, args.columns)
+    labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     run(
         "finetune",
         *(*labelled, "--preset", PRESETS / f"{args.preset}.json", "--model", args.model),
@@ -215,7 +215,7 @@ def parser() -> argparse.ArgumentParser:
         )
         verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
         verb.add_argument("--format", help="detected from the columns if not given")
-        verb.add_argument("--columns", type=Path, help="column map, JSON")
+        verb.add_argument("--column-map", type=Path, help="column map, JSON")
         verb.add_argument(
             "--failed-samples",
             choices=("stop", "skip"),

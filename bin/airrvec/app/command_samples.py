@@ -18,7 +18,8 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     Parameters
     ----------
     args : argparse.Namespace
-        From `airrvec.app.cli.parser`: ``tables``, ``format``, ``columns``, ``species``, ``failed_samples``.
+        From `airrvec.app.cli.parser`: ``tables``, ``format``, ``column_map``, ``species`` and
+        ``failed_samples``.
 
     Raises
     ------
@@ -26,8 +27,8 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
         With all problems. With ``--failed-samples skip``, only if a problem concerns no single sample, or no
         sample remains.
     """
-    if args.format and args.columns:
-        raise InputError("--columns: a table with a column map has no format", fix="Leave out --format")
+    if args.format and args.column_map:
+        raise InputError("--column-map: a table with a column map has no format", fix="Leave out --format")
     sheet = _sheet(args)
     tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
     _, table_problems = checks.check(tables)
@@ -63,12 +64,12 @@ def _sheet(args: argparse.Namespace) -> samplesheet.Sheet | None:
 def _tables_of_sheet(
     args: argparse.Namespace, sheet: samplesheet.Sheet
 ) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
-    tables = checks.tables_of(sheet, args.columns)
+    tables = checks.tables_of(sheet, args.column_map)
     for table in tables:
         if table.part != "sample":
             print(f"NOTE: {table.where}: only the pipeline reads the role {table.part}", file=sys.stderr)
     with_format = [
-        table if table.format or table.columns else replace(table, format=args.format)
+        table if table.format or table.column_map else replace(table, format=args.format)
         for table in tables
         if table.part == "sample"
     ]
@@ -87,6 +88,6 @@ def _tables_of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list
             error = InputError(problem, fix="Rename a file, or give a samplesheet")
             problems.append(samplesheet.Problem(error, row=number))
         seen.setdefault(name.lower(), path)
-        layout = (args.format, args.columns, args.species)
+        layout = (args.format, args.column_map, args.species)
         tables.append(checks.Table("sample", name, path.name, number, path, None, *layout))
     return tables, problems

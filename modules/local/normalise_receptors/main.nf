@@ -17,7 +17,7 @@ process NORMALISE_RECEPTORS {
 
     script:
     def args = task.ext.args ?: ''
-    def layout = columns ? "--columns ${columns}" : meta.format ? "--format ${meta.format}" : ''
+    def layout = columns ? "--column-map ${columns}" : meta.format ? "--format ${meta.format}" : ''
     // The quoted heredoc keeps the shell from reading the user's words; JSON is one line.
     """
     cat > metadata.json <<'END_OF_METADATA'

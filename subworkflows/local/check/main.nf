@@ -54,7 +54,7 @@ def described(tables, looked, maps) {
     def numbers = looked.withIndex(1).collectEntries { entry, number -> [entry.key, number] }
     return tables.collect { entry ->
         def words = entry.subMap(['part', 'line', 'path', 'format', 'species', 'problem'])
-        words + [table: numbers[entry.key], columns: entry.map ? maps.indexOf(entry.map) + 1 : null]
+        words + [table: numbers[entry.key], column_map: entry.map ? maps.indexOf(entry.map) + 1 : null]
     }
 }
 

@@ -42,7 +42,7 @@ workflow NORMALISE {
     samples = samples.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
     reference = reference.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
 
-    // A partition is a range of receptor_id: '' if there is one, else _0000, _0001, …
+    // A partition is a range of clonotype_id: '' if there is one, else _0000, _0001, …
     divided_samples = samples.map { meta, _cells, receptors -> [meta, receptors] }
         .transpose()
         .map { meta, file -> [settings.partitions > 1 ? file.baseName.find(/_\d+$/) : '', meta.labelled, file] }

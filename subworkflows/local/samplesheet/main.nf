@@ -49,7 +49,7 @@ def tablesOfSheet(given) {
 
 def tableOfRow(row, line, sheet, commonMap) {
     def table = fileOfSheet(row.path, 'path', sheet)
-    def map = fileOfSheet(row.columns, 'columns', sheet)
+    def map = fileOfSheet(row.column_map, 'column_map', sheet)
     def problem = table.problem ?: map.problem
     def chosen = map.file ?: (commonMap && !row.format ? commonMap : [])
     return [part: row.role ?: 'sample', key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]

@@ -38,7 +38,7 @@ class Table:
     problem : str or None
         Reason why there is no table.
     format : str or None
-    columns : Path or None
+    column_map : Path or None
         Path of the column map.
     species : str
     max_unpacked : int
@@ -54,7 +54,7 @@ class Table:
     path: Path | None
     problem: str | None = None
     format: str | None = None
-    columns: Path | None = None
+    column_map: Path | None = None
     species: str = "homosapiens"
     max_unpacked: int = reading.MAX_UNPACKED
     metadata: dict[str, str | None] = field(default_factory=dict)
@@ -103,16 +103,18 @@ def tables_of(sheet: Sheet, common: Path | None) -> list[Table]:
 
 def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
     path = locate_file(sample.path, sheet)
-    columns = locate_file(sample.columns, sheet) if sample.columns else None if sample.format else common
+    column_map = None if sample.format else common
+    if sample.column_map:
+        column_map = locate_file(sample.column_map, sheet)
     problem = None
     if path is None:
         problem = f"column 'path': there is no file '{sample.path}'"
-    elif sample.columns and columns is None:
-        problem = f"column 'columns': there is no file '{sample.columns}'"
+    elif sample.column_map and column_map is None:
+        problem = f"column 'column_map': there is no file '{sample.column_map}'"
     where = f"{sheet.name}, row {sample.row}"
     return Table(
         *(sample.role, sample.name, where, sample.row, path, problem),
-        *(sample.format, columns, sample.species),
+        *(sample.format, column_map, sample.species),
         metadata=sample.metadata,
     )
 
@@ -120,7 +122,7 @@ def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
 def _row(table: Table) -> dict:
     if table.problem:
         raise InputError(table.problem)
-    columns = reading.read_column_map(table.columns) if table.columns else None
+    columns = reading.read_column_map(table.column_map) if table.column_map else None
     row = {"sample_id": table.name, "species": table.species}
     if table.path is None:
         return row

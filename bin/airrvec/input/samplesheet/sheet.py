@@ -25,7 +25,7 @@ class Sample:
         Use of the table: as a sample, or as the parameter of that name.
     path : str
         Path of the table, as written in the samplesheet.
-    format, columns : str or None
+    format, column_map : str or None
         Name of the format; path of the column map.
     species : str
         A key of `airrvec.core.schema.SPECIES`, for rows of the table without a species.
@@ -39,7 +39,7 @@ class Sample:
     role: str
     path: str
     format: str | None
-    columns: str | None
+    column_map: str | None
     species: str
     metadata: dict[str, str | None]
     row: int
@@ -190,9 +190,9 @@ class _Row:
         if self.problems:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
-        format, columns = given.get("format") or None, given.get("columns") or None
+        format, column_map = given.get("format") or None, given.get("column_map") or None
         return Sample(
-            name, role, given["path"], format, columns, own_species, metadata, self._number, self._line
+            name, role, given["path"], format, column_map, own_species, metadata, self._number, self._line
         )
 
     def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
@@ -223,9 +223,9 @@ class _Row:
             known = ", ".join(FORMATS)
             text = f"'{shorten(format)}' is not one of {known}; leave it empty to detect it from the header"
             self._add(text, "format", name)
-        if format and given.get("columns"):
+        if format and given.get("column_map"):
             text = "a table with a column map has no format; leave one of the two cells empty"
-            self._add(text, "columns", name)
+            self._add(text, "column_map", name)
         own = species_names.species_key(word) if word else species
         if own is None:
             known = ", ".join(schema.SPECIES)
