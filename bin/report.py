@@ -15,15 +15,15 @@ from airrvec.report import page
 from airrvec.report.sections import (
     analyses,
     annotation,
-    benchmark,
     clusters,
     comparison,
-    finetuning,
     learning,
     map,
 )
 from airrvec.report.sections import answers as report_answers
 from airrvec.report.sections import missing as report_missing
+from airrvec.report.sections.benchmark import section as benchmark
+from airrvec.report.sections.finetuning import section as finetuning
 
 
 def parse_args(argv=None):

@@ -14,7 +14,7 @@ from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import page
-from airrvec.report.sections import benchmark as report_benchmark
+from airrvec.report.sections.benchmark import section as report_benchmark
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {

@@ -16,7 +16,7 @@ from airrvec.core import tables
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders import Titles
-from airrvec.report.sections import benchmark
+from airrvec.report.sections.benchmark import section as benchmark
 from airrvec.synthetic import synthesis
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")

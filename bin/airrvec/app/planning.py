@@ -121,7 +121,7 @@ def plan(
 
     Parameters
     ----------
-    samples : list of Expected
+    samples : list of TableEstimate
         One per table, including the labelled one.
     partitions, shard_tokens : int
         Parameters of the run with these names.

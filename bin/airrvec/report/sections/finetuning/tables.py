@@ -6,7 +6,7 @@ from airrvec.benchmark.rules import RULES
 from airrvec.core.plural import counted
 from airrvec.encoders import Titles
 from airrvec.report.page import escaped, section
-from airrvec.report.sections.finetuning_words import (
+from airrvec.report.sections.finetuning.words import (
     FLOOR,
     SHOWN_RULES,
     SUM,

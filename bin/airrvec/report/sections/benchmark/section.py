@@ -15,7 +15,7 @@ from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import escaped, section
-from airrvec.report.sections.benchmark_tables import (
+from airrvec.report.sections.benchmark.tables import (
     comparisons_table,
     epitope_table,
     metrics_table,

@@ -9,8 +9,8 @@ from airrvec.benchmark.rules import RULES
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.encoders import Titles
-from airrvec.report.sections.finetuning_tables import specificity_table, unseen_table
-from airrvec.report.sections.finetuning_words import (
+from airrvec.report.sections.finetuning.tables import specificity_table, unseen_table
+from airrvec.report.sections.finetuning.words import (
     SHOWN_RULES,
     SUM,
     SUM_RULE,

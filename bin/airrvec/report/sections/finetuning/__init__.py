@@ -1,0 +1,1 @@
+"""Sections of fine-tuning."""
