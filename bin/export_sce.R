@@ -17,9 +17,10 @@ options(arrow.use_altrep = FALSE)
 
 parse_arguments <- function(argv) {
   parser <- optparse::OptionParser(
-    usage = "%prog --receptors FILE --embeddings FILE --out FILE cells ...",
+    usage = "%prog --names FILE --receptors FILE --embeddings FILE --out FILE cells ...",
     description = "Cells of one or more samples as a SingleCellExperiment.",
     option_list = list(
+      optparse::make_option("--names", help = "names of the cells, from name_cells.py (Parquet)"),
       optparse::make_option("--receptors", help = "receptors of the run (Parquet)"),
       optparse::make_option("--embeddings", help = "their vectors (Parquet)"),
       optparse::make_option("--out", help = "file to write (.rds)"),
@@ -28,7 +29,7 @@ parse_arguments <- function(argv) {
     )
   )
   arguments <- optparse::parse_args(parser, argv, positional_arguments = c(1, Inf))
-  for (name in c("receptors", "embeddings", "out")) {
+  for (name in c("names", "receptors", "embeddings", "out")) {
     if (is.null(arguments$options[[name]])) stop("--", name, " is missing")
   }
   c(arguments$options, list(cells = arguments$args))
@@ -72,31 +73,6 @@ read_cells <- function(path, reserved) {
   cells
 }
 
-# <sample>_<barcode>, as scRepertoire has it, or <sample>_<row>.
-cell_names <- function(cells) {
-  given <- !is.na(cells$cell_id)
-  unique_names(paste(cells$sample_id, ifelse(given, cells$cell_id, seq_len(nrow(cells))), sep = "_"), given)
-}
-
-# The second cell of a name gets the suffix _2, with more underscores where that is a name already.
-# Names that the input gives come before those that are made up.
-unique_names <- function(names, given) {
-  order <- order(!given)
-  again <- logical(length(names))
-  again[order] <- duplicated(names[order])
-  if (!any(again)) {
-    return(names)
-  }
-  shared <- which(names %in% names[again])
-  shared <- shared[order(!given[shared])]
-  number <- integer(length(names))
-  number[shared] <- stats::ave(seq_along(shared), names[shared], FUN = seq_along)
-  mark <- "_"
-  while (any(paste0(names[again], mark, number[again]) %in% names[!again])) mark <- paste0(mark, "_")
-  names[again] <- paste0(names[again], mark, number[again])
-  names
-}
-
 as_experiment <- function(cells, names, receptors, embeddings, metadata) {
   vectors <- as.matrix(embeddings[names(embeddings) != "receptor_id"]) # cells x dimensions
   rownames(vectors) <- names
@@ -130,8 +106,8 @@ main <- function(argv = commandArgs(trailingOnly = TRUE)) {
 
   samples <- lapply(arguments$cells, read_cells, reserved = reserved)
   cells <- dplyr::bind_rows(samples) # metadata that a sample lacks becomes NA
-  # Names of one sample may be those of another: a_b and c, a and b_c.
-  names <- unique_names(unlist(lapply(samples, cell_names)), !is.na(cells$cell_id))
+  names <- arrow::read_parquet(arguments$names)$name
+  if (length(names) != nrow(cells)) stop("--names has ", length(names), " names for ", nrow(cells), " cells.")
   receptors <- read_of_receptors(arguments$receptors, cells$receptor_id)[reserved]
   embeddings <- read_of_receptors(arguments$embeddings, cells$receptor_id)
   metadata <- arrow::open_dataset(arguments$embeddings, format = "parquet")$metadata

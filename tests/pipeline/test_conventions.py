@@ -19,7 +19,8 @@ def test_stub_run_of_everything(tmp_path, env):
     asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare")
     run = run_pipeline(tmp_path, "-profile", "test", "-stub", *asked, **env)
     assert run.status == 0, run.output
-    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, "CHECK_R", "EXPORT_SCE"}
+    exported = {"CHECK_R", "NAME_CELLS", "EXPORT_SCE"}
+    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *exported}
     assert {path.stem for path in (run.results / "r").iterdir()} == {"a", "b", "labelled", "all_samples"}
     # The pinned 25.04 has no list of the options of `process`, and warns of each.
     assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []

@@ -129,7 +129,10 @@ def words(table: pa.Table) -> dict[str, list]:
 
 
 def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, **options):
-    return rscript(folder, SCRIPT, *arguments, "--out", folder / "out.rds", *tables_of_cells, **options)
+    names = folder / "names.parquet"
+    must(sys.executable, ROOT / "bin/name_cells.py", *tables_of_cells, "--out", names)
+    arguments = [*arguments, "--names", names, "--out", folder / "out.rds"]
+    return rscript(folder, SCRIPT, *arguments, *tables_of_cells, **options)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -208,31 +211,6 @@ def test_sample_without_cells(rscript, tmp_path):
     assert vectors.shape == (0, 3)
     assert len(frame) == 0
     assert "tissue" in frame
-
-
-def test_names_are_those_of_the_other_exports(rscript, tmp_path):
-    """Names that the input gives come before those that are made up, and none is another cell's."""
-    cases = {
-        ("a", "b"): ["a", "b"],
-        ("a", "a", "b", "a"): ["a", "a_2", "b", "a_3"],
-        ("a", "a", "a_2"): ["a", "a__2", "a_2"],
-        ("a", "a", "a_2", "a__2"): ["a", "a___2", "a_2", "a__2"],
-        (None, "2", None): ["1", "2", "3"],
-        (None, "1"): ["1_2", "1"],
-    }
-    given = ", ".join(
-        "c({})".format(", ".join("NA_character_" if name is None else f'"{name}"' for name in names))
-        for names in cases
-    )
-    (tmp_path / "names.R").write_text(f"""
-        source("{SCRIPT}")
-        for (ids in list({given})) cat(cell_names(data.frame(sample_id = "s", cell_id = ids)), "\\n")
-    """)
-    done = rscript(tmp_path, "names.R")
-    assert done.returncode == 0, done.stderr
-    assert [line.split() for line in done.stdout.splitlines()] == [
-        [f"s_{name}" for name in expected] for expected in cases.values()
-    ]
 
 
 def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):

@@ -1,5 +1,7 @@
 """Cells with unique names, joined with the fields of their receptors."""
 
+from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 
 import duckdb
@@ -19,10 +21,39 @@ def with_unique_names(connection: duckdb.DuckDBPyConnection, path: str | Path) -
     source = connection.read_parquet(str(path)).project(", ".join(columns))
     numbered = source.project("*, row_number() OVER () AS cell")
     named = numbered.project("*, coalesce(cell_id, sample_id || '_' || cell) AS name")
+    return _made_unique(connection, named, "cells")
+
+
+def names_across_samples(
+    connection: duckdb.DuckDBPyConnection, paths: Iterable[str | Path]
+) -> duckdb.DuckDBPyRelation:
+    """
+    Return a unique ``name`` for each cell of several samples, in the order of the files and their rows.
+
+    The name is the sample_id and the cell_id, or the sample_id and the cell number if there is no cell_id.
+    Names are unique first within each sample, as if it were alone, then across samples; suffixes are those
+    of `with_unique_names`.
+    """
+    samples = []
+    for number, path in enumerate(paths):
+        source = connection.read_parquet(str(path)).project("sample_id, cell_id")
+        numbered = source.project("*, row_number() OVER () AS cell")
+        named = numbered.project("*, sample_id || '_' || coalesce(cell_id, cell::VARCHAR) AS name")
+        unique = _made_unique(connection, named, f"sample_{number}")
+        samples.append(unique.project(f"cell_id, name, {number} AS sample, cell AS row"))
+    together = reduce(duckdb.DuckDBPyRelation.union, samples)
+    numbered = together.project("cell_id, name, row_number() OVER (ORDER BY sample, row) AS cell")
+    return _made_unique(connection, numbered, "samples").order("cell").project("name")
+
+
+def _made_unique(
+    connection: duckdb.DuckDBPyConnection, named: duckdb.DuckDBPyRelation, table: str
+) -> duckdb.DuckDBPyRelation:
+    """Return cells with a suffix at repeated names; ``table``: name of the table made for them."""
     # Names given by the input take precedence over generated names.
     order = "PARTITION BY name ORDER BY cell_id IS NULL, cell"
-    named.project(f"*, row_number() OVER ({order}) AS repeat").create("cells")
-    cells = connection.table("cells")
+    named.project(f"*, row_number() OVER ({order}) AS repeat").create(table)
+    cells = connection.table(table)
     first = cells.filter("repeat = 1").set_alias("first")
     again = cells.filter("repeat > 1").set_alias("again")
     mark = "_"

@@ -4,7 +4,7 @@ process EXPORT_SCE {
     label 'process_optional'
 
     input:
-    tuple val(name), path(cells) // of one sample or of several
+    tuple val(name), path(cells), path(names) // of one sample or of several
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
 
@@ -16,8 +16,8 @@ process EXPORT_SCE {
     script:
     prefix = task.ext.prefix ?: "${name}"
     """
-    export_sce.R ${cells} --receptors receptors --embeddings embeddings --out ${prefix}.rds \\
-        --process ${task.process} --versions versions.yml
+    export_sce.R ${cells} --names ${names} --receptors receptors --embeddings embeddings \\
+        --out ${prefix}.rds --process ${task.process} --versions versions.yml
     """
 
     stub:

@@ -3,6 +3,7 @@
 include { EXPORT_AIRR    } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE     } from '../../../modules/local/export_sce/main'
+include { NAME_CELLS     } from '../../../modules/local/name_cells/main'
 include { byName         } from '../files/main'
 include { digestOf       } from '../digest/main'
 
@@ -38,10 +39,12 @@ workflow EXPORT {
         together = byName(cells.filter { meta, _file -> !meta.labelled }.map { _meta, file -> file })
         experiments = cells.map { meta, file -> [meta.id, file] }
             .mix(together.filter { files -> files }.map { files -> ['all_samples', files] })
-        EXPORT_SCE(experiments, receptors, embeddings) // one task per sample, and one for all of them
+        NAME_CELLS(experiments, digestOf(library, 'name_cells')) // one task per sample, and one for all of them
+        EXPORT_SCE(experiments.join(NAME_CELLS.out.names), receptors, embeddings) // the same
         asked = asked.mix(experiments.map { name, _files -> ['export', "${name}.rds"] })
         ended = ended.mix(EXPORT_SCE.out.ended)
-        versions = versions.mix(EXPORT_SCE.out.versions)
+        missing = missing.mix(NAME_CELLS.out.missing)
+        versions = versions.mix(NAME_CELLS.out.versions, EXPORT_SCE.out.versions)
     }
 
     emit:
