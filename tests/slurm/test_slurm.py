@@ -7,7 +7,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,13 @@ def programs_of(job: dict) -> dict[int, list[str]]:
     return wait(started, f"the script of {job['JobName']}")
 
 
+def kill(programs: Iterable[int]) -> None:
+    """Some of a job's are short-lived, and may have ended since they were seen."""
+    for number in programs:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+
+
 def is_script(arguments: list[str]) -> bool:
     return len(arguments) > 1 and arguments[1].endswith(".py")
 
@@ -236,8 +244,7 @@ def test_lost_jobs_are_tried_again(slurm, folder, undisturbed):
         programs_of(cancelled)
         slurm.command("scancel", cancelled["JobId"])
         gone = running(slurm, folder, "EMBED_RECEPTORS")
-        for number in programs_of(gone):
-            os.kill(number, signal.SIGKILL)
+        kill(programs_of(gone))
         lost = running(slurm, folder, "REPORT")
         programs_of(lost)
         slurm.set_node(lost["NodeList"], "down")
@@ -283,9 +290,8 @@ def test_training_goes_on_from_its_checkpoint(slurm, folder):
         kept = pd.read_csv(log, sep="\t")
         second = running(slurm, folder, "PRETRAIN", but=(first["JobId"],))
         wait(lambda: len(pd.read_csv(log, sep="\t")) > len(kept), "a further one", timeout=300, every=0.02)
-        for number, arguments in programs_of(second).items():
-            if is_script(arguments):  # as the kernel does where memory is short
-                os.kill(number, signal.SIGKILL)
+        # As the kernel does where memory is short.
+        kill(number for number, arguments in programs_of(second).items() if is_script(arguments))
         done = ended(process, folder)
     assert done.status == 0, done.output
     tasks = [task for task in done.tasks if "PRETRAIN" in task["name"]]
