@@ -19,6 +19,7 @@ PACKAGES = {
     "dockerd": ["docker.io"],
     "debootstrap": ["debootstrap"],
     "podman": ["podman", "runc", "slirp4netns", "uidmap"],
+    "tini": ["tini"],
 }
 
 
@@ -87,6 +88,7 @@ class User:
         self.name = f"airrvec-{os.getpid()}" if self.made else pwd.getpwuid(os.getuid()).pw_name
         self.home = self.folder / "home"
         if self.made:
+            install("tini")
             groups = call("getent", "group", "docker").returncode == 0
             must(
                 "useradd", "--create-home", "--home-dir", self.home, "--shell", "/bin/bash",
@@ -121,6 +123,9 @@ class User:
                 "group": self.entry.pw_gid,
                 "extra_groups": os.getgrouplist(self.name, self.entry.pw_gid),
             }
+            # Where a machine's first process is slow to notice the end of others, podman waits 20 s for each
+            # container's monitor; tini notices at once.
+            command = ("tini", "-s", "--", *command)
         own = {
             "HOME": self.home,
             "USER": self.name,
