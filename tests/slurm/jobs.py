@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pandas as pd
@@ -106,6 +108,13 @@ def programs_of(job: dict) -> dict[int, list[str]]:
         return found if any(map(is_script, found.values())) else None
 
     return wait(started, f"the script of {job['JobName']}")
+
+
+def kill(programs: Iterable[int]) -> None:
+    """Some of a job's are short-lived, and may have ended since they were seen."""
+    for number in programs:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def is_script(arguments: list[str]) -> bool:

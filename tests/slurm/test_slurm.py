@@ -22,6 +22,7 @@ from jobs import (
     hash_of,
     head,
     is_script,
+    kill,
     prepare,
     process_of,
     programs_of,
@@ -120,8 +121,7 @@ def test_lost_jobs_are_tried_again(slurm, folder, undisturbed):
         programs_of(cancelled)
         slurm.command("scancel", cancelled["JobId"])
         gone = running(slurm, folder, "EMBED_RECEPTORS")
-        for number in programs_of(gone):
-            os.kill(number, signal.SIGKILL)
+        kill(programs_of(gone))
         lost = running(slurm, folder, "REPORT")
         programs_of(lost)
         slurm.set_node(lost["NodeList"], "down")
@@ -167,9 +167,8 @@ def test_training_goes_on_from_its_checkpoint(slurm, folder):
         kept = pd.read_csv(log, sep="\t")
         second = running(slurm, folder, "PRETRAIN", but=(first["JobId"],))
         wait(lambda: len(pd.read_csv(log, sep="\t")) > len(kept), "a further one", timeout=300, every=0.02)
-        for number, arguments in programs_of(second).items():
-            if is_script(arguments):  # as the kernel does where memory is short
-                os.kill(number, signal.SIGKILL)
+        # As the kernel does where memory is short.
+        kill(number for number, arguments in programs_of(second).items() if is_script(arguments))
         done = ended(process, folder)
     assert done.status == 0, done.output
     tasks = [task for task in done.tasks if "PRETRAIN" in task["name"]]
