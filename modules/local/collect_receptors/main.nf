@@ -1,5 +1,5 @@
 process COLLECT_RECEPTORS {
-    tag "${part}"
+    tag "receptors${part}"
     label 'process_low'
 
     input:
