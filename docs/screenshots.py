@@ -26,10 +26,11 @@ IMAGES = ROOT / "docs/images"
 WIDTH = 1280
 COLOURS = 200
 
-# Room for the marks on the headers of tables.
+# Room for the marks on the headers of tables; nothing glides while a picture is taken.
 _STYLE = """
 () => { const style = document.createElement('style');
-    style.textContent = '.mqc_table_control_buttons { margin-bottom: 16px; }';
+    style.textContent = '.mqc_table_control_buttons { margin-bottom: 16px; } '
+        + '* { transition: none !important; animation: none !important; }';
     document.head.append(style); }
 """
 # Draw a numbered circle at a place of an element or, without a place, ``gap`` pixels left of its first line.
@@ -85,22 +86,36 @@ def main(argv=None):
 
 def take(page, shot: Shot) -> list[str]:
     """Save the picture of a part of an open page; return the marks for which there is no element."""
+    while True:  # MultiQC may move what is on the page meanwhile
+        missing = draw_marks(page, shot)
+        before = bounds(page, shot)
+        margin = 28 if shot.marks else 0
+        left, top = max(0, before[0] - margin), max(0, before[1] - margin / 2)
+        width, height = min(before[2] + 8, WIDTH) - left, min(before[3] - top, shot.height)
+        picture = page.picture(x=left, y=top, width=width, height=height)
+        if bounds(page, shot) == before:
+            save(picture, shot.name)
+            return missing
+
+
+def draw_marks(page, shot: Shot) -> list[str]:
+    """Draw the marks of a picture, and no other; return those for which there is no element."""
     page.value("document.querySelectorAll('.documentation-mark').forEach(mark => mark.remove())")
     missing = []
     for number, (selector, words, place, gap) in enumerate(shot.marks, start=1):
         arguments = json.dumps([selector, words, place, gap, number])
         if not page.value(f"({_MARK})(...{arguments})"):
             missing.append(f"{shot.name}: {selector} {words}")
-    left, top, right, bottom = page.value(
+    return missing
+
+
+def bounds(page, shot: Shot) -> list[float]:
+    """Return left, top, right and bottom of a part, in pixels of the whole page."""
+    return page.value(
         f"(() => {{ const [a, b] = [{shot.first!r}, {shot.last!r}].map("
         "selector => document.querySelector(selector).getBoundingClientRect());"
         " return [a.x + scrollX, a.y + scrollY, a.right + scrollX, b.bottom + scrollY]; })()"
     )
-    margin = 28 if shot.marks else 0
-    left, top = max(0, left - margin), max(0, top - margin / 2)
-    width, height = min(right + 8, WIDTH) - left, min(bottom - top, shot.height)
-    save(page.picture(x=left, y=top, width=width, height=height), shot.name)
-    return missing
 
 
 def picture_map(

@@ -60,7 +60,7 @@ def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
     assert {name for name, status in ran.items() if status == "CACHED"} == {
         "CHECK_SAMPLES",
         "NORMALISE_RECEPTORS (b)",
-        "COLLECT_RECEPTORS ()",
+        "COLLECT_RECEPTORS (receptors)",
     }
     second = pd.read_parquet(after.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
     receptors = tables.read(after.results / "receptors/receptors.parquet")
