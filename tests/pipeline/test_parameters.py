@@ -57,7 +57,8 @@ def test_samplesheet_from_a_spreadsheet_is_read(tmp_path):
     path.write_bytes('\ufeffsample,path,note\r\na,"with blank.csv","x, y"\r\n\r\n'.encode())
     run = run_pipeline(tmp_path, "--input", str(path), "-stub")
     assert run.status == 0, run.output
-    assert [t["name"] for t in run.tasks if "NORMALISE_RECEPTORS" in t["name"]] == ["NORMALISE:NORMALISE_RECEPTORS (a)"]
+    normalised = [task["name"] for task in run.tasks if "NORMALISE_RECEPTORS" in task["name"]]
+    assert normalised == ["NORMALISE:NORMALISE_RECEPTORS (a)"]
 
 
 @pytest.mark.parametrize(
