@@ -11,7 +11,7 @@ from airrvec.input import cells
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("cells", type=Path, nargs="+", help="cells of each sample")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="names of the cells (Parquet)")
     script.add_options(parser, "memory", "cpus", "missing")
     return parser.parse_args(argv)
 

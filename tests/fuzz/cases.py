@@ -179,7 +179,7 @@ def _mapped(random: Random) -> Case:
     if random.random() < 0.1:
         text = mutations.changed_bytes(text, random)
     files = {"table": table.text().encode(), "columns.json": text}
-    return Case("map", files, {**_options(random), "columns": "columns.json"})
+    return Case("map", files, {**_options(random), "column_map": "columns.json"})
 
 
 KINDS: dict[str, Kind] = {

@@ -37,7 +37,7 @@ def minimised(case: Case, fails: Callable[[Case], bool], seconds: float = 60) ->
     # A number of rows, where it is known, is that of the file as it was.
     for option in sorted(case.options, key=lambda name: name != "n_rows"):
         candidate = replace(case, options={key: case.options[key] for key in case.options if key != option})
-        if option not in ("sample", "columns") and tried(candidate):
+        if option not in ("sample", "column_map") and tried(candidate):
             case = candidate
     for name in case.files:
         for unpack in _UNPACKED.values():

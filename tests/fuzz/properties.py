@@ -83,8 +83,8 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     path, outdir : Path
         The table, and a folder that is empty.
     options : dict
-        ``sample``, ``species``, ``multichain``, ``partitions``; ``format``, ``columns``, ``metadata``,
-        ``max_rejected``, and ``n_rows``, where that is known.
+        ``sample``, ``species``, ``multichain``, ``partitions``; ``format``, ``column_map``,
+        ``metadata``, ``max_rejected``, and ``n_rows``, where that is known.
 
     Raises
     ------
@@ -95,9 +95,9 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     for name in ("species", "multichain", "partitions", "format", "max_rejected"):
         if options.get(name) is not None:
             argv += [f"--{name.replace('_', '-')}", options[name]]
-    for name in ("columns", "metadata"):
+    for name in ("column_map", "metadata"):
         if options.get(name):
-            argv += [f"--{name}", path.parent / options[name]]
+            argv += [f"--{name.replace('_', '-')}", path.parent / options[name]]
     called(script("normalise_receptors").main, argv, outdir)
     n_partitions = options.get("partitions", 1)
     stem = options["sample"]
