@@ -38,7 +38,7 @@ workflow LEARN {
     }
     if (plan.pretrain) {
         PRETRAIN(plan.pretrain, data, settings.synthetic_receptors ? true : false, training, digestOf(library, 'pretrain'))
-        untuned = PRETRAIN.out.model.first()
+        untuned = PRETRAIN.out.model
         model = untuned
         trained = trained.mix(PRETRAIN.out.model)
         versions = versions.mix(PRETRAIN.out.versions)
