@@ -47,7 +47,7 @@ def test_adding_a_sample_reruns_no_other(tmp_path):
 
     assert run(first).status == 0
     both = run(first, second)
-    normalised = {t["name"]: t["status"] for t in both.tasks if "NORMALISE" in t["name"]}
+    normalised = {t["name"]: t["status"] for t in both.tasks if "NORMALISE_RECEPTORS" in t["name"]}
     assert normalised == {
         "NORMALISE:NORMALISE_RECEPTORS (a)": "CACHED",
         "NORMALISE:NORMALISE_RECEPTORS (b)": "COMPLETED",

@@ -19,9 +19,9 @@ workflow BENCHMARK {
     tasks = labelled.combine(encoders) // [ meta, cells, [ receptors ], name, own, weights, digest ]
     BENCHMARK_FEWSHOT( // one task per encoder
         tasks,
-        settings.background && linear ? file(settings.background, glob: false, checkIfExists: true) : [],
+        linear && settings.background ? file(settings.background, glob: false, checkIfExists: true) : [],
         model.map { _name, folder -> trainingLabels(folder) },
-        settings.subMap(['device', 'species', 'exclude_references', 'seed', 'background_digest']) + options,
+        settings.subMap(['device', 'species', 'exclude_references', 'seed', linear ? 'background_digest' : '']) + options,
         digestOf(library, 'benchmark_fewshot'),
     )
     measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })
