@@ -21,7 +21,7 @@ workflow BENCHMARK {
         tasks,
         linear && settings.background ? file(settings.background, glob: false, checkIfExists: true) : [],
         model.map { _name, folder -> trainingLabels(folder) },
-        settings.subMap(['device', 'species', 'exclude_references', 'seed', linear ? 'background_digest' : '']) + options,
+        settings.subMap(['device', 'species', 'exclude_references', 'seed'] + (linear ? ['background_digest'] : [])) + options,
         digestOf(library, 'benchmark_fewshot'),
     )
     measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })
