@@ -7,8 +7,11 @@ SHELL       := bash
 PYTHON3  ?= python3
 UV       ?= $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 NEXTFLOW := containers/nextflow/nextflow
-ENV      := .venv/.complete
+# One environment: the core, to which extras and what tests need are added.
+ENV      := .venv/.core
+TEST_ENV := .venv/.complete
 DOCS_ENV := .venv-docs/.complete
+RELEASE_ENV := .venv-release/.complete
 # The locked environment and the launcher come first, for make and for the tasks that Nextflow starts.
 export PATH := $(CURDIR)/containers/nextflow:$(CURDIR)/.venv/bin:$(PATH)
 # Bytecode is kept: without it each of the tests' tasks compiles what it imports, which doubles its start.
@@ -20,10 +23,12 @@ JOBS     ?= 2
 CASES    ?= 10000
 SEED     ?= 0
 ENGINE   ?= docker
+REGISTRY ?= ghcr.io/airrvec
+IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo same test check lint unit fuzz pipeline docs screenshots images test-containers test-slurm test-r
-.PHONY: bench clean
+.PHONY: help env demo demo-finetune same test check lint unit fuzz pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: bench clean $(IMAGES)
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -31,37 +36,41 @@ help: ## Print this list
 demo: $(ENV) ## Run the pipeline on small real data; results in results/demo
 	$(NEXTFLOW) run . -profile demo --outdir $(RESULTS) -resume
 
-same: $(ENV) ## Compare the results of two runs (A=folder B=folder), cell by cell
+demo-finetune: .venv/.extra-learn ## Run it with supervised contrastive fine-tuning; results in results/demo-finetune
+	$(NEXTFLOW) run . -profile demo_finetune --outdir results/demo-finetune -resume
+
+same: $(TEST_ENV) ## Compare the results of two runs (A=folder B=folder), cell by cell
 	python tests/same.py $(A) $(B)
 
-env: $(ENV) ## Make the locked Python environment in .venv
+env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in .venv (EXTRAS="learn plm": with these extras)
 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Slurm and containers wait for jobs and disks most of the time: they run beside the other tests.
 check: lint ## Run those, and the tests on a Slurm, in containers and with R, whose output comes last
 	@log=$$(mktemp); status=0; \
-	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r > $$log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r test-package test-stranger > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
 	$(MAKE) --no-print-directory --keep-going unit pipeline || status=$$?; \
 	wait $$others || status=$$?; \
 	cat $$log; rm $$log; exit $$status
 
-lint: $(ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
+lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
 	ruff check .
 	ruff format --check .
+	mypy
 	PYTHONPATH=bin lint-imports --no-cache
 	AIRRVEC_NEXTFLOW=25.04.4 $(NEXTFLOW) lint main.nf modules subworkflows nextflow.config conf
 	nf-core --hide-progress pipelines schema lint nextflow_schema.json
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
 
-unit: $(ENV) ## Run the tests of the library and the scripts
+unit: $(TEST_ENV) ## Run the tests of the library and the scripts
 	python -m pytest tests/fuzz tests/unit -n $(JOBS) -q --durations 10
 
-fuzz: $(ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
+fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
 
-pipeline: $(ENV) ## Run the tests that run Nextflow
+pipeline: $(TEST_ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
 
 docs: $(DOCS_ENV) ## Build the documentation as a site in site/; a link or anchor that leads nowhere is an error
@@ -72,24 +81,34 @@ screenshots: $(ENV) ## Make the documentation's pictures and summaries again, fr
 	sed -n '/^printf /p; /^nextflow run /p' docs/start.md | bash -eu
 	python docs/screenshots.py results/demo results/start $(if $(BENCHMARK),--benchmark $(BENCHMARK))
 
-images: ## Build the container images (ENGINE=podman: with podman)
-	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec:$(VERSION) --file containers/Dockerfile .
-	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --tag airrvec-r:$(VERSION) containers/r
+images: $(IMAGES) ## Build the container images, and their bills of materials in results/images (ENGINE=podman: with podman)
 
-containers/environment.yml: uv.lock $(ENV)
-	@$(UV) export --locked --no-dev --no-emit-project --no-hashes --no-annotate --no-header --quiet | sed "s/^/      - /" > $@.pip
-	@sed -i -e '/- pip:/q' $@ && cat $@.pip >> $@ && rm $@.pip
+image-airrvec:       FROM := --target core --file containers/Dockerfile .
+image-airrvec-learn: FROM := --target learn --file containers/Dockerfile .
+image-airrvec-r:     FROM := containers/r
+$(IMAGES): image-%:
+	$(ENGINE) build $(BUILD_OPTIONS) --tag $(REGISTRY)/$*:$(VERSION) \
+	    --label org.opencontainers.image.version=$(VERSION) \
+	    --label org.opencontainers.image.revision=$$(git rev-parse HEAD 2>&- || echo unknown) \
+	    --label org.opencontainers.image.created=$$(date --utc +%Y-%m-%dT%H:%M:%SZ) $(FROM)
+	$(PYTHON3) containers/sbom.py $(REGISTRY)/$*:$(VERSION) results/images/$*-$(VERSION).cdx.json $(ENGINE)
 
-test-containers: $(ENV) ## Build the images, and run the pipeline in them with docker and podman (as root on Debian, it installs both)
+test-containers: $(TEST_ENV) ## Build the images, and run the pipeline in them with docker and podman (as root on Debian, it installs both)
 	python -m pytest tests/containers -q
 
-test-slurm: $(ENV) ## Run the pipeline on a Slurm of two nodes, started here (as root on Debian, it installs it)
+test-stranger: $(TEST_ENV) ## Type the first commands of the README in an empty folder, with an empty home and no caches
+	python -m pytest tests/stranger -q
+
+test-apptainer: $(TEST_ENV) ## Run the pipeline with Apptainer, in an image file (as root on Debian, it installs it); not part of check
+	python -m pytest tests/apptainer -q
+
+test-slurm: $(TEST_ENV) ## Run the pipeline on a Slurm of two nodes, started here (as root on Debian, it installs it)
 	python -m pytest tests/slurm -q
 
-test-r: $(ENV) ## Export to Bioconductor and run docs/guides/r.md, in the R on the path or in its image, built with docker if missing
+test-r: $(TEST_ENV) ## Export to Bioconductor and run docs/guides/r.md, in the R on the path or in its image, built with docker if missing
 	python -m pytest tests/r -q
 
-bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
+bench: $(TEST_ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	mkdir -p results
 	python benchmarks/embedding_speed.py $(LABELLED) --growth 10000,100000,1000000 --json results/embedding_speed.json
 	python benchmarks/embedding_accuracy.py $(LABELLED) --json results/embedding_accuracy.json
@@ -98,22 +117,87 @@ bench: $(ENV) ## Measure speed against named peers (LABELLED=table of labelled r
 	python benchmarks/training_speed.py
 	python benchmarks/nextflow_overhead.py
 
+.PHONY: package test-package
+package: $(RELEASE_ENV) ## Build wheel and sdist into dist/ and check their metadata; write the conda recipe with the sdist's SHA-256
+	$(UV) build --quiet --clear --out-dir dist
+	$(<D)/bin/twine check --strict dist/*
+	mkdir -p build/recipes/airrvec
+	sum=$$(python -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' dist/*.tar.gz); \
+	sed "s/0\{64\}/$$sum/" recipes/airrvec/meta.yaml > build/recipes/airrvec/meta.yaml
+
+test-package: $(TEST_ENV) ## Install the package into an empty environment, and run it far from this folder
+	python -m pytest tests/package -q --durations 5
+
+.PHONY: workflows metadata release generated sbom FORCE
+lint: workflows metadata
+
+workflows: $(RELEASE_ENV) ## Check the workflows of .github
+	$(<D)/bin/actionlint -shellcheck= -pyflakes=
+	$(<D)/bin/zizmor --offline --quiet --no-progress --persona auditor .
+
+metadata: $(RELEASE_ENV) ## Check versions, CITATION.cff and ro-crate-metadata.json
+	python3 release/versions.py
+	$(<D)/bin/cffconvert --validate
+	$(<D)/bin/python release/crate.py --check
+	@report=$$($(<D)/bin/rocrate-validator --no-interactive validate --offline --metadata-only --no-paging --verbose \
+	    --profile-identifier workflow-ro-crate --requirement-severity recommended . 2>&1) || { echo "$$report"; exit 1; }
+
+release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses an unclean one, pushes nothing
+	python release/release.py $(VERSION)
+
+generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments
+	$(dir $(RELEASE_ENV))bin/python release/environments.py
+
+ro-crate-metadata.json: $(RELEASE_ENV) FORCE
+	$(<D)/bin/python release/crate.py
+
+sbom: $(ENV) ## List the Python packages of the lock, also those of learning and language models, as CycloneDX in build/
+	@mkdir -p build
+	$(UV) export --frozen --format cyclonedx1.5 --all-extras --quiet > build/airrvec.cdx.json
+
 clean: ## Remove results and Nextflow's work, keep the environment
-	rm -rf work results site .nextflow .nextflow.log* .pytest_cache .hypothesis .ruff_cache
+	rm -rf work results site .nextflow .nextflow.log* .pytest_cache .hypothesis .ruff_cache .mypy_cache build dist
 	find bin tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Bytecode of all that a task may import: without it every task would compile it again, as tasks write none. Some
+# packages hold files that this Python cannot compile, and nobody imports; large parts of others are not used.
+UNUSED := /tests?/|/fontTools/|/multiqc/modules/|/plotly/graph_objs/.+/|/pygments/lexers/
+define COMPILE
+{ python -m compileall -qq -j 0 -x '$(UNUSED)' .venv/lib bin || true; }
+endef
+
+# Nextflow is fetched meanwhile; if it cannot be, the run that needs it says why.
 $(ENV): pyproject.toml uv.lock
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "ERROR: airrvec needs Python 3.11 or later; $$($(PYTHON3) --version) was found. Set PYTHON3." >&2; exit 1; }
-	@command -v $(UV) >/dev/null || { \
-	    echo "Fetching uv into .uv"; \
-	    $(PYTHON3) -m venv .uv; \
-	    .uv/bin/python -m pip install --quiet --require-hashes --requirement containers/uv.txt; }
 	@echo "Making the locked Python environment in .venv"
-	@$(UV) sync --locked --quiet
+	@$(NEXTFLOW) -version > /dev/null 2>&1 & nextflow=$$!; \
+	command -v $(UV) >/dev/null || { \
+	    python=$(PYTHON3); \
+	    $$python -m pip --version >/dev/null 2>&1 || { $$python -m venv .uv/pip; python=.uv/pip/bin/python; }; \
+	    PIP_ROOT_USER_ACTION=ignore $$python -m pip install --quiet --no-compile --target .uv --require-hashes --requirement containers/uv.txt; }; \
+	$(UV) sync --locked --inexact --quiet && $(COMPILE) && { wait $$nextflow || true; }
 	@touch $@
+
+.venv/.extra-%: $(ENV)
+	@echo "Adding the extra $* to .venv"
+	@$(UV) sync --locked --inexact --quiet --extra $* && $(COMPILE)
+	@touch $@
+
+$(TEST_ENV): $(ENV)
+	@echo "Adding what tests need to .venv"
+	@$(UV) sync --locked --quiet --all-extras --group dev && $(COMPILE)
+	@touch $@ .venv/.extra-learn .venv/.extra-plm
 
 $(DOCS_ENV): pyproject.toml uv.lock $(ENV)
 	@echo "Making the locked environment of the documentation in .venv-docs"
 	@UV_PROJECT_ENVIRONMENT=$(@D) $(UV) sync --locked --only-group docs --quiet
+	@touch $@
+
+# Go comes from the same environment; release/go.sum has the checksums of what it builds.
+$(RELEASE_ENV): pyproject.toml uv.lock release/go.sum $(ENV)
+	@echo "Making the locked environment of releases in .venv-release"
+	@UV_PROJECT_ENVIRONMENT=$(@D) $(UV) sync --locked --only-group release --quiet
+	@cd release && export GOBIN=$(CURDIR)/$(@D)/bin GOPATH=$(CURDIR)/$(@D)/gopath GOCACHE=$(CURDIR)/$(@D)/gocache && \
+	    GOTOOLCHAIN=local GOFLAGS=-modcacherw $$GOBIN/go install tool && rm -r $$GOPATH $$GOCACHE
 	@touch $@

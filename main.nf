@@ -30,9 +30,9 @@ workflow {
         values = checkedParameters(params, schema)
         run.settings = checkedTogether(values + pathsOfRoles(values))
         run.tables = tablesOfRun(run.settings)
-        plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses
+        plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses, extras
         settings = run.settings + folderDigests(run.settings, plan.start)
-        CHECK(run.tables, settings, libraryDigests(projectDir))
+        CHECK(run.tables, settings, plan, libraryDigests(projectDir))
         library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
     }
     if (run.settings?.dry_run) {
@@ -47,8 +47,7 @@ workflow {
         LEARN(receptors, labelled, plan, settings, CHECK.out.on_device)
         model = LEARN.out.model // value: [ name, folder or [] ]
         untuned = LEARN.out.untuned // the same before fine-tuning
-        published = !plan.pretrain && !plan.finetune && !plan.start[1]
-        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, published, settings, CHECK.out.on_device)
+        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, settings, CHECK.out.on_device)
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail

@@ -71,7 +71,7 @@ def main(argv=None):
         metadata["reason"] = str(problem)
         measured = getattr(analysis, "MEASURED", analysis.SCHEMA).empty_table()
     tables.write(measured, args.outdir / f"{args.analysis}.{name or 'none'}.measured.parquet", metadata)
-    script.write_versions(args, "numba", "numpy", "pyarrow", "scipy", "torch")
+    script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Call the epitopes of the receptors of a sample, with probability and false discovery rate."""
+"""Call the epitopes of the receptors of each sample, with probability and false discovery rate."""
 
 import json
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -19,8 +20,11 @@ N_TOP = 50  # calls in the report
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
-    parser.add_argument("--receptors", type=Path, required=True, help="their receptors, file or folder")
+    parser.add_argument("--sample", nargs="+", required=True, help="sample names, used in file names")
+    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each, in their order")
+    parser.add_argument(
+        "--receptors", type=Path, nargs="+", required=True, help="receptors of all, files or folders"
+    )
     parser.add_argument("--embeddings", type=Path, help="vectors of the same model; if not given, computed")
     parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
     parser.add_argument(
@@ -29,7 +33,6 @@ def parse_args(argv=None):
     parser.add_argument(
         "--fdr", type=float, default=0.1, help="false discovery rate: expected share of false calls"
     )
-    parser.add_argument("--sample", required=True, help="sample name, used in file names")
     script.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -38,24 +41,41 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
-    cells = tables.read(args.cells, ["sample_id", "cell_id", "receptor_id"])
-    receptors = tables.distinct_receptors(tables.read(args.receptors))
-    calls, groups = annotated(receptors, _vectors(args, receptors), args)
-    place = pc.index_in(cells["receptor_id"], receptors["receptor_id"].combine_chunks()).to_numpy()
-    table = pa.Table.from_pandas(calls, preserve_index=False).take(pa.array(place))
+    receptors = tables.distinct_receptors(pa.concat_tables([tables.read(path) for path in args.receptors]))
+    vectors = _vectors(args, receptors)
+    annotators = cache(lambda species, chains: _annotator(args.reference, species, chains))
+    for sample, path in zip(args.sample, args.cells, strict=True):
+        cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
+        rows = np.flatnonzero(pc.is_in(receptors["receptor_id"], pc.unique(cells["receptor_id"])).to_numpy())
+        calls, groups = annotated(receptors.take(pa.array(rows)), vectors[rows], annotators, args)
+        _write(sample, cells, calls, groups, args)
+    script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
+
+
+def _annotator(reference: Path, species: str, chains: str):
+    """Return the annotator of a species and class of chains, or None if there is none."""
+    from airrvec.annotation.annotator import Annotator
+
+    path = reference / f"{species}_{chains}.npz"
+    return Annotator.load(path) if path.exists() else None
+
+
+def _write(sample: str, cells: pa.Table, calls: pd.DataFrame, groups: list, args) -> None:
+    """Write the call of each cell of a sample, and counts for the report."""
+    place = pc.index_in(cells["receptor_id"], pa.array(calls["receptor_id"])).to_numpy()
+    table = pa.Table.from_pandas(calls.drop(columns="receptor_id"), preserve_index=False)
+    table = table.take(pa.array(place))
     for name in cells.column_names:
         table = table.append_column(name, cells[name])
     table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
-    tables.write_both(table, args.outdir / args.sample)
-    calls["n_cells"] = np.bincount(place, minlength=len(receptors))
-    calls["receptor_id"] = receptors["receptor_id"].to_pylist()
-    qc = {"sample_id": args.sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
-    tables.write_json(qc, args.outdir / f"{args.sample}.annotation.qc.json")
-    script.write_versions(args, "numba", "numpy", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
+    tables.write_both(table, args.outdir / sample)
+    calls["n_cells"] = np.bincount(place, minlength=len(calls))
+    qc = {"sample_id": sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
+    tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
-def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFrame, list]:
-    """Return ``species``, ``chains`` and call of each receptor, and the counts of each species and class."""
+def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tuple[pd.DataFrame, list]:
+    """Return id, species, chains and call of each receptor, and the counts of each species and class."""
     from airrvec.annotation import annotator
 
     receptor_chains = chain_classes(receptors)
@@ -63,10 +83,9 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFr
     parts, groups = [], []
     for species, chains in product(schema.SPECIES, CHAIN_CLASSES):
         rows = np.flatnonzero((receptor_chains == chains) & (receptor_species == species))
-        path = args.reference / f"{species}_{chains}.npz"
-        if not len(rows) or not path.exists():
+        group_annotator = annotators(species, chains) if len(rows) else None
+        if group_annotator is None:
             continue
-        group_annotator = annotator.Annotator.load(path)
         calls, prevalence = group_annotator.annotate(vectors[rows], fdr=args.fdr, threads=args.cpus)
         calls["exact_epitope"] = group_annotator.exact(receptors["clonotype_id"].take(pa.array(rows)))
         parts.append(calls.set_index(rows))
@@ -84,7 +103,8 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, args) -> tuple[pd.DataFr
     left = np.setdiff1d(np.arange(len(receptors)), done)
     parts.append(annotator.without_calls(len(left), annotator.NOT_CALIBRATED).set_index(left))
     calls = pd.concat([part for part in parts if len(part)]).sort_index()
-    return calls.assign(species=receptor_species, chains=receptor_chains), groups
+    ids = receptors["receptor_id"].to_pylist()
+    return calls.assign(receptor_id=ids, species=receptor_species, chains=receptor_chains), groups
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:

@@ -2,6 +2,7 @@
 """Measure few-shot epitope prediction with one encoder: metrics of every split, and ROC curves."""
 
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,8 +113,9 @@ def main(argv=None):
     for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
     tables.write_json(qc, args.outdir / f"{name}.qc.json")
-    packages = "numba numpy olga pyarrow rapidfuzz scikit-learn scipy sceptr torch transformers"
-    script.write_versions(args, *packages.split())
+    packages = ["numba", "numpy", "olga", "pyarrow", "rapidfuzz", "scikit-learn", "scipy"]
+    used = [package for package in ("torch", "transformers") if package in sys.modules]
+    script.write_versions(args, *packages, *used)
 
 
 def _planned(fewshot, labelled, args) -> tuple:

@@ -90,8 +90,7 @@ def main(argv=None):
         table = pa.concat_tables([table_schema.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
-    packages = ("numba", "numpy", "olga", "pyarrow", "scikit-learn", "scipy", "sceptr", "torch")
-    script.write_versions(args, *packages)
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Print the GPUs that a task of this kind can use; if there are too few, end the run with advice."""
+"""Check the extras that a run needs and the GPUs that its tasks can use; end it with advice without them."""
 
 from airrvec.core import script
+from airrvec.core.devices import require_torch
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.extras import EXTRAS, require_extra
+
+PURPOSES = {"learn": "training", "plm": "a protein language model"}
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--device", choices=("auto", "gpu"), default="gpu", help="auto: only warn")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="gpu", help="auto: only warn")
+    parser.add_argument("--extras", nargs="*", choices=EXTRAS, default=[], help="extras that the run needs")
     parser.add_argument("--devices", type=int, default=1, help="GPUs that a task needs")
     parser.add_argument("--executor", default="local", help="Nextflow's executor, for the advice")
     parser.add_argument("--container", default="", help="Nextflow's container engine, for the advice")
@@ -17,6 +22,12 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    for extra in args.extras:
+        require_extra(extra, PURPOSES[extra])
+    if args.device == "cpu":
+        script.write_versions(args)
+        return
+    require_torch()
     import torch
 
     problem = problem_of(torch, args.devices)

@@ -8,7 +8,12 @@ import pyarrow.compute as pc
 
 from airrvec.core import runtime, script, tables
 from airrvec.core.missing import optional_part
-from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
+from airrvec.repertoire.options import (
+    add_repertoire_options,
+    background_name,
+    comparison_groups,
+    read_repertoires,
+)
 
 N_LOGOS = 10
 
@@ -23,7 +28,6 @@ def parse_args(argv=None):
         default="leiden",
         help="clusters: Leiden communities, or connected components, of the graph of neighbours",
     )
-    script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
@@ -50,7 +54,7 @@ def main(argv=None):
     if len(clusters):
         draw_logos(clusters, positions, N_LOGOS, args.outdir / "logos")
     tables.write_json(qc, args.outdir / "clusters.qc.json")
-    script.write_versions(args, "igraph", "logomaker", "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+    script.write_versions(args, "igraph", "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
 def _clustered(args, repertoires) -> tuple[list, dict]:
@@ -61,7 +65,7 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
     qc = {
         "method": args.method,
         "chance": args.chance,
-        "background": args.background.name if args.background else "OLGA",
+        "background": background_name(args),
         "condition": args.compare_by,
         "groups": [],
         "without_background": {},

@@ -22,7 +22,6 @@ def parse_args(argv=None):
         "--compared", type=int, default=1000, help="maximum number of receptors per sample in kernel tests"
     )
     parser.add_argument("--permutations", type=int, default=999, help="number of permutations per test")
-    script.add_options(parser, "missing")
     return parser.parse_args(argv)
 
 
@@ -50,7 +49,7 @@ def main(argv=None):
         "abundance": args.abundance,
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
-    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy", "torch")
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:

@@ -3,11 +3,10 @@
 
 from pathlib import Path
 
-import airr.schema
-
 from airrvec.core import database, schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
+from airrvec.input.formats.airr_rearrangement import REQUIRED
 
 
 def parse_args(argv=None):
@@ -36,7 +35,7 @@ def rearrangement_columns() -> dict[str, str]:
         },
         **{name: name for name in ("species", "receptor_id", "clonotype_id", *schema.LABELS)},
     }
-    required = dict.fromkeys(airr.schema.RearrangementSchema.required, "NULL")
+    required = dict.fromkeys(REQUIRED, "NULL")
     return required | known
 
 
@@ -60,7 +59,7 @@ def main(argv=None):
         chains = named.join(receptors, "receptor_id").cross(loci)
         chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
         chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
-    script.write_versions(args, "airr", "duckdb")
+    script.write_versions(args, "duckdb")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import hashlib
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.extras import require_extra
 from airrvec.training import presets
 from airrvec.training.options import add_training_options, training_options
 
@@ -34,6 +35,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    require_extra("learn", "fine-tuning")
     runtime.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa
@@ -125,7 +127,7 @@ def main(argv=None):
     }
     tables.write_json(qc, args.outdir / "finetune.qc.json")
     script.write_versions(
-        args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "sceptr", "torch"
+        args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "torch"
     )
 
 

@@ -60,7 +60,7 @@ def main(argv=None):
             raise
         part = args.sample if args.sample in ("labelled", "reference") else "sample"
         write_missing([{"part": part, "name": args.sample, "reason": str(error)}], args.missing)
-    script.write_versions(args, "airr", "anndata", "pyarrow", "tidytcells")
+    script.write_versions(args, "anndata", "pyarrow", "tidytcells")
 
 
 def write_normalised(args) -> None:

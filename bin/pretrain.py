@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airrvec.core import runtime, script, seeds, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.extras import require_extra
 from airrvec.core.plural import counted
 from airrvec.training import presets
 from airrvec.training.options import add_training_options, training_options
@@ -24,6 +25,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    require_extra("learn", "pre-training")
     runtime.limit_threads(args.cpus)
     import numpy as np
     import pyarrow as pa

@@ -1,5 +1,7 @@
 """airrvec: represent T-cell receptor repertoires as vectors and analyse them."""
 
+from typing import TYPE_CHECKING
+
 from airrvec.core import processor
 from airrvec.core.version import __version__
 
@@ -7,11 +9,14 @@ __all__ = ["__version__", "embed", "nearest", "read"]
 
 processor.set_openblas_kernels()
 
+if TYPE_CHECKING:
+    from airrvec.app.api import embed, nearest, read
+else:
 
-def __getattr__(name: str):
-    """Import the notebook functions on first use: their dependencies take seconds to load."""
-    if name in __all__:
-        from airrvec.app import api
+    def __getattr__(name: str):
+        """Import the notebook functions on first use: their dependencies take seconds to load."""
+        if name in __all__:
+            from airrvec.app import api
 
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(api, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

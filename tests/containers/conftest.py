@@ -5,7 +5,21 @@ import time
 from pathlib import Path
 
 import pytest
-from engines import MAKE_BASE, ROOT, Pipeline, User, call, docker_daemon, install, must, open_folder
+from engines import (
+    DOCKERFILES,
+    MAKE_BASE,
+    REGISTRY,
+    ROOT,
+    Pipeline,
+    User,
+    call,
+    docker_daemon,
+    install,
+    must,
+    open_folder,
+)
+
+from airrvec.core.version import __version__
 
 
 @pytest.fixture(scope="session")
@@ -23,24 +37,30 @@ def docker(folder):
 
 @pytest.fixture(scope="session")
 def images(docker):
-    """The images, by `make images`: name → tag of the pipeline's version."""
+    """The images, by `make images`: the end of a name → full name."""
     started = time.monotonic()
-    dockerfiles = sorted((ROOT / "containers").rglob("Dockerfile"))
     if os.getuid() == 0:  # others need a registry
         install("debootstrap")
-    print(must(MAKE_BASE, *dockerfiles, stderr=None), flush=True)
-    # Through the host's network, as not every machine lets a bridge reach the name servers.
-    done = call("make", "--no-print-directory", "images", "BUILD_OPTIONS=--network host", cwd=ROOT)
+    options = must(MAKE_BASE, *DOCKERFILES, stderr=None).split()
+    done = call("make", "--no-print-directory", "images", f"BUILD_OPTIONS={' '.join(options)}", cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:]
-    built = must("docker", "images", "airrvec*")
-    print(f"make images: {time.monotonic() - started:.0f} s\n{built}", flush=True)
-    version = must("sed", "-n", "s/^ *version *= '\\(.*\\)'/\\1/p", ROOT / "nextflow.config").strip()
-    return {path.parent.name: f"airrvec{'-r' * (path.parent.name == 'r')}:{version}" for path in dockerfiles}
+    print(f"make images: {time.monotonic() - started:.0f} s\n{must('docker', 'images')}", flush=True)
+    return {name: f"{REGISTRY}/airrvec{name}:{__version__}" for name in ("", "-learn", "-r")}
 
 
-@pytest.fixture(scope="session")
-def image(images):
-    return images["containers"]
+@pytest.fixture(scope="session", params=["", "-learn", "-r"], ids=["airrvec", "airrvec-learn", "airrvec-r"])
+def image(images, request):
+    return images[request.param]
+
+
+@pytest.fixture
+def inside(docker, image):
+    """Run a command in the image, with options of docker before it."""
+
+    def run(*command, options=()):
+        return call(docker, "run", "--rm", "--network=none", *options, image, *command)
+
+    return run
 
 
 @pytest.fixture(scope="session")

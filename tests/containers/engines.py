@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
 MAKE_BASE = ROOT / "tests" / "containers" / "make_base.sh"
+DOCKERFILES = sorted((ROOT / "containers").rglob("Dockerfile"))
+REGISTRY = "ghcr.io/airrvec"
 # A program, and the Debian packages that bring it and what it needs for a user without privileges.
 PACKAGES = {
     "dockerd": ["docker.io"],

@@ -1,50 +1,67 @@
-"""What is in the Python image, and what is not."""
+"""What is in the images, and what is not."""
 
 import json
 import shutil
-import tomllib
-from pathlib import Path
+from datetime import datetime
 
 import pytest
-from engines import ROOT, call, must
+from engines import ROOT, must
 from packaging.markers import Marker
 
-LIMIT = 1.2e9  # bytes that are neither torch nor CUDA
+from airrvec.core.version import __version__
+
+LIMIT = 1e9  # bytes of the core
 SITE = "/opt/airrvec/lib/python3.11/site-packages"
-# torch with its compiler, and what NVIDIA brings
-TORCH = ("torch", "torchgen", "functorch", "triton", "nvidia", "cuda")
+EXTRAS = {"airrvec": (), "airrvec-learn": ("--extra", "learn", "--extra", "plm")}
+
+
+def name_of(image: str) -> str:
+    """Return `airrvec`, `airrvec-learn` or `airrvec-r`."""
+    return image.rpartition(":")[0].rpartition("/")[2]
+
+
+def about(image: str) -> dict:
+    return json.loads(must("docker", "image", "inspect", image))[0]
 
 
 @pytest.fixture
-def inside(docker, image):
-    """Run a command in the image, with options of docker before it."""
-
-    def run(*command, options=()):
-        return call(docker, "run", "--rm", "--network=none", *options, image, *command)
-
-    return run
-
-
-def test_size(docker, image, inside, record_property):
-    everything = json.loads(must(docker, "image", "inspect", image))[0]["Size"]
-    listed = inside("bash", "-c", f"cd {SITE} && du --bytes --summarize {' '.join(TORCH)}").stdout
-    sizes = {name: int(size) for size, name in (line.split("\t") for line in listed.splitlines())}
-    assert set(sizes) == set(TORCH), listed
-    rest = everything - sum(sizes.values())
-    record_property("image, GB", f"{everything / 1e9:.2f}, of them {rest / 1e9:.2f} neither torch nor CUDA")
-    assert 0.5e9 < rest < LIMIT
+def python(image):
+    """The name of an image that has Python."""
+    name = name_of(image)
+    if name not in EXTRAS:
+        pytest.skip("R's image has no Python")
+    return name
 
 
-def test_user_and_labels(docker, image, inside):
+def test_size(image, record_property):
+    size = about(image)["Size"]
+    record_property(name_of(image), f"{size / 1e9:.3f} GB")
+    if name_of(image) == "airrvec":
+        assert 0.5e9 < size <= LIMIT
+
+
+def test_learn_adds_to_the_core(images):
+    """Who has one image of the two fetches its layers once."""
+    core, learn = (about(images[name])["RootFS"]["Layers"] for name in ("", "-learn"))
+    assert learn[:-1] == core
+
+
+def test_user_and_labels(image, inside):
     assert inside("id", "--user").stdout.strip() == "1000"
-    labels = json.loads(must(docker, "image", "inspect", image))[0]["Config"]["Labels"]
-    named = {key.removeprefix("org.opencontainers.image."): value for key, value in labels.items()}
-    assert (
-        named["version"]
-        == image.split(":")[1]
-        == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    )
-    assert {"title", "description", "licenses"} < set(named)
+    config = about(image)["Config"]
+    assert config["User"] == "1000"
+    assert not config.get("Healthcheck")
+    prefix = "org.opencontainers.image."
+    labels = {
+        key.removeprefix(prefix): value for key, value in config["Labels"].items() if key.startswith(prefix)
+    }
+    assert labels["title"] == name_of(image)
+    assert labels["version"] == image.rpartition(":")[2] == __version__
+    assert labels["revision"] == must("git", "rev-parse", "HEAD", cwd=ROOT).strip()
+    assert labels["source"] in (ROOT / "nextflow.config").read_text()
+    assert labels["licenses"] == "MIT"
+    assert labels["description"]
+    assert datetime.fromisoformat(labels["created"])
 
 
 def test_ps_and_bash_are_there(inside):
@@ -73,38 +90,66 @@ def test_no_cache_and_no_code_of_ours_is_left(inside):
     assert listed.stdout == ""
 
 
-def test_packages_are_those_of_the_lock(inside):
-    """All that run the pipeline but those that the Dockerfile leaves out, and none that develop it."""
+def test_packages_are_those_of_the_lock(python, inside):
+    """All that run the pipeline, with torch or without, and none that develop it."""
     script = (
         "from importlib.metadata import distributions as d; print(*(f'{p.name}=={p.version}' for p in d()))"
     )
-    installed = {
-        line.lower().replace("_", "-").replace(".", "-")
-        for line in inside("python", "-c", script).stdout.split()
-    }
-    exported = must(
-        _uv(),
-        "export",
-        "--locked",
-        "--no-dev",
-        "--no-emit-project",
-        "--no-hashes",
-        "--no-annotate",
-        "--quiet",
-        cwd=ROOT,
-    )
+    installed = {normal(line) for line in inside("python", "-c", script).stdout.split()}
+    assert installed == locked(python)
+
+
+def test_what_tasks_import_has_bytecode(python, inside):
+    """Modules of a few packages, and of torch; tasks write none."""
+    modules = ["numba", "pandas", "multiqc.multiqc", "sklearn.svm"] + ["torch"] * (python == "airrvec-learn")
+    script = f"""
+import importlib, os, sys
+for name in {modules}:
+    importlib.import_module(name)
+cached = [getattr(module, '__cached__', None) for module in sys.modules.values()]
+of_packages = [path for path in cached if isinstance(path, str) and path.startswith('/opt')]
+assert len(of_packages) > 500
+print(*(path for path in of_packages if not os.path.exists(path)))
+"""
+    done = inside("python", "-c", script)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.strip() == ""
+
+
+def test_bill_of_materials_is_complete(image, inside):
+    """Debian's packages are those of dpkg, Python's those of the lock."""
+    path = ROOT / f"results/images/{name_of(image)}-{__version__}.cdx.json"
+    document = json.loads(path.read_text())
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    assert document["metadata"]["component"]["properties"][0]["value"] == about(image)["Id"]
+    of_type = {"deb": set(), "pypi": set()}
+    for component in document["components"]:
+        kind = component["purl"].removeprefix("pkg:").partition("/")[0]
+        of_type[kind].add((component["name"], component["version"]))
+    assert sum(map(len, of_type.values())) == len(document["components"])
+    shown = inside("dpkg-query", "--show", "--showformat", "${Package} ${Version}\n").stdout.splitlines()
+    assert of_type["deb"] == {tuple(line.split()) for line in shown}
+    assert len(shown) > 80
+    wanted = locked(name_of(image)) if name_of(image) in EXTRAS else set()
+    assert {normal("==".join(package)) for package in of_type["pypi"]} == wanted
+
+
+def locked(name: str) -> set[str]:
+    """Return the packages of the lock that belong into an image, as name==version."""
+    uv = shutil.which("uv") or ROOT / ".uv/bin/uv"  # as in the Makefile
+    options = ("--locked", "--no-emit-project", "--no-hashes", "--no-annotate", "--quiet")
+    exported = must(uv, "export", *options, *EXTRAS[name], cwd=ROOT)
     wanted = set()
     for line in exported.splitlines():
         requirement, _, marker = line.partition(" ; ")
         if "==" in requirement and (not marker or _holds(marker)):
-            wanted.add(requirement.strip().lower().replace("_", "-").replace(".", "-"))
-    left_out = {"kaleido", "hf-xet", "polars-runtime-32", "boto3", "botocore", "s3transfer", "jmespath"}
-    assert {name for name in wanted if name.split("==")[0] not in left_out} == installed
+            wanted.add(normal(requirement.strip()))
+    return wanted
 
 
-def _uv() -> Path:
-    """As in the Makefile."""
-    return Path(shutil.which("uv") or ROOT / ".uv" / "bin" / "uv")
+def normal(requirement: str) -> str:
+    name, _, version = requirement.partition("==")
+    return f"{name.lower().replace('_', '-').replace('.', '-')}=={version}"
 
 
 def _holds(marker: str) -> bool:
@@ -112,12 +157,12 @@ def _holds(marker: str) -> bool:
         "python_full_version": "3.11.2",
         "python_version": "3.11",
         "sys_platform": "linux",
-        "platform_machine": "x86_64",
+        "platform_machine": must("uname", "-m").strip(),
     }
     return Marker(marker).evaluate(image)
 
 
-def test_any_user_finds_places_for_caches(inside):
+def test_any_user_finds_places_for_caches(python, inside):
     """A user whom the image does not know, and who has no home."""
     script = """
 import getpass, logging, os

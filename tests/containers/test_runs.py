@@ -9,6 +9,7 @@ import pytest
 from engines import open_folder
 
 from airrvec.core import tables
+from airrvec.core.version import __version__
 
 TABLES = ("receptors/receptors", "cells/a", "cells/b", "rejects/a", "rejects/b", "cells/labelled")
 PRESET = {
@@ -38,7 +39,7 @@ def runs(user, pipeline, images, request):
 
     def run(engine):
         if engine not in done:
-            more = ["--export_sce"] if engine == "docker" and "r" in images else []
+            more = ["--export_sce"] if engine == "docker" else []
             done[engine] = pipeline.run(user, f"run-{engine}", "-profile", f"test,{engine}", *more)
             assert done[engine].status == 0, done[engine].output
         return done[engine]
@@ -76,15 +77,17 @@ def test_results_belong_to_the_user(engine, runs, user):
     assert (results / "multiqc/multiqc_report.html").stat().st_size > 100_000
 
 
-def test_the_image_of_r_is_used(docker, runs, images):
-    if "r" not in images:
-        pytest.skip("there is no R image yet")
+def test_r_alone_needs_another_image_than_the_core(docker, runs, images):
     run = runs("docker")
     assert sorted(path.name for path in (run.results / "r").iterdir())
-    assert any(images["r"] in text for text in scripts(run))
+    texts = scripts(run)
+    exports = [text for text in texts if "EXPORT_SCE" in text or "CHECK_R" in text]
+    assert all(f" {images['-r']} " in text for text in exports)
+    assert all(f" {images['']} " in text for text in texts if text not in exports)
+    assert any("EMBED_RECEPTORS" in text for text in texts)
 
 
-def test_training_goes_on_in_another_container(engine, user, pipeline, elsewhere):
+def test_training_goes_on_in_another_container(engine, user, pipeline, images, elsewhere):
     """From its checkpoint, which lies on the host, in a folder that the pipeline made."""
     folder = user.make(f"training-{engine}")
     # Neither below the run's folder nor below the pipeline's, which Nextflow mounts by itself.
@@ -98,6 +101,12 @@ def test_training_goes_on_in_another_container(engine, user, pipeline, elsewhere
     (folder / "small.config").write_text("process.resourceLimits = [cpus: 2, memory: 6.GB]\n")
     run = pipeline.again(user, folder, *args)
     assert run.status == 0, run.output
+    learning = [text for text in scripts(run) if "PRETRAIN" in text or "CHECK_DEVICE" in text]
+    assert len(learning) == 2
+    others = [text for text in scripts(run) if text not in learning]
+    assert all(f" {images['-learn']} " in text for text in learning)
+    assert others
+    assert all(f" {images['']} " in text for text in others)
     checkpoint = checkpoints / "tiny_own/last.ckpt"
     before = checkpoint.stat()
     assert before.st_uid == user.entry.pw_uid
@@ -139,15 +148,15 @@ def no_programs(folder):
         ),
         (
             "docker",
-            ["--image", "airrvec:none"],
+            ["--registry", "localhost/none"],
             {},
-            "there is no image airrvec:none: build it with `make images`",
+            f"there is no image localhost/none/airrvec:{__version__}: build it with `make images`",
         ),
         (
             "podman",
-            ["--image", "airrvec:none"],
+            ["--registry", "localhost/none"],
             {},
-            "there is no image airrvec:none: build it with `make images`",
+            f"there is no image localhost/none/airrvec:{__version__}: build it with `make images`",
         ),
     ],
     ids=["no docker", "no daemon", "no image", "no image of podman"],

@@ -13,7 +13,7 @@ from conftest import NEXTFLOW, ROOT, environment, run_pipeline
 from airrvec.model import weights
 
 SHEET = ROOT / "assets/test/samplesheet.csv"
-IMAGE = "registry.example/airrvec:0.1.0"
+REGISTRY = "registry.example/lab"
 # As `-profile` with the executor replaced, so that no plugin is needed.
 HERE = ("-process.executor=local",)
 OFFLINE = {"NXF_OFFLINE": "true"}
@@ -68,7 +68,7 @@ def test_profile_resolves(tmp_path, profile, expected):
     for setting in [
         *expected,
         "process.resourceLabels = [pipeline:'airrvec']",
-        "process.container = 'airrvec:",
+        "process.container = 'ghcr.io/airrvec/airrvec:",
     ]:
         assert any(line.startswith(setting) for line in shown), setting
 
@@ -123,7 +123,7 @@ def test_what_tasks_ask_of_a_cloud(tmp_path, profile, plain, trains, gpu):
     (tmp_path / "main.nf").write_text(ASKING)
     shutil.copytree(ROOT / "conf", tmp_path / "conf")
     profiles = re.search(r"^profiles \{.*?^\}", (ROOT / "nextflow.config").read_text(), re.S | re.M).group()
-    given = "params { image = 'x/y'; train_devices = 2; checkpoint_dir = null }\n"
+    given = "params { registry = 'x/y'; train_devices = 2; checkpoint_dir = null }\n"
     (tmp_path / "nextflow.config").write_text(given + profiles)
     names = f"gpu,{profile}" if gpu else profile
     said = nextflow(tmp_path, "run", tmp_path, "-profile", names, *HERE).splitlines()
@@ -132,24 +132,20 @@ def test_what_tasks_ask_of_a_cloud(tmp_path, profile, plain, trains, gpu):
 
 
 @pytest.mark.parametrize(
-    ("profile", "args", "sentence"),
+    ("profile", "registry", "sentence"),
     [
-        ("awsbatch", (), "--image: 'airrvec:0.1.0' is in no registry that AWS Batch could fetch it from"),
+        ("awsbatch", "localhost", "AWS Batch could not fetch images from 'localhost'"),
         (
             "googlebatch",
-            (),
-            "--image: 'airrvec:0.1.0' is in no registry that Google Batch could fetch it from",
+            "localhost:5000/lab",
+            "Google Batch could not fetch images from 'localhost:5000/lab'",
         ),
-        (
-            "azurebatch",
-            ("--image", IMAGE, "--export_sce"),
-            "--image_r: 'airrvec-r:0.1.0' is in no registry that Azure Batch could fetch it from",
-        ),
+        ("azurebatch", "/shared/images", "Azure Batch could not fetch images from '/shared/images'"),
     ],
 )
-def test_an_image_of_this_machine_is_refused(tmp_path, profile, args, sentence):
-    run = run_pipeline(tmp_path, "-profile", profile, *HERE, "--input", str(SHEET), *args)
-    assert sentence in refusal(run)
+def test_an_image_of_this_machine_is_refused(tmp_path, profile, registry, sentence):
+    run = run_pipeline(tmp_path, "-profile", profile, *HERE, "--input", str(SHEET), "--registry", registry)
+    assert f"--registry: {sentence}" in refusal(run)
 
 
 @pytest.mark.parametrize(("scheme", "plugin"), [("s3", "nf-amazon"), ("gs", "nf-google"), ("az", "nf-azure")])
@@ -174,8 +170,8 @@ def test_training_needs_no_folder_of_the_launcher_in_a_cloud(tmp_path):
         "test,awsbatch",
         *HERE,
         "-stub",
-        "--image",
-        IMAGE,
+        "--registry",
+        REGISTRY,
         "--checkpoint_dir",
         str(folder),
     )

@@ -1,29 +1,64 @@
 """Stubs, profiles, selectors, and Nextflow's strict syntax."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import NEXTFLOW, ROOT, environment, run_pipeline
 from test_run import PROCESSES
 
 ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
-REPERTOIRE = {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES"}
+REPERTOIRE = {"EMBED_BACKGROUND", "CLUSTER_RECEPTORS", "COMPARE_SAMPLES"}
+
+
+# Stands in for conda.
+CONDA = """\
+#!/usr/bin/env bash
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+if [[ $1 == info ]]; then
+    printf '{\\n  "conda_prefix": "%s"\\n}\\n' "$here"
+    exit
+fi
+while [[ $# -gt 0 ]]; do
+    if [[ $1 == --prefix ]]; then mkdir -p "$2"; fi
+    if [[ $1 == --file ]]; then echo "$2" >> "$here/made.txt"; fi
+    shift
+done
+"""
+
+
+@pytest.fixture
+def conda(tmp_path):
+    """A folder with a `conda` that only notes the files that environments are made of, in made.txt."""
+    programs = tmp_path / "programs"
+    (programs / "bin").mkdir(parents=True)
+    (programs / "conda").write_text(CONDA)
+    (programs / "conda").chmod(0o755)
+    (programs / "bin/activate").write_text("")
+    return programs
 
 
 @pytest.mark.parametrize(
-    "env",
-    [{}, {"AIRRVEC_NEXTFLOW": "25.04.4", "NXF_SYNTAX_PARSER": "v2"}],
-    ids=["24.10", "25.04 with strict syntax"],
+    ("profile", "env"),
+    [("test,conda", {}), ("test", {"AIRRVEC_NEXTFLOW": "25.04.4", "NXF_SYNTAX_PARSER": "v2"})],
+    ids=["24.10 with conda", "25.04 with strict syntax"],
 )
-def test_stub_run_of_everything(tmp_path, env):
+def test_stub_run_of_everything(tmp_path, conda, profile, env):
     asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare")
-    run = run_pipeline(tmp_path, "-profile", "test", "-stub", *asked, **env)
+    path = f"{conda}:{environment()['PATH']}"
+    run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output
     exported = {"CHECK_R", "NAME_CELLS", "EXPORT_SCE"}
     assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *exported}
     assert {path.stem for path in (run.results / "r").iterdir()} == {"a", "b", "labelled", "all_samples"}
     # The pinned 25.04 has no list of the options of `process`, and warns of each.
     assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []
+    if "conda" in profile:
+        # Nextflow makes environments of the same content once.
+        made = {Path(line).read_text() for line in (conda / "made.txt").read_text().split()}
+        modules = [ROOT / "modules/local" / name.lower() for name in run.processes]
+        assert made == {(module / "environment.yml").read_text() for module in modules}
 
 
 def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
@@ -36,11 +71,11 @@ def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
 @pytest.mark.parametrize(
     ("profile", "settings"),
     [
-        ("docker", ["docker.enabled = true", "container = 'airrvec:0.1.0'"]),
-        ("podman", ["podman.enabled = true", "container = 'airrvec:0.1.0'"]),
-        ("apptainer", ["apptainer.enabled = true", "container = 'airrvec:0.1.0'"]),
-        ("singularity", ["singularity.enabled = true", "container = 'airrvec:0.1.0'"]),
-        ("conda", ["conda.enabled = true", "/containers/environment.yml'"]),
+        ("docker", ["docker.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
+        ("podman", ["podman.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
+        ("apptainer", ["apptainer.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
+        ("singularity", ["singularity.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
+        ("conda", ["conda.enabled = true"]),
         (
             "docker,arm",
             ["docker.enabled = true", "docker.runOptions = '-u $(id -u):$(id -g) --platform linux/arm64'"],
@@ -49,6 +84,7 @@ def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
         ("gpu", ["device = 'gpu'", "accelerator = 1"]),
         ("demo", ["benchmark_k = '1,2,5,10'"]),
         ("test", ["shard_tokens = 6000"]),
+        ("test_full", ["benchmark_chains = 'paired,alpha,beta'", "config_profile_name = 'test_full'"]),
     ],
 )
 def test_profile_resolves(tmp_path, profile, settings):

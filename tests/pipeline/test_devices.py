@@ -3,11 +3,14 @@
 import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
 from conftest import ROOT, run_pipeline
 from test_learning import write_presets
+
+from airrvec.core.version import __version__
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 CHAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300", "--input", "samples.csv")
@@ -42,11 +45,12 @@ def test_auto_warns_and_trains_on_the_cpu(folder):
 
 
 @pytest.mark.parametrize("args", [(), ("-profile", "gpu", "--device", "cpu")], ids=["plain", "cpu"])
-def test_who_asks_for_no_gpu_gets_no_check(folder, args):
+def test_who_asks_for_no_gpu_gets_none_looked_for(folder, args):
+    """But training looks for its packages."""
     run = run_pipeline(folder, *args, *CHAIN, "-stub")
     assert run.status == 0, run.output
-    assert {"PRETRAIN"} <= run.processes
-    assert "CHECK_DEVICE" not in run.processes
+    assert {"PRETRAIN", "CHECK_DEVICE"} <= run.processes
+    assert "GPU" not in run.output
 
 
 @pytest.mark.parametrize(
@@ -59,26 +63,30 @@ def test_who_asks_for_no_gpu_gets_no_check(folder, args):
 )
 def test_containers_of_training_tasks_alone_see_gpus(folder, engine, option):
     """The engine is one that writes its command down, and runs here what should run in the image."""
-    commands, programs, image = folder / "commands.txt", folder / "programs", folder / "image.sif"
+    commands, programs, images = folder / "commands.txt", folder / "programs", folder / "images"
     programs.mkdir()
-    image.touch()
+    images.mkdir()
+    core, learn = (f"{images}/{name}:{__version__}" for name in ("airrvec", "airrvec-learn"))
+    for image in (core, learn):
+        Path(image).touch()
     (programs / engine).write_text(
         f"""#!/bin/bash
 echo "$(tr "\\n" " " <<< "$*")" >> {commands}
-while [[ $# -gt 0 && $1 != {image} ]]; do shift; done
+while [[ $# -gt 0 && $1 != {images}/airrvec* ]]; do shift; done
 shift && exec "$@"
 """
     )
     (programs / engine).chmod(0o755)
     run = run_pipeline(
-        folder, "-profile", f"gpu,{engine}", "--image", str(image), *CHAIN, "-stub",
+        folder, "-profile", f"gpu,{engine}", "--registry", str(images), *CHAIN, "-stub",
         PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
     )  # fmt: skip
     assert run.status == 0, run.output
-    started = [line for line in commands.read_text().splitlines() if f"{image} " in line]
+    started = [line for line in commands.read_text().splitlines() if f"{images}/" in line]
     tasks = {True: set(), False: set()}  # with a GPU, without
     for path in (folder / "work").glob("*/*/.command.run"):
         (command,) = [line for line in started if path.parent.name in line]
+        assert f" {learn if option in command else core} " in command
         tasks[option in command].add(re.search(r"### name: '(?:\S*:)?(\w+)", path.read_text())[1])
     assert tasks[True] == {"CHECK_DEVICE", "PRETRAIN", "EMBED_RECEPTORS"}
     assert {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "REPORT"} < tasks[False]

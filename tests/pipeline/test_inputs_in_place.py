@@ -1,8 +1,7 @@
 """Files replaced in place, in a folder whose own size and time stay the same: `-resume` sees them."""
 
 import os
-import subprocess
-import sys
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from conftest import ROOT, run_pipeline
 
 from airrvec.core import tables
 from airrvec.encoders.sceptr import Sceptr
+from airrvec.model import weights
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 DASH = ROOT / "assets/demo/dash_human.csv"
@@ -38,22 +38,18 @@ def statuses(run) -> dict[str, str]:
 
 
 def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
-    for variant in ("sceptr", "sceptr_shuffled_data"):
-        command = [sys.executable, ROOT / "bin/prepare_model.py", variant, "--out", tmp_path / variant]
-        subprocess.run(command, check=True)
-
-    (tmp_path / "sceptr").rename(tmp_path / "own")
+    shutil.copytree(weights.PUBLISHED / "sceptr", tmp_path / "own")
     model = ("--input", sheet, "--model", "own", "--skip_map", "-resume")
-    before = run_pipeline(tmp_path, *model)
-    assert before.status == 0, before.output
-    first = pd.read_parquet(before.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
+    first_run = run_pipeline(tmp_path, *model)
+    assert first_run.status == 0, first_run.output
+    first = pd.read_parquet(first_run.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
 
-    weights = (tmp_path / "own/model.safetensors").stat()
-    content = (tmp_path / "sceptr_shuffled_data/model.safetensors").read_bytes()
-    assert len(content) == weights.st_size
+    before = (tmp_path / "own/model.safetensors").stat()
+    content = (weights.PUBLISHED / "sceptr_shuffled_data/model.safetensors").read_bytes()
+    assert len(content) == before.st_size
     replace(tmp_path / "own/model.safetensors", content)
     # Even the file has the time that it had, as after `cp --preserve`.
-    os.utime(tmp_path / "own/model.safetensors", ns=(weights.st_atime_ns, weights.st_mtime_ns))
+    os.utime(tmp_path / "own/model.safetensors", ns=(before.st_atime_ns, before.st_mtime_ns))
 
     after = run_pipeline(tmp_path, *model)
     ran = statuses(after)
@@ -64,7 +60,7 @@ def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
     }
     second = pd.read_parquet(after.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()
     receptors = tables.read(after.results / "receptors/receptors.parquet")
-    expected = Sceptr(str(tmp_path / "sceptr_shuffled_data")).embed(receptors)
+    expected = Sceptr("sceptr_shuffled_data").embed(receptors)
     np.testing.assert_allclose(second, expected, atol=1e-4)
     assert np.nanmax(np.abs(first - second)) > 0.1
 
@@ -97,6 +93,7 @@ def test_weights_encoders_and_background_run_what_reads_them_and_nothing_else(tm
         "BENCHMARK_FEWSHOT (esm2)",
         "BENCHMARK_FEWSHOT (mine)",
         "SUMMARISE_FEWSHOT",
+        "EMBED_BACKGROUND",
         "CLUSTER_RECEPTORS",
         "MAP_RECEPTORS",
         "REPORT",

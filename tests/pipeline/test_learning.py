@@ -14,7 +14,7 @@ from airrvec import encoders
 from airrvec.core import schema, tables
 
 # A model that the run trains lies in a folder of its own already: nothing has to prepare it.
-LEARNING = (PROCESSES - {"PREPARE_MODEL"}) | {"SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}
+LEARNING = PROCESSES | {"CHECK_DEVICE", "SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}
 SHAPE = {"n_layers": 2, "d_model": 16, "n_heads": 2, "d_feedforward": 32}
 SCHEDULE = {"steps": 3, "batch_size": 32, "warmup_steps": 2, "validate_every": 2}
 PRESETS = {

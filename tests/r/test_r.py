@@ -27,10 +27,10 @@ from airrvec.input import cells
 
 # After tests/pipeline, whose conftest is meant above.
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
-from engines import MAKE_BASE, docker_daemon, install, must
+from engines import MAKE_BASE, REGISTRY, docker_daemon, install, must
 from test_export_anndata import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
 
-IMAGE = f"airrvec-r:{__version__}"
+IMAGE = f"{REGISTRY}/airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
 VIGNETTE = ROOT / "docs/guides/r.md"
 PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "optparse", "SingleCellExperiment")
@@ -49,18 +49,8 @@ def image(tmp_path_factory) -> str | None:
     with docker_daemon(tmp_path_factory.mktemp("docker") / "dockerd.log"):
         if not must("docker", "images", "--quiet", IMAGE).strip():
             install("debootstrap")
-            must(MAKE_BASE, ROOT / "containers/r/Dockerfile")
-            version = f"VERSION={__version__}"
-            must(
-                "docker",
-                "build",
-                "--network=host",
-                "--build-arg",
-                version,
-                "--tag",
-                IMAGE,
-                ROOT / "containers/r",
-            )
+            options = must(MAKE_BASE, ROOT / "containers/r/Dockerfile", stderr=None).split()
+            must("make", "image-airrvec-r", f"BUILD_OPTIONS={' '.join(options)}", cwd=ROOT)
         yield IMAGE
 
 

@@ -81,17 +81,17 @@ def test_every_task_is_a_job(slurm, undisturbed):
 
 
 def test_a_task_killed_for_memory_gets_more(slurm, folder):
-    # The one task of these that imports torch.
-    more = "process { withName: PREPARE_MODEL { memory = { 250.MB * task.attempt } } }\n"
+    # Its imports alone take more than 60 MB.
+    more = "process { withName: EMBED_RECEPTORS { memory = { task.attempt == 1 ? 60.MB : 2.GB } } }\n"
     (folder / "quick.config").write_text(QUICK + more)
     done = run(slurm, folder, "-profile", "slurm", "--input", "samples.csv")
     assert done.status == 0, done.output
-    tasks = [task for task in done.tasks if "PREPARE_MODEL" in task["name"]]
+    tasks = [task for task in done.tasks if "EMBED_RECEPTORS" in task["name"]]
     assert [(task["status"], task["exit"]) for task in tasks] == [("FAILED", "137"), ("COMPLETED", "0")]
-    jobs = [job for job in slurm.jobs(folder) if process_of(job) == "PREPARE_MODEL"]
+    jobs = [job for job in slurm.jobs(folder) if process_of(job) == "EMBED_RECEPTORS"]
     jobs.sort(key=lambda job: int(job["JobId"]))
     assert [job["JobState"] for job in jobs] == ["OUT_OF_MEMORY", "COMPLETED"]
-    assert ["mem=250M" in jobs[0]["TRES"], "mem=500M" in jobs[1]["TRES"]] == [True, True]
+    assert ["mem=60M" in jobs[0]["TRES"], "mem=2G" in jobs[1]["TRES"]] == [True, True]
     assert (done.results / "embeddings/sceptr.parquet").exists()
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 from inputs import ROOT
 
 import airrvec
-from airrvec.app import cli
-from airrvec.core import schema, tables
+from airrvec.app import api, cli
+from airrvec.core import devices, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.input import reading
@@ -33,6 +34,11 @@ def test_import_loads_nothing_heavy():
     code = f"import sys, airrvec; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "bin", capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_types_name_species_and_devices():
+    assert get_args(api.Species) == tuple(schema.SPECIES)
+    assert set(get_args(api.Device)) == set(devices.DEVICES)
 
 
 def test_an_unknown_name_is_an_attribute_error():

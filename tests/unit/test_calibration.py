@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from inputs import labelled_cells
 from scipy import sparse
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 
 from airrvec.annotation import calibration, reference_set, search, validation
@@ -190,3 +191,16 @@ def test_queries_of_one_fold_have_no_reliability():
 def test_words_of_rows_are_joined():
     matrix = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0]]))
     assert reference_set.join_words(matrix, ["a", "b", "c"]).tolist() == ["a;c", ""]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 200])
+@pytest.mark.parametrize("digits", [0, 1, 6])
+def test_the_isotonic_regression_is_that_of_scikit_learn(n, digits):
+    rng = np.random.default_rng(n)
+    scores = np.round(rng.normal(size=n), digits)  # with ties
+    values, weights = rng.random(n) < 1 / (1 + np.exp(-2 * scores)), rng.random(n) + 0.01
+    new = np.concatenate([scores, 3 * rng.normal(size=50)])
+    for given in (None, weights):
+        oracle = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        expected = oracle.fit(scores, values.astype(float), sample_weight=given).predict(new)
+        np.testing.assert_allclose(calibration._isotonic(scores, values, given)(new), expected, atol=1e-12)

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from airrvec.core.errors import InputError
+from airrvec.figures import logos
 from airrvec.repertoire import clustering, enrichment, motifs
 
 RNG = np.random.default_rng(1)
@@ -153,3 +154,20 @@ def test_enrichment_between_conditions():
 
 def test_one_sample_a_condition_tests_nothing():
     assert enrichment.compare_conditions(SHARES[[0, 3]], pd.Series(["x", "y"])).empty
+
+
+def test_letters_of_a_logo_are_as_high_as_their_bits():
+    rows = [(1, "C", 1.0), (2, "A", 0.75), (2, "I", 0.25), (3, "F", 0.5), (3, motifs.GAP, 0.5)]
+    found = pd.DataFrame(rows, columns=["position", "residue", "frequency"])
+    figure, axis = logos.plt.subplots()
+    logos.draw_logo(found, axis)
+    boxes = [path.get_extents() for path in axis.collections[0].get_paths()]
+    logos.plt.close(figure)
+    heights = motifs.letter_heights(found)
+    expected = [heights.loc[1, "C"], heights.loc[2, "I"], heights.loc[2, "A"], heights.loc[3, "F"]]
+    np.testing.assert_allclose([box.height for box in boxes], expected, rtol=1e-6)
+    np.testing.assert_allclose([box.y0 for box in boxes], [0, 0, expected[1], 0], atol=1e-6)
+    np.testing.assert_allclose([(box.x0 + box.x1) / 2 for box in boxes], [1, 2, 2, 3], atol=1e-6)
+    widths = [box.width for box in boxes]
+    np.testing.assert_allclose([widths[0], widths[2]], logos.WIDTH, rtol=1e-6)
+    assert widths[1] < 0.6 * logos.WIDTH  # I stays narrow

@@ -8,7 +8,10 @@ from inputs import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
-OTHERS = ["README.md", "CHANGELOG.md", "assets/README.md", "assets/demo/README.md", "tests/fuzz/README.md"]
+OTHERS = [
+    *("README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "SECURITY.md"),
+    *("assets/README.md", "assets/demo/README.md", "tests/fuzz/README.md"),
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"```.*?```", re.DOTALL)
 PICTURE_LIMIT = 200_000  # bytes
@@ -66,9 +69,9 @@ def test_pictures_are_used_and_small():
         (path.parent / link).resolve()
         for path in (ROOT / "README.md", *DOCS.rglob("*.md"))
         for link in LINK.findall(path.read_text())
-        if link.endswith(".png")
+        if link.endswith((".png", ".svg"))
     }
-    pictures = set((DOCS / "images").rglob("*.png"))
+    pictures = {path for path in (DOCS / "images").rglob("*") if path.is_file()}
     assert pictures == used
     assert [path.name for path in pictures if path.stat().st_size > PICTURE_LIMIT] == []
 

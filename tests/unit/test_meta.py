@@ -17,7 +17,7 @@ TYPES = {"map", "file", "directory", "string", "integer", "float", "boolean", "l
 # Scripts without options that a user could add.
 WITHOUT_ARGS = {
     *("check_device", "check_r", "check_samples", "export_sce", "merge_embeddings", "plan"),
-    *("prepare_model", "summarise_fewshot"),
+    "summarise_fewshot",
 }
 WITH_PREFIX = {
     *("embed_receptors", "export_airr", "export_anndata", "export_sce", "merge_embeddings"),

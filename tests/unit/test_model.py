@@ -10,6 +10,7 @@ import sceptr
 import torch
 from sceptr import variant as reference
 
+import published_weights
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.input import normalise, reading
@@ -130,9 +131,20 @@ def test_an_unknown_model_is_refused():
         weights.load("scepter")
 
 
-def test_checksum_is_the_files():
-    path = Path(sceptr.__file__).parent / "_model_saves/SCEPTR/state_dict.pt"
-    assert weights.load("sceptr").checksum == hashlib.sha256(path.read_bytes()).hexdigest()
+@pytest.mark.parametrize("name", VARIANTS)
+def test_shipped_weights_are_the_packages_bit_by_bit(name):
+    path = Path(sceptr.__file__).parent / "_model_saves" / VARIANTS[name][0] / "state_dict.pt"
+    shipped, expected = weights.load(name), published_weights.published(name)
+    assert shipped.checksum == expected.checksum == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (shipped.name, shipped.config) == (name, expected.config)
+    assert shipped.state.keys() == expected.state.keys()
+    assert all(shipped.state[key].tobytes() == expected.state[key].tobytes() for key in expected.state)
+    described = weights.read_configuration(weights.PUBLISHED / name)
+    assert described["source"] == published_weights.source(name)
+
+
+def test_the_folder_of_shipped_weights_holds_nothing_else():
+    assert {path.name for path in weights.PUBLISHED.iterdir()} == {*VARIANTS, "LICENSE.txt"}
 
 
 def test_relative_positions():

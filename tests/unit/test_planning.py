@@ -85,7 +85,7 @@ def test_a_beginning_without_receptors_is_none(text, tmp_path):
     assert found.rows > 60_000
 
 
-PROCESSES = ("CHECK_SAMPLES", "NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "PREPARE_MODEL", "EMBED_RECEPTORS",
+PROCESSES = ("CHECK_SAMPLES", "NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "EMBED_RECEPTORS",
              "MERGE_EMBEDDINGS", "EXPORT_AIRR", "BENCHMARK_FEWSHOT",
              "SUMMARISE_FEWSHOT", "MAP_RECEPTORS", "REPORT", "PRETRAIN")  # fmt: skip
 RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}

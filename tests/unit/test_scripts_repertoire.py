@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 import cluster_receptors
 import compare_samples
+import embed_background
 from airrvec.core import tables
 from airrvec.synthetic import generation
 
@@ -130,6 +131,20 @@ def test_the_same_clusters_again(folder, clustered):
     for name in clustered:
         first, second = (folder / out / f"{name}.parquet" for out in ("clusters", "again"))
         assert tables.read(first).equals(tables.read(second))
+
+
+def test_groups_made_before_give_the_same_tables(folder, clustered, compared):
+    background = [*arguments(folder, "groups")]
+    embed_background.main(background)
+    place = background.index("--background")
+    given = ["--groups", str(folder / "groups"), *background[:place], *background[place + 2 : -1]]
+    cluster_receptors.main([*given, str(folder / "g"), "--labelled", str(folder / "labelled.cells.parquet")])
+    compare_samples.main([*given, str(folder / "h"), "--compared", "100"])
+    for out, again in (("clusters", "g"), ("comparison", "h")):
+        for path in (folder / out).glob("*.parquet"):
+            assert tables.read(folder / again / path.name).equals(tables.read(path)), path.name
+        (qc,) = (path.name for path in (folder / out).glob("*.qc.json"))
+        assert (folder / again / qc).read_bytes() == (folder / out / qc).read_bytes()
 
 
 @pytest.fixture(scope="module")

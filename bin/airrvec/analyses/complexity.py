@@ -5,11 +5,11 @@ The paper's figure "Model complexity does not correlate with downstream performa
 against the number of parameters and the number of vector dimensions.
 """
 
+import sys
 from collections.abc import Iterable
 
 import pandas as pd
 import pyarrow as pa
-import torch
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, with_mean_auroc
@@ -46,6 +46,9 @@ def n_parameters(encoder) -> int:
     """
     if hasattr(encoder, "n_parameters"):
         return int(encoder.n_parameters)
+    torch = sys.modules.get("torch")  # imported by the encoder itself if it holds a module
+    if torch is None:
+        return 0
     seen, waiting, modules = {id(encoder)}, [(encoder, 0)], []
     while waiting:
         thing, depth = waiting.pop()

@@ -8,10 +8,12 @@ is estimated from the sample (Efron 2008, "Microarrays, empirical Bayes and the 
 Science 23).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.isotonic import IsotonicRegression
+from scipy.optimize import isotonic_regression
 
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.search import MIN_REFERENCES, search
@@ -140,8 +142,8 @@ class Calibration:
         scores = np.concatenate([[both.min()], self.labelled, self.background, [both.max()]])
         is_labelled = np.arange(len(scores)) <= len(labelled)
         weights = np.where(is_labelled, 1 / (len(labelled) + 1), 1 / (len(background) + 1))
-        self._is_binder = _fitted(scores, is_labelled, weights)
-        self._is_right = _fitted(self.labelled, self.right)
+        self._is_binder = _isotonic(scores, is_labelled, weights)
+        self._is_right = _isotonic(self.labelled, self.right)
 
     def prevalence(self, scores: np.ndarray) -> float:
         """
@@ -155,7 +157,7 @@ class Calibration:
         scores : ndarray, shape (n,)
             Scores of all receptors of the sample.
         """
-        at_even_odds = self._is_binder.predict(scores) if len(scores) else np.empty(0)
+        at_even_odds = self._is_binder(scores) if len(scores) else np.empty(0)
         share = PRIOR_BINDERS / PRIOR_RECEPTORS
         for _ in range(500):
             last = share
@@ -168,7 +170,7 @@ class Calibration:
         """Return the probability that the best epitope is right, shape (n,), at a prevalence of binders."""
         if not len(scores):
             return np.empty(0)
-        return _shifted(self._is_binder.predict(scores), prevalence) * self._is_right.predict(scores)
+        return _shifted(self._is_binder(scores), prevalence) * self._is_right(scores)
 
     def fdr(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
         """
@@ -215,9 +217,16 @@ def _above(sorted_scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     return len(sorted_scores) - np.searchsorted(sorted_scores, thresholds)
 
 
-def _fitted(scores: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> IsotonicRegression:
-    model = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    return model.fit(scores, values.astype(float), sample_weight=weights)
+def _isotonic(
+    scores: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the isotonic regression of values on scores, linear between the scores."""
+    distinct, place = np.unique(scores, return_inverse=True)
+    weights = np.ones(len(scores)) if weights is None else weights
+    weight = np.bincount(place, weights)
+    mean = np.bincount(place, weights * values) / weight
+    fitted = isotonic_regression(mean, weights=weight).x
+    return lambda new: np.interp(new, distinct, fitted)
 
 
 def _shifted(at_even_odds: np.ndarray, prevalence: float) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -18,6 +21,11 @@ from airrvec.input.files.container import NULLS
 from airrvec.input.formats import sceptr
 from airrvec.input.normalise import Normalised, normalise
 from airrvec.search import neighbours
+
+Species = Literal["homosapiens", "musmusculus"]
+Device = Literal["cpu", "auto", "gpu"]
+# Field of airrvec → column of the table; "only" → the rows to read.
+ColumnMap = Mapping[str, str | dict[str, Any]]
 
 # Column of airrvec → column of a table in the format `sceptr`.
 _PLAIN = {
@@ -31,8 +39,8 @@ def read(
     path: str | Path,
     *,
     format: str | None = None,
-    columns: dict[str, str] | None = None,
-    species: str = "homosapiens",
+    columns: ColumnMap | None = None,
+    species: Species = "homosapiens",
 ) -> pd.DataFrame:
     """
     Read and standardise a table of receptors, as in the pipeline.
@@ -69,12 +77,14 @@ def read(
     for sentence in result.counts["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     receptors = result.receptors.take(_rows(result))
-    frame = cell_tables.join_receptors(result.cells, receptors).to_pandas()
+    frame: pd.DataFrame = cell_tables.join_receptors(result.cells, receptors).to_pandas()
     frame.attrs["counts"] = result.counts
     return frame
 
 
-def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: str = "cpu") -> pd.DataFrame:
+def embed(
+    receptors: pd.DataFrame | pa.Table, *, model: str | Path = "sceptr", device: Device = "cpu"
+) -> pd.DataFrame:
     """
     Return the vector of each receptor, row by row.
 
@@ -83,7 +93,7 @@ def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: 
     receptors : DataFrame or pyarrow.Table
         Some of ``tra_v_call``, ``tra_junction_aa``, ``trb_v_call`` and ``trb_junction_aa``, and ``species``
         where it is not human; gene names are standardised.
-    model : str
+    model : str or Path
         Published variant, or folder of a model.
     device : {"cpu", "auto", "gpu"}
         Device that runs the model.
@@ -108,7 +118,7 @@ def embed(receptors: pd.DataFrame | pa.Table, *, model: str = "sceptr", device: 
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
     result = _standardised(frame)
-    encoder = Sceptr(model, device=device)
+    encoder = Sceptr(str(model), device=device)
     receptor_vectors = encoder.embed(result.receptors)
     vectors = np.full((len(frame), receptor_vectors.shape[1]), np.nan, np.float32)
     kept = result.cells["cell_id"].cast(pa.int64()).to_numpy()
@@ -169,18 +179,18 @@ def nearest(
     )
 
 
-def _dimensions(vectors: pd.DataFrame) -> np.ndarray:
+def _dimensions(vectors: pd.DataFrame) -> NDArray[np.float32]:
     """Return the dimensions of vectors from `embed`, without its column ``chains``."""
-    return vectors.drop(columns="chains", errors="ignore").to_numpy(np.float32)
+    return np.asarray(vectors.drop(columns="chains", errors="ignore"), np.float32)
 
 
-def _present(receptors: pa.Table) -> np.ndarray:
+def _present(receptors: pa.Table) -> NDArray[np.bool_]:
     """Return whether receptors have an α and a β chain, shape (n, 2)."""
     junctions = [receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
     return np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
 
 
-def _given(frame: pd.DataFrame) -> np.ndarray:
+def _given(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Return whether rows have any value for an α and for a β chain, shape (n, 2)."""
     given = []
     for locus in schema.LOCI:
@@ -190,13 +200,13 @@ def _given(frame: pd.DataFrame) -> np.ndarray:
     return np.stack(given, axis=1)
 
 
-def _chain_words(used: np.ndarray) -> np.ndarray:
+def _chain_words(used: NDArray[np.bool_]) -> NDArray[np.object_]:
     """Return the chains in each vector as a word; None for no chain."""
-    alpha, beta = used.T
-    return np.select([alpha & beta, alpha, beta], ["paired", "alpha", "beta"], None)
+    words = np.array([None, "beta", "alpha", "paired"], object)
+    return words.take(used @ [2, 1])
 
 
-def _reasons(rejects: pa.Table, among: np.ndarray) -> str:
+def _reasons(rejects: pa.Table, among: NDArray[np.bool_]) -> str:
     """Return the reasons why chains of some rows were rejected, most frequent first, in brackets."""
     chosen = rejects.filter(pa.array(among[rejects["row"].to_numpy() - 1]))
     counts = Counter(chosen["reason"].to_pylist()).most_common()
@@ -211,9 +221,10 @@ def _standardised(frame: pd.DataFrame) -> Normalised:
             "the table has no column tra_junction_aa or trb_junction_aa",
             fix="Read files with airrvec.read, or rename the columns",
         )
-    words = frame[[*present, *(["species"] if "species" in frame else [])]].astype(object)
+    columns = [*present, *(["species"] if "species" in frame else [])]
+    words = frame[columns].astype(object)
     table = pa.table(
-        {present.get(name, name): pa.array(words[name], pa.string(), from_pandas=True) for name in words}
+        {present.get(name, name): pa.array(words[name], pa.string(), from_pandas=True) for name in columns}
     )
     numbers = pa.array(range(len(frame)), pa.int64())
     table = table.append_column("row", pc.add(numbers, 1)).append_column("cell_id", numbers.cast(pa.string()))

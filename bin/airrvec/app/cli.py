@@ -12,6 +12,7 @@ from pathlib import Path
 from airrvec.benchmark import training_labels
 from airrvec.core import schema
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.extras import require_extra
 from airrvec.core.version import __version__
 
 # The scripts are next to the library in a checkout, and inside it once installed.
@@ -126,12 +127,12 @@ def _annotate(work: Work, more: list[str]) -> None:
     species = dict.fromkeys(sample.species for sample, _, _ in found)
     options = (*work.labelled(args.reference, species=species), *common, "--outdir", work.folder)
     run("calibrate_annotation", *options, *more)
-    for sample, cells, receptors in found:
-        run(
-            "annotate_receptors",
-            *("--cells", cells, "--receptors", receptors, "--sample", sample.name),
-            *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
-        )
+    samples, cells, receptors = zip(*found, strict=True)
+    run(
+        "annotate_receptors",
+        *("--sample", *(sample.name for sample in samples), "--cells", *cells, "--receptors", *receptors),
+        *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
+    )
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:
@@ -175,6 +176,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
 
 
 def _finetune(work: Work, more: list[str]) -> None:
+    require_extra("learn", "fine-tuning")
     args = work.args
     labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     run(

@@ -158,7 +158,6 @@ def plan(
         ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, sample_bytes),
         ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * receptor_bytes),
         *((name, 1, None, None, None, None) for name in trained),
-        *([("PREPARE_MODEL", 1, None, None, None, None)] if isinstance(model, str) else []),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
         ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes),
         *((name, len(samples), cells, "cells", CELLS_EXPORTED.get(name), None) for name in exports),

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from scipy import stats
+import scipy  # whose parts are imported on use
 
 from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core import schema
@@ -115,7 +115,7 @@ def _row(mean: np.ndarray, variance: np.ndarray, error: np.ndarray, n_splits: in
 def _sign_test(means: np.ndarray, is_pair: np.ndarray) -> dict:
     """Return the number of epitopes with a positive difference; one-sided binomial test of the majority."""
     better, worse = (means > 0).sum(axis=0), (means < 0).sum(axis=0)
-    p_values = stats.binom.sf(np.maximum(better, worse) - 1, better + worse, 0.5)
+    p_values = scipy.stats.binom.sf(np.maximum(better, worse) - 1, better + worse, 0.5)
     return {
         "n_epitopes": len(means),
         "n_better": better,
@@ -128,5 +128,5 @@ def _wilcoxon(differences: np.ndarray, is_pair: np.ndarray) -> dict:
     p_values = np.full(len(is_pair), np.nan)
     tested = is_pair & (differences != 0).any(axis=0)
     if tested.any():
-        p_values[tested] = stats.wilcoxon(differences[:, tested], axis=0).pvalue
+        p_values[tested] = scipy.stats.wilcoxon(differences[:, tested], axis=0).pvalue
     return {"wilcoxon_p": p_values, "wilcoxon_p_holm": holm(p_values)}

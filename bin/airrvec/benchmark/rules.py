@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.svm import LinearSVC
 
 # Suits Euclidean distances of unit vectors; equals the temperature of SCEPTR's losses.
 KERNEL = 0.05
@@ -106,6 +105,8 @@ def linear_svc(vectors: np.ndarray, references: np.ndarray, background: np.ndarr
     """
     examples = np.concatenate([vectors[references], background])
     labels = np.arange(len(examples)) < len(references)
+    from sklearn.svm import LinearSVC  # takes a second, and other rules need none of it
+
     classifier = LinearSVC(class_weight="balanced", random_state=0).fit(examples, labels)
     return -classifier.decision_function(vectors)
 

@@ -1,8 +1,10 @@
 """Choice of the device and the number format for embedding."""
 
+import logging
 from pathlib import Path
 
 from airrvec.core.errors import InputError
+from airrvec.core.extras import is_installed, require_extra
 
 DEVICES = ("auto", "cpu", "gpu")
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -12,9 +14,18 @@ def has_gpu() -> bool:
     """Return whether torch can use a GPU; import torch, which takes seconds, only if there is a driver."""
     if not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/dxg").exists():
         return False
+    if not is_installed("torch"):
+        logging.getLogger(__name__).warning("there is a GPU, but torch, which would use it, is not installed")
+        return False
     import torch
 
     return torch.cuda.is_available()
+
+
+def require_torch() -> None:
+    """Raise `InputError` without torch, which a GPU needs; the rest of its extra serves training alone."""
+    if not is_installed("torch"):
+        require_extra("learn", "a GPU")
 
 
 def has_bf16() -> bool:
@@ -45,6 +56,8 @@ def choose_device(device: str, precision: str) -> tuple[str, str]:
     InputError
         If ``gpu`` is requested without a GPU, or bf16 without a GPU or a processor with AVX-512 BF16.
     """
+    if device == "gpu":
+        require_torch()
     on_gpu = device != "cpu" and has_gpu()
     if device == "gpu" and not on_gpu:
         raise InputError(

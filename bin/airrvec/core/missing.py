@@ -15,6 +15,7 @@ PARTS = {
     "benchmark": "Benchmark",
     "analysis": "Analysis",
     "annotation": "Annotation",
+    "background": "Background",
     "clusters": "Clusters",
     "comparison": "Comparison",
     "map": "Map",
@@ -27,8 +28,8 @@ def optional_part(part: str):
     """
     Return a decorator that makes a script's ``main`` optional: the run continues without its results.
 
-    With the option ``--missing <name>.missing.json`` the script writes an `InputError` there and exits with
-    status 0. Without it the script exits as with `exit_on_input_error`.
+    With the option ``--missing <name>.missing.json``, once for each result, the script writes an `InputError`
+    there and exits with status 0. Without it the script exits as with `exit_on_input_error`.
 
     Parameters
     ----------
@@ -39,17 +40,18 @@ def optional_part(part: str):
     def decorate(main):
         def wrapped(argv=None) -> None:
             option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-            option.add_argument("--missing", type=Path)
-            path = option.parse_known_args(argv)[0].missing
-            if path is None:
+            option.add_argument("--missing", type=Path, action="append")
+            paths = option.parse_known_args(argv)[0].missing
+            if paths is None:
                 return exit_on_input_error(main)(argv)
             try:
                 return main(argv)
             except InputError as error:
                 reason = str(error)
-            name = path.name.removesuffix(".missing.json")
-            write_missing([{"part": part, "name": name, "reason": reason}], path)
-            print(f"WARNING: {PARTS[part]} {name} could not be made: {reason}", file=sys.stderr)
+            for path in paths:
+                name = path.name.removesuffix(".missing.json")
+                write_missing([{"part": part, "name": name, "reason": reason}], path)
+                print(f"WARNING: {PARTS[part]} {name} could not be made: {reason}", file=sys.stderr)
 
         return wrapped
 

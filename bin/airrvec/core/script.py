@@ -35,7 +35,9 @@ _OPTIONS = {
     "memory": {"default": "2GB", "help": "memory limit of duckdb, which then spills to disk"},
     "missing": {
         "type": Path,
-        "help": "<name>.missing.json: on an error in the input, write the reason here and exit with status 0",
+        "action": "append",
+        "help": "<name>.missing.json, once for each result: on an error in the input, write the reason here"
+        " and exit with status 0",
     },
 }
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from scipy.spatial.distance import cdist
+import scipy  # whose parts are imported on use
 
 from airrvec.core.errors import InputError
+from airrvec.core.extras import require_extra
 from airrvec.encoders.measurable import NotMeasurable, present_loci
 from airrvec.model.variants import VARIANTS
 
@@ -88,11 +89,13 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
         return import_module(f"{__name__}.sum").Sum(parts)
     if name not in ENCODERS:
         raise InputError(f"there is no encoder '{name}'", fix=f"Known: {', '.join(ENCODERS)}")
-    module, class_name, _ = ENCODERS[name]
-    encoder_class = getattr(import_module(f"{__name__}.{module}"), class_name)
+    module, class_name, title = ENCODERS[name]
+    options = {"device": device} if name in VARIANTS else {}
     if module == "language_model":
-        return encoder_class(name, hub_cache=hub_cache, device=device)
-    return encoder_class(name, device=device) if name in VARIANTS else encoder_class()
+        require_extra("plm", title)
+        options = {"hub_cache": hub_cache, "device": device}
+    encoder_class = getattr(import_module(f"{__name__}.{module}"), class_name)
+    return encoder_class(name, **options) if options else encoder_class()
 
 
 def load_titled(source: str, name: str, **options) -> tuple[object, str]:
@@ -163,4 +166,4 @@ def distance_rows(encoder, receptors: pa.Table) -> Callable[[np.ndarray], np.nda
 
 def vector_distance_rows(vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function of `distance_rows` for receptors whose vectors, shape (n, d), are known."""
-    return lambda rows: cdist(vectors[rows], vectors).astype(np.float32)
+    return lambda rows: scipy.spatial.distance.cdist(vectors[rows], vectors).astype(np.float32)

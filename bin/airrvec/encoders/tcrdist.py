@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from airrvec.core import schema
+from airrvec.core.runtime import in_threads
 from airrvec.encoders import NotMeasurable, present_loci
 from airrvec.model.tokens import AMINO_ACIDS
 
@@ -27,6 +28,8 @@ GAP_PENALTY = 4
 N_TRIM, C_TRIM = 3, 2
 # References per block; the cost table takes about 300 bytes per reference.
 BLOCK = 4096
+# Queries that a thread takes at once.
+PART = 64
 
 # min(4, 4 - BLOSUM62) is 4 for all pairs of amino acids except these.
 _CLOSE_PAIRS = {
@@ -184,20 +187,25 @@ def _add(total: np.ndarray, queries: _Chains, references: _Chains) -> None:
         residue_costs[:, references.junctions[order[start : start + count], :length].T].ravel()
         for length, start, count in zip(lengths, starts, counts, strict=True)
     ]
-    _add_rows(
-        total,
-        gene_distances[:, references.gene],
-        queries.gene,
-        queries.junctions,
-        queries.lengths,
+    tabulated = (
         np.concatenate(costs),
         lengths,
         counts,
         np.argsort(order).astype(np.uint32),  # unsigned: numba need not check for negative indices
     )
+    loop_distances = gene_distances[:, references.gene]
+
+    def add_part(part: slice) -> None:
+        rows = total[part], loop_distances, queries.gene[part], queries.junctions[part], queries.lengths[part]
+        _add_rows(*rows, *tabulated)
+
+    # numba's own threads would double the time that it takes to compile the loop
+    parts = [slice(start, start + PART) for start in range(0, len(total), PART)]
+    for _ in in_threads(add_part, parts, numba.get_num_threads()):
+        pass
 
 
-@numba.njit(parallel=True, nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True)
 def _add_rows(total, gene_distances, genes, queries, query_lengths, costs, lengths, counts, ranks):
     """
     Add the distances of loops and CDR3s.
@@ -206,7 +214,7 @@ def _add_rows(total, gene_distances, genes, queries, query_lengths, costs, lengt
     table has rank ``ranks[j]``. ``costs`` concatenates one array (residue, position, reference) per length.
     ``gene_distances``: (gene of a query, reference).
     """
-    for i in numba.prange(len(total)):
+    for i in range(len(total)):
         smallest = np.empty(len(ranks), costs.dtype)
         sums = np.empty(len(ranks), costs.dtype)
         offset = first = 0
@@ -234,7 +242,7 @@ def _to_one_length(query, length, costs, sums, smallest):
     if length == reference_length:
         for position in range(N_TRIM, length - C_TRIM):
             _add_row(sums, costs[query[position], position])
-        smallest[:] = sums
+        _copy(sums, smallest)
         return
 
     shorter = min(length, reference_length)
@@ -248,7 +256,7 @@ def _to_one_length(query, length, costs, sums, smallest):
         _add_row(sums, costs[query[position], position])
     for position in range(C_TRIM + 1, shorter - first_gap + 1):
         _add_row(sums, costs[query[length - position], reference_length - position])
-    smallest[:] = sums
+    _copy(sums, smallest)
     for gap in range(first_gap + 1, last_gap + 1):
         left, right = gap - 1, shorter - gap + 1  # the residue that moves from right to left of the gap
         if left >= N_TRIM:
@@ -257,7 +265,16 @@ def _to_one_length(query, length, costs, sums, smallest):
             _subtract_row(sums, costs[query[length - right], reference_length - right])
         for j in range(len(sums)):
             smallest[j] = min(smallest[j], sums[j])
-    smallest += costs.dtype.type(GAP_PENALTY * abs(length - reference_length))
+    penalty = costs.dtype.type(GAP_PENALTY * abs(length - reference_length))
+    for j in range(len(smallest)):
+        smallest[j] += penalty
+
+
+# Loops, because numba compiles the error messages of operations on arrays too, which takes seconds.
+@numba.njit(nogil=True, inline="always")
+def _copy(sums, smallest):
+    for j in range(len(sums)):
+        smallest[j] = sums[j]
 
 
 @numba.njit(nogil=True, inline="always")

@@ -1,10 +1,16 @@
 """Sequence logos of the junctions of clusters."""
 
-from pathlib import Path
+from functools import cache
+from pathlib import Path as FilePath
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from matplotlib.collections import PathCollection
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.figures.style import plt, save
@@ -12,9 +18,11 @@ from airrvec.repertoire.motifs import letter_heights
 
 # Okabe and Ito's colours: acidic, basic, polar; the others are black.
 _COLOURS = {"DE": "#D55E00", "HKR": "#0072B2", "CGNQSTY": "#009E73", "AFILMPVW": "#000000"}
+WIDTH = 0.95  # of a letter, in positions
+SMALLEST = 0.01  # bits; a lower letter is not visible
 
 
-def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> None:
+def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) -> None:
     """Draw junction logos of the ``n`` largest clusters, one row each, to ``stem``.svg and ``stem``.png."""
     shown = clusters.to_pandas().sort_values("n_receptors", ascending=False, kind="stable").head(n)
     frequency_groups = positions.to_pandas().groupby(["cluster_id", "locus"])
@@ -37,8 +45,35 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: Path) -> N
 
 
 def draw_logo(found: pd.DataFrame, axis) -> None:
-    """Draw the logo of `airrvec.repertoire.motifs.frequencies` on a matplotlib axis."""
-    import logomaker
-
-    logomaker.Logo(letter_heights(found), ax=axis, color_scheme=_COLOURS, show_spines=False)
+    """Draw the logo of `airrvec.repertoire.motifs.frequencies` on an axis, highest letter on top."""
+    heights = letter_heights(found)
+    glyphs, colours = [], []
+    for place, letters in zip(heights.index, heights.to_numpy(), strict=True):
+        order = np.argsort(letters, kind="stable")
+        for number, top in zip(order, np.cumsum(letters[order]), strict=True):
+            height, letter = letters[number], heights.columns[number]
+            if height > SMALLEST:
+                box = Affine2D().scale(WIDTH, height).translate(place - WIDTH / 2, top - height)
+                glyphs.append(_glyph(letter).transformed(box))
+                colours.append(_colour(letter))
+    axis.add_collection(PathCollection(glyphs, facecolors=colours, linewidths=0), autolim=False)
+    axis.set_xlim(heights.index[0] - 0.5, heights.index[-1] + 0.5)
     axis.set_ylim(0, np.log2(20))
+    axis.spines[:].set_visible(False)
+
+
+@cache
+def _glyph(letter: str) -> Path:
+    """Return the outline of a letter in a box of width and height 1; one narrower than E stays narrow."""
+    outline, reference = (
+        TextPath((0, 0), text, size=1, prop=FontProperties(family="sans", weight="bold"))
+        for text in (letter, "E")
+    )
+    box = outline.get_extents()
+    widest = max(box.width, reference.get_extents().width)
+    to_box = Affine2D().translate(-(box.x0 + box.x1) / 2, -box.y0).scale(1 / widest, 1 / box.height)
+    return outline.transformed(to_box.translate(0.5, 0))
+
+
+def _colour(letter: str) -> str:
+    return next(colour for letters, colour in _COLOURS.items() if letter in letters)

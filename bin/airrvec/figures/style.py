@@ -48,6 +48,9 @@ def escape_mathtext(text: str) -> str:
 
 def save(figure, stem: str | Path) -> None:
     """Write a figure as ``stem``.svg and ``stem``.png, and close it."""
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")  # done once for both files
     for suffix in (".svg", ".png"):
         with atomic_path(Path(f"{stem}{suffix}")) as temporary:
             figure.savefig(

@@ -5,7 +5,8 @@ Memory is constant unless chains have cell keys.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,14 +36,15 @@ class Normalised:
     ----------
     cells, receptors, rejects : pyarrow.Table
         Tables as in `airrvec.core.schema`; ``cells`` in input order, ``receptors`` distinct.
-    counts : dict, optional
-        Counts of a whole input: rows, chains, cells, receptors, pairing classes and reject reasons.
+    counts : dict
+        Counts of a whole input: rows, chains, cells, receptors, pairing classes and reject reasons. Empty
+        for a part.
     """
 
     cells: pa.Table
     receptors: pa.Table
     rejects: pa.Table
-    counts: dict | None = None
+    counts: dict[str, Any] = field(default_factory=dict)
 
 
 class Normaliser:

@@ -18,10 +18,11 @@ Each format is one module in the registry (`airrvec.input.formats.registry`), wi
 
 import codecs
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -114,7 +115,7 @@ class Source:
 def open_chains(
     path: str | Path,
     format: str | None = None,
-    columns: dict[str, str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     max_unpacked: int = MAX_UNPACKED,
 ) -> Source:
     """

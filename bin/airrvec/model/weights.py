@@ -1,9 +1,8 @@
-"""Reading and writing of models: published variants of SCEPTR (``sceptr`` package) and model folders."""
+"""
+Reading and writing of model folders; those of the published variants of SCEPTR are in `PUBLISHED`.
+"""
 
 import hashlib
-import importlib.util
-import io
-import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,46 +16,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
 from airrvec.core.version import __version__
 from airrvec.model.architecture import ModelConfig
-from airrvec.model.tokens import ALL_LOOPS
 from airrvec.model.variants import VARIANTS
-
-_LOOPS = {
-    "CdrTokeniser": ALL_LOOPS,
-    "Cdr3Tokeniser": ("cdr3a", "cdr3b"),
-    "AlphaCdrTokeniser": ("cdr1a", "cdr2a", "cdr3a"),
-    "BetaCdrTokeniser": ("cdr1b", "cdr2b", "cdr3b"),
-}
-_EMBEDDINGS = {
-    "CdrSimpleEmbedder": "one_hot",
-    "Cdr3SimpleEmbedder": "one_hot",
-    "SingleChainCdrSimpleEmbedder": "one_hot",
-    "CdrBlosumEmbedder": "blosum62",
-    "CdrEmbedder": "left_aligned",
-}
-_POOLINGS = {
-    "ClsVectorRepresentationDelegate": "cls",
-    "AveragePoolVectorRepresentationDelegate": "average",
-}
-
-# Parameter names of the reference implementation → ours; all replacements are applied, in this order.
-_RENAMED = {
-    "_self_attention_stack._initial_projector.": "embedding.projection.",
-    "_self_attention_stack._standard_stack._self_attention_stack.layers.": "layers.",
-    "_self_attention_stack._self_attention_stack.layers.": "layers.",
-    ".self_attn.in_proj_": ".qkv.",
-    ".self_attn.out_proj.": ".out.",
-    ".linear1.": ".expand.",
-    ".linear2.": ".contract.",
-    "_mlm_token_prediction_projector.projector.": "mlm_head.",
-    "_token_embedder._blosum_embedding._blosum_embeddings": "embedding.residue_features",
-    "_token_embedder._blosum_embedding._special_token_embeddings.weight": "embedding.special",
-    "_token_embedder._token_embedding._token_embeddings": "embedding.residue_features",
-    "_token_embedder.token_embedding.": "embedding.residue.",
-    "_token_embedder.compartment_embedding.": "embedding.loop.",
-    "_token_embedder.position_embedding.position_embedding_matrix": "embedding.position",
-}
-# One-hot rows of the loops; in our model they are columns of the projection.
-_IMPLICIT = "_token_embedder._compartment_embedding._token_embeddings"
 
 
 @dataclass(frozen=True)
@@ -90,9 +50,9 @@ class LoadedModel:
         encoder.load_state_dict({name: torch.tensor(array) for name, array in self.state.items()})
         return encoder.eval()
 
-    def save(self, folder: Path) -> None:
-        """Write a model folder; the checksum remains that of the original file."""
-        _write(folder, self.name, self.config, self.state, {"weights_sha256": self.checksum})
+    def save(self, folder: Path, **details) -> None:
+        """Write a model folder; the checksum remains that of the original file. ``details``: see `save`."""
+        _write(folder, self.name, self.config, self.state, {"weights_sha256": self.checksum, **details})
 
 
 # Far above any trained weight; sums of products of such weights stay finite in float32.
@@ -100,6 +60,9 @@ LARGEST_WEIGHT = 1e6
 
 # Files of a model folder.
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+# A model folder of each variant, written by tests/published_weights.py from the package `sceptr`.
+PUBLISHED = Path(__file__).parent / "published"
 
 
 def load(source: str) -> LoadedModel:
@@ -120,9 +83,7 @@ def load(source: str) -> LoadedModel:
     InputError
         If there is no such model, or its folder is incomplete or damaged.
     """
-    if source in VARIANTS:
-        return _published(source)
-    folder = Path(source)
+    folder = PUBLISHED / source if source in VARIANTS else Path(source)
     if not folder.is_dir():
         raise InputError(
             f"there is no model '{source}'",
@@ -195,40 +156,3 @@ def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:
             raise ValueError(
                 f"{name} contains an invalid weight: NaN, infinite, or at least {LARGEST_WEIGHT:.0e}"
             )
-
-
-def _published(name: str) -> LoadedModel:
-    import torch
-
-    folder = _package_folder() / VARIANTS[name][0]
-    config = _config(json.loads((folder / "config.json").read_text()))
-    content = (folder / "state_dict.pt").read_bytes()
-    read = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    state = {_renamed(key): value.numpy() for key, value in read.items() if key != _IMPLICIT}
-    return LoadedModel(name, hashlib.sha256(content).hexdigest(), config, state)
-
-
-def _package_folder() -> Path:
-    # Without importing sceptr, which would build its gene tables.
-    package = importlib.util.find_spec("sceptr")
-    return Path(package.submodule_search_locations[0]) / "_model_saves"
-
-
-def _config(published: dict) -> ModelConfig:
-    model = published["model"]
-    stack = model["self_attention_stack"]["initargs"]
-    return ModelConfig(
-        loops=_LOOPS[published["data"]["tokeniser"]["class"]],
-        embedding=_EMBEDDINGS[model["token_embedder"]["class"]],
-        pooling=_POOLINGS[model["vector_representation_delegate"]["class"]],
-        n_layers=stack["num_layers"],
-        d_model=stack["d_model"],
-        n_heads=stack["nhead"],
-        d_feedforward=stack.get("dim_feedforward", 4 * stack["d_model"]),
-    )
-
-
-def _renamed(key: str) -> str:
-    for old, new in _RENAMED.items():
-        key = key.replace(old, new)
-    return key

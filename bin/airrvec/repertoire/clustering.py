@@ -81,7 +81,7 @@ def radius_by_chance(
         raise InputError(
             f"{n} too few to find the radius of {chance:g} neighbours by chance:"
             f" {MIN_PAIRS / chance:.0f} are needed",
-            fix="Raise --cluster_chance, or give more receptors as --background",
+            fix="Raise --cluster_chance (of the command: --chance), or give more receptors as --background",
         )
     # The m pairs of a background receptor and its nearest receptor are enough for an upper bound.
     nearest, _ = neighbours.nearest(background, vectors, 1, threads=threads)

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # whose parts are imported on use
 
 from airrvec.stats.permutation import benjamini_hochberg
 from airrvec.stats.rank_tests import mann_whitney
@@ -97,5 +97,5 @@ def _fisher(carrying_1: int, n_1: int, carrying_2: int, n_2: int) -> tuple[float
 
     The odds ratio is infinite if all samples of group 1 or none of group 2 carry it, NaN if all samples do.
     """
-    result = stats.fisher_exact([[carrying_1, n_1 - carrying_1], [carrying_2, n_2 - carrying_2]])
+    result = scipy.stats.fisher_exact([[carrying_1, n_1 - carrying_1], [carrying_2, n_2 - carrying_2]])
     return float(result.statistic), float(result.pvalue)

@@ -1,15 +1,19 @@
 """Options of scripts that compare all samples of a run, and the groups of clonotypes to compare."""
 
 import argparse
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from airrvec.core import tables
 from airrvec.core.chains import with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.script import add_options
+
+ABOUT = "about.json"  # beside the files of the groups
 
 
 def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +30,10 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
         default="cells",
         help="abundance of a receptor: its number of cells, or their duplicate_count",
     )
-    add_options(parser, "background", "seed", "cpus", "outdir")
+    parser.add_argument(
+        "--groups", type=Path, help="folder written by embed_background.py; if not given, made here"
+    )
+    add_options(parser, "background", "seed", "cpus", "outdir", "missing")
 
 
 def read_repertoires(args: argparse.Namespace):
@@ -67,6 +74,8 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
 
     Parameters
     ----------
+    args : argparse.Namespace
+        Options of `add_repertoire_options`.
     found : Repertoires
     without_background : dict
         Receives, if there are several species, the reason for each one excluded for lack of a background.
@@ -76,27 +85,72 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
     InputError
         If the only species has no background.
     """
-    from airrvec.encoders.sceptr import Sceptr
-    from airrvec.repertoire.clustering import radius_by_chance
-    from airrvec.synthetic.background import background
-
-    encoder = None
+    groups = read_groups if args.groups else make_groups
     for species in found.species:
         part = found.of_species(species)
-        present = [chains for chains in part.present if len(part.rows(chains))]
-        if not present:
-            continue
-        encoder = encoder or Sceptr(args.model)
-        leave_out = found.receptors["clonotype_id"]
         try:
-            receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
-            for chains in present:
-                vectors = part.vectors[part.rows(chains)]
-                negatives = encoder.embed(with_chains(receptors, chains))
-                negatives = negatives[np.isfinite(negatives).all(axis=1)]
-                radius = radius_by_chance(vectors, negatives, args.chance, threads=args.cpus)
-                yield Group(species, chains, part, vectors, negatives, radius)
+            for chains, background, radius in groups(args, found, part, species):
+                yield Group(species, chains, part, part.vectors[part.rows(chains)], background, radius)
         except InputError as problem:
             if len(found.species) == 1:
                 raise
             without_background[species] = str(problem)
+
+
+def background_name(args: argparse.Namespace) -> str:
+    """Return the name of the background for the report."""
+    if args.groups:
+        return json.loads((args.groups / ABOUT).read_text())["background"]
+    return args.background.name if args.background else "OLGA"
+
+
+def make_groups(args, found, part, species: str) -> Iterator[tuple[str, np.ndarray, float]]:
+    """Yield each class of chains of a species, the vectors of its background, and its radius."""
+    from airrvec.encoders.sceptr import Sceptr
+    from airrvec.repertoire.clustering import radius_by_chance
+    from airrvec.synthetic.background import background
+
+    present = present_chains(part)
+    if not present:
+        return
+    leave_out = found.receptors["clonotype_id"]
+    receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
+    encoder = Sceptr(args.model)
+    for chains in present:
+        vectors = encoder.embed(with_chains(receptors, chains))
+        vectors = vectors[np.isfinite(vectors).all(axis=1)]
+        of_group = part.vectors[part.rows(chains)]
+        yield chains, vectors, radius_by_chance(of_group, vectors, args.chance, threads=args.cpus)
+
+
+def present_chains(part) -> list[str]:
+    """Return the classes of chains that the clonotypes of a species have."""
+    return [chains for chains in part.present if len(part.rows(chains))]
+
+
+def write_groups(args: argparse.Namespace, found, folder: Path) -> None:
+    """Write what `make_groups` yields for each species, or why there is none, for `read_groups`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    reasons = {}
+    for species in found.species:
+        part = found.of_species(species)
+        try:
+            for chains, vectors, radius in make_groups(args, found, part, species):
+                with (
+                    tables.atomic_path(folder / f"{species}_{chains}.npz") as path,
+                    path.open("wb") as handle,
+                ):
+                    np.savez(handle, vectors=vectors, radius=radius)
+        except InputError as problem:
+            reasons[species] = str(problem)
+    tables.write_json({"background": background_name(args), "without": reasons}, folder / ABOUT)
+
+
+def read_groups(args, found, part, species: str) -> Iterator[tuple[str, np.ndarray, float]]:
+    """Yield what `write_groups` wrote of a species, as `make_groups` does."""
+    reasons = json.loads((args.groups / ABOUT).read_text())["without"]
+    if species in reasons:
+        raise InputError(reasons[species])
+    for chains in present_chains(part):
+        with np.load(args.groups / f"{species}_{chains}.npz", allow_pickle=False) as group:
+            yield chains, group["vectors"], float(group["radius"])

@@ -4,7 +4,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
+import scipy  # whose parts are imported on use
 
 N_BANDWIDTH = 2000  # vectors that determine the kernel width
 
@@ -33,12 +33,12 @@ def frechet_distance(first: np.ndarray, second: np.ndarray) -> float:
 
 def bandwidth(vectors: np.ndarray, rng: np.random.Generator) -> float:
     """Return the median distance of at most `N_BANDWIDTH` vectors, the usual Gaussian kernel width."""
-    return float(np.median(pdist(rng.permutation(vectors)[:N_BANDWIDTH])))
+    return float(np.median(scipy.spatial.distance.pdist(rng.permutation(vectors)[:N_BANDWIDTH])))
 
 
 def gaussian(first: np.ndarray, second: np.ndarray, width: float) -> np.ndarray:
     """Return exp(−|x − y|² / 2 width²) of all pairs, shape (n, m)."""
-    return np.exp(cdist(first, second, "sqeuclidean") / (-2 * width**2))
+    return np.exp(scipy.spatial.distance.cdist(first, second, "sqeuclidean") / (-2 * width**2))
 
 
 def mmd(kernel: np.ndarray, in_first: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Mann-Whitney test, exact with ties, by the permutation distribution of each variable."""
 
 import numpy as np
-from scipy import stats
-from scipy.special import comb
+import scipy  # whose parts are imported on use
 
 MOST_STEPS = 5_000_000  # to count the exact distribution for one pattern of ties; about 10 ms
 
@@ -30,7 +29,7 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     if len(first) > len(second):
         first, second = second, first  # the smaller group has fewer sums
     n = len(first)
-    ranks = np.rint(2 * stats.rankdata(np.concatenate([first, second]), axis=0)).astype(np.int64)
+    ranks = np.rint(2 * scipy.stats.rankdata(np.concatenate([first, second]), axis=0)).astype(np.int64)
     sums = ranks[:n].sum(axis=0)
     patterns, pattern_number = np.unique(np.sort(ranks, axis=0), axis=1, return_inverse=True)
     p = np.empty(len(sums))
@@ -40,8 +39,8 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         columns = order[bounds[number] : bounds[number + 1]]
         divisions = _divisions(pattern, n)
         if divisions is None:
-            result = stats.mannwhitneyu(first[:, columns], second[:, columns], method="asymptotic", axis=0)
-            p[columns] = result.pvalue
+            groups = first[:, columns], second[:, columns]
+            p[columns] = scipy.stats.mannwhitneyu(*groups, method="asymptotic", axis=0).pvalue
             continue
         less, greater = np.cumsum(divisions), np.cumsum(divisions[::-1])[::-1]
         tail = np.minimum(less[sums[columns]], greater[sums[columns]])
@@ -81,5 +80,5 @@ def _divisions(pattern: np.ndarray, n: int) -> np.ndarray | None:
     divisions = np.zeros(largest + n * max(tied, least) + 1)
     for j in range(max(0, n - n_tied), most + 1):
         start = j * least + (n - j) * tied
-        divisions[start : start + largest + 1] += ways[j] * comb(n_tied, n - j)
+        divisions[start : start + largest + 1] += ways[j] * scipy.special.comb(n_tied, n - j)
     return divisions

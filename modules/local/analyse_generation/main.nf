@@ -1,6 +1,7 @@
 process ANALYSE_GENERATION {
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')

@@ -2,6 +2,8 @@ process ANALYSE_RECEPTORS {
     tag "${analysis} ${encoder}"
     label 'process_medium'
     label 'process_optional'
+    ext torch: { weights ? true : false } // language models come with their weights
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*'), val(analysis), path(generation), val(encoder), path(own, stageAs: 'own/*'), path(weights, stageAs: 'weights'), val(digest)

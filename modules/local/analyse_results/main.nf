@@ -2,6 +2,7 @@ process ANALYSE_RESULTS {
     tag "${analysis}"
     label 'process_low'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(analysis), path(measured), val(encoders) // names, joined by commas

@@ -1,10 +1,11 @@
 process ANNOTATE_RECEPTORS {
-    tag "${meta.id}"
+    tag "${ids.size() == 1 ? ids[0] : "${ids.size()} samples"}"
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
+    tuple val(ids), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
@@ -12,24 +13,27 @@ process ANNOTATE_RECEPTORS {
     val library
 
     output:
-    path("${meta.id}.{parquet,tsv}"), emit: tables, optional: true
-    path "${meta.id}.annotation.qc.json", emit: qc, optional: true
+    path('*.{parquet,tsv}'), emit: tables, optional: true
+    path '*.annotation.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('annotation'), val("${meta.id}"), emit: ended
+    tuple val('annotation'), val(ids), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
     def args = task.ext.args ?: ''
     """
-    annotate_receptors.py --cells ${cells} --receptors receptors --sample ${meta.id} --reference ${reference} \\
+    annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --receptors receptors --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
         --fdr ${settings.annotation_fdr} \\
-        --cpus ${task.cpus} --missing missing/${meta.id}.missing.json \\
+        --cpus ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
     """
-    touch ${meta.id}.{parquet,tsv} ${meta.id}.annotation.qc.json versions.yml
+    for sample in ${ids.join(' ')}; do
+        touch \$sample.{parquet,tsv} \$sample.annotation.qc.json
+    done
+    touch versions.yml
     """
 }

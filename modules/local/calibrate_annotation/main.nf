@@ -1,6 +1,7 @@
 process CALIBRATE_ANNOTATION {
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')

@@ -1,5 +1,6 @@
 process CHECK_R {
     label 'process_single'
+    conda "${moduleDir}/environment.yml"
 
     input:
     val checked // true

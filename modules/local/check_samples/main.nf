@@ -1,5 +1,6 @@
 process CHECK_SAMPLES {
     label 'process_low' // a packed file of up to --max_unpacked is read whole
+    conda "${moduleDir}/environment.yml"
 
     input:
     path sheet // [] without --input

@@ -1,15 +1,15 @@
 process CLUSTER_RECEPTORS {
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path cells, stageAs: 'cells/*'
     path labelled, stageAs: 'labelled/*' // [] without labelled receptors
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
-    tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
-    path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: cluster_method, cluster_chance, compare_by, abundance, seed, background_digest, model_digest
+    path groups
+    val settings // map: cluster_method, cluster_chance, compare_by, abundance, seed
     val library
 
     output:
@@ -24,7 +24,7 @@ process CLUSTER_RECEPTORS {
     def args = task.ext.args ?: ''
     """
     cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
-        --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
+        --groups ${groups} \\
         --method ${settings.cluster_method} --chance ${settings.cluster_chance} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\

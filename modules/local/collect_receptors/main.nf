@@ -1,6 +1,7 @@
 process COLLECT_RECEPTORS {
     tag "receptors${part}"
     label 'process_low'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(part), path(receptors), path(labelled) // labelled: [] if there is no labelled table

@@ -1,14 +1,14 @@
 process COMPARE_SAMPLES {
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path cells, stageAs: 'cells/*'
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
-    tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
-    path background, stageAs: 'background/*' // [] for OLGA's
-    val settings // map: cluster_chance, compare_by, abundance, compare_receptors, compare_permutations, seed, background_digest, model_digest
+    path groups
+    val settings // map: cluster_chance, compare_by, abundance, compare_receptors, compare_permutations, seed
     val library
 
     output:
@@ -22,7 +22,7 @@ process COMPARE_SAMPLES {
     def args = task.ext.args ?: ''
     """
     compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
-        --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
+        --groups ${groups} \\
         --chance ${settings.cluster_chance} --compared ${settings.compare_receptors} --permutations ${settings.compare_permutations} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\

@@ -2,10 +2,11 @@ process EMBED_RECEPTORS {
     tag "${shard.baseName}"
     label 'process_medium'
     label 'process_gpu'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(part), path(shard)
-    path model, stageAs: 'model' // folder
+    tuple val(name), path(folder, stageAs: 'model') // folder: [] for a published variant
     val settings // map: device, precision, model_digest
     val library
 
@@ -15,9 +16,10 @@ process EMBED_RECEPTORS {
 
     script:
     def args = task.ext.args ?: ''
+    def model = folder ?: name
     prefix = task.ext.prefix ?: "${shard.baseName}"
     """
-    embed_receptors.py ${shard} --model model --out ${prefix}.embeddings.parquet \\
+    embed_receptors.py ${shard} --model ${model} --out ${prefix}.embeddings.parquet \\
         --device ${settings.device} --precision ${settings.precision} --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """

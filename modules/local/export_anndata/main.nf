@@ -2,6 +2,7 @@ process EXPORT_ANNDATA {
     tag "${meta.id}"
     label 'process_low'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells)

@@ -2,6 +2,7 @@ process EXPORT_SCE {
     tag "${name}"
     label 'process_medium'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(name), path(cells), path(names) // of one sample or of several

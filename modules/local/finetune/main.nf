@@ -2,6 +2,8 @@ process FINETUNE {
     tag "${preset.baseName}"
     label 'process_training'
     label 'process_gpu'
+    label 'process_learn'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')

@@ -1,6 +1,7 @@
 process MAP_RECEPTORS {
     label 'process_low'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path cells, stageAs: 'cells/*'

@@ -1,6 +1,7 @@
 process MERGE_EMBEDDINGS {
     tag "${model}${part}"
     label 'process_low'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(part), path(shards), path(receptors)

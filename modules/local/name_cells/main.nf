@@ -2,6 +2,7 @@ process NAME_CELLS {
     tag "${name}"
     label 'process_low'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(name), path(cells) // of one sample or of several

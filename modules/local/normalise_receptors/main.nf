@@ -1,6 +1,7 @@
 process NORMALISE_RECEPTORS {
     tag "${meta.id}"
     label 'process_low'
+    conda "${moduleDir}/environment.yml"
 
     input:
     tuple val(meta), path(table), path(columns, stageAs: 'column_map/*')

@@ -1,5 +1,6 @@
 process PLAN {
     label 'process_single'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path tables, stageAs: 'tables/?/*'

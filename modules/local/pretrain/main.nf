@@ -2,6 +2,8 @@ process PRETRAIN {
     tag "${preset.baseName}"
     label 'process_training'
     label 'process_gpu'
+    label 'process_learn'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path preset

@@ -1,5 +1,6 @@
 process REPORT {
     label 'process_low'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path normalised, stageAs: 'normalised/*'

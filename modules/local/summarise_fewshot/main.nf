@@ -1,6 +1,7 @@
 process SUMMARISE_FEWSHOT {
     label 'process_low'
     label 'process_optional'
+    conda "${moduleDir}/environment.yml"
 
     input:
     path results

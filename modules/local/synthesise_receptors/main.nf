@@ -1,6 +1,7 @@
 process SYNTHESISE_RECEPTORS {
     tag "${shard}"
     label 'process_low'
+    conda "${moduleDir}/environment.yml"
 
     input:
     val shard // from 0

@@ -33,8 +33,8 @@ workflow ANNOTATE {
         digestOf(library, 'calibrate_annotation'),
     )
     calibrated = CALIBRATE_ANNOTATION.out.reference.first()
-    ANNOTATE_RECEPTORS( // one task per sample
-        unlabelled,
+    ANNOTATE_RECEPTORS( // one task per batch of samples
+        unlabelled.toSortedList { a, b -> a[0].id <=> b[0].id }.flatMap { rows -> batched(rows) },
         embeddings,
         model,
         calibrated,
@@ -46,7 +46,7 @@ workflow ANNOTATE {
     results = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten()
     asked = references.map { _row -> ['annotation', 'reference'] }
         .mix(unlabelled.combine(CALIBRATE_ANNOTATION.out.reference).map { row -> ['annotation', row[0].id] })
-    ended = CALIBRATE_ANNOTATION.out.ended.mix(ANNOTATE_RECEPTORS.out.ended)
+    ended = CALIBRATE_ANNOTATION.out.ended.mix(ANNOTATE_RECEPTORS.out.ended.transpose())
     missing = CALIBRATE_ANNOTATION.out.missing.mix(ANNOTATE_RECEPTORS.out.missing)
     versions = CALIBRATE_ANNOTATION.out.versions.mix(ANNOTATE_RECEPTORS.out.versions)
 
@@ -57,4 +57,14 @@ workflow ANNOTATE {
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file
     versions = versions
+}
+
+// Rows [ ids, cells, receptors ]: small samples share a task, which takes longer to start than to call them.
+def batched(samples) {
+    def room = 8_000_000 // bytes of cells
+    return samples.inject([]) { batches, row ->
+        def last = batches ? batches[-1] : []
+        def sum = last.sum(0) { other -> other[1].size() }
+        return last && sum + row[1].size() <= room ? batches[0..<-1] + [last + [row]] : batches + [[row]]
+    }.collect { rows -> [rows.collect { row -> row[0].id }, rows.collect { row -> row[1] }, rows.collectMany { row -> row[2] instanceof List ? row[2] : [row[2]] }] }
 }

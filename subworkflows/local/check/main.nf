@@ -1,4 +1,4 @@
-// Checks before all other tasks: the samplesheet's rules, the beginning of every table, and what R and GPUs need.
+// Checks before all other tasks: the samplesheet's rules, the beginning of every table, and what R, training and GPUs need.
 
 include { CHECK_SAMPLES } from '../../../modules/local/check_samples/main'
 include { CHECK_R       } from '../../../modules/local/check_r/main'
@@ -10,6 +10,7 @@ workflow CHECK {
     take:
     tables   // list of maps: part, line, path, format, species, table, map, looked, problem; tablesOfRun makes it
     settings // map: parameters
+    plan     // map: what is learnt and measured; planRun makes it
     library  // map: script → digest of what it imports
 
     main:
@@ -30,9 +31,11 @@ workflow CHECK {
         CHECK_R(true)
         ready = ready.combine(CHECK_R.out.checked).map { digests, _checked -> digests }.first()
     }
-    on_device = ready // training and embedding wait for the check of the GPU
-    if (settings.device == 'gpu' || (settings.device == 'auto' && workflow.profile.tokenize(',').contains('gpu'))) {
-        CHECK_DEVICE(settings.subMap(['device', 'train_devices']), digestOf(ready, 'check_device'))
+    on_device = ready // training and embedding wait for the check of extras and GPUs
+    onGpu = settings.device == 'gpu' || (settings.device == 'auto' && workflow.profile.tokenize(',').contains('gpu'))
+    if (onGpu || plan.extras) {
+        needed = [device: onGpu ? settings.device : 'cpu', train_devices: settings.train_devices, extras: plan.extras]
+        CHECK_DEVICE(needed, digestOf(ready, 'check_device'))
         CHECK_DEVICE.out.found.subscribe { sentence -> logSentence(sentence.trim()) }
         on_device = ready.combine(CHECK_DEVICE.out.found).map { digests, _sentence -> digests }.first()
         versions = versions.mix(CHECK_DEVICE.out.versions)
@@ -74,5 +77,8 @@ def acceptedTables(path, tables, failedSamples) {
 }
 
 def logSentence(sentence) {
+    if (!sentence) {
+        return
+    }
     sentence.startsWith('WARNING: ') ? log.warn(sentence - 'WARNING: ') : log.info(sentence)
 }

@@ -50,8 +50,10 @@ def mail(settings, summary) {
         return
     }
     def outcome = workflow.success ? 'finished' : 'failed'
-    def text = "The run ${workflow.runName} ${outcome} after ${workflow.duration}.\n\n${summary}\n\n${workflow.commandLine}\n"
-    def html = "<pre>${text.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')}</pre>"
+    def fields = [run: workflow.runName, outcome: outcome, duration: workflow.duration, summary: summary, command: workflow.commandLine]
+    def escaped = fields.collectEntries { name, value -> [name, value.toString().replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')] }
+    def text = fromTemplate('email_template.txt', fields)
+    def html = fromTemplate('email_template.html', escaped)
     try {
         def body = settings.plaintext_email ? [text: text] : [text: text, body: html, type: 'text/html']
         sendMail([to: to, subject: "airrvec: ${workflow.runName} ${outcome}"] + body)
@@ -59,6 +61,11 @@ def mail(settings, summary) {
     catch (Exception problem) {
         log.warn("no e-mail was sent to ${to}: ${problem.message}")
     }
+}
+
+def fromTemplate(name, fields) {
+    def template = file("${projectDir}/assets/${name}", glob: false)
+    return new groovy.text.SimpleTemplateEngine().createTemplate(template.text).make(fields).toString()
 }
 
 // Puts files of earlier runs aside after a run that made its report; returns what the terminal says of the results.
@@ -144,9 +151,9 @@ def advice(report) {
     if (program) {
         return "there is no ${program[0][1]} where the task ran: install it there, or choose another profile than ${program[0][1]}"
     }
-    def image = report =~ /(?:Unable to find image '|reading manifest \S+ in \S*\/|short-name "|Failed to pull singularity image\s+command: \S+ pull .* docker:\/\/)([\w.:\/-]+)/
+    def image = report =~ /(?:Unable to find image '|Trying to pull |reading manifest \S+ in \S*\/|short-name "|Failed to pull singularity image\s+command: \S+ pull .* docker:\/\/)([\w.:\/-]*\w)/
     if (image) {
-        return "there is no image ${image[0][1]}: build it with `make images`, or name another with --image or --image_r (docs/guides/running.md, Containers)"
+        return "there is no image ${image[0][1]}: build it with `make images`, or give a registry that has it with --registry (docs/guides/running.md, Containers)"
     }
     def causes = [
         'Cannot connect to the Docker daemon': 'the daemon of docker does not run where the task ran: start it (`sudo systemctl start docker`), or choose another profile, such as podman or apptainer',

@@ -1,6 +1,5 @@
 // Receptors → vectors.
 
-include { PREPARE_MODEL    } from '../../../modules/local/prepare_model/main'
 include { EMBED_RECEPTORS  } from '../../../modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS } from '../../../modules/local/merge_embeddings/main'
 include { byName           } from '../files/main'
@@ -11,21 +10,13 @@ workflow EMBED {
     shards     // channel: [ partition, shard ], grouped by partition
     partitions // channel: [ partition, receptors ]
     model      // value: [ name, folder or [] ]
-    is_published // whether the model has no folder
     settings   // map: parameters
     library    // value: script → digest of what it imports
 
     main:
-    versions = channel.empty()
-    prepared = model
-    if (is_published) {
-        PREPARE_MODEL(model.map { name, _folder -> name }, digestOf(library, 'prepare_model'))
-        prepared = PREPARE_MODEL.out.model
-        versions = PREPARE_MODEL.out.versions
-    }
     EMBED_RECEPTORS( // one task per shard
         shards,
-        prepared.map { _name, folder -> folder },
+        model,
         settings.subMap(['device', 'precision', 'model_digest']),
         digestOf(library, 'embed_receptors'),
     )
@@ -40,7 +31,7 @@ workflow EMBED {
 
     embeddings = byName(MERGE_EMBEDDINGS.out.embeddings)
     qc = MERGE_EMBEDDINGS.out.qc
-    versions = versions.mix(EMBED_RECEPTORS.out.versions, MERGE_EMBEDDINGS.out.versions)
+    versions = EMBED_RECEPTORS.out.versions.mix(MERGE_EMBEDDINGS.out.versions)
 
     emit:
     embeddings = embeddings // value: one file per partition

@@ -5,7 +5,9 @@ include { checkNames ; inBucket ; schemaProperties } from '../files/main'
 
 // map: models, encoders and analyses of a run, checked
 def planRun(given, schemaPath) {
-    return planLearning(given, schemaPath) + [analyses: planAnalyses(given, schemaPath)]
+    def plan = planLearning(given, schemaPath)
+    def extras = [plan.pretrain || plan.finetune ? 'learn' : null, plan.encoders.any { encoder -> encoder[2] } ? 'plm' : null]
+    return plan + [analyses: planAnalyses(given, schemaPath), extras: extras.findAll { extra -> extra }]
 }
 
 // Digests of the folders that a run reads. Nextflow looks at single files by itself.

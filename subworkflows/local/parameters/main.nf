@@ -67,9 +67,8 @@ def checkAnnotation(given) {
 // Region, queue and bucket are asked for by Nextflow itself, each in one sentence.
 def checkCloud(given, profiles) {
     def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
-    def local = ['image', 'image_r'].find { name -> !given[name].contains('/') && (name == 'image' || given.export_sce) }
-    if (cloud && local) {
-        error("--${local}: '${given[local]}' is in no registry that ${cloud.value} could fetch it from; push the image to one, and give its full name")
+    if (cloud && given.registry ==~ '(localhost|/).*') {
+        error("--registry: ${cloud.value} could not fetch images from '${given.registry}'; push them to a registry, and give its name")
     }
 }
 

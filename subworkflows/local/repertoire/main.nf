@@ -2,6 +2,7 @@
 
 include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
 include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
+include { EMBED_BACKGROUND  } from '../../../modules/local/embed_background/main'
 include { byName            } from '../files/main'
 include { digestOf          } from '../digest/main'
 
@@ -23,21 +24,30 @@ workflow REPERTOIRE {
     }
     compared = byName(cells.unlabelled)
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
-    common = settings.subMap(['cluster_chance', 'compare_by', 'abundance', 'seed', 'background_digest', 'model_digest'])
+    EMBED_BACKGROUND(
+        compared,
+        receptors,
+        embeddings,
+        model,
+        background,
+        settings.subMap(['cluster_chance', 'seed', 'background_digest', 'model_digest']),
+        digestOf(library, 'embed_background'),
+    )
+    groups = EMBED_BACKGROUND.out.groups
+    common = settings.subMap(['cluster_chance', 'compare_by', 'abundance', 'seed'])
     clusters = channel.empty()
     comparison = channel.empty()
-    asked = channel.empty()
-    ended = channel.empty()
-    missing = channel.empty()
-    versions = channel.empty()
+    asked = compared.map { _files -> ['background', 'all_samples'] }
+    ended = EMBED_BACKGROUND.out.ended
+    missing = EMBED_BACKGROUND.out.missing
+    versions = EMBED_BACKGROUND.out.versions
     if (settings.cluster) {
         CLUSTER_RECEPTORS(
             compared,
             cells.labelled.toList(),
             receptors,
             embeddings,
-            model,
-            background,
+            groups,
             common + settings.subMap(['cluster_method']),
             digestOf(library, 'cluster_receptors'),
         )
@@ -52,8 +62,7 @@ workflow REPERTOIRE {
             compared,
             receptors,
             embeddings,
-            model,
-            background,
+            groups,
             common + settings.subMap(['compare_receptors', 'compare_permutations']),
             digestOf(library, 'compare_samples'),
         )

@@ -1,6 +1,7 @@
 """Tables of any layout, with columns named by the user."""
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ def read_column_map(path: str | Path) -> dict:
     return columns
 
 
-def check_column_map(columns: dict, file: str | Path | None = None) -> None:
+def check_column_map(columns: Mapping, file: str | Path | None = None) -> None:
     """
     Raise if a column map does not describe chains or pairs of chains.
 
@@ -60,10 +61,10 @@ def check_column_map(columns: dict, file: str | Path | None = None) -> None:
     InputError
         If a field is unknown, fields of both kinds are mixed, or there is no junction.
     """
-    if isinstance(columns, dict) and ROW_FILTER in columns:
+    if isinstance(columns, Mapping) and ROW_FILTER in columns:
         _check_only(columns[ROW_FILTER], file)
         columns = {field: name for field, name in columns.items() if field != ROW_FILTER}
-    if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns.values()):
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
         raise InputError(
             "the column map is not a JSON object of strings",
             file=file,
@@ -134,7 +135,7 @@ class MappedColumns:
     DELIMITER = None
     OPTIONAL = ()
 
-    def __init__(self, columns: dict[str, str]):
+    def __init__(self, columns: Mapping):
         check_column_map(columns)
         self._only = columns.get(ROW_FILTER, {})
         self._columns = columns = {field: name for field, name in columns.items() if field != ROW_FILTER}

@@ -1,5 +1,6 @@
 """Registry of formats, and detection of the format of a file."""
 
+from collections.abc import Mapping
 from types import ModuleType
 
 from airrvec.core.errors import InputError
@@ -113,7 +114,7 @@ def check_columns(path, reader: ModuleType, container: Container) -> None:
     )
 
 
-def check_map(path, columns: dict[str, str], container: Container) -> None:
+def check_map(path, columns: Mapping, container: Container) -> None:
     names = container.names()
     given = [(field, name) for field, name in columns.items() if field != ROW_FILTER]
     for field, name in [*given, *((ROW_FILTER, name) for name in columns.get(ROW_FILTER, ()))]:

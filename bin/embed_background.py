@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Embed background receptors, and find the radius within which receptors are neighbours."""
+
+from airrvec.core import runtime, script
+from airrvec.core.missing import optional_part
+from airrvec.repertoire.options import add_repertoire_options, read_repertoires, write_groups
+
+
+def parse_args(argv=None):
+    parser = script.parser(__doc__)
+    add_repertoire_options(parser)
+    return parser.parse_args(argv)
+
+
+@optional_part("background")
+def main(argv=None):
+    args = parse_args(argv)
+    runtime.limit_threads(args.cpus)
+    write_groups(args, read_repertoires(args), args.outdir)
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
+
+
+if __name__ == "__main__":
+    main()
