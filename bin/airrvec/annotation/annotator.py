@@ -21,6 +21,7 @@ CALLED = "called"
 NO_CALL = "no call"
 NO_VECTOR = "no vector"
 NOT_CALIBRATED = "not calibrated"
+INNATE_LIKE = "innate-like"
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,9 @@ _EPITOPE_COLUMNS = ("epitope", "antigen_species", "mhc_a")
 
 def without_calls(n: int, call: str) -> pd.DataFrame:
     """Return annotation rows of ``n`` receptors that could not be compared with references."""
-    return pd.DataFrame({"call": [call] * n}, columns=schema.ANNOTATION.names[schema.ANNOTATION_CALLS])
+    fields = list(schema.ANNOTATION)[schema.ANNOTATION_CALLS]
+    empty = pa.table({field.name: pa.nulls(n, field.type) for field in fields}).to_pandas()
+    return empty.assign(call=call)
 
 
 def _plain(values: pd.Series) -> np.ndarray:

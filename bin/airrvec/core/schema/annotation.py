@@ -4,12 +4,12 @@ import pyarrow as pa
 
 from airrvec.core.schema.words import LABELS, RECEPTOR_FIELDS, strings
 
-# One row per cell. `call`: called, no call, no vector, not calibrated. `epitope` and its details: only if
-# called. `exact_epitope`: epitopes of references of the same clonotype, called or not. `score`,
-# `probability` and `fdr` refer to `best_epitope`.
+# One row per cell. `call`: called, no call, no vector, not calibrated, innate-like. `epitope` and its
+# details: only if called. `exact_epitope`: epitopes of references of the same clonotype, called or not.
+# `score`, `probability` and `fdr` refer to `best_epitope`.
 ANNOTATION = pa.schema(
     [
-        *strings("sample_id", "cell_id", "receptor_id", "species", "chains", "call"),
+        *strings("sample_id", "cell_id", "receptor_id", "species", "chains", "innate_like", "call"),
         *strings("epitope", "antigen_species", "mhc_a", "exact_epitope", "best_epitope"),
         ("score", pa.float64()),
         ("probability", pa.float64()),

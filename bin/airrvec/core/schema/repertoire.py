@@ -14,7 +14,7 @@ CLUSTER_MEMBERS = pa.schema(
     ]
 )
 
-# Most frequent genes of the members, alleles ignored; `epitope`: most frequent among labelled members.
+# Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
 CLUSTERS = pa.schema(
     [
         *strings("cluster_id", "species", "chains"),
@@ -28,10 +28,13 @@ CLUSTERS = pa.schema(
             for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
         ),
         *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
+        ("innate_like", pa.string()),
+        ("innate_share", pa.float64()),
         ("n_labelled", pa.int64()),
-        ("epitope", pa.string()),
         ("n_epitopes", pa.int64()),
-        ("purity", pa.float64()),
+        ("epitope", pa.string()),
+        ("n_with_epitope", pa.int64()),
+        *((f"epitope_{name}", pa.float64()) for name in ("expected", "p", "fdr")),
     ]
 )
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.core import tables
-from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.plural import counted
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
+from airrvec.report.sections.cluster_words import MAX_FDR, motif
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -20,7 +20,6 @@ PARENT = {
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
-_MOTIF = ("v_call", "consensus")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def cluster_answer(found: Clusters) -> str:
     words = "; ".join(cluster_lines(found)) + "."
     if len(found.clusters):
         largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
-        words += f" The largest cluster has {largest['n_receptors']:,} receptors: {_motif(largest)}."
+        words += f" The largest cluster has {largest['n_receptors']:,} receptors: {motif(largest)}."
     if len(found.conditions):
         differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
         words += (
@@ -86,17 +85,6 @@ def cluster_answer(found: Clusters) -> str:
             " (Fisher's exact test)."
         )
     return words
-
-
-def _motif(cluster) -> str:
-    """Return V genes and consensus junctions of a cluster, and its epitope if it has labelled members."""
-    parts = [cluster[f"{locus.lower()}_{name}"] for locus in CHAIN_LOCI[cluster["chains"]] for name in _MOTIF]
-    words = " ".join(part for part in parts if part)
-    if not cluster["epitope"]:
-        return words
-    return (
-        f"{words} ({cluster['n_labelled']:,} labelled, most frequent epitope {escaped(cluster['epitope'])})"
-    )
 
 
 def _overview(found: Clusters) -> dict:
@@ -171,9 +159,11 @@ def _largest(clusters: pd.DataFrame) -> dict:
     data = {
         row.cluster_id: {
             "receptors": row.n_receptors,
-            "epitope": escaped(row.epitope) if row.epitope else "",
-            "labelled": row.n_labelled,
-            "purity": 100 * row.purity if row.n_labelled else None,
+            "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
+            "labelled": 100 * row.n_labelled / row.n_receptors,
+            "epitope": escaped(row.epitope) if row.epitope_fdr <= MAX_FDR else "",
+            "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
+            "epitope_fdr": row.epitope_fdr,
             "samples": row.n_samples,
             "cells": row.n_cells,
             **{name: getattr(row, name) or "" for name in ("tra_v_call", "tra_consensus")},
@@ -183,17 +173,22 @@ def _largest(clusters: pd.DataFrame) -> dict:
         }
         for row in shown.itertuples()
     }
+    share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {
         "receptors": {"title": "Receptors", **COUNT},
-        "epitope": {"title": "Epitope", "description": "Most frequent epitope of the labelled members"},
-        "labelled": {"title": "Labelled", **COUNT, "description": "Members with a known epitope"},
-        "purity": {
-            "title": "Purity",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "scale": "Greens",
-            "description": "Share of labelled members with this epitope",
+        "innate": {"title": "Innate-like", "description": "Members that are MAIT or iNKT cells"},
+        "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},
+        "epitope": {
+            "title": "Enriched epitope",
+            "description": "More frequent here than among all labelled receptors of the run, at a false"
+            f" discovery rate of {100 * MAX_FDR:g} %. Empty: no epitope is.",
+        },
+        "carrying": {"title": "Members with it", **share},
+        "epitope_fdr": {
+            "title": "FDR",
+            "format": "{:,.2g}",
+            "scale": False,
+            "description": "Hypergeometric test of the most enriched epitope; Benjamini and Hochberg",
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
@@ -249,14 +244,14 @@ def _conditions(found: Clusters) -> dict:
             " two of these samples.</p>",
         )
     shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
-    motif = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
+    motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
     data = {
         f"{row.cluster_id}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
             "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
             "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
             "fisher_fdr": row.fisher_fdr,
             "rank_fdr": row.rank_fdr,
-            "motif": motif[row.cluster_id],
+            "motif": motifs[row.cluster_id],
             "share_1": 100 * row.share_1,
             "share_2": 100 * row.share_2,
         }
