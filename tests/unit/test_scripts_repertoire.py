@@ -229,9 +229,12 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
         clustered["clusters"]
     )
     first = clustered["clusters"].iloc[0]
-    assert (
-        sections["airrvec_clusters_largest"]["data"][first["cluster_id"]]["receptors"] == first["n_receptors"]
-    )
+    largest = sections["airrvec_clusters_largest"]
+    row = next(row for row in largest["data"].values() if row["id"] == first["cluster_id"])
+    assert row["receptors"] == first["n_receptors"]
+    assert f"{row['tra']} · {row['trb']}" == first["centre"]
+    assert row["consensus_trb"] == f"{first.trb_v_call} {first.trb_consensus} {first.trb_j_call}"
+    assert list(largest["headers"])[-2:] == ["id", "centre_id"]
     assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
     answer = report_clusters.cluster_answer(clusters)
     assert f"The largest cluster has {clustered['clusters']['n_receptors'].max()} receptors: " in answer

@@ -10,30 +10,30 @@ ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
-# One row per cell. `call`: called, no call, no vector, not calibrated. `epitope` and its details: only if
-# called. `exact_epitope`: epitopes of references of the same clonotype, called or not. `score`,
-# `probability` and `fdr` refer to `best_epitope`.
+# What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated. `epitope` and its
+# details: only if called. `exact_epitope`: epitopes of references of the same clonotype, called or not.
+# `score`, `probability` and `fdr` refer to `best_epitope`.
+_CALLS = [
+    *strings("call", *ANTIGEN),
+    ("probability", pa.float64()),
+    ("fdr", pa.float64()),
+    *(
+        (f"nearest_{place}_{name}", pa.float32() if name == "distance" else pa.string())
+        for place in (1, 2, 3)
+        for name in NEAREST
+    ),
+    *strings("exact_epitope", "best_epitope"),
+    ("score", pa.float64()),
+]
+ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
+
+# One row per cell.
 ANNOTATION = readable(
     [
-        *strings("sample_id", *RECEPTOR_FIELDS, "call", *ANTIGEN),
-        ("probability", pa.float64()),
-        ("fdr", pa.float64()),
-        *(
-            (f"nearest_{place}_{name}", pa.float32() if name == "distance" else pa.string())
-            for place in (1, 2, 3)
-            for name in NEAREST
-        ),
-        *strings("exact_epitope", "best_epitope"),
-        ("score", pa.float64()),
+        *strings("sample_id", *RECEPTOR_FIELDS),
+        *_CALLS,
         *strings("species", "chains", "cell_id", "receptor_id"),
     ]
-)
-
-# Columns that an annotator gives a receptor; the others say which receptor it is.
-ANNOTATION_CALLS = tuple(
-    name
-    for name in ANNOTATION.names
-    if name not in {"sample_id", "cell_id", "receptor_id", "species", "chains", *RECEPTOR_FIELDS}
 )
 
 # Reference set of the annotation: one row per label that a study gives a receptor. `nearest_1_id` etc. refer
