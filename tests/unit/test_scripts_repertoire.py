@@ -12,7 +12,8 @@ from scipy.spatial.distance import cdist
 import cluster_receptors
 import compare_samples
 import embed_background
-from airrvec.core import tables
+from airrvec.core import schema, tables
+from airrvec.core.names import receptor_names
 from airrvec.synthetic import generation
 
 CHANCE = 0.02
@@ -116,6 +117,20 @@ def test_clusters_between_conditions(folder, clustered):
     assert len(planted)
     # Of the six ways to choose two of four samples, two are as extreme.
     assert planted["fisher_p"].tolist() == pytest.approx([1 / 3] * len(planted))
+
+
+def test_members_centres_and_conditions_have_the_fields_of_their_receptors(folder, clustered):
+    receptors = tables.read(folder / "run" / "receptors.parquet")
+    fields = receptors.to_pandas().set_index("receptor_id")[list(schema.RECEPTOR_FIELDS)]
+    members = clustered["members"].set_index("receptor_id")
+    pd.testing.assert_frame_equal(members[fields.columns], fields.loc[members.index])
+    named = pd.Series(receptor_names(receptors).to_pylist(), index=fields.index)
+    clusters = clustered["clusters"]
+    assert clusters["centre"].tolist() == named[clusters["centre_id"]].tolist()
+    centres = clusters.set_index("cluster_id")["centre"]
+    assert (
+        clustered["conditions"]["centre"].tolist() == centres[clustered["conditions"]["cluster_id"]].tolist()
+    )
 
 
 def test_motifs_are_of_the_members(clustered):
