@@ -11,11 +11,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import names, runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.missing import optional_part
 
 N_TOP = 50  # calls in the report
+# What the report shows of a call, beside the fields of its receptor.
+_SHOWN = [
+    *("receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr", "n_cells"),
+    *(f"nearest_1_{name}" for name in schema.NEAREST),
+]
 
 
 def parse_args(argv=None):
@@ -49,7 +54,7 @@ def main(argv=None):
         cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
         rows = np.flatnonzero(pc.is_in(receptors["receptor_id"], pc.unique(cells["receptor_id"])).to_numpy())
         calls, groups = annotated(receptors.take(pa.array(rows)), vectors[rows], annotators, args)
-        _write(sample, cells, calls, groups, args)
+        _write(sample, cells, receptors, calls, groups, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
 
 
@@ -61,17 +66,20 @@ def _annotator(reference: Path, species: str, chains: str):
     return Annotator.load(path) if path.exists() else None
 
 
-def _write(sample: str, cells: pa.Table, calls: pd.DataFrame, groups: list, args) -> None:
+def _write(
+    sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, groups: list, args
+) -> None:
     """Write the call of each cell of a sample, and counts for the report."""
     place = pc.index_in(cells["receptor_id"], pa.array(calls["receptor_id"])).to_numpy()
     table = pa.Table.from_pandas(calls.drop(columns="receptor_id"), preserve_index=False)
     table = table.take(pa.array(place))
     for name in cells.column_names:
         table = table.append_column(name, cells[name])
+    table = names.with_fields(table, receptors)
     table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
     tables.write_both(table, args.outdir / sample)
     calls["n_cells"] = np.bincount(place, minlength=len(calls))
-    qc = {"sample_id": sample, "fdr": args.fdr, "groups": groups, **_counts(calls)}
+    qc = {"sample_id": sample, "fdr": args.fdr, "groups": groups, **_counts(calls, receptors)}
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
@@ -122,25 +130,14 @@ def _vectors(args, receptors: pa.Table) -> np.ndarray:
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
 
 
-def _counts(calls: pd.DataFrame) -> dict:
+def _counts(calls: pd.DataFrame, receptors: pa.Table) -> dict:
     """Return the counts for the report: receptors by call, called epitopes, calls with the highest score."""
     called = calls[calls["call"] == "called"]
     epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
         receptors=("call", "size"), cells=("n_cells", "sum")
     )
-    columns = [
-        "receptor_id",
-        "species",
-        "chains",
-        "epitope",
-        "antigen_species",
-        "mhc_a",
-        "probability",
-        "fdr",
-        "n_cells",
-    ]
-    columns += ["nearest_1_id", "nearest_1_distance", "nearest_1_study"]
-    top = called.sort_values(["score", "receptor_id"], ascending=[False, True])[columns].head(N_TOP)
+    shown = called.sort_values(["score", "receptor_id"], ascending=[False, True]).head(N_TOP)
+    top = names.with_fields(pa.Table.from_pandas(shown[_SHOWN], preserve_index=False), receptors).to_pandas()
     return {
         "receptors": len(calls),
         "cells": int(calls["n_cells"].sum()),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.compute as pc
 
-from airrvec.core import runtime, script, tables
+from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.repertoire.options import (
     add_repertoire_options,
@@ -42,10 +42,11 @@ def main(argv=None):
     repertoires.conditions(args.compare_by)
     found, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
-    conditions = cluster_tables.conditions_table(repertoires, found, args.compare_by)
+    conditions = cluster_tables.conditions_table(repertoires, found, args.compare_by, clusters)
+    fields = tables.read(args.receptors, ["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
     results = {
         "clusters": clusters,
-        "members": cluster_tables.members_table(repertoires, found),
+        "members": cluster_tables.members_table(repertoires, found, fields),
         "motifs": positions,
         "conditions": conditions,
     }

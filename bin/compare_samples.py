@@ -29,6 +29,8 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
+    from airrvec.repertoire import public
+
     repertoires = read_repertoires(args)
     conditions = repertoires.conditions(args.compare_by)
     without_background = {}
@@ -36,6 +38,7 @@ def main(argv=None):
     for name, table_schema in SCHEMAS.items():
         table = pa.concat_tables([table_schema.empty_table(), *(found[name] for found in results)])
         tables.write_both(table, args.outdir / name)
+    tables.write_both(public.public_table(repertoires), args.outdir / "public")
     qc = {
         "samples": list(repertoires.samples.index),
         "condition": args.compare_by,

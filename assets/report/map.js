@@ -274,7 +274,7 @@
       const line = element("tr");
       values.forEach((value, i) => line.append(element("td", value === null ? "" : value, isNumber[i] ? "number" : "")));
       line.onclick = () => {
-        const row = data.ids.indexOf(values[0]);
+        const row = data.ids.indexOf(values[calls.names.indexOf("receptor_id")]);
         if (row < 0) return;
         canvas.scrollIntoView({block: "center"});
         picked = -1;

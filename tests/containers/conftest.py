@@ -91,8 +91,9 @@ def podman(user, images):
     install("podman")
     if os.getuid() == 0:  # rootless containers have their network through it; without udev it is root's alone
         Path("/dev/net/tun").chmod(0o666)
-    if shutil.disk_usage("/var/tmp").free < NEEDED:  # its copies of the images lie there, and in the user's home
-        must("docker", "image", "prune", "--force")  # the stages that built them
+    # Copies of the images lie in /var/tmp and in the user's home; docker holds the stages that built them.
+    if shutil.disk_usage(user.home).free < NEEDED:
+        must("docker", "image", "prune", "--force")
     for image in images.values():
         done = user.call("podman", "pull", "--quiet", f"docker-daemon:{image}")
         assert done.returncode == 0, done.stdout

@@ -46,6 +46,10 @@ TABLES = (
     schema.SAMPLE_PAIRS,
     schema.SAMPLES_PCA,
     schema.SAMPLE_CONDITIONS,
+    schema.PUBLIC_RECEPTORS,
+    schema.ANNOTATION,
+    schema.ANNOTATION_REFERENCE,
+    schema.ANNOTATION_EPITOPES,
 )
 # A run goes on without them.
 OPTIONAL = {
@@ -181,7 +185,8 @@ def test_every_format_is_documented(name):
 
 @pytest.mark.parametrize("column", sorted({name for table in TABLES for name in table.names}))
 def test_every_column_is_documented(column):
-    assert f"`{column}`" in page("output.md")
+    first = re.sub("^nearest_[23]_", "nearest_1_", column)  # the page describes the nearest, and counts on
+    assert f"`{first}`" in page("output.md")
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -108,8 +108,8 @@ def test_bd_pairs_by_cell_index():
 def test_labels_of_mcpas_and_iedb():
     names = ("cell_id", "epitope", "antigen_gene", "antigen_species", "mhc_a", "reference_id")
     assert columns_of(normalised(DATA / "mcpas.csv"), *names) == [
-        (None, "GILGFVFTL", "M1", None, "HLA-A*02:01", "1"),
-        (None, "NLVPMVATV", None, None, None, "2"),
+        (None, "GILGFVFTL", "M1", "Influenza", "HLA-A*02:01", "PMID:1"),
+        (None, "NLVPMVATV", None, "CMV", None, "PMID:2"),
         (None, None, None, None, None, None),
     ]
     shared = ("Matrix protein 1", "Influenza A virus", "HLA-A*02:01")

@@ -10,6 +10,7 @@ import pytest
 from airrvec.core import schema, tables
 from airrvec.report.sections import annotation as report_annotation
 
+RECEPTOR = ("TRAV27*01", "TRAJ42*01", "CAGAGSQGNLIF", "TRBV19*02", "TRBJ2-7*01", "CASSIRSAYEQYF")
 PAIRED = {"species": "homosapiens", "chains": "paired"}
 
 
@@ -29,14 +30,22 @@ def folder(tmp_path):
             {
                 "receptor_id": "r1",
                 **PAIRED,
+                **dict(zip(schema.RECEPTOR_FIELDS, RECEPTOR, strict=True)),
                 "epitope": "<b>",
+                "antigen_gene": "M1, matrix",
                 "antigen_species": None,
                 "mhc_a": "HLA-A*02",
+                "mhc_b": "B2M",
                 "probability": 0.9,
                 "fdr": 0.05,
                 "n_cells": 4,
                 "nearest_1_id": "r2",
                 "nearest_1_distance": 0.3,
+                "nearest_1_receptor": "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7",
+                "nearest_1_epitope": "<b>",
+                "nearest_1_antigen_gene": "M1",
+                "nearest_1_antigen_species": "Influenza A",
+                "nearest_1_mhc": "HLA-A*02",
                 "nearest_1_study": "PMID:1",
             }
         ],
@@ -75,11 +84,26 @@ def test_sections_show_the_numbers_and_escape_words(folder):
     assert "α chains alone: not calibrated" in counts["description"]
     assert "held out at random" in counts["description"]
     assert epitopes["data"] == {"x": {"&lt;b&gt;": 2}}
-    assert top["data"]["x, r1"]["epitope"] == "&lt;b&gt;"
+    assert top["data"]["x, 001"]["epitope"] == "&lt;b&gt;"
     assert "<b>" not in json.dumps([epitopes, top])
     assert reliability["data"]["α and β chains"] == {"0.0500": 0.04, "0.9000": 0.95}
     assert "0.0123" in reliability["description"]
     assert curve["data"]["α and β chains, 10 % labelled"] == {"0.3000": 0.9, "0.6000": 0.5}
+
+
+def test_a_call_shows_receptor_and_reference_by_name_and_ids_last(folder):
+    top = report_annotation.annotation_sections(report_annotation.read_annotation(folder))[2]
+    row = top["data"]["x, 001"]
+    assert (row["tra"], row["trb"]) == ("TRAV27 CAGAGSQGNLIF TRAJ42", "TRBV19 CASSIRSAYEQYF TRBJ2-7")
+    assert (row["nearest_tra"], row["nearest_trb"]) == ("α not compared", "TRBV19 CASSIRSSYEQYF TRBJ2-7")
+    assert (row["antigen_gene"], row["antigen_species"], row["mhc"]) == ("M1&#44; matrix", "", "HLA-A*02")
+    assert (row["nearest_antigen"], row["nearest_mhc"]) == ("M1&#44; Influenza A", "HLA-A*02")
+    assert row["study"] == (
+        '<a href="https://pubmed.ncbi.nlm.nih.gov/1/" target="_blank" rel="noopener noreferrer">PMID:1</a>'
+    )
+    assert list(row) == list(top["headers"])
+    assert list(row)[-2:] == ["id", "nearest_id"]
+    assert (row["id"], row["nearest_id"]) == ("r1", "r2")
 
 
 def test_points_of_lines_stand_in_the_order_of_numbers(folder):
@@ -102,7 +126,7 @@ def test_species_are_named_where_there_are_several(folder):
         report_annotation.read_annotation(folder)
     )
     assert "α chains alone, mouse: not calibrated" in counts["description"]
-    assert top["data"]["x, r1"]["chains"] == "α and β chains, human"
+    assert top["data"]["x, 001"]["chains"] == "α and β chains, human"
     assert "α and β chains, human" in reliability["data"]
 
 

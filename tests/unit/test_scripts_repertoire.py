@@ -12,7 +12,8 @@ from scipy.spatial.distance import cdist
 import cluster_receptors
 import compare_samples
 import embed_background
-from airrvec.core import tables
+from airrvec.core import schema, tables
+from airrvec.core.names import receptor_names
 from airrvec.synthetic import generation
 
 CHANCE = 0.02
@@ -117,6 +118,20 @@ def test_clusters_between_conditions(folder, clustered):
     assert len(planted)
     # Of the six ways to choose two of four samples, two are as extreme.
     assert planted["fisher_p"].tolist() == pytest.approx([1 / 3] * len(planted))
+
+
+def test_members_centres_and_conditions_have_the_fields_of_their_receptors(folder, clustered):
+    receptors = tables.read(folder / "run" / "receptors.parquet")
+    fields = receptors.to_pandas().set_index("receptor_id")[list(schema.RECEPTOR_FIELDS)]
+    members = clustered["members"].set_index("receptor_id")
+    pd.testing.assert_frame_equal(members[fields.columns], fields.loc[members.index])
+    named = pd.Series(receptor_names(receptors).to_pylist(), index=fields.index)
+    clusters = clustered["clusters"]
+    assert clusters["centre"].tolist() == named[clusters["centre_id"]].tolist()
+    centres = clusters.set_index("cluster_id")["centre"]
+    assert (
+        clustered["conditions"]["centre"].tolist() == centres[clustered["conditions"]["cluster_id"]].tolist()
+    )
 
 
 def test_motifs_are_of_the_members(clustered):
@@ -230,9 +245,12 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
         clustered["clusters"]
     )
     first = clustered["clusters"].iloc[0]
-    assert (
-        sections["airrvec_clusters_largest"]["data"][first["cluster_id"]]["receptors"] == first["n_receptors"]
-    )
+    largest = sections["airrvec_clusters_largest"]
+    row = next(row for row in largest["data"].values() if row["id"] == first["cluster_id"])
+    assert row["receptors"] == first["n_receptors"]
+    assert f"{row['tra']} · {row['trb']}" == first["centre"]
+    assert row["consensus_trb"] == f"{first.trb_v_call} {first.trb_consensus} {first.trb_j_call}"
+    assert list(largest["headers"])[-2:] == ["id", "centre_id"]
     assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
     answer = report_clusters.cluster_answer(clusters)
     assert f"The largest cluster has {clustered['clusters']['n_receptors'].max()} receptors: " in answer

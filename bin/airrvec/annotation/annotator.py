@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.annotation.calibration import Calibration
-from airrvec.annotation.reference_set import ReferenceSet, join_words
+from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet, join_words
 from airrvec.annotation.search import N_REPORTED, SearchResult, search
-from airrvec.core import schema, tables
+from airrvec.core import names, schema, tables
+from airrvec.core.chains import CHAIN_LOCI
 
-_IDS = ("receptor_id", "clonotype_id")
+_COLUMNS = ("receptor_id", "clonotype_id", *schema.RECEPTOR_FIELDS, *DESCRIPTION)
 
 # Words of the column ``call``.
 CALLED = "called"
@@ -33,7 +34,8 @@ class Annotator:
     ----------
     chains : {"paired", "alpha", "beta"}
     reference : ReferenceSet
-        Its ``receptors`` hold only ``receptor_id`` and ``clonotype_id``.
+        Its ``receptors`` hold only ids, the fields of both chains, and
+        `airrvec.annotation.reference_set.DESCRIPTION`.
     vectors : ndarray of float32, shape (n_references, d)
     background : ndarray of float32, shape (n_background, d)
         Vectors of the background set, which are part of the density.
@@ -52,7 +54,7 @@ class Annotator:
         """Write the annotator as NumPy arrays, without pickled objects."""
         reference, calibration = self.reference, self.calibration
         arrays = {
-            **{name: reference.receptors[name].to_numpy().astype(str) for name in _IDS},
+            **{name: _plain(reference.receptors[name].to_pandas()) for name in _COLUMNS},
             **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
             "labels": np.stack(reference.labels.nonzero()),
             "studies": np.stack(reference.studies.nonzero()),
@@ -77,7 +79,7 @@ class Annotator:
         ).replace("", None)
         n = len(values["receptor_id"])
         reference = ReferenceSet(
-            pa.table({name: values[name] for name in _IDS}),
+            pa.table({name: _nullable(values[name]) for name in _COLUMNS}),
             epitopes,
             _matrix(values["labels"], (n, len(epitopes))),
             _matrix(values["studies"], (n, len(values["study_names"]))),
@@ -108,7 +110,7 @@ class Annotator:
         Returns
         -------
         DataFrame of n rows
-            Columns of `airrvec.core.schema.ANNOTATION` from ``call`` on, except ``exact_epitope``.
+            `airrvec.core.schema.ANNOTATION_CALLS`, except ``exact_epitope``.
         float
             Estimated prevalence: the share of receptors that are like the reference receptors.
         """
@@ -130,7 +132,7 @@ class Annotator:
         calls = pd.DataFrame(
             {
                 "call": np.select([called, known], [CALLED, NO_CALL], NO_VECTOR),
-                **{name: best[name].where(called, None) for name in _EPITOPE_COLUMNS},
+                **{name: best[name].where(called, None) for name in schema.ANTIGEN},
                 "best_epitope": best["epitope"].where(known, None),
                 "score": found.score,
                 "probability": probabilities,
@@ -147,10 +149,15 @@ class Annotator:
         return np.append(words, None)[rows]
 
     def _nearest(self, found: SearchResult) -> pd.DataFrame:
-        """Return ids, distances, epitopes and studies of the nearest references."""
+        """Return names, labels, studies, distances and ids of the nearest references."""
         reference = self.reference
+        columns = {
+            "receptor": names.receptor_names(reference.receptors, loci=CHAIN_LOCI[self.chains]),
+            "id": reference.receptors["receptor_id"],
+            **{name: reference.receptors[name] for name in DESCRIPTION},
+        }
         words = {
-            "id": reference.receptors["receptor_id"].to_numpy(zero_copy_only=False),
+            **{name: values.to_numpy(zero_copy_only=False) for name, values in columns.items()},
             "epitope": join_words(reference.labels, reference.epitopes["epitope"].tolist()),
             "study": join_words(reference.studies, reference.study_names),
         }
@@ -163,18 +170,20 @@ class Annotator:
         return pd.DataFrame(columns)
 
 
-_EPITOPE_COLUMNS = ("epitope", "antigen_species", "mhc_a")
-
-
 def without_calls(n: int, call: str) -> pd.DataFrame:
     """Return annotation rows of ``n`` receptors that could not be compared with references."""
-    fields = list(schema.ANNOTATION)[schema.ANNOTATION_CALLS]
+    fields = [schema.ANNOTATION.field(name) for name in schema.ANNOTATION_CALLS]
     empty = pa.table({field.name: pa.nulls(n, field.type) for field in fields}).to_pandas()
     return empty.assign(call=call)
 
 
 def _plain(values: pd.Series) -> np.ndarray:
     return values.fillna("").to_numpy(str) if values.dtype == object else values.to_numpy()
+
+
+def _nullable(values: np.ndarray) -> pa.Array:
+    """Return texts, null where `_plain` wrote an empty one."""
+    return pa.array(np.where(values == "", None, values.astype(object)), pa.string())
 
 
 def _matrix(indices: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:

@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.core import identity, schema, tables
+from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
 from airrvec.core.chains import has_chains, on_chains
 
-_ABOUT = ("antigen_species", "mhc_a")
+# Description of all labels of a receptor, beside its epitopes and studies.
+DESCRIPTION = ("antigen_gene", "antigen_species", "mhc")
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,10 @@ class ReferenceSet:
     ----------
     receptors : pyarrow.Table
         `airrvec.core.schema.RECEPTORS`, one row per clonotype; ``clonotype_id`` depends on these chains only.
+        Then `DESCRIPTION`: the distinct values of its labels, joined by ``;``, or null.
     epitopes : DataFrame
-        ``epitope``, ``antigen_species``, ``mhc_a`` (the most frequent value of its receptors),
-        ``n_references``, ``n_studies``; sorted by ``epitope``.
+        ``epitope``, `ANTIGEN_FIELDS` (the most frequent value of its receptors), ``n_references``,
+        ``n_studies``; sorted by ``epitope``.
     labels : csr_array of float32, shape (n_receptors, n_epitopes)
         1 where the receptor binds the epitope.
     studies : csr_array of float32, shape (n_receptors, n_studies)
@@ -93,18 +96,33 @@ def build_reference_set(
     group, first = identity.number_clonotypes(shown)
     row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
 
-    columns = ["receptor_id", "epitope", "reference_id", *_ABOUT]
+    columns = ["receptor_id", "epitope", "reference_id", *ANTIGEN_FIELDS]
     pairs = cells.select(columns).to_pandas()
     pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": "none"})
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
     epitopes = (
-        pairs.groupby("epitope")[list(_ABOUT)]
+        pairs.groupby("epitope")[list(ANTIGEN_FIELDS)]
         .agg(lambda words: words.mode().iloc[0] if len(words.mode()) else None)
         .reset_index()
     )
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
-    return ReferenceSet(shown.take(first), _counted(epitopes, labels, studies), labels, studies, names)
+    shown = shown.take(first)
+    for name, values in _described(pairs, rows, len(first)).items():
+        shown = shown.append_column(name, values)
+    return ReferenceSet(shown, _counted(epitopes, labels, studies), labels, studies, names)
+
+
+def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, pa.Array]:
+    """Return the distinct values of `DESCRIPTION` in the labels of each receptor, sorted, joined by ``;``."""
+    chains = pairs[["mhc_a", "mhc_b"]].astype(object).where(pairs[["mhc_a", "mhc_b"]].notna(), None)
+    pairs = pairs.assign(row=rows, mhc=[mhc_name(*both) for both in chains.itertuples(index=False)])
+    columns = {}
+    for name in DESCRIPTION:
+        values = pairs[["row", name]].dropna().drop_duplicates().sort_values(["row", name])
+        joined = values.groupby("row")[name].agg(";".join).reindex(range(n_rows))
+        columns[name] = pa.array(joined.tolist(), pa.string(), from_pandas=True)
+    return columns
 
 
 def conventional(receptors: pa.Table) -> pa.Table:

@@ -153,9 +153,7 @@ def epitope_table(
         rows.append(
             {
                 **group,
-                "epitope": epitope.epitope,
-                "antigen_species": epitope.antigen_species,
-                "mhc_a": epitope.mhc_a,
+                **_antigen(epitope),
                 "n_references": epitope.n_references,
                 "n_excluded": n_excluded.pop(epitope.epitope, 0),
                 "n_studies": epitope.n_studies,
@@ -168,9 +166,7 @@ def epitope_table(
     all_excluded = [
         {
             **group,
-            "epitope": epitope.epitope,
-            "antigen_species": epitope.antigen_species,
-            "mhc_a": epitope.mhc_a,
+            **_antigen(epitope),
             "n_references": 0,
             "n_excluded": epitope.n_excluded,
             "n_studies": 0,
@@ -182,6 +178,10 @@ def epitope_table(
     ]
     frame = pd.DataFrame([*rows, *all_excluded], columns=schema.ANNOTATION_EPITOPES.names)
     return pa.Table.from_pandas(frame, schema.ANNOTATION_EPITOPES, preserve_index=False)
+
+
+def _antigen(epitope) -> dict:
+    return {name: getattr(epitope, name) for name in schema.ANTIGEN}
 
 
 def _weights(labelled: np.ndarray, prevalence: float) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from airrvec.core import schema, tables
+from airrvec.core import antigens, names, schema, tables
 from airrvec.model.variants import VARIANTS
 
 PIXELS = 4096  # coordinates are whole numbers below it
@@ -22,20 +22,30 @@ _TITLES = {
     "call": "Epitope (annotated)",
     "cluster_id": "Cluster",
 }
+# Columns of the list of calls, and of the file that the page writes; ids last.
 _CALLS = {
-    "receptor_id": "Receptor",
-    "sample_id": "Samples",
-    "n_cells": "Cells",
+    "alpha_chain": "α chain",
+    "beta_chain": "β chain",
     "epitope": "Epitope",
+    "antigen_gene": "Antigen",
     "antigen_species": "Organism",
-    "mhc_a": "MHC",
+    "mhc": "MHC",
     "probability": "Probability",
     "fdr": "FDR",
+    "sample_id": "Samples",
+    "n_cells": "Cells",
+    "nearest_1_receptor": "Nearest reference",
+    "nearest_1_epitope": "Its epitope",
+    "nearest_1_study": "Its study",
     "nearest_1_distance": "Distance",
-    "nearest_1_id": "Nearest reference",
+    "receptor_id": "Receptor id",
+    "nearest_1_id": "Reference id",
 }
 # Columns of `airrvec.core.schema.ANNOTATION` that the page needs.
-CALL_COLUMNS = [name for name in _CALLS if name != "n_cells"]
+CALL_COLUMNS = [
+    *(name for name in _CALLS if name in schema.ANNOTATION.names),
+    *("mhc_a", "mhc_b", *schema.RECEPTOR_FIELDS),
+]
 
 
 def page(data: dict, folder: Path) -> str:
@@ -167,7 +177,14 @@ def _calls(calls: pd.DataFrame) -> dict:
     groups = calls.groupby("receptor_id", sort=True)
     rows = groups.first()
     rows["n_cells"] = groups.size()
-    rows["sample_id"] = groups["sample_id"].agg(lambda names: ", ".join(sorted(set(names))))
+    rows["sample_id"] = groups["sample_id"].agg(lambda samples: ", ".join(sorted(set(samples))))
+    rows["alpha_chain"], rows["beta_chain"] = (
+        names.chain_names(rows, locus).to_pylist() for locus in schema.LOCI
+    )
+    rows["mhc"] = [
+        antigens.mhc_name(*(None if pd.isna(chain) else chain for chain in chains))
+        for chains in zip(rows["mhc_a"], rows["mhc_b"], strict=True)
+    ]
     rows = rows.sort_values("probability", ascending=False, kind="stable").reset_index()[list(_CALLS)]
     for name, digits in (("probability", 3), ("fdr", 4), ("nearest_1_distance", 3)):
         rows[name] = rows[name].astype(float).round(digits)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
+from airrvec.core.names import receptor_names, with_fields
 from airrvec.repertoire import motifs
 from airrvec.repertoire.cluster_labels import label_clusters
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id, medoid
@@ -47,11 +48,16 @@ class Clustered:
         return np.split(order, np.flatnonzero(np.diff(self.label[order])) + 1) if len(order) else []
 
 
-def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
+def members_table(repertoires: Repertoires, found: list[Clustered], receptors: pa.Table) -> pa.Table:
     """
     Return `airrvec.core.schema.CLUSTER_MEMBERS`, one row per receptor of the run.
 
     Receptors that differ only in alleles are in one cluster and count as one neighbour.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table
+        ``receptors`` of the run: the fields of each receptor.
     """
     n = len(repertoires.receptors)
     names = np.full(n, None, object)
@@ -75,7 +81,8 @@ def members_table(repertoires: Repertoires, found: list[Clustered]) -> pa.Table:
         }
     )
     frame = clonotypes.iloc[repertoires.clonotype].assign(receptor_id=repertoires.receptor_ids.to_numpy())
-    return pa.Table.from_pandas(frame, schema.CLUSTER_MEMBERS, preserve_index=False)
+    members = with_fields(pa.Table.from_pandas(frame, preserve_index=False), receptors)
+    return members.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
 
 
 def clusters_table(
@@ -99,6 +106,7 @@ def clusters_table(
     """
     receptors = repertoires.receptors.to_pandas()
     labels = labels[receptors["innate_like"].isna().to_numpy()[labels["receptor"].to_numpy(int)]]
+    names = receptor_names(repertoires.receptors)
     rows, positions = [], []
     for clustered in found:
         place = pd.Index(clustered.rows).get_indexer(labels["receptor"])
@@ -109,6 +117,7 @@ def clusters_table(
             middle = members[medoid(repertoires.vectors[clustered.rows[members]])]
             row = {
                 "cluster_id": cluster_id(in_cluster["clonotype_id"].tolist()),
+                "centre": names[int(clustered.rows[middle])].as_py(),
                 "species": clustered.species,
                 "chains": clustered.chains,
                 "n_receptors": len(members),
@@ -135,12 +144,14 @@ def clusters_table(
     )
 
 
-def conditions_table(repertoires: Repertoires, found: list[Clustered], column: str | None) -> pa.Table:
+def conditions_table(
+    repertoires: Repertoires, found: list[Clustered], column: str | None, clusters: pa.Table
+) -> pa.Table:
     """
     Return `airrvec.core.schema.CLUSTER_CONDITIONS`: clusters compared between values of a samplesheet column.
 
     There are no rows without a column, or without two values that have two samples each. False discovery
-    rates are computed per species and chain class.
+    rates are computed per species and chain class. ``clusters``, from `clusters_table`, has their centres.
     """
     conditions = repertoires.conditions(column)
     ids = _ids(repertoires)
@@ -151,7 +162,9 @@ def conditions_table(repertoires: Repertoires, found: list[Clustered], column: s
         names = [cluster_id(ids[clustered.rows[members[number]]].tolist()) for number in table["cluster"]]
         group = {"species": clustered.species, "chains": clustered.chains}
         parts.append(table.assign(cluster_id=names, condition=column, **group))
-    frame = pd.concat([part for part in parts if len(part)] or parts)[schema.CLUSTER_CONDITIONS.names]
+    frame = pd.concat([part for part in parts if len(part)] or parts)
+    centres = dict(zip(*(clusters[name].to_pylist() for name in ("cluster_id", "centre")), strict=True))
+    frame = frame.assign(centre=frame["cluster_id"].map(centres))[schema.CLUSTER_CONDITIONS.names]
     return pa.Table.from_pandas(frame, schema.CLUSTER_CONDITIONS, preserve_index=False)
 
 

@@ -31,6 +31,6 @@ process COMPARE_SAMPLES {
 
     stub:
     """
-    touch {diversity,pairs,samples_pca,conditions}.{parquet,tsv} comparison.qc.json versions.yml
+    touch {diversity,pairs,public,samples_pca,conditions}.{parquet,tsv} comparison.qc.json versions.yml
     """
 }

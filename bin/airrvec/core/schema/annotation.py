@@ -2,36 +2,48 @@
 
 import pyarrow as pa
 
-from airrvec.core.schema.words import LABELS, RECEPTOR_FIELDS, strings
+from airrvec.core.schema.words import LABELS, RECEPTOR_FIELDS, readable, strings
 
-# One row per cell. `call`: called, no call, no vector, not calibrated, innate-like. `epitope` and its
-# details: only if called. `exact_epitope`: epitopes of references of the same clonotype, called or not.
-# `score`, `probability` and `fdr` refer to `best_epitope`.
-ANNOTATION = pa.schema(
+# Description of an epitope, as its references give it most often.
+ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
+
+# Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
+NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
+
+# What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated, innate-like.
+# `epitope` and its details: only if called. `exact_epitope`: epitopes of references of the same clonotype,
+# called or not. `score`, `probability` and `fdr` refer to `best_epitope`.
+_CALLS = [
+    *strings("call", *ANTIGEN),
+    ("probability", pa.float64()),
+    ("fdr", pa.float64()),
+    *(
+        (f"nearest_{place}_{name}", pa.float32() if name == "distance" else pa.string())
+        for place in (1, 2, 3)
+        for name in NEAREST
+    ),
+    *strings("exact_epitope", "best_epitope"),
+    ("score", pa.float64()),
+]
+ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
+
+# One row per cell.
+ANNOTATION = readable(
     [
-        *strings("sample_id", "cell_id", "receptor_id", "species", "chains", "innate_like", "call"),
-        *strings("epitope", "antigen_species", "mhc_a", "exact_epitope", "best_epitope"),
-        ("score", pa.float64()),
-        ("probability", pa.float64()),
-        ("fdr", pa.float64()),
-        *(
-            (f"nearest_{place}_{name}", pa.float32() if name == "distance" else pa.string())
-            for place in (1, 2, 3)
-            for name in ("id", "distance", "epitope", "study")
-        ),
+        *strings("sample_id", *RECEPTOR_FIELDS, "innate_like"),
+        *_CALLS,
+        *strings("species", "chains", "cell_id", "receptor_id"),
     ]
 )
 
-ANNOTATION_CALLS = slice(ANNOTATION.get_field_index("call"), None)
-
 # Reference set of the annotation: one row per label that a study gives a receptor. `nearest_1_id` etc. refer
 # to `paired_id`, `alpha_id` or `beta_id`, by chain class; null if the class does not contain the receptor.
-ANNOTATION_REFERENCE = pa.schema(
+ANNOTATION_REFERENCE = readable(
     [
-        *strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS),
+        *strings(*RECEPTOR_FIELDS, "species"),
         *strings(*(name for name in LABELS if name != "split")),
         ("n_cells", pa.int64()),
-        *strings("paired_id", "alpha_id", "beta_id"),
+        *strings("receptor_id", "clonotype_id", "paired_id", "alpha_id", "beta_id"),
     ]
 )
 
@@ -57,7 +69,7 @@ PRECISION_RECALL = pa.schema(
 # Cross-validation results of each epitope of the reference; `reason`: why the epitope is not called.
 ANNOTATION_EPITOPES = pa.schema(
     [
-        *strings("species", "chains", "epitope", "antigen_species", "mhc_a"),
+        *strings("species", "chains", *ANTIGEN),
         ("n_references", pa.int64()),
         ("n_excluded", pa.int64()),
         ("n_studies", pa.int64()),

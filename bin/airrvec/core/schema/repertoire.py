@@ -2,22 +2,23 @@
 
 import pyarrow as pa
 
-from airrvec.core.schema.words import LOCI, strings
+from airrvec.core.schema.words import LOCI, RECEPTOR_FIELDS, readable, strings
 
 # Number of neighbours within the radius, observed and expected by chance. `cluster_id` is null if the
 # receptor is in no cluster; all columns but `receptor_id` are null if it was not compared.
-CLUSTER_MEMBERS = pa.schema(
+CLUSTER_MEMBERS = readable(
     [
-        *strings("receptor_id", "species", "chains", "cluster_id"),
+        *strings(*RECEPTOR_FIELDS, "innate_like", "species", "chains", "cluster_id", "receptor_id"),
         ("n_neighbours", pa.int32()),
         ("n_expected", pa.float64()),
     ]
 )
 
+# `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
 # Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
-CLUSTERS = pa.schema(
+CLUSTERS = readable(
     [
-        *strings("cluster_id", "species", "chains"),
+        *strings("cluster_id", "centre", "species", "chains"),
         *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
         ("centre_id", pa.string()),
         ("centre_neighbours", pa.int64()),
@@ -48,10 +49,11 @@ CLUSTER_MOTIFS = pa.schema(
     ]
 )
 
+# `centre`: as in clusters.
 # Samples with `value_1` and with `value_2` in the metadata column `condition`; shares are sample means.
-CLUSTER_CONDITIONS = pa.schema(
+CLUSTER_CONDITIONS = readable(
     [
-        *strings("cluster_id", "species", "chains", "condition", "value_1", "value_2"),
+        *strings("cluster_id", "centre", "species", "chains", "condition", "value_1", "value_2"),
         *((f"{name}_{side}", pa.int64()) for name in ("n_samples", "n_carrying") for side in (1, 2)),
         *((name, pa.float64()) for name in ("share_1", "share_2", "odds_ratio")),
         *((f"{test}_{part}", pa.float64()) for test in ("fisher", "rank") for part in ("p", "fdr")),
@@ -80,6 +82,16 @@ SAMPLE_PAIRS = pa.schema(
         *((name, pa.float64()) for name in ("radius", "near_1_in_2", "near_2_in_1")),
         *((f"n_compared_{side}", pa.int64()) for side in (1, 2)),
         *((name, pa.float64()) for name in ("frechet", "frechet_by_chance", "mmd", "mmd_p", "mmd_fdr")),
+    ]
+)
+
+# Clonotypes of two or more samples; `samples`: their names, joined by `;`.
+PUBLIC_RECEPTORS = readable(
+    [
+        *strings(*RECEPTOR_FIELDS, "innate_like", "samples"),
+        ("n_samples", pa.int64()),
+        ("n_cells", pa.int64()),
+        *strings("species", "chains", "receptor_id", "clonotype_id"),
     ]
 )
 

@@ -1,8 +1,9 @@
 """McPAS-TCR download, both chains in one row."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chains_of_pairs
+from airrvec.input.formats.chains import chains_of_pairs, column
 
 NAME = "mcpas"
 TITLE = "McPAS-TCR"
@@ -14,14 +15,31 @@ _CHAINS = {
 _LABELS = {
     "epitope": "Epitope.peptide",
     "antigen_gene": "Antigen.protein",
+    "antigen_species": "Pathology",
     "mhc_a": "MHC",
     "reference_id": "PubMed.ID",
 }
 
 LAYOUTS = (tuple(name for names in _CHAINS.values() for name in names.values()),)
-OPTIONAL = ("Species", *_LABELS.values())
+OPTIONAL = ("Species", "Category", *_LABELS.values())
 
 
 def chains(table: pa.Table) -> pa.Table:
-    """Return both chains of a row."""
+    """
+    Return both chains of a row.
+
+    ``Pathology`` is the species of the antigen only where ``Category`` is Pathogens; elsewhere it is a
+    disease, such as melanoma. A number in ``PubMed.ID`` becomes ``PMID:`` and the number.
+    """
+    pathogen = pc.match_substring(pc.fill_null(column(table, "Category"), "Pathogens"), "Pathogen")
+    table = _replaced(table, "Pathology", pc.if_else(pathogen, column(table, "Pathology"), None))
+    study = pc.replace_substring_regex(column(table, "PubMed.ID"), "^([0-9]+)$", r"PMID:\1")
+    table = _replaced(table, "PubMed.ID", study)
     return chains_of_pairs(table, _CHAINS, species="Species", labels=_LABELS)
+
+
+def _replaced(table: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:
+    """Return a table with other values in a column, if it has the column."""
+    if name not in table.column_names:
+        return table
+    return table.set_column(table.column_names.index(name), name, values)

@@ -13,6 +13,9 @@ _CHAINS = {
 }
 _LABELS = {
     "epitope": "Epitope",
+    "antigen_gene": "antigen_gene",
+    "antigen_species": "antigen_species",
+    "mhc_class": "mhc_class",
     "mhc_a": "MHCA",
     "mhc_b": "MHCB",
     "reference_id": "reference_id",

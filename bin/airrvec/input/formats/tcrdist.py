@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from airrvec.core import schema
 from airrvec.input.formats.chains import chains_of_pairs
 
 NAME = "tcrdist"
@@ -14,7 +15,7 @@ _CHAINS = {
 _ALPHA, _BETA = (tuple(names.values()) for names in _CHAINS.values())
 
 LAYOUTS = ((*_ALPHA, *_BETA), _BETA, _ALPHA)
-OPTIONAL = ("clone_id", "count", "epitope", "split")
+OPTIONAL = ("clone_id", "count", *schema.LABELS)  # tcrdist3 has `epitope`; the others by our names
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -24,5 +25,5 @@ def chains(table: pa.Table) -> pa.Table:
         _CHAINS,
         cell_id="clone_id",
         duplicate_count="count",
-        labels={"epitope": "epitope", "split": "split"},
+        labels={label: label for label in schema.LABELS},
     )

@@ -17,6 +17,7 @@ from airrvec.report.sections.calibration import (
     precision_recall_section,
     reliability_section,
 )
+from airrvec.report.sections.calls import calls_section
 
 PARENT = {
     "parent_id": "airrvec_annotation",
@@ -31,7 +32,6 @@ CALLS = {
     "innate-like": "Innate-like",
 }
 N_ANSWER = 5  # epitopes in the answer
-N_TOP = 200  # calls in the table, of all samples
 N_EPITOPES = 20  # in the bar plot
 
 
@@ -65,7 +65,7 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
     """Return the sections: counts, epitopes, calls with the lowest FDR, reliability, precision and recall."""
     sections = [_counts(annotation)]
     if any(sample["epitopes"] for sample in annotation.samples):
-        sections += [_epitopes(annotation), _top(annotation)]
+        sections += [_epitopes(annotation), calls_section(annotation.samples, annotation.titles)]
     if len(annotation.calibration):
         sections.append(
             reliability_section(annotation.calibration, annotation.reference["groups"], annotation.titles)
@@ -253,43 +253,4 @@ def _epitopes(annotation: Annotation) -> dict:
         "bargraph",
         data,
         pconfig={"ylab": "Receptors"},
-    )
-
-
-def _top(annotation: Annotation) -> dict:
-    rows = [{"sample": sample["sample_id"], **row} for sample in annotation.samples for row in sample["top"]]
-    rows = sorted(rows, key=lambda row: (row["fdr"], -row["probability"]))[:N_TOP]
-    data = {
-        f"{escaped(row['sample'])}, {escaped(row['receptor_id'])}": {
-            "epitope": escaped(row["epitope"]),
-            "antigen_species": escaped(row["antigen_species"] or ""),
-            "mhc_a": escaped(row["mhc_a"] or ""),
-            "chains": _title(annotation, row),
-            "cells": row["n_cells"],
-            "probability": row["probability"],
-            "fdr": row["fdr"],
-            "distance": row["nearest_1_distance"],
-            "study": escaped(row["nearest_1_study"] or ""),
-        }
-        for row in rows
-    }
-    headers = {
-        "epitope": {"title": "Epitope"},
-        "antigen_species": {"title": "Organism"},
-        "mhc_a": {"title": "MHC"},
-        "chains": {"title": "Chains"},
-        "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
-        "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
-        "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
-        "distance": {"title": "Distance to the nearest reference", "format": "{:,.3f}", "scale": False},
-        "study": {"title": "Study of the nearest reference"},
-    }
-    return section(
-        "airrvec_annotation_top",
-        "Calls with the lowest false discovery rate",
-        "FDR: expected share of false calls among the calls of the sample with at least this score.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample, receptor", "sort_rows": False},
     )

@@ -10,7 +10,16 @@ import pandas as pd
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
-from airrvec.report.sections.cluster_words import MAX_FDR, motif
+from airrvec.report.receptor_cells import named_chain_cells, text_cell
+from airrvec.report.sections.cluster_conditions import conditions_section
+from airrvec.report.sections.cluster_names import (
+    CENTRE_HEADERS,
+    CONSENSUS_HEADERS,
+    MAX_FDR,
+    cluster_numbers,
+    consensus_cells,
+    motif,
+)
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -57,7 +66,8 @@ def cluster_sections(found: Clusters) -> list[dict]:
     if found.logos:
         sections.append(_logos(found))
     if found.counts["condition"]:
-        sections.append(_conditions(found))
+        motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
+        sections.append(conditions_section(found, motifs))
     return [{**content, **PARENT} for content in sections]
 
 
@@ -156,8 +166,9 @@ def _sizes(clusters: pd.DataFrame) -> dict:
 
 def _largest(clusters: pd.DataFrame) -> dict:
     shown = clusters.sort_values("n_receptors", ascending=False, kind="stable").head(N_TOP)
+    numbers = cluster_numbers(clusters)
     data = {
-        row.cluster_id: {
+        numbers[row.cluster_id]: {
             "receptors": row.n_receptors,
             "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
             "labelled": 100 * row.n_labelled / row.n_receptors,
@@ -166,15 +177,19 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "epitope_fdr": row.epitope_fdr,
             "samples": row.n_samples,
             "cells": row.n_cells,
-            **{name: getattr(row, name) or "" for name in ("tra_v_call", "tra_consensus")},
-            **{name: getattr(row, name) or "" for name in ("trb_v_call", "trb_consensus")},
+            **named_chain_cells(row.centre),
+            **consensus_cells(row),
             "expected": row.centre_expected,
             "chains": row.group,
+            "id": text_cell(row.cluster_id),
+            "centre_id": text_cell(row.centre_id),
         }
         for row in shown.itertuples()
     }
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {
+        **CENTRE_HEADERS,
+        **CONSENSUS_HEADERS,
         "receptors": {"title": "Receptors", **COUNT},
         "innate": {"title": "Innate-like", "description": "Members that are MAIT or iNKT cells"},
         "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},
@@ -192,10 +207,6 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
-        "tra_v_call": {"title": "V α", "description": "Most frequent gene; its share is in clusters.tsv"},
-        "tra_consensus": {"title": "Junction α", "description": "Most frequent residue at each position"},
-        "trb_v_call": {"title": "V β"},
-        "trb_consensus": {"title": "Junction β"},
         "expected": {
             "title": "Expected by chance",
             "format": "{:,.2f}",
@@ -203,6 +214,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "description": "Number of neighbours of the cluster centre expected by chance",
         },
         "chains": {"title": "Chains"},
+        "id": {"title": "Cluster id", "description": "<code>cluster_id</code> of all tables"},
+        "centre_id": {"title": "Id of the central receptor", "description": "Its <code>receptor_id</code>"},
     }
     return section(
         "airrvec_clusters_largest",
@@ -225,64 +238,4 @@ def _logos(found: Clusters) -> dict:
         " Every junction starts with C and ends with F or W. Figure: <code>clusters/logos.svg</code>.",
         "html",
         f'<img style="max-width: 100%" alt="Logos of junctions" src="data:image/png;base64,{encoded}" />',
-    )
-
-
-def _conditions(found: Clusters) -> dict:
-    column = escaped(found.counts["condition"])
-    words = (
-        f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
-        " of cells in it. Samples are the units of the tests."
-    )
-    if not len(found.conditions):
-        return section(
-            "airrvec_clusters_conditions",
-            f"Clusters by {column}",
-            words,
-            "html",
-            "<p>No test was possible: two values need at least two samples each, and a cluster in at least"
-            " two of these samples.</p>",
-        )
-    shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
-    motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
-    data = {
-        f"{row.cluster_id}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
-            "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
-            "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
-            "fisher_fdr": row.fisher_fdr,
-            "rank_fdr": row.rank_fdr,
-            "motif": motifs[row.cluster_id],
-            "share_1": 100 * row.share_1,
-            "share_2": 100 * row.share_2,
-        }
-        for row in shown.itertuples()
-    }
-    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
-    headers = {
-        "carrying_1": {"title": "First: samples"},
-        "carrying_2": {"title": "Second: samples"},
-        "fisher_fdr": {
-            "title": "FDR, Fisher",
-            **rate,
-            "description": "Fisher's exact test on the samples that carry the cluster",
-        },
-        "rank_fdr": {
-            "title": "FDR, ranks",
-            **rate,
-            "description": "Mann–Whitney test on the share of cells in the cluster",
-        },
-        "motif": {"title": "Genes and junctions"},
-        "share_1": {"title": "First: share of cells", **share},
-        "share_2": {"title": "Second: share of cells", **share},
-    }
-    return section(
-        "airrvec_clusters_conditions",
-        f"Clusters by {column}",
-        f"{words} The table has {len(shown)} of {counted(len(found.conditions), 'comparison')}, those with"
-        " the lowest p; all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small:"
-        " the minimum is 0.1 for three samples against three.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Cluster", "sort_rows": False},
     )

@@ -11,6 +11,7 @@ from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, group_titles, section, with_group_titles
 from airrvec.report.sections.diversity import diversity_section
+from airrvec.report.sections.public import public_section
 
 PARENT = {
     "parent_id": "airrvec_comparison",
@@ -32,6 +33,7 @@ class Comparison:
     pairs: pd.DataFrame
     samples_pca: pd.DataFrame
     conditions: pd.DataFrame
+    public: pd.DataFrame
 
 
 def read_comparison(folder: Path | None) -> Comparison | None:
@@ -43,7 +45,7 @@ def read_comparison(folder: Path | None) -> Comparison | None:
     frames = (
         with_group_titles(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES
     )
-    return Comparison(counts, *frames)
+    return Comparison(counts, *frames, tables.read(folder / "public.parquet").to_pandas())
 
 
 def comparison_sections(found: Comparison) -> list[dict]:
@@ -53,6 +55,8 @@ def comparison_sections(found: Comparison) -> list[dict]:
         sections.append(_pairs(found))
     else:
         sections.append(_not_compared(found))
+    if len(found.public):
+        sections.append(public_section(found.public))
     if len(found.samples_pca):
         sections.append(_components(found))
     if found.counts["condition"]:

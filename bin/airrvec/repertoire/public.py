@@ -1,0 +1,36 @@
+"""Public receptors: clonotypes that two or more samples of a run carry."""
+
+import numpy as np
+import pyarrow as pa
+
+from airrvec.core import schema
+from airrvec.repertoire.repertoires import Repertoires
+
+
+def public_table(repertoires: Repertoires) -> pa.Table:
+    """
+    Return `airrvec.core.schema.PUBLIC_RECEPTORS`, one row per clonotype of two or more samples.
+
+    The clonotypes of most samples come first, then those of most cells. Fields and ``receptor_id`` are those
+    of the first receptor of the clonotype.
+    """
+    counts = repertoires.counts
+    n_samples = counts.groupby("receptor")["sample_id"].nunique()
+    public = n_samples.index[n_samples > 1]
+    rows = counts[counts["receptor"].isin(public)].sort_values(["receptor", "sample_id"]).groupby("receptor")
+    frame = rows.agg(
+        samples=("sample_id", lambda names: ";".join(dict.fromkeys(names))),
+        n_samples=("sample_id", "nunique"),
+        n_cells=("n", "sum"),
+    )
+    frame = frame.reset_index().sort_values(
+        ["n_samples", "n_cells", "receptor"], ascending=[False, False, True]
+    )
+    found = frame["receptor"].to_numpy(np.int64)
+    receptors = repertoires.receptors.take(pa.array(found))
+    columns = {name: receptors[name] for name in receptors.column_names}
+    columns |= {name: pa.array(frame[name]) for name in ("samples", "n_samples", "n_cells")}
+    columns["chains"] = pa.array(repertoires.chains[found], pa.string())
+    return pa.table({name: columns[name] for name in schema.PUBLIC_RECEPTORS.names}).cast(
+        schema.PUBLIC_RECEPTORS
+    )

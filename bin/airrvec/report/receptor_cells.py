@@ -1,0 +1,144 @@
+"""Receptors, antigens and studies in the cells of the report's tables."""
+
+from collections.abc import Mapping
+from html import escape
+
+from airrvec.core import schema
+from airrvec.core.antigens import mhc_name, study
+from airrvec.core.chains import GREEK
+from airrvec.core.names import BETWEEN_CHAINS, chain_names
+
+N_STUDIES = 3  # of a reference that are listed; more are counted
+
+CHAIN_HEADERS = {
+    "tra": {"title": "α chain", "description": "V gene, CDR3 with its C and F or W, J gene"},
+    "trb": {"title": "β chain", "description": "V gene, CDR3 with its C and F or W, J gene"},
+}
+ANTIGEN_HEADERS = {
+    "epitope": {"title": "Epitope"},
+    "antigen_gene": {"title": "Antigen", "description": "Protein or gene that the epitope comes from"},
+    "antigen_species": {"title": "Organism", "description": "Species of the antigen"},
+    "mhc": {"title": "MHC", "description": "MHC molecule that presents the epitope"},
+}
+ID_HEADER = {"title": "Receptor id", "description": "<code>receptor_id</code> of all tables"}
+
+
+def text_cell(value) -> str:
+    """
+    Return user text for a table cell: escaped for HTML, and for MultiQC.
+
+    MultiQC replaces commas by blanks and turns a text such as ``12e45`` into a number; quotes around it
+    prevent the latter, and it removes them.
+    """
+    text = _escaped(_text(value) or "")
+    return f'"{text}"' if _is_number(text) else text
+
+
+def chain_cells(row: Mapping, absent: str = "none") -> dict[str, str]:
+    """
+    Return the cells ``tra`` and ``trb`` of a receptor, e.g. ``TRAV1-2 CAVMDSNYQLIW TRAJ33 (MAIT)``.
+
+    Parameters
+    ----------
+    row : Mapping
+        `airrvec.core.schema.RECEPTOR_FIELDS`; ``innate_like`` where the table has it.
+    absent : str
+        Text for a missing chain.
+    """
+    columns = {name: [_text(row[name])] for name in schema.RECEPTOR_FIELDS}
+    names = {locus.lower(): chain_names(columns, locus)[0].as_py() for locus in schema.LOCI}
+    kind = _text(row.get("innate_like"))
+    if kind:
+        names["tra"] += f" ({kind})"
+    return {locus: text_cell(name or absent) for locus, name in names.items()}
+
+
+def named_chain_cells(name: str | None, prefix: str = "") -> dict[str, str]:
+    """Return the cells ``tra`` and ``trb`` of a name made by `airrvec.core.names.receptor_names`."""
+    alpha, _, beta = (_text(name) or "").partition(BETWEEN_CHAINS)
+    return {f"{prefix}tra": text_cell(alpha), f"{prefix}trb": text_cell(beta)}
+
+
+def antigen_cells(row: Mapping) -> dict[str, str]:
+    """Return the cells of `ANTIGEN_HEADERS` of a label; ``row`` has `airrvec.core.schema.ANTIGEN`."""
+    cells = {name: text_cell(row[name]) for name in ("epitope", "antigen_gene", "antigen_species")}
+    return {**cells, "mhc": text_cell(mhc_name(_text(row["mhc_a"]), _text(row["mhc_b"])))}
+
+
+def study_cell(studies: str | None) -> str:
+    """
+    Return the studies of a reference, a link where `airrvec.core.antigens.study` gives an address.
+
+    Parameters
+    ----------
+    studies : str or None
+        Studies joined by ``;``.
+    """
+    names = [name for name in (_text(studies) or "").split(";") if name.strip()]
+    links = [_link(name) for name in names[:N_STUDIES]]
+    more = [f"{len(names) - N_STUDIES} more"] if len(names) > N_STUDIES else []
+    cell = "; ".join([*links, *more])
+    return f'"{cell}"' if _is_number(cell) else cell
+
+
+def nearest_headers() -> dict[str, dict]:
+    """Return the headers of the nearest reference of a call; its cells are `nearest_cells`."""
+    return {
+        **{
+            f"nearest_{locus.lower()}": {
+                "title": f"Nearest reference: {GREEK[locus]}",
+                "description": "Labelled receptor with the most similar vector: V gene, CDR3, J gene",
+            }
+            for locus in schema.LOCI
+        },
+        "nearest_epitope": {"title": "Its epitope", "description": "All epitopes of the nearest reference"},
+        "nearest_antigen": {
+            "title": "Its antigen",
+            "description": "Protein or gene and organism of the epitopes of the nearest reference",
+        },
+        "nearest_mhc": {"title": "Its MHC"},
+        "distance": {
+            "title": "Distance",
+            "description": "Distance of the vectors of receptor and nearest reference, 0 to 2",
+            "format": "{:,.3f}",
+            "scale": False,
+        },
+        "study": {"title": "Its study", "description": "Studies that report the nearest reference"},
+    }
+
+
+def nearest_cells(row: Mapping) -> dict:
+    """Return the cells of `nearest_headers`; ``row`` has the columns ``nearest_1_…`` of a call."""
+    antigen = [_text(row[f"nearest_1_{name}"]) for name in ("antigen_gene", "antigen_species")]
+    return {
+        **named_chain_cells(row["nearest_1_receptor"], "nearest_"),
+        "nearest_epitope": text_cell(row["nearest_1_epitope"]),
+        "nearest_antigen": text_cell(", ".join(word for word in antigen if word)),
+        "nearest_mhc": text_cell(row["nearest_1_mhc"]),
+        "distance": row["nearest_1_distance"],
+        "study": study_cell(row["nearest_1_study"]),
+    }
+
+
+def _link(name: str) -> str:
+    text, address = study(name)
+    if address is None:
+        return _escaped(text)
+    return f'<a href="{_escaped(address)}" target="_blank" rel="noopener noreferrer">{_escaped(text)}</a>'
+
+
+def _text(value) -> str | None:
+    """Return a value as text; None for None and for NaN, which pandas writes for a missing text."""
+    return None if value is None or value != value else str(value)
+
+
+def _escaped(text: str) -> str:
+    return escape(text).replace(",", "&#44;")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""Called receptors in the MultiQC report, beside their nearest references."""
+
+from airrvec.report import receptor_cells as cells
+from airrvec.report.page import escaped, section
+
+N_TOP = 200  # calls in the table, of all samples
+
+
+def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> dict:
+    """
+    Return the section of the calls with the lowest FDR.
+
+    Parameters
+    ----------
+    samples : list of dict
+        Counts of ``annotate_receptors.py``, with the calls of each sample in ``top``.
+    titles : dict
+        From `airrvec.report.page.group_titles`.
+    """
+    rows = [{"sample": sample["sample_id"], **row} for sample in samples for row in sample["top"]]
+    rows = sorted(rows, key=lambda row: (row["fdr"], -row["probability"]))[:N_TOP]
+    data = {
+        f"{escaped(row['sample'])}, {number:03d}": {
+            **cells.chain_cells(row),
+            **cells.antigen_cells(row),
+            "probability": row["probability"],
+            "fdr": row["fdr"],
+            "cells": row["n_cells"],
+            **cells.nearest_cells(row),
+            "chains": titles[row["species"], row["chains"]],
+            "id": cells.text_cell(row["receptor_id"]),
+            "nearest_id": cells.text_cell(row["nearest_1_id"]),
+        }
+        for number, row in enumerate(rows, start=1)
+    }
+    headers = {
+        **cells.CHAIN_HEADERS,
+        **cells.ANTIGEN_HEADERS,
+        "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
+        "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
+        "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
+        **cells.nearest_headers(),
+        "chains": {"title": "Compared chains"},
+        "id": cells.ID_HEADER,
+        "nearest_id": {
+            "title": "Id of the nearest reference",
+            "description": "<code>nearest_1_id</code> of the sample's table",
+        },
+    }
+    return section(
+        "airrvec_annotation_top",
+        "Calls with the lowest false discovery rate",
+        "FDR: expected share of false calls among the calls of the sample with at least this score."
+        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
+        " those of the receptor before you trust a call.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample, call", "sort_rows": False},
+    )
