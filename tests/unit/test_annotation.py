@@ -15,6 +15,7 @@ import calibrate_annotation
 from airrvec.annotation import annotator, reference_set
 from airrvec.annotation.annotator import Annotator
 from airrvec.core import identity, schema, tables
+from airrvec.core.names import receptor_names
 from airrvec.report import page
 from airrvec.report.sections import annotation
 from airrvec.synthetic import generation
@@ -227,3 +228,41 @@ def test_innate_like_receptors_are_no_references(two_innate):
     assert len(reference_set.build_reference_set(cells, two_innate, **given, innate=True)) == 6
     assert reference_set.count_innate_references(cells, two_innate, "homosapiens") == 2
     assert reference_set.count_innate_references(cells, two_innate, "musmusculus") == 0
+
+
+def test_cells_and_references_are_written_by_name(spiked):
+    """Fields are those of the receptor; a nearest reference is a row of the reference's table."""
+    frame = tables.read(spiked / "x.parquet").to_pandas()
+    receptors = tables.read(spiked / "sample.receptors.parquet").to_pandas().set_index("receptor_id")
+    fields = list(schema.RECEPTOR_FIELDS)
+    pd.testing.assert_frame_equal(
+        frame[fields], receptors.loc[frame["receptor_id"], fields].reset_index(drop=True)
+    )
+    known = tables.read(spiked / "receptors.parquet")
+    named = dict(zip(known["paired_id"].to_pylist(), receptor_names(known).to_pylist(), strict=True))
+    paired = frame[frame["chains"] == "paired"]
+    for place in (1, 2, 3):
+        assert paired[f"nearest_{place}_receptor"].tolist() == [
+            named[reference] for reference in paired[f"nearest_{place}_id"]
+        ]
+        assert set(paired[f"nearest_{place}_antigen_species"]) == {"virus"}
+
+
+def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report(spiked):
+    frame = tables.read(spiked / "x.parquet").to_pandas()
+    called = frame[frame["call"] == "called"]
+    assert 30 < len(called) <= annotate_receptors.N_TOP
+    sections = annotation.annotation_sections(annotation.read_annotation(spiked))
+    (calls,) = (part for part in sections if part["id"] == "airrvec_annotation_top")
+    rows = {row["id"]: row for row in calls["data"].values()}
+    assert set(rows) == set(called["receptor_id"])
+    for call in called.itertuples():
+        row = rows[call.receptor_id]
+        for locus in ("tra", "trb"):
+            parts = row[locus].split(" ")
+            v_call, cdr3, j_call = (
+                getattr(call, f"{locus}_{n}") for n in ("v_call", "junction_aa", "j_call")
+            )
+            assert parts == [v_call.split("*")[0], cdr3, j_call.split("*")[0]]
+        assert f"{row['nearest_tra']} · {row['nearest_trb']}" == call.nearest_1_receptor
+        assert row["nearest_epitope"] == call.nearest_1_epitope
