@@ -99,7 +99,7 @@ def test_a_call_shows_receptor_and_reference_by_name_and_ids_last(folder):
     assert (row["antigen_gene"], row["antigen_species"], row["mhc"]) == ("M1&#44; matrix", "", "HLA-A*02")
     assert (row["nearest_antigen"], row["nearest_mhc"]) == ("M1&#44; Influenza A", "HLA-A*02")
     assert row["study"] == (
-        '<a href="https://pubmed.ncbi.nlm.nih.gov/1/" target="_blank" rel="noopener noreferrer">PMID:1</a>'
+        "<a href='https://pubmed.ncbi.nlm.nih.gov/1/' target='_blank' rel='noopener noreferrer'>PMID:1</a>"
     )
     assert list(row) == list(top["headers"])
     assert list(row)[-2:] == ["id", "nearest_id"]

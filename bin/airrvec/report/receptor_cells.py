@@ -10,17 +10,23 @@ from airrvec.core.names import BETWEEN_CHAINS, chain_names
 
 N_STUDIES = 3  # of a reference that are listed; more are counted
 
+
+def text_header(title: str, description: str = "") -> dict:
+    """Return the header of a column of text, without MultiQC's colours."""
+    return {"title": title, "scale": False, **({"description": description} if description else {})}
+
+
 CHAIN_HEADERS = {
-    "tra": {"title": "α chain", "description": "V gene, CDR3 with its C and F or W, J gene"},
-    "trb": {"title": "β chain", "description": "V gene, CDR3 with its C and F or W, J gene"},
+    locus.lower(): text_header(f"{GREEK[locus]} chain", "V gene, CDR3 with its C and F or W, J gene")
+    for locus in schema.LOCI
 }
 ANTIGEN_HEADERS = {
-    "epitope": {"title": "Epitope"},
-    "antigen_gene": {"title": "Antigen", "description": "Protein or gene that the epitope comes from"},
-    "antigen_species": {"title": "Organism", "description": "Species of the antigen"},
-    "mhc": {"title": "MHC", "description": "MHC molecule that presents the epitope"},
+    "epitope": text_header("Epitope"),
+    "antigen_gene": text_header("Antigen", "Protein or gene that the epitope comes from"),
+    "antigen_species": text_header("Organism", "Species of the antigen"),
+    "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
 }
-ID_HEADER = {"title": "Receptor id", "description": "<code>receptor_id</code> of all tables"}
+ID_HEADER = text_header("Receptor id", "<code>receptor_id</code> of all tables")
 
 
 def text_cell(value) -> str:
@@ -85,25 +91,24 @@ def nearest_headers() -> dict[str, dict]:
     """Return the headers of the nearest reference of a call; its cells are `nearest_cells`."""
     return {
         **{
-            f"nearest_{locus.lower()}": {
-                "title": f"Nearest reference: {GREEK[locus]}",
-                "description": "Labelled receptor with the most similar vector: V gene, CDR3, J gene",
-            }
+            f"nearest_{locus.lower()}": text_header(
+                f"Nearest reference: {GREEK[locus]}",
+                "Labelled receptor with the most similar vector: V gene, CDR3, J gene",
+            )
             for locus in schema.LOCI
         },
-        "nearest_epitope": {"title": "Its epitope", "description": "All epitopes of the nearest reference"},
-        "nearest_antigen": {
-            "title": "Its antigen",
-            "description": "Protein or gene and organism of the epitopes of the nearest reference",
-        },
-        "nearest_mhc": {"title": "Its MHC"},
+        "nearest_epitope": text_header("Its epitope", "All epitopes of the nearest reference"),
+        "nearest_antigen": text_header(
+            "Its antigen", "Protein or gene and organism of the epitopes of the nearest reference"
+        ),
+        "nearest_mhc": text_header("Its MHC"),
         "distance": {
             "title": "Distance",
             "description": "Distance of the vectors of receptor and nearest reference, 0 to 2",
             "format": "{:,.3f}",
             "scale": False,
         },
-        "study": {"title": "Its study", "description": "Studies that report the nearest reference"},
+        "study": text_header("Its study", "Studies that report the nearest reference"),
     }
 
 
@@ -124,7 +129,8 @@ def _link(name: str) -> str:
     text, address = study(name)
     if address is None:
         return _escaped(text)
-    return f'<a href="{_escaped(address)}" target="_blank" rel="noopener noreferrer">{_escaped(text)}</a>'
+    # Single quotes, because MultiQC also puts the cell between the double quotes of an attribute.
+    return f"<a href='{_escaped(address)}' target='_blank' rel='noopener noreferrer'>{_escaped(text)}</a>"
 
 
 def _text(value) -> str | None:

@@ -40,12 +40,11 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
         "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
         "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
         **cells.nearest_headers(),
-        "chains": {"title": "Compared chains"},
+        "chains": cells.text_header("Compared chains"),
         "id": cells.ID_HEADER,
-        "nearest_id": {
-            "title": "Id of the nearest reference",
-            "description": "<code>nearest_1_id</code> of the sample's table",
-        },
+        "nearest_id": cells.text_header(
+            "Id of the nearest reference", "<code>nearest_1_id</code> of the sample's table"
+        ),
     }
     return section(
         "airrvec_annotation_top",

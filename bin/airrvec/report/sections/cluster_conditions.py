@@ -2,7 +2,7 @@
 
 from airrvec.core.plural import counted
 from airrvec.report.page import escaped, section
-from airrvec.report.receptor_cells import named_chain_cells, text_cell
+from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 from airrvec.report.sections.cluster_names import CENTRE_HEADERS, cluster_numbers
 
 N_TOP = 50  # comparisons in the table
@@ -65,8 +65,8 @@ def conditions_section(found, motifs: dict[str, str]) -> dict:
         },
         "share_1": {"title": "First: share of cells", **share},
         "share_2": {"title": "Second: share of cells", **share},
-        "motif": {"title": "Consensus, epitope"},
-        "id": {"title": "Cluster id"},
+        "motif": text_header("Consensus, epitope"),
+        "id": text_header("Cluster id"),
     }
     return section(
         "airrvec_clusters_conditions",

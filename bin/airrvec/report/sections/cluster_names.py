@@ -5,22 +5,22 @@ import pandas as pd
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI, GREEK
 from airrvec.report.page import escaped
+from airrvec.report.receptor_cells import text_header
 
 MAX_FDR = 0.05  # of the enrichment of an epitope that is shown
 INNATE_SHARE = 0.5  # of the members, from which a note is worth it
 CENTRE_HEADERS = {
-    locus.lower(): {
-        "title": f"Central receptor: {GREEK[locus]}",
-        "description": "Member nearest to the mean vector of the cluster: V gene, CDR3, J gene",
-    }
+    locus.lower(): text_header(
+        f"Central receptor: {GREEK[locus]}",
+        "Member nearest to the mean vector of the cluster: V gene, CDR3, J gene",
+    )
     for locus in schema.LOCI
 }
 CONSENSUS_HEADERS = {
-    f"consensus_{locus.lower()}": {
-        "title": f"Consensus: {GREEK[locus]}",
-        "description": "Most frequent V gene, residue at each position of the CDR3, and J gene;"
-        " shares are in clusters.tsv",
-    }
+    f"consensus_{locus.lower()}": text_header(
+        f"Consensus: {GREEK[locus]}",
+        "Most frequent V gene, residue at each position of the CDR3, and J gene; shares are in clusters.tsv",
+    )
     for locus in schema.LOCI
 }
 

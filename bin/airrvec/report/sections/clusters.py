@@ -10,7 +10,7 @@ import pandas as pd
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
-from airrvec.report.receptor_cells import named_chain_cells, text_cell
+from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 from airrvec.report.sections.cluster_conditions import conditions_section
 from airrvec.report.sections.cluster_names import (
     CENTRE_HEADERS,
@@ -213,9 +213,9 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "scale": False,
             "description": "Number of neighbours of the cluster centre expected by chance",
         },
-        "chains": {"title": "Chains"},
-        "id": {"title": "Cluster id", "description": "<code>cluster_id</code> of all tables"},
-        "centre_id": {"title": "Id of the central receptor", "description": "Its <code>receptor_id</code>"},
+        "chains": text_header("Chains"),
+        "id": text_header("Cluster id", "<code>cluster_id</code> of all tables"),
+        "centre_id": text_header("Id of the central receptor", "Its <code>receptor_id</code>"),
     }
     return section(
         "airrvec_clusters_largest",

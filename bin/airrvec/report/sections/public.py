@@ -28,7 +28,7 @@ def public_section(public: pd.DataFrame) -> dict:
         **cells.CHAIN_HEADERS,
         "n_samples": {"title": "Number of samples", **COUNT},
         "n_cells": {"title": "Cells", **COUNT},
-        "samples": {"title": "Samples"},
+        "samples": cells.text_header("Samples"),
         "id": cells.ID_HEADER,
     }
     return section(
