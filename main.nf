@@ -13,6 +13,7 @@ include { ESTIMATE                    } from './subworkflows/local/plan/main'
 include { NORMALISE                   } from './subworkflows/local/normalise/main'
 include { LEARN                       } from './subworkflows/local/learn/main'
 include { EMBED                       } from './subworkflows/local/embed/main'
+include { DESCRIBE                    } from './subworkflows/local/describe/main'
 include { BENCHMARK                   } from './subworkflows/local/benchmark/main'
 include { ANALYSE                     } from './subworkflows/local/analyse/main'
 include { ANNOTATE                    } from './subworkflows/local/annotate/main'
@@ -51,9 +52,13 @@ workflow {
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail
-        kinds = ['benchmark', 'analyses', 'annotation', 'clusters', 'comparison', 'map']
+        kinds = ['described', 'benchmark', 'analyses', 'annotation', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
         calls = channel.empty()
+
+        DESCRIBE(samples, settings, library)
+        optional << DESCRIBE.out
+        results.described = DESCRIBE.out.results
 
         encoders = LEARN.out.encoders // channel: [ name, own, weights, digest ]
         if (settings.labelled) {

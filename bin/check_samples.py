@@ -10,6 +10,7 @@ from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.missing import write_missing
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.input.samplesheet.conditions import condition_notes
 
 
 def parse_args(argv=None):
@@ -52,6 +53,7 @@ def main(argv=None):
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
     result = {
+        "notes": condition_notes(request["compare_by"], sheet, failed),
         "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
         "tables": [
             {

@@ -22,6 +22,7 @@ from airrvec.report.sections import (
 )
 from airrvec.report.sections import answers as report_answers
 from airrvec.report.sections import missing as report_missing
+from airrvec.report.sections import samples as report_samples
 from airrvec.report.sections.benchmark import section as benchmark
 from airrvec.report.sections.finetuning import section as finetuning
 
@@ -31,6 +32,7 @@ def parse_args(argv=None):
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
     parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
+    parser.add_argument("--described", type=Path, help="folder with the results of describe_samples.py")
     parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
     parser.add_argument("--analyses", type=Path, help="folder with the results of analyse_results.py")
     parser.add_argument("--annotation", type=Path, help="folder with the results of annotation")
@@ -56,6 +58,9 @@ class Part(NamedTuple):
 
 
 PARTS = {
+    "samples": Part(
+        lambda args: report_samples.read_described(args.described), report_samples.described_sections
+    ),
     "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
         lambda args: annotation.read_annotation(args.annotation),

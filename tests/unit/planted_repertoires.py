@@ -32,8 +32,8 @@ def cells_table(
 
 def plant(folder: Path) -> None:
     """
-    Four samples of 60 random receptors each; those of x also carry receptors of GILGFVFTL (M1), two cells
-    each; the others of M1 are labelled.
+    Four samples of 60 random receptors each, ten of them in two cells; those of x also carry
+    receptors of GILGFVFTL (M1), two cells each; the others of M1 are labelled.
     """
     normalise_receptors.main(
         [
@@ -63,6 +63,7 @@ def plant(folder: Path) -> None:
     )
     for number, (sample, condition) in enumerate(SAMPLES.items()):
         ids = random["receptor_id"].to_pylist()[60 * number : 60 * number + 60]
+        ids += ids[:10]
         planted = 2 * wanted[20 * number : 20 * number + 20] if condition == "x" else []
         tables.write(
             cells_table(sample, condition, ids + planted, clonotypes),

@@ -43,6 +43,12 @@ TABLES = (
     schema.CLUSTER_MOTIFS,
     schema.CLUSTER_CONDITIONS,
     schema.DIVERSITY,
+    schema.RAREFACTION,
+    schema.CLONES,
+    schema.CLONE_SIZES,
+    schema.GENE_USAGE,
+    schema.CDR3_LENGTHS,
+    schema.VJ_PAIRING,
     schema.SAMPLE_PAIRS,
     schema.SAMPLES_PCA,
     schema.SAMPLE_CONDITIONS,
@@ -61,7 +67,14 @@ OPTIONAL = {
         "benchmark_fewshot",
     ),
     *("calibrate_annotation", "cluster_receptors", "compare_samples", "export_airr", "export_anndata"),
-    *("embed_background", "export_sce", "map_receptors", "name_cells", "summarise_fewshot"),
+    *(
+        "describe_samples",
+        "embed_background",
+        "export_sce",
+        "map_receptors",
+        "name_cells",
+        "summarise_fewshot",
+    ),
 }
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 

@@ -101,14 +101,6 @@ def test_coincidence_of_a_single_cell_is_unknown():
     assert np.isnan(diversity.coincidence(np.array([1])))
 
 
-def test_coverage_by_hand():
-    # n = 10, f1 = 2, f2 = 1: 1 − 2/10 · 9·2/(9·2 + 2)
-    assert diversity.coverage(np.array([1, 1, 2, 6])) == pytest.approx(1 - 0.2 * 18 / 20)
-    assert diversity.coverage(np.array([3, 4])) == 1
-    # No receptor twice: f1 = 2 of n = 5: 1 − 2/5 · 4·1/(4·1 + 2)
-    assert diversity.coverage(np.array([1, 1, 3])) == pytest.approx(1 - 0.4 * 4 / 6)
-
-
 def test_overlap_by_hand():
     first, second = np.array([2, 2, 0, 4]), np.array([1, 0, 3, 0])
     assert diversity.jaccard(first, second) == pytest.approx(1 / 4)

@@ -171,13 +171,22 @@ def compared(folder):
 
 def test_diversity_of_samples(compared):
     found = compared["diversity"].set_index("sample_id")
-    assert found["n_cells"].to_dict() == {"s1": 100, "s2": 100, "s3": 60, "s4": 60}
+    assert found["n_cells"].to_dict() == {"s1": 110, "s2": 110, "s3": 70, "s4": 70}
     assert found["n_receptors"].to_dict() == {"s1": 80, "s2": 80, "s3": 60, "s4": 60}
-    assert set(found["depth"]) == {60}
-    # 20 of the 80 receptors have two cells each.
-    assert found.loc["s1", "coincidence"] == pytest.approx(20 * 2 / (100 * 99))
-    assert found.loc["s1", "hill_2"] == pytest.approx(100**2 / (60 + 20 * 4))
-    assert found.loc["s3", "hill_0_rarefied"] == pytest.approx(60)
+    assert set(found["n_singletons"]) == {50}
+    # 30 of the 80 receptors have two cells each.
+    assert found.loc["s1", "coincidence"] == pytest.approx(30 * 2 / (110 * 109))
+    assert found.loc["s1", "hill_2"] == pytest.approx(110**2 / (50 + 30 * 4))
+    # s3 and s4 reach the least with twice their cells: 50 receptors are seen once, 10 twice.
+    ratio = 69 * 50 / (69 * 50 + 2 * 10)
+    assert found["reference_coverage"].to_numpy() == pytest.approx(1 - 50 / 70 * ratio**71)
+    assert found["method"].to_dict() == {"s1": "rarefied", "s2": "rarefied"} | dict.fromkeys(
+        ("s3", "s4"), "extrapolated"
+    )
+    assert found.loc[["s3", "s4"], "depth"].tolist() == [140, 140]
+    # Chao1: the receptors not seen are 69/70 · 50²/(2 · 10).
+    unseen = 69 / 70 * 50**2 / 20
+    assert found.loc["s3", "hill_0_at_coverage"] == pytest.approx(60 + unseen * (1 - ratio**70))
 
 
 def test_distances_of_samples(folder, compared):
@@ -206,12 +215,12 @@ def test_components_keep_the_distances_of_the_means(folder, compared):
 
 def test_conditions_have_samples_as_units(compared):
     found = compared["conditions"].set_index("measure")
-    assert list(found.index) == ["hill_0_rarefied", "hill_1_rarefied", "hill_2_rarefied", "mmd"]
+    assert list(found.index) == ["hill_0_at_coverage", "hill_1_at_coverage", "hill_2_at_coverage", "mmd"]
     assert (found["n_divisions"] == 6).all()
     assert found["p"].to_numpy() == pytest.approx(1 / 3)  # the least of two against two
-    rarefied = np.log(compared["diversity"].set_index("sample_id")["hill_1_rarefied"])
-    expected = rarefied[["s1", "s2"]].mean() - rarefied[["s3", "s4"]].mean()
-    assert found.loc["hill_1_rarefied", "difference"] == pytest.approx(expected)
+    logs = np.log(compared["diversity"].set_index("sample_id")["hill_1_at_coverage"])
+    expected = logs[["s1", "s2"]].mean() - logs[["s3", "s4"]].mean()
+    assert found.loc["hill_1_at_coverage", "difference"] == pytest.approx(expected)
 
 
 def test_one_sample_is_told_so(folder, capsys):
@@ -220,7 +229,6 @@ def test_one_sample_is_told_so(folder, capsys):
     options = arguments(folder, "one")
     compare_samples.main([*options[:2], *options[5:]])
     found = comparison.read_comparison(folder / "one")
-    assert len(found.diversity) == 1
     assert found.pairs.empty
     assert comparison.comparison_lines(found) == [
         "Samples are not compared: two samples are needed, and the samplesheet has 1"

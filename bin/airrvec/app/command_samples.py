@@ -8,6 +8,7 @@ from pathlib import Path
 from airrvec.core.errors import InputError
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.input.samplesheet.conditions import condition_notes
 from airrvec.input.samplesheet.names import name_of
 
 
@@ -38,6 +39,8 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
     raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
+    for note in condition_notes(getattr(args, "compare_by", None), sheet, failed):
+        print(f"WARNING: {note}", file=sys.stderr, flush=True)
     return remaining
 
 

@@ -14,6 +14,7 @@ PARTS = {
     "model": "Model",
     "benchmark": "Benchmark",
     "analysis": "Analysis",
+    "samples": "Description of samples",
     "annotation": "Annotation",
     "background": "Background",
     "clusters": "Clusters",

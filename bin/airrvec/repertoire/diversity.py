@@ -102,23 +102,6 @@ def coincidence(counts: np.ndarray) -> float:
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else np.nan
 
 
-def coverage(counts: np.ndarray) -> float:
-    """
-    Return the estimated share of the repertoire's cells whose receptor was observed.
-
-    1 − f1/n · (n − 1) f1 / ((n − 1) f1 + 2 f2), with f1 and f2 the numbers of receptors seen once and twice
-    (Chao and Jost 2012, Ecology 93, 2533, equation 4a).
-    """
-    n, once, twice = counts.sum(), (counts == 1).sum(), (counts == 2).sum()
-    if not once:
-        return 1.0
-    if n == 1:
-        return 0.0
-    if not twice:  # as in the paper's appendix
-        return float(1 - once / n * (n - 1) * (once - 1) / ((n - 1) * (once - 1) + 2))
-    return float(1 - once / n * (n - 1) * once / ((n - 1) * once + 2 * twice))
-
-
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
     """Return receptors in both samples over receptors in either; counts have shape (n_receptors,)."""
     return float(((first > 0) & (second > 0)).sum() / ((first > 0) | (second > 0)).sum())

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from airrvec.core import schema
 from airrvec.core.seeds import generator
-from airrvec.repertoire import diversity
+from airrvec.repertoire import diversity, sample_diversity
 from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.search import neighbours
@@ -84,29 +84,9 @@ class Samples:
 
 
 def diversity_table(samples: Samples) -> pa.Table:
-    """Return `airrvec.core.schema.DIVERSITY`, one row per sample; ``depth``: cells of the smallest sample."""
+    """Return `airrvec.core.schema.DIVERSITY` of the samples."""
     counts = {sample: series.to_numpy() for sample, series in samples.counts().items()}
-    depth = min((int(cells.sum()) for cells in counts.values()), default=0)
-    rows = []
-    for sample, cells in counts.items():
-        hill, rarefied = diversity.hill_numbers(cells), diversity.rarefied_hill_numbers(cells, depth)
-        rows.append(
-            {
-                "sample_id": sample,
-                **samples.group,
-                "n_cells": int(cells.sum()),
-                "n_receptors": len(cells),
-                "depth": depth,
-                **{f"hill_{order}": value for order, value in zip(diversity.ORDERS, hill, strict=True)},
-                **{
-                    f"hill_{order}_rarefied": value
-                    for order, value in zip(diversity.ORDERS, rarefied, strict=True)
-                },
-                "coincidence": diversity.coincidence(cells),
-                "coverage": diversity.coverage(cells),
-            }
-        )
-    return _table(rows, schema.DIVERSITY)
+    return sample_diversity.diversity_table(counts, samples.species, samples.chains)
 
 
 def pairs_table(samples: Samples) -> pa.Table:
@@ -179,18 +159,19 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
     rows = []
     if column is not None:
         hill = found.to_pandas().set_index("sample_id")
+        comparable = hill.index[hill["depth"].notna()]
         kernels = _mean_kernels(drawn, _kernel_width(samples, drawn)) if len(drawn) > 1 else None
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
-            names = [[name for name in group if name in hill.index] for group in names]
+            tested = [[name for name in group if name in comparable] for group in names]
             common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
             rng = generator(samples.seed, f"{samples.chains} {value_1} {value_2}")
-            for order in diversity.ORDERS:
-                logs = np.log(hill[f"hill_{order}_rarefied"])
+            for order in diversity.ORDERS if min(map(len, tested)) > 1 else ():
+                logs = np.log(hill.loc[tested[0] + tested[1], f"hill_{order}_at_coverage"].to_numpy())
                 rows.append(
                     common
-                    | {"measure": f"hill_{order}_rarefied"}
-                    | _difference(logs[names[0] + names[1]].to_numpy(), len(names[0]), samples, rng)
+                    | {"measure": f"hill_{order}_at_coverage"}
+                    | _difference(logs, len(tested[0]), samples, rng)
                 )
             groups = [[list(drawn).index(name) for name in group if name in drawn] for group in names]
             if min(map(len, groups)) > 1:

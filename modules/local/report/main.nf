@@ -6,6 +6,7 @@ process REPORT {
     path normalised, stageAs: 'normalised/*'
     path collected, stageAs: 'collected/*'
     path embedded, stageAs: 'embedded/*'
+    path described, stageAs: 'described/*'
     path benchmark, stageAs: 'benchmark/*'
     path analyses, stageAs: 'analyses/*'
     path annotation, stageAs: 'annotation/*'
@@ -31,7 +32,7 @@ process REPORT {
     def configs = [config].flatten().collect { file -> "--config ${file}" }.join(' ')
     """
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
-        --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
+        --described described --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
     mv content/summary.txt content/software_versions.yml .

@@ -69,6 +69,7 @@ def acceptedTables(path, tables, failedSamples) {
     if (found.problems && (failedSamples == 'stop' || none || found.problems.any { problem -> !problem.sample })) {
         error(failure(found.problems.collect { problem -> problem.reason }, 'problems in the input'))
     }
+    found.notes.each { note -> log.warn(note) }
     found.problems.each { problem -> log.warn("sample ${problem.sample} is left out: ${problem.reason}") }
     return left.collect { entry ->
         def meta = entry.subMap(['id', 'format', 'species', 'metadata']) + [labelled: entry.part != 'sample']

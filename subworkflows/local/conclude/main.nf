@@ -4,7 +4,7 @@
 def resultFolders() {
     return [
         'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'clusters', 'comparison', 'embeddings', 'map',
-        'models', 'multiqc', 'r', 'receptors', 'rejects',
+        'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
     ]
 }
 

@@ -16,14 +16,15 @@ workflow ESTIMATE {
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
     optional = [cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
     others = optional.findAll { name, _process -> settings[name] }.values().toList() + (settings.skip_map ? [] : ['MAP_RECEPTORS'])
-    processes = everyRun() + exports + trained + others
+    described = settings.input ? ['DESCRIBE_SAMPLES'] : []
+    processes = everyRun() + exports + trained + described + others
     own = plan.pretrain || plan.start[1] ? 1 : 0 // the run's own model is one more encoder
     common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [
         model: modelOf(plan),
         exports: exports,
         encoders: settings.labelled ? plan.encoders.size() + own : 0,
         trained: trained,
-        others: others,
+        others: described + others,
         resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
     ]
     PLAN(

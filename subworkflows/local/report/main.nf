@@ -23,6 +23,7 @@ workflow SUMMARISE {
         byName(results.normalised),
         byName(results.collected),
         byName(results.embedded),
+        byName(results.described),
         byName(results.benchmark),
         byName(results.analyses),
         byName(results.annotation),

@@ -63,17 +63,6 @@ CLUSTER_CONDITIONS = readable(
 # Coordinates of receptors with a vector; the axes have no unit.
 MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2", pa.float32())])
 
-# Hill numbers of order 0, 1 and 2 of all cells, and rarefied to `depth` cells.
-DIVERSITY = pa.schema(
-    [
-        *strings("sample_id", "species", "chains"),
-        *((name, pa.int64()) for name in ("n_cells", "n_receptors", "depth")),
-        *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
-        *((f"hill_{order}_rarefied", pa.float64()) for order in (0, 1, 2)),
-        *((name, pa.float64()) for name in ("coincidence", "coverage")),
-    ]
-)
-
 SAMPLE_PAIRS = pa.schema(
     [
         *strings("species", "chains", "sample_1", "sample_2"),
@@ -103,7 +92,7 @@ SAMPLES_PCA = pa.schema(
     ]
 )
 
-# `measure`: mmd or a rarefied Hill number; `difference` of a Hill number is the difference of its mean logs.
+# `measure`: mmd or a Hill number at equal coverage, whose `difference` is that of its mean logs.
 SAMPLE_CONDITIONS = pa.schema(
     [
         *strings("species", "chains", "condition", "value_1", "value_2", "measure"),

@@ -9,8 +9,16 @@ import pandas as pd
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
-from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, group_titles, section, with_group_titles
-from airrvec.report.sections.diversity import diversity_section
+from airrvec.report.page import (
+    COUNT,
+    NUMBER,
+    SHARE,
+    escaped,
+    group_titles,
+    not_compared_text,
+    section,
+    with_group_titles,
+)
 from airrvec.report.sections.public import public_section
 
 PARENT = {
@@ -20,8 +28,8 @@ PARENT = {
 }
 N_PAIRS = 100  # in the table
 
-_MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_rarefied": f"log Hill number {q}" for q in (0, 1, 2)}}
-_NAMES = ("diversity", "pairs", "samples_pca", "conditions")
+_MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_at_coverage": f"log Hill number {q}" for q in (0, 1, 2)}}
+_NAMES = ("pairs", "samples_pca", "conditions")
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,6 @@ class Comparison:
     """Results of ``compare_samples.py``: counts and tables as data frames."""
 
     counts: dict
-    diversity: pd.DataFrame
     pairs: pd.DataFrame
     samples_pca: pd.DataFrame
     conditions: pd.DataFrame
@@ -50,11 +57,7 @@ def read_comparison(folder: Path | None) -> Comparison | None:
 
 def comparison_sections(found: Comparison) -> list[dict]:
     """Return the sections of the report."""
-    sections = [diversity_section(found.diversity, found.counts)]
-    if len(found.pairs):
-        sections.append(_pairs(found))
-    else:
-        sections.append(_not_compared(found))
+    sections = [_pairs(found) if len(found.pairs) else _not_compared(found)]
     if len(found.public):
         sections.append(public_section(found.public))
     if len(found.samples_pca):
@@ -159,7 +162,7 @@ def _pairs(found: Comparison) -> dict:
         f"{len(shown)} of {counted(len(found.pairs), 'pair')}; all are in <code>comparison/pairs.tsv</code>."
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
-        " conditions, where samples are the units.",
+        " conditions, where samples are the units." + not_compared_text(found.counts),
         "table",
         data,
         headers=headers,

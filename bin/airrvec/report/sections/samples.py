@@ -1,0 +1,183 @@
+"""Each sample by itself in the MultiQC report: largest clones, clone sizes, genes, lengths, diversity."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from airrvec.core import schema, tables
+from airrvec.core.chains import GREEK
+from airrvec.core.plural import counted
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
+from airrvec.report.sections import diversity, sample_genes
+
+PARENT = {
+    "parent_id": "airrvec_repertoire",
+    "parent_name": "Clones, genes and diversity",
+    "parent_description": "Each sample by itself. All numbers are in the folder <code>samples/</code>.",
+}
+N_CLONES = 150  # rows in the table of clones
+MOST_CLONES = 10  # of one sample
+MAX_BARS = 60
+NAMES = ("clones", "clone_sizes", "gene_usage", "cdr3_lengths", "vj_pairing", "diversity", "rarefaction")
+
+_SIZE_COLOURS = dict(
+    zip(CLONE_SIZES_LIMITS, ("#BBBBBB", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"), strict=True)
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Results of ``describe_samples.py``: counts, and its tables as data frames, by name."""
+
+    counts: dict
+    tables: dict[str, pd.DataFrame]
+
+
+def read_described(folder: Path | None) -> Described | None:
+    """Return the results; None if the folder has none."""
+    if folder is None or not (folder / "samples.qc.json").exists():
+        return None
+    counts = json.loads((folder / "samples.qc.json").read_text())
+    frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
+    titles = group_titles(counts["groups"])
+    for name in ("diversity", "rarefaction"):
+        frames[name] = with_group_titles(frames[name], titles)
+    return Described(counts, frames)
+
+
+def described_sections(found: Described) -> list[dict]:
+    """Return the sections of the report; an empty list if the samples have no clone."""
+    frames = found.tables
+    if not len(frames["clones"]):
+        return []
+    sections = [
+        _clones(frames["clones"], found.counts["samples"]),
+        _clone_sizes(frames["clone_sizes"], _bulk_note(found.counts)),
+        *sample_genes.gene_sections(frames["gene_usage"]),
+        sample_genes.lengths_section(frames["cdr3_lengths"]),
+        *sample_genes.pairing_sections(frames["vj_pairing"]),
+        diversity.rarefaction_section(frames["rarefaction"], frames["diversity"], found.counts["groups"]),
+        diversity.diversity_section(frames["diversity"]),
+    ]
+    return [{**content, **PARENT} for content in sections]
+
+
+def _bulk_note(counts: dict) -> str:
+    """Return a sentence on samples that look like bulk data but are counted by rows; empty without them."""
+    names = counts["looks_bulk"]
+    if not names:
+        return ""
+    shown = ", ".join(escaped(name) for name in names[:5]) + (" and others" if len(names) > 5 else "")
+    return (
+        f" <strong>{shown}: these tables have single chains with numbers of copies, as bulk sequencing gives;"
+        " here each row counts once. If they are bulk, run again with"
+        " <code>--abundance duplicate_count</code>.</strong>"
+    )
+
+
+def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
+    most = max(1, min(MOST_CLONES, N_CLONES // len(samples)))
+    shown = clones[clones["rank"] <= most]
+    if len(shown) > N_CLONES:
+        shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
+        shown = shown.head(N_CLONES)
+    data = {}
+    for row in shown.itertuples():
+        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
+        for locus in schema.LOCI:
+            for name in schema.CHAIN_FIELDS:
+                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
+        line["epitope"] = escaped(row.epitope or "").replace(",", "&#44;")  # MultiQC removes commas
+        data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
+    headers = {
+        "cells": {"title": "Cells", **COUNT, "description": "Cells of the clone, or copies of bulk data"},
+        "share": {
+            "title": "Share",
+            "suffix": " %",
+            "min": 0,
+            "max": 100,
+            "format": "{:,.2f}",
+            "scale": "Blues",
+            "description": "Of all cells of the sample",
+        },
+        "class": {"title": "Size", "description": "Class of the clone by its share of the sample's cells"},
+    }
+    for locus in schema.LOCI:
+        headers |= {
+            f"{locus}_v_call": {"title": f"V {GREEK[locus]}"},
+            f"{locus}_junction_aa": {
+                "title": f"CDR3 {GREEK[locus]}",
+                "description": "With the conserved C and F or W (the junction)",
+            },
+            f"{locus}_j_call": {"title": f"J {GREEK[locus]}"},
+        }
+    headers["epitope"] = {"title": "Epitope", "description": "Label of the clone in the tables of this run"}
+    if not any(line["epitope"] for line in data.values()):
+        headers.pop("epitope")
+        for line in data.values():
+            line.pop("epitope")
+    return section(
+        "airrvec_repertoire_clones",
+        "Largest clones",
+        f"{_which(len(samples), most, len(shown))} A clone is all cells of a sample with the same V gene, J"
+        " gene and CDR3 in both chains. Clones of many per cent of a sample have expanded: an infection, a"
+        " tumour, ageing or a culture can be the cause. Do not rely on a clone with one chain: unrelated"
+        " cells can share one, and cells of a clone whose other chain was not sequenced are counted apart,"
+        " so that the share of the complete clone is too small. The 100 largest clones of each sample are in"
+        " <code>samples/clones.tsv</code>.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Clone", "sort_rows": False},
+    )
+
+
+def _which(n_samples: int, most: int, shown: int) -> str:
+    if n_samples > N_CLONES:
+        return f"The largest clone of {shown} samples of {n_samples:,}, those in which it has most cells."
+    if most == 1:
+        return "The largest clone of each sample."
+    return f"The {most} largest clones of each sample."
+
+
+def _clone_sizes(sizes: pd.DataFrame, note: str) -> dict:
+    names = list(dict.fromkeys(sizes["sample_id"]))
+    words = ""
+    if len(names) > MAX_BARS:
+        cells = sizes.groupby("sample_id")[["n_singletons", "n_cells"]].sum()
+        expanded = (1 - cells["n_singletons"] / cells["n_cells"]).sort_values(kind="stable")
+        names = [*expanded.index[: MAX_BARS // 2], *expanded.index[-MAX_BARS // 2 :]]
+        words = (
+            f" Of {counted(len(expanded), 'sample')}, the {MAX_BARS // 2} with the largest and the"
+            f" {MAX_BARS // 2} with the smallest share of cells in clones of several cells are shown."
+        )
+    shown = sizes[sizes["sample_id"].isin(names)]
+    data = {
+        escaped(sample): {row.clone_size: 100 * row.share for row in rows.itertuples()}
+        for sample, rows in shown.groupby("sample_id", sort=False)
+    }
+    limits = ("0.01 %", "0.1 %", "1 %", "10 %")
+    titles = {
+        name: {"name": f"{name} (up to {limit})", "color": _SIZE_COLOURS[name]}
+        for name, limit in zip(CLONE_SIZES_LIMITS, limits, strict=False)
+    }
+    titles["Hyperexpanded"] = {
+        "name": "Hyperexpanded (above 10 %)",
+        "color": _SIZE_COLOURS["Hyperexpanded"],
+    }
+    return section(
+        "airrvec_repertoire_clone_sizes",
+        "Clonal expansion",
+        "Share of the cells of each sample in clones of each size, a clone's size being its share of the"
+        " sample; the limits are those of scRepertoire. The larger the orange part, the more of the sample"
+        " belongs to a few clones. Do not compare samples with very different numbers of cells: with fewer"
+        " than 1,000 cells a single cell counts as a medium clone, with fewer than 100 as a large one"
+        f" (<code>n_singletons</code> in <code>samples/clone_sizes.tsv</code>).{words}{note}",
+        "bargraph",
+        data,
+        categories=titles,
+        pconfig={"ylab": "Share of cells, %", "ymax": 100, "cpswitch": False, "tt_decimals": 1},
+    )

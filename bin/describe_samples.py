@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Describe samples: clones, clone sizes, genes, CDR3 lengths, V–J pairs, diversity and rarefaction."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from airrvec.core import runtime, schema, script, tables
+from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
+
+SCHEMAS = {
+    "clones": schema.CLONES,
+    "clone_sizes": schema.CLONE_SIZES,
+    "gene_usage": schema.GENE_USAGE,
+    "cdr3_lengths": schema.CDR3_LENGTHS,
+    "vj_pairing": schema.VJ_PAIRING,
+    "diversity": schema.DIVERSITY,
+    "rarefaction": schema.RAREFACTION,
+}
+
+
+def parse_args(argv=None):
+    parser = script.parser(__doc__)
+    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="<sample>.cells.parquet of each")
+    parser.add_argument(
+        "--receptors", type=Path, required=True, help="folder of <sample>.receptors_*.parquet"
+    )
+    parser.add_argument("--labelled", type=Path, nargs="*", default=[], help="labelled cells, for epitopes")
+    parser.add_argument(
+        "--abundance",
+        choices=("cells", "duplicate_count"),
+        default="cells",
+        help="abundance of a receptor: its number of cells, or their duplicate_count",
+    )
+    script.add_options(parser, "cpus", "outdir", "missing")
+    return parser.parse_args(argv)
+
+
+@optional_part("samples")
+def main(argv=None):
+    args = parse_args(argv)
+    runtime.limit_threads(args.cpus)
+    from airrvec.repertoire import description
+
+    labels = description.read_labels([*args.cells, *args.labelled])
+    parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
+    counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
+    looks_bulk = []
+    for path in args.cells:
+        sample = description.read_sample(path, _receptors(args.receptors, path), abundance=args.abundance)
+        parts["clones"].append(description.clones_table(sample, labels))
+        parts["clone_sizes"].append(description.clone_sizes_table(sample))
+        parts["gene_usage"].append(description.gene_usage_table(sample))
+        parts["cdr3_lengths"].append(description.cdr3_lengths_table(sample))
+        parts["vj_pairing"].append(description.vj_pairing_table(sample))
+        for key, numbers in sample.counts().items():
+            counts.setdefault(key, {})[sample.sample_id] = numbers
+        looks_bulk += [sample.sample_id] if sample.looks_bulk else []
+    groups = _add_diversity(parts, counts)
+    for name, tables_of_samples in parts.items():
+        tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
+    qc = {
+        "samples": [description.sample_name(path) for path in args.cells],
+        "groups": groups,
+        "abundance": args.abundance,
+        "looks_bulk": looks_bulk,
+    }
+    tables.write_json(qc, args.outdir / "samples.qc.json")
+    script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy")
+
+
+def _receptors(folder: Path, cells: Path) -> list[Path]:
+    """Return the files of the receptors of a sample."""
+    stem = f"{cells.name.removesuffix('.cells.parquet')}.receptors_"
+    found = sorted(path for path in folder.iterdir() if path.name.startswith(stem))
+    if not found:
+        raise InputError(f"there is no file {stem}*.parquet", file=folder)
+    return found
+
+
+def _add_diversity(parts: dict[str, list[pa.Table]], counts) -> list[dict]:
+    """Add diversity and rarefaction of each species and class of chains; return the groups, largest first."""
+    from airrvec.repertoire import sample_diversity
+
+    groups = []
+    for (species, chains), of_sample in counts.items():
+        parts["diversity"].append(sample_diversity.diversity_table(of_sample, species, chains))
+        parts["rarefaction"].append(sample_diversity.rarefaction_table(of_sample, species, chains))
+        cells = sum(int(numbers.sum()) for numbers in of_sample.values())
+        groups.append({"species": species, "chains": chains, "cells": cells})
+    return sorted(groups, key=lambda group: -group["cells"])
+
+
+if __name__ == "__main__":
+    main()

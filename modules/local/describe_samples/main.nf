@@ -1,0 +1,33 @@
+process DESCRIBE_SAMPLES {
+    label 'process_low'
+    label 'process_optional'
+    conda "${moduleDir}/environment.yml"
+
+    input:
+    path cells, stageAs: 'cells/*'
+    path receptors, stageAs: 'receptors/*' // of all samples, one file per partition
+    path labelled, stageAs: 'labelled/*' // [] without a labelled table
+    val abundance
+    val library
+
+    output:
+    path('*.{parquet,tsv}'), emit: tables, optional: true
+    path 'samples.qc.json', emit: qc, optional: true
+    path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
+    tuple val('samples'), val('all_samples'), emit: ended
+    path 'versions.yml', emit: versions, optional: true
+
+    script:
+    def args = task.ext.args ?: ''
+    """
+    describe_samples.py --cells ${cells} --receptors receptors ${labelled ? "--labelled ${labelled}" : ''} \\
+        --abundance ${abundance} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --process ${task.process} --versions versions.yml ${args}
+    """
+
+    stub:
+    """
+    touch {clones,clone_sizes,gene_usage,cdr3_lengths,vj_pairing,diversity,rarefaction}.{parquet,tsv}
+    touch samples.qc.json versions.yml
+    """
+}
