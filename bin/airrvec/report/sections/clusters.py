@@ -197,7 +197,6 @@ def _largest(clusters: pd.DataFrame) -> dict:
     }
     headers = {
         **CENTRE_HEADERS,
-        **CONSENSUS_HEADERS,
         "receptors": {"title": "Receptors", **COUNT},
         "epitope": {"title": "Epitope", "description": "Most frequent epitope of the labelled members"},
         "labelled": {"title": "Labelled", **COUNT, "description": "Members with a known epitope"},
@@ -211,6 +210,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
+        **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
             "format": "{:,.2f}",
