@@ -111,7 +111,7 @@ REPORT = (
     ),
     _shot(
         _part("annotation_top"),
-        *_headers(_part("annotation_top"), "Epitope", "Probability", "FDR", "Distance"),
+        *_headers(_part("annotation_top"), "α chain", "Epitope", "Probability", "FDR"),
         height=420,
     ),
     _shot(
@@ -129,7 +129,7 @@ REPORT = (
     ),
     _shot(
         _part("clusters_largest"),
-        *_headers(_part("clusters_largest"), "Epitope", "Labelled", "Purity", "Samples", "Junction α"),
+        *_headers(_part("clusters_largest"), "Epitope", "Labelled", "Purity", "Samples", "receptor: α"),
         height=420,
     ),
     _shot(

@@ -53,3 +53,6 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
             assert known >= {*rows["nearest_1_id"], *rows["nearest_3_id"]} - {None}
     report = (run.results / "multiqc/multiqc_report.html").read_text()
     assert "airrvec_annotation_counts" in report
+    for call in called.itertuples():  # by name, so that the page's search finds it
+        for name in (call.tra_junction_aa, call.trb_junction_aa, *call.nearest_1_receptor.split(" · ")):
+            assert name in report

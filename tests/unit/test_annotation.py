@@ -1,6 +1,7 @@
 """Annotation by the scripts, on receptors whose answers are known."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from inputs import labelled_cells
+from scipy import sparse
 
 import annotate_receptors
 import calibrate_annotation
@@ -132,6 +134,19 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
     assert one["call"][3] == "no vector"
     assert one["nearest_1_distance"].tolist()[:3] == pytest.approx([0, 0, 0], abs=1e-3)
     assert one["nearest_1_id"][3] is None
+
+
+def test_a_reference_without_a_study_has_none(spiked):
+    """Rows 0 and 1 of the reference get no study, row 2 another one as well."""
+    annotator = Annotator.load(spiked / "reference" / "homosapiens_paired.npz")
+    reference, n = annotator.reference, len(annotator.reference)
+    studies = np.zeros((n, 3), np.float32)
+    studies[:2, 0], studies[2, :2], studies[3:, 2] = 1, 1, 1
+    reference = replace(reference, studies=sparse.csr_array(studies), study_names=["none", "PMID:1", "x"])
+    calls, _ = replace(annotator, reference=reference).annotate(annotator.vectors[:4], fdr=0.1)
+    found = dict(zip(calls["nearest_1_id"], calls["nearest_1_study"], strict=True))
+    ids = reference.receptors["receptor_id"].to_pylist()[:4]
+    assert [found[receptor_id] for receptor_id in ids] == [None, None, "PMID:1", "x"]
 
 
 def test_a_class_that_cannot_be_calibrated_has_its_reason(tmp_path):

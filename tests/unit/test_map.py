@@ -67,11 +67,8 @@ def made(tmp_path_factory) -> Path:
         receptor_id=IDS,
         call=["called", "no call"] * 60,
         epitope=[HOSTILE, None, "=NLVPMVATV", None] * 30,
-        trb_v_call="TRBV19*01",
-        trb_junction_aa="CASSIRSSYEQYF",
-        trb_j_call="TRBJ2-7",
-        mhc_a="HLA-DRA*01",
-        mhc_b="HLA-DRB1*04:01",
+        **{"trb_v_call": "TRBV19*01", "trb_j_call": "TRBJ2-7", "trb_junction_aa": "CASSIRSSYEQYF"},
+        **{"mhc_a": "HLA-DRA*01", "mhc_b": "HLA-DRB1*04:01"},
         nearest_1_receptor="α not compared · TRBV19 CASSIRSAYEQYF TRBJ2-7",
         probability=np.linspace(1, 0, 120),
     )

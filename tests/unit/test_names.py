@@ -80,8 +80,9 @@ def test_ids_are_the_last_columns_of_every_table_that_people_open():
         ("https://doi.org/10.1016/j.xcrm.2021.1", "doi:10.1016/j.xcrm.2021.1",
          "https://doi.org/10.1016/j.xcrm.2021.1"),
         ("http://www.iedb.org/reference/1", "www.iedb.org/reference/1", "http://www.iedb.org/reference/1"),
-        ("https://github.com/antigenomics/vdjdb-db/issues/193", "github.com/antigenomics/vdjdb-db/issues…",
+        ("https://github.com/antigenomics/vdjdb-db/issues/193", "github.com/antigenomics/vdjdb-db/issues/193",
          "https://github.com/antigenomics/vdjdb-db/issues/193"),
+        (f"https://x.org/{'a' * 40}/17", f"x.org/{'a' * 18}…{'a' * 20}/17", f"https://x.org/{'a' * 40}/17"),
         ("unpublished", "unpublished", None),
         ("26842844", "26842844", None),  # a number alone may be anything
         ("javascript:alert(1)", "javascript:alert(1)", None),

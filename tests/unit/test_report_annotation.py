@@ -1,11 +1,15 @@
 """What the report says of annotation: the numbers of the tables, and the user's words escaped."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from inputs import ROOT
 
 from airrvec.core import schema, tables
 from airrvec.report.sections import annotation as report_annotation
@@ -145,3 +149,53 @@ def test_the_terminal_says_what_is_expected_to_be_false(folder):
 
 def test_a_run_without_annotation_has_no_section(tmp_path):
     assert report_annotation.read_annotation(tmp_path) is None
+
+
+class Cells(HTMLParser):
+    """Links and texts of the table of calls in a page of MultiQC."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.cells, self.links, self.column, self.elements = {}, [], None, set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "td":
+            self.column = attributes["class"].split()[-1]
+        if self.column:
+            self.elements.add(tag)
+            self.links += [attributes.get("href")] * (tag == "a")
+
+    def handle_endtag(self, tag):
+        self.column = None if tag == "td" else self.column
+
+    def handle_data(self, data):
+        if self.column:
+            self.cells[self.column] = self.cells.get(self.column, "") + data
+
+
+def test_hostile_words_pass_through_multiqc_as_words(folder):
+    """What MultiQC makes of the cells: words as they were, links to the given addresses, nothing else."""
+    hostile = "</td><script>alert('x, y')</script>\"&lt"
+    studies = f"{hostile};https://x.org/a,b?c='1'&d=2;javascript:alert(1)"
+    sample = json.loads((folder / "x.annotation.qc.json").read_text())
+    sample["top"][0] |= {"epitope": hostile, "antigen_gene": "12e45", "nearest_1_study": studies}
+    sample["top"][0] |= {"receptor_id": "123456789012345678901234", "nearest_1_id": "1e2"}
+    (folder / "x.annotation.qc.json").write_text(json.dumps(sample))
+    top = report_annotation.annotation_sections(report_annotation.read_annotation(folder))[2]
+    content = folder / "content"
+    tables.write_json(top, content / f"{top['id']}_mqc.json")
+    command = [sys.executable, "-m", "multiqc", "--config", str(ROOT / "assets/multiqc_config.yml")]
+    command += ["--outdir", str(folder), "--filename", "page.html", "--no-version-check", str(content)]
+    subprocess.run(command, check=True, capture_output=True)
+    page = (folder / "page.html").read_text()
+    table = page[page.index('id="airrvec_annotation_top_plot_table"') :]
+    found = Cells(table[: table.index("</table>")])
+    assert found.elements <= {"td", "a", "div", "span"}
+    assert found.links == ["https://x.org/a,b?c='1'&d=2"]
+    assert found.cells["epitope"] == hostile
+    assert found.cells["antigen_gene"] == "12e45"
+    assert (found.cells["id"], found.cells["nearest_id"]) == ("123456789012345678901234", "1e2")
+    assert found.cells["study"] == f"{hostile}; x.org/a,b?c='1'&d=2; javascript:alert(1)"
+    assert found.cells["tra"] == "TRAV27 CAGAGSQGNLIF TRAJ42"

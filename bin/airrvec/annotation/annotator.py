@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.annotation.calibration import Calibration
-from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet, join_words
+from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.search import N_REPORTED, SearchResult, search
 from airrvec.core import names, schema, tables
 from airrvec.core.chains import CHAIN_LOCI
@@ -156,10 +156,12 @@ class Annotator:
             "id": reference.receptors["receptor_id"],
             **{name: reference.receptors[name] for name in DESCRIPTION},
         }
+        named = [number for number, name in enumerate(reference.study_names) if name != NO_STUDY]
+        studies = join_words(reference.studies[:, named], [reference.study_names[number] for number in named])
         words = {
             **{name: values.to_numpy(zero_copy_only=False) for name, values in columns.items()},
             "epitope": join_words(reference.labels, reference.epitopes["epitope"].tolist()),
-            "study": join_words(reference.studies, reference.study_names),
+            "study": np.where(studies == "", None, studies),
         }
         columns = {}
         for place in range(N_REPORTED):

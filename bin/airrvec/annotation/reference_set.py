@@ -12,6 +12,8 @@ from airrvec.core import identity, schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
 from airrvec.core.chains import has_chains, on_chains
 
+NO_STUDY = "none"  # the study of labels that name none
+
 # Description of all labels of a receptor, beside its epitopes and studies.
 DESCRIPTION = ("antigen_gene", "antigen_species", "mhc")
 
@@ -98,7 +100,7 @@ def build_reference_set(
 
     columns = ["receptor_id", "epitope", "reference_id", *ANTIGEN_FIELDS]
     pairs = cells.select(columns).to_pandas()
-    pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": "none"})
+    pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": NO_STUDY})
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
     epitopes = (
         pairs.groupby("epitope")[list(ANTIGEN_FIELDS)]

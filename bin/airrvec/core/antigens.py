@@ -18,7 +18,7 @@ _PUBMED_ADDRESS = re.compile(
 )
 # A host and printable ASCII without characters that end an attribute or a tag.
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!#-;=?-\[\]_a-z~]*)?", re.IGNORECASE)
-_LONGEST = 40  # characters of an address that are shown
+_LONGEST = 48  # characters of an address that are shown; a longer one is cut in its middle
 
 
 class Study(NamedTuple):
@@ -45,7 +45,8 @@ def study(reference_id: str) -> Study:
         return Study(f"doi:{found[1]}", "https://doi.org/" + quote(found[1], safe="/:;()._-"))
     if _ADDRESS.fullmatch(text):
         bare = text.split("://", 1)[1].rstrip("/")
-        return Study(bare if len(bare) <= _LONGEST else bare[: _LONGEST - 1] + "…", text)
+        half = _LONGEST // 2
+        return Study(bare if len(bare) <= _LONGEST else f"{bare[:half]}…{bare[1 - half :]}", text)
     return Study(text, None)
 
 

@@ -21,7 +21,6 @@ CHAIN_HEADERS = {
     for locus in schema.LOCI
 }
 ANTIGEN_HEADERS = {
-    "epitope": text_header("Epitope"),
     "antigen_gene": text_header("Antigen", "Protein or gene that the epitope comes from"),
     "antigen_species": text_header("Organism", "Species of the antigen"),
     "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
@@ -66,8 +65,8 @@ def named_chain_cells(name: str | None, prefix: str = "") -> dict[str, str]:
 
 
 def antigen_cells(row: Mapping) -> dict[str, str]:
-    """Return the cells of `ANTIGEN_HEADERS` of a label; ``row`` has `airrvec.core.schema.ANTIGEN`."""
-    cells = {name: text_cell(row[name]) for name in ("epitope", "antigen_gene", "antigen_species")}
+    """Return the cells of `ANTIGEN_HEADERS`; ``row`` has `airrvec.core.antigens.ANTIGEN_FIELDS`."""
+    cells = {name: text_cell(row[name]) for name in ("antigen_gene", "antigen_species")}
     return {**cells, "mhc": text_cell(mhc_name(_text(row["mhc_a"]), _text(row["mhc_b"])))}
 
 

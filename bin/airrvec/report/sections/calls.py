@@ -22,9 +22,10 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
     data = {
         f"{escaped(row['sample'])}, {number:03d}": {
             **cells.chain_cells(row),
-            **cells.antigen_cells(row),
+            "epitope": cells.text_cell(row["epitope"]),
             "probability": row["probability"],
             "fdr": row["fdr"],
+            **cells.antigen_cells(row),
             "cells": row["n_cells"],
             **cells.nearest_cells(row),
             "chains": titles[row["species"], row["chains"]],
@@ -35,9 +36,10 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
     }
     headers = {
         **cells.CHAIN_HEADERS,
-        **cells.ANTIGEN_HEADERS,
+        "epitope": cells.text_header("Epitope"),
         "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
         "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
+        **cells.ANTIGEN_HEADERS,
         "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
         **cells.nearest_headers(),
         "chains": cells.text_header("Compared chains"),

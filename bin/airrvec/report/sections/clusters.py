@@ -189,7 +189,6 @@ def _largest(clusters: pd.DataFrame) -> dict:
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {
         **CENTRE_HEADERS,
-        **CONSENSUS_HEADERS,
         "receptors": {"title": "Receptors", **COUNT},
         "innate": {"title": "Innate-like", "description": "Members that are MAIT or iNKT cells"},
         "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},
@@ -207,6 +206,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
+        **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
             "format": "{:,.2f}",
