@@ -9,9 +9,11 @@ from airrvec.core.schema.annotation import (
     PRECISION_RECALL,
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_DONE, NOT_EVALUATED, ROC
+from airrvec.core.schema.exports import CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
 from airrvec.core.schema.receptors import (
     CELLS,
     CHAIN_RECORDS,
+    CHAINS,
     COLLECTED_RECEPTORS,
     GENERATION,
     RECEPTORS,
@@ -36,6 +38,7 @@ from airrvec.core.schema.words import (
     CHAIN_PAIRINGS,
     EXTRA_VDJ,
     EXTRA_VJ,
+    KEPT_FIELDS,
     LABELS,
     LOCI,
     MEAN,
@@ -65,9 +68,14 @@ __all__ = [
     "AUROC_SUMMARY",
     "CALIBRATION",
     "CELLS",
+    "CELL_CALLS",
+    "CELL_CLUSTERS",
+    "CELL_DESCRIPTION",
+    "CHAINS",
     "CHAIN_FIELDS",
     "CHAIN_PAIRINGS",
     "CHAIN_RECORDS",
+    "CLONE_SIZE",
     "CLUSTERS",
     "CLUSTER_CONDITIONS",
     "CLUSTER_MEMBERS",
@@ -78,6 +86,7 @@ __all__ = [
     "EXTRA_VDJ",
     "EXTRA_VJ",
     "GENERATION",
+    "KEPT_FIELDS",
     "LABELS",
     "LOCI",
     "MAP",
