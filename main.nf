@@ -93,7 +93,7 @@ workflow {
             results.map = MAP.out.qc
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
-            EXPORT(samples, receptors, embeddings, settings, library)
+            EXPORT(samples, NORMALISE.out.chains, receptors, embeddings, calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
 

@@ -18,7 +18,7 @@ BIN = Path(__file__).parents[1] / "bin"
 BUDGETS = {
     **dict.fromkeys(("analyse_generation", "analyse_receptors", "check_device", "check_samples"), 0.9),
     **dict.fromkeys(("collect_receptors", "export_airr", "merge_embeddings"), 1.0),
-    **dict.fromkeys(("name_cells", "normalise_receptors", "plan", "synthesise_receptors"), 1.0),
+    **dict.fromkeys(("describe_cells", "normalise_receptors", "plan", "synthesise_receptors"), 1.0),
     **dict.fromkeys(("benchmark_fewshot", "compare_samples", "embed_background"), 1.3),
     **dict.fromkeys(("embed_receptors", "map_receptors"), 1.3),
     **dict.fromkeys(("analyse_results", "annotate_receptors", "calibrate_annotation", "report"), 1.8),

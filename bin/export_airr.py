@@ -12,36 +12,29 @@ from airrvec.input.formats.airr_rearrangement import REQUIRED
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
-    parser.add_argument("--receptors", type=Path, required=True, help="receptors of the sample")
+    parser.add_argument("--chains", type=Path, required=True, help="chains of the sample")
     parser.add_argument("--out", type=Path, required=True, help="AIRR rearrangement file, .tsv")
     script.add_options(parser, "memory", "cpus", "missing")
     return parser.parse_args(argv)
 
 
 def rearrangement_columns() -> dict[str, str]:
-    """Return AIRR field → SQL expression, for a cell joined with its receptor and a locus."""
-    alpha, beta = (schema.field(locus, "junction_aa") for locus in schema.LOCI)
-    is_single = f"({alpha} IS NULL OR {beta} IS NULL)"
+    """Return AIRR field → SQL expression, for a chain joined with its cell."""
+    kept = {name: name for name in schema.KEPT_FIELDS}
+    kept["rev_comp"] = "CASE WHEN lower(rev_comp) IN ('t', 'true') THEN 'T'"
+    kept["rev_comp"] += " WHEN lower(rev_comp) IN ('f', 'false') THEN 'F' END"
     known = {
         "sequence_id": "name || '_' || locus",
         "productive": "'T'",
-        **{name: _of_locus(name) for name in schema.CHAIN_FIELDS},
+        **{name: name for name in schema.CHAIN_FIELDS},
         "locus": "locus",
-        "cell_id": f"if(cell_id IS NULL AND {is_single}, NULL, name)",
-        # Readers sum the counts of a cell's chains. Counts per chain are unknown: one chain has them all.
-        **{
-            name: f"if(locus = '{schema.LOCI[0]}' OR {is_single}, {name}, NULL)"
-            for name in ("duplicate_count", "umi_count")
-        },
+        "cell_id": "if(given IS NULL AND n_chains = 1, NULL, name)",
+        **{name: name for name in ("duplicate_count", "umi_count", "consensus_count")},
+        "c_call": "c_call",
+        "clone_id": "clone_id",
         **{name: name for name in ("species", "receptor_id", "clonotype_id", *schema.LABELS)},
     }
-    required = dict.fromkeys(REQUIRED, "NULL")
-    return required | known
-
-
-def _of_locus(name: str) -> str:
-    alpha, beta = (schema.field(locus, name) for locus in schema.LOCI)
-    return f"if(locus = '{schema.LOCI[0]}', {alpha}, {beta})"
+    return {name: known.get(name, kept.get(name)) for name in dict.fromkeys((*REQUIRED, *known))}
 
 
 @optional_part("export")
@@ -53,12 +46,11 @@ def main(argv=None):
         tables.atomic_path(args.out) as temporary,
     ):
         named = cells.with_unique_names(connection, args.cells)
-        receptors = connection.read_parquet(tables.files(args.receptors))
-        receptors = receptors.project("* EXCLUDE chain_pairing").distinct()
-        loci = connection.values(*((locus,) for locus in schema.LOCI)).project("col0 AS locus")
-        chains = named.join(receptors, "receptor_id").cross(loci)
-        chains = chains.filter(f"{_of_locus('junction_aa')} IS NOT NULL").order("cell, locus")
-        chains.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
+        named = named.project(", ".join(("name", "cell", "cell_id AS given", *schema.LABELS)))
+        chains = connection.read_parquet(str(args.chains))
+        chains = chains.project("*, count(*) OVER (PARTITION BY cell_row) AS n_chains")
+        joined = named.join(chains, "cell = cell_row").order("cell, locus")
+        joined.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
     script.write_versions(args, "duckdb")
 
 

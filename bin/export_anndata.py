@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Export the cells of a sample as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
+"""Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
 
-import argparse
 import warnings
 from pathlib import Path
 
@@ -10,29 +9,29 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import database, schema, script, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
 
-# Fields that scirpy's functions require and that are unknown here.
-UNKNOWN_FIELDS = ("d_call", "c_call", "junction")
+# Fields that scirpy's functions require, even if no chain has them.
+EXPECTED = ("d_call", "c_call", "junction")
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
+    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each sample")
+    parser.add_argument("--chains", type=Path, nargs="+", required=True, help="chains of each sample")
+    parser.add_argument(
+        "--description", type=Path, required=True, help="description of the cells, from describe_cells.py"
+    )
+    parser.add_argument(
+        "--names", choices=("barcode", "name"), default="barcode", help="column of the description: obs_names"
+    )
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of the receptors")
     parser.add_argument("--out", type=Path, required=True, help="AnnData file, .h5ad")
-    script.add_options(parser, "memory", "cpus", "missing")
+    script.add_options(parser, "missing")
     return parser.parse_args(argv)
-
-
-def cell_names(args: argparse.Namespace) -> list[str]:
-    """Return a unique name for each cell, in the order of the cells."""
-    with database.connect(args.out.parent, memory=args.memory, threads=args.cpus) as connection:
-        named = cells.with_unique_names(connection, args.cells).order("cell").project("name").fetchall()
-    return [name for (name,) in named]
 
 
 def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
@@ -42,6 +41,10 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
     for name, values in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_string(values.type):
             column = pd.Categorical(values.to_pandas())
+        elif pa.types.is_floating(values.type):
+            column = values.to_pandas().to_numpy("float64")
+        elif pa.types.is_boolean(values.type):
+            column = pd.array(values.to_pandas(types_mapper=pd.ArrowDtype), dtype="boolean")
         else:  # integers stay integers if values are missing
             column = pd.array(values.to_pandas(types_mapper=pd.ArrowDtype), dtype="Int64")
             column = column if values.null_count else column.to_numpy("int64")
@@ -50,35 +53,45 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
     return obs
 
 
-def chain_lists(table: pa.Table):
+def chain_lists(chains: pa.Table, n_cells: int):
     """
     Return the chains of each cell, α before β, as scirpy stores them in ``obsm["airr"]``.
+
+    Parameters
+    ----------
+    chains : pyarrow.Table
+        `airrvec.core.schema.CHAINS`; ``cell_row`` is counted from 1 over all cells.
+    n_cells : int
+        Number of cells.
 
     Returns
     -------
     awkward.Array, n cells × their chains
-        As in the AIRR table, the first of two chains has the counts of the cell.
+        Standardised fields, counts, and the fields of the input, without those that no chain has.
     """
     import awkward as ak
 
-    known = [pc.is_valid(table[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI]
-    n_chains = np.sum(known, axis=0, dtype=np.int64)  # (n cells,)
-    parts = []
-    for locus, has_locus in zip(schema.LOCI, known, strict=True):
-        columns = {name: table[schema.field(locus, name)] for name in schema.CHAIN_FIELDS}
-        carries = pa.array(has_locus if locus == schema.LOCI[0] else ~known[0])
-        for name in ("duplicate_count", "umi_count"):
-            columns[name] = pc.if_else(carries, table[name], pa.scalar(None, pa.int64()))
-        columns["locus"] = pa.array([locus] * len(table), pa.string())
-        parts.append(pa.table(columns))
-    by_cell = np.arange(2 * len(table)).reshape(2, -1).T[np.stack(known, axis=1)]  # α and β of a cell in turn
-    chains = pa.concat_tables(parts).take(pa.array(by_cell)).combine_chunks()
-    fields = {name: ak.from_arrow(chains[name]) for name in chains.column_names}
+    n_chains = np.bincount(chains["cell_row"].to_numpy() - 1, minlength=n_cells)
+    chains = chains.combine_chunks()
+    kept = [name for name in schema.KEPT_FIELDS if name in EXPECTED or chains[name].null_count < len(chains)]
+    fields = {
+        name: ak.from_arrow(chains[name])
+        for name in ("locus", *schema.CHAIN_FIELDS, "duplicate_count", "umi_count", "consensus_count", *kept)
+    }
     fields["locus"] = ak.drop_none(fields["locus"])
     fields["productive"] = ak.Array(np.ones(len(chains), bool))
-    for name in UNKNOWN_FIELDS:
-        fields[name] = ak.from_arrow(pa.nulls(len(chains), pa.string()))
     return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
+
+
+def concatenated_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
+    """Return the chains of several samples; ``cell_row`` counts the cells of all."""
+    parts, before = [], 0
+    for path, n in zip(paths, n_cells, strict=True):
+        chains = tables.read(path)
+        row = chains.column_names.index("cell_row")
+        parts.append(chains.set_column(row, "cell_row", pc.add(chains["cell_row"], before)))
+        before += n
+    return pa.concat_tables(parts)
 
 
 def vectors(embeddings: pa.Table) -> np.ndarray:
@@ -95,20 +108,26 @@ def main(argv=None):
     args = parse_args(argv)
     import anndata  # slow import, not needed for --help
 
-    sample_cells = tables.read(args.cells)
-    receptors = tables.read_receptor_rows(args.receptors, sample_cells["receptor_id"])
-    embeddings = tables.read_receptor_rows(args.embeddings, sample_cells["receptor_id"])
-    table = cells.join_receptors(sample_cells, receptors)
+    samples = [tables.read(path) for path in args.cells]
+    chains = concatenated_chains(args.chains, [len(sample) for sample in samples])
+    all_cells = pa.concat_tables(samples, promote_options="default")
+    description = tables.read(args.description)
+    receptors = tables.read_receptor_rows(args.receptors, all_cells["receptor_id"])
+    embeddings = tables.read_receptor_rows(args.embeddings, all_cells["receptor_id"])
+    for name in description.column_names:
+        if name not in ("name", "barcode"):
+            receptors = receptors.append_column(name, description[name])
+    table = cells.join_receptors(all_cells, receptors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
-            obs=observations(table, cell_names(args)),
-            obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(table)},
+            obs=observations(table, description[args.names].to_pylist()),
+            obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(chains, len(table))},
             uns={"airrvec": tables.metadata(args.embeddings)},
         )
         with tables.atomic_path(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)
-    script.write_versions(args, "anndata", "awkward", "duckdb", "pyarrow")
+    script.write_versions(args, "anndata", "awkward", "pyarrow")
 
 
 if __name__ == "__main__":

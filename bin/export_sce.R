@@ -17,10 +17,10 @@ options(arrow.use_altrep = FALSE)
 
 parse_arguments <- function(argv) {
   parser <- optparse::OptionParser(
-    usage = "%prog --names FILE --receptors FILE --embeddings FILE --out FILE cells ...",
+    usage = "%prog --description FILE --receptors FILE --embeddings FILE --out FILE cells ...",
     description = "Cells of one or more samples as a SingleCellExperiment.",
     option_list = list(
-      optparse::make_option("--names", help = "names of the cells, from name_cells.py (Parquet)"),
+      optparse::make_option("--description", help = "description of the cells, from describe_cells.py (Parquet)"),
       optparse::make_option("--receptors", help = "receptors of the run (Parquet)"),
       optparse::make_option("--embeddings", help = "their vectors (Parquet)"),
       optparse::make_option("--out", help = "file to write (.rds)"),
@@ -29,7 +29,7 @@ parse_arguments <- function(argv) {
     )
   )
   arguments <- optparse::parse_args(parser, argv, positional_arguments = c(1, Inf))
-  for (name in c("names", "receptors", "embeddings", "out")) {
+  for (name in c("description", "receptors", "embeddings", "out")) {
     if (is.null(arguments$options[[name]])) stop("--", name, " is missing")
   }
   c(arguments$options, list(cells = arguments$args))
@@ -102,18 +102,21 @@ write_versions <- function(arguments, airrvec) {
 main <- function(argv = commandArgs(trailingOnly = TRUE)) {
   arguments <- parse_arguments(argv)
   of_cells <- c("receptor_id", "clonotype_id", "species", "chain_pairing")
-  reserved <- setdiff(names(arrow::open_dataset(arguments$receptors, format = "parquet")), of_cells)
+  fields <- setdiff(names(arrow::open_dataset(arguments$receptors, format = "parquet")), of_cells)
+  description <- as_plain(as.data.frame(arrow::read_parquet(arguments$description)))
+  described <- description[setdiff(names(description), c("name", "barcode"))] # clone sizes, calls, clusters
 
-  samples <- lapply(arguments$cells, read_cells, reserved = reserved)
+  samples <- lapply(arguments$cells, read_cells, reserved = c(fields, names(described)))
   cells <- dplyr::bind_rows(samples) # metadata that a sample lacks becomes NA
-  names <- arrow::read_parquet(arguments$names)$name
-  if (length(names) != nrow(cells)) stop("--names has ", length(names), " names for ", nrow(cells), " cells.")
-  receptors <- read_of_receptors(arguments$receptors, cells$receptor_id)[reserved]
+  if (nrow(description) != nrow(cells)) {
+    stop("--description has ", nrow(description), " rows for ", nrow(cells), " cells.")
+  }
+  receptors <- c(read_of_receptors(arguments$receptors, cells$receptor_id)[fields], described)
   embeddings <- read_of_receptors(arguments$embeddings, cells$receptor_id)
   metadata <- arrow::open_dataset(arguments$embeddings, format = "parquet")$metadata
   metadata <- metadata[c("model", "weights_sha256", "airrvec_version")]
 
-  save_experiment(as_experiment(cells, names, receptors, embeddings, metadata), arguments$out)
+  save_experiment(as_experiment(cells, description$name, receptors, embeddings, metadata), arguments$out)
   if (!is.null(arguments$versions)) write_versions(arguments, metadata$airrvec_version)
 }
 

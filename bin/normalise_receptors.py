@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Standardise one input table: receptors, cells, and rejects with reasons."""
+"""Standardise one input table: receptors, cells, their chains, and rejects with reasons."""
 
 import json
 from contextlib import ExitStack
@@ -64,7 +64,7 @@ def main(argv=None):
 
 
 def write_normalised(args) -> None:
-    """Write cells, receptors of each partition, rejects and counts."""
+    """Write cells, their chains, receptors of each partition, rejects and counts."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
@@ -79,6 +79,7 @@ def write_normalised(args) -> None:
     stem = args.outdir / args.sample
     with ExitStack() as stack:
         cells = stack.enter_context(tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema))
+        chains = stack.enter_context(tables.writer(f"{stem}.chains.parquet", schema.CHAINS))
         rejects = stack.enter_context(tables.writer(f"{stem}.rejects.parquet", schema.REJECTS))
         partitions = [
             stack.enter_context(tables.writer(f"{stem}.receptors_{number:04d}.parquet", schema.RECEPTORS))
@@ -86,6 +87,7 @@ def write_normalised(args) -> None:
         ]
         for part in normaliser.parts(source):
             cells.write_table(part.cells)
+            chains.write_table(part.chains)
             rejects.write_table(part.rejects)
             for partition, receptors in zip(
                 partitions, split_by_clonotype(part.receptors, args.partitions), strict=True

@@ -5,18 +5,19 @@ from typing import TYPE_CHECKING
 from airrvec.core import processor
 from airrvec.core.version import __version__
 
-__all__ = ["__version__", "embed", "nearest", "read"]
+__all__ = ["__version__", "embed", "match_barcodes", "nearest", "read"]
 
 processor.set_openblas_kernels()
 
 if TYPE_CHECKING:
     from airrvec.app.api import embed, nearest, read
+    from airrvec.app.barcodes import match_barcodes
 else:
 
     def __getattr__(name: str):
         """Import the notebook functions on first use: their dependencies take seconds to load."""
         if name in __all__:
-            from airrvec.app import api
+            from airrvec.app import api, barcodes
 
-            return getattr(api, name)
+            return getattr(barcodes if name == "match_barcodes" else api, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

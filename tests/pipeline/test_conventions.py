@@ -49,9 +49,11 @@ def test_stub_run_of_everything(tmp_path, conda, profile, env):
     path = f"{conda}:{environment()['PATH']}"
     run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output
-    exported = {"CHECK_R", "NAME_CELLS", "EXPORT_SCE"}
+    exported = {"CHECK_R", "EXPORT_SCE"}
     assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *exported}
-    assert {path.stem for path in (run.results / "r").iterdir()} == {"a", "b", "labelled", "all_samples"}
+    assert {path.stem for path in (run.results / "r").iterdir()} == {
+        *("a", "b", "labelled", "all_samples", "match_barcodes")
+    }
     # The pinned 25.04 has no list of the options of `process`, and warns of each.
     assert [text for text in run.warnings if "Unrecognized config option 'process." not in text] == []
     if "conda" in profile:

@@ -53,6 +53,26 @@ def text(columns, rows, delimiter="\t", newline="\n") -> str:
     return out.getvalue()
 
 
+def chains_table(cells: pa.Table, receptors: pa.Table, kept: dict[str, list] | None = None) -> pa.Table:
+    """The chains of cells that no table gave; the first chain of a cell has its counts."""
+    by_id = {receptor["receptor_id"]: receptor for receptor in receptors.to_pylist()}
+    rows = []
+    for number, cell in enumerate(cells.to_pylist(), start=1):
+        receptor = by_id[cell["receptor_id"]]
+        own = {name: cell.get(name) for name in ("sample_id", "cell_id", "receptor_id")}
+        own |= {name: receptor.get(name) for name in ("species", "clonotype_id")}
+        counts = {name: cell.get(name) for name in ("duplicate_count", "umi_count")}
+        for locus in schema.LOCI:
+            fields = {name: receptor.get(schema.field(locus, name)) for name in schema.CHAIN_FIELDS}
+            if fields["junction_aa"] is not None:
+                rows.append({**own, "cell_row": number, "row": number, "locus": locus, **fields, **counts})
+                counts = {}
+    for name, values in (kept or {}).items():
+        for row, value in zip(rows, values, strict=True):
+            row[name] = value
+    return pa.Table.from_pylist(rows, schema.CHAINS)
+
+
 def normalised(path, format=None, **options) -> Normalised:
     """Read and normalise a file, as sample ``s`` of a human."""
     options = {"sample_id": "s", "species": "homosapiens", **options}

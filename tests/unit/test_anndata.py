@@ -75,7 +75,7 @@ def test_what_scirpy_reads_and_writes_is_what_we_read(kind, pack, tmp_path):
         with path.open("rb") as plain, gzip.open(tmp_path / "packed", "wb") as packed:
             shutil.copyfileobj(plain, packed)
         path = tmp_path / "packed"
-    of_cells = ["row", "cell_key", "from_cdr3"]
+    of_cells = ["row", "cell_key", "from_cdr3", "consensus_count", "clone_id"]
     from_scirpy, from_csv = chains_in(path), chains_in(SHARED / f"{BMMNC}.csv")
     assert from_scirpy["row"].to_pylist() == [1, 2, 3, 3, 4]
     assert from_scirpy.drop_columns(of_cells).equals(from_csv.drop_columns(of_cells))

@@ -67,14 +67,8 @@ OPTIONAL = {
         "benchmark_fewshot",
     ),
     *("calibrate_annotation", "cluster_receptors", "compare_samples", "export_airr", "export_anndata"),
-    *(
-        "describe_samples",
-        "embed_background",
-        "export_sce",
-        "map_receptors",
-        "name_cells",
-        "summarise_fewshot",
-    ),
+    *("describe_cells", "describe_samples", "embed_background", "export_sce", "map_receptors"),
+    "summarise_fewshot",
 }
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 

@@ -17,6 +17,7 @@ from inputs import (
     DATA,
     NO_CHAIN,
     SCEPTR_COLUMNS,
+    chains_table,
     normalised,
     normalised_text,
     receptor_id,
@@ -32,16 +33,16 @@ TABLES = sorted(path.name for path in DATA.iterdir() if path.name not in NO_INPU
 KEPT = ("receptor_id", "duplicate_count", "umi_count", *schema.LABELS)
 
 
-def exported(folder: Path, cells: pa.Table, receptors: pa.Table) -> Path:
+def exported(folder: Path, cells: pa.Table, chains: pa.Table) -> Path:
     """The AIRR table of some cells, which airr's library has found valid."""
     tables.write(cells, folder / "cells.parquet")
-    tables.write(receptors, folder / "receptors.parquet")
+    tables.write(chains, folder / "chains.parquet")
     out = folder / "out.tsv"
     arguments = [
         "--cells",
         folder / "cells.parquet",
-        "--receptors",
-        folder / "receptors.parquet",
+        "--chains",
+        folder / "chains.parquet",
         "--out",
         out,
     ]
@@ -68,9 +69,7 @@ def assert_same_cells(path: Path, cells: pa.Table) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_comes_back(name, policy, tmp_path):
     result = normalised(DATA / name, multichain=policy)
-    # Parts of a sample repeat receptors.
-    receptors = pa.concat_tables([result.receptors, result.receptors])
-    assert_same_cells(exported(tmp_path, result.cells, receptors), result.cells)
+    assert_same_cells(exported(tmp_path, result.cells, result.chains), result.cells)
 
 
 RECEPTORS = {
@@ -124,7 +123,7 @@ def receptors_table() -> pa.Table:
 def test_cells_come_back_whatever_their_names(rows):
     with tempfile.TemporaryDirectory() as folder:
         cells = cells_table(rows)
-        assert_same_cells(exported(Path(folder), cells, receptors_table()), cells)
+        assert_same_cells(exported(Path(folder), cells, chains_table(cells, receptors_table())), cells)
 
 
 PAIR = receptor_id("homosapiens", *ALPHA, *BETA)
@@ -145,7 +144,7 @@ ALPHA_ALONE = receptor_id("homosapiens", *ALPHA_2, *NO_CHAIN)
 )
 def test_cell_ids_are_unique(ids, expected, tmp_path):
     cells = cells_table([(cell_id, PAIR, None, None) for cell_id in ids])
-    chains = rows_of(exported(tmp_path, cells, receptors_table()))
+    chains = rows_of(exported(tmp_path, cells, chains_table(cells, receptors_table())))
     assert [chain["cell_id"] for chain in chains] == [name for name in expected for _ in schema.LOCI]
     assert [chain["sequence_id"] for chain in chains] == [
         f"{name}_{locus}" for name in expected for locus in schema.LOCI
@@ -163,11 +162,18 @@ def test_every_column(tmp_path):
     cells = cells.set_column(
         cells.schema.get_field_index("epitope"), "epitope", result.cells["epitope"].combine_chunks()
     )
-    path = exported(tmp_path, cells, result.receptors)
+    kept = {
+        "junction": ["TGTGCC", "TGTAGC", None],
+        "rev_comp": ["True", "f", "?"],
+        "c_call": ["TRAC", None, None],
+        "consensus_count": [5, None, 6],
+    }
+    path = exported(tmp_path, cells, chains_table(cells, result.receptors, kept))
     chains = rows_of(path)
     required = airr.schema.RearrangementSchema.required
     ids = ["species", "receptor_id", "clonotype_id"]
-    own = ["locus", "cell_id", "duplicate_count", "umi_count", *ids, *schema.LABELS]
+    own = ["locus", "cell_id", "duplicate_count", "umi_count", "consensus_count", "c_call", "clone_id"]
+    own += [*ids, *schema.LABELS]
     assert list(chains[0]) == [*required, *own]
     filled = [{name: value for name, value in chain.items() if value} for chain in chains]
     shared = {"productive": "T", "species": "homosapiens"}
@@ -179,12 +185,18 @@ def test_every_column(tmp_path):
             "sequence_id": "c1_TRA",
             "locus": "TRA",
             "duplicate_count": "7",
+            "consensus_count": "5",
+            "c_call": "TRAC",
+            "junction": "TGTGCC",
+            "rev_comp": "T",
             **dict(zip(schema.CHAIN_FIELDS, ALPHA, strict=True)),
         },
         {
             **first,
             "sequence_id": "c1_TRB",
             "locus": "TRB",
+            "junction": "TGTAGC",
+            "rev_comp": "F",
             **dict(zip(schema.CHAIN_FIELDS, BETA, strict=True)),
         },
         {
@@ -193,6 +205,7 @@ def test_every_column(tmp_path):
             "locus": "TRA",
             "duplicate_count": "3",
             "umi_count": "2",
+            "consensus_count": "6",
             "receptor_id": ALPHA_ALONE,
             "clonotype_id": clonotype_of(*ALPHA_2, *NO_CHAIN),
             "epitope": 'say "E2"',

@@ -7,9 +7,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from inputs import ALPHA, ALPHA_2, BETA, DATA, NO_CHAIN, cells_with_chains, normalised, receptor_id
+from inputs import (
+    ALPHA,
+    ALPHA_2,
+    BETA,
+    DATA,
+    NO_CHAIN,
+    ROOT,
+    cells_with_chains,
+    chains_table,
+    normalised,
+    receptor_id,
+)
 from test_export_airr import TABLES
 
+import describe_cells
 import export_anndata
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
@@ -50,19 +62,33 @@ def run_tables() -> tuple[pa.Table, pa.Table]:
     return receptors, tables.embeddings_table(receptors["receptor_id"], vectors)
 
 
-def write_inputs(folder: Path, cells_of_sample: pa.Table, receptors=None, embeddings=None) -> list[str]:
+def write_inputs(
+    folder: Path, cells_of_sample: pa.Table, receptors=None, embeddings=None, chains=None
+) -> list[str]:
+    """Write the inputs of the exports of sample ``s``; return cells, receptors and embeddings as options."""
     if receptors is None:
         receptors, embeddings = run_tables()
-    tables.write(cells_of_sample, folder / "s.cells.parquet")
+    path = folder / "s.cells.parquet"
+    tables.write(cells_of_sample, path)
+    known = set(receptors["receptor_id"].to_pylist())
+    if chains is None and known.issuperset(cells_of_sample["receptor_id"].to_pylist()):
+        chains = chains_table(cells_of_sample, receptors)
+    tables.write(schema.CHAINS.empty_table() if chains is None else chains, folder / "s.chains.parquet")
+    describe_cells.main([str(path), "--out", str(folder / "s.description.parquet")])
     tables.write(receptors, folder / "receptors.parquet")
     tables.write(embeddings, folder / "sceptr.parquet", METADATA)
     options = {"cells": "s.cells", "receptors": "receptors", "embeddings": "sceptr"}
     return [text for key, name in options.items() for text in (f"--{key}", str(folder / f"{name}.parquet"))]
 
 
+def described(folder: Path) -> list[str]:
+    parts = {"chains": "s.chains.parquet", "description": "s.description.parquet"}
+    return [text for key, name in parts.items() for text in (f"--{key}", str(folder / name))]
+
+
 def exported(folder: Path, *inputs) -> anndata.AnnData:
     out = folder / "s.h5ad"
-    export_anndata.main([*write_inputs(folder, *inputs), "--out", str(out)])
+    export_anndata.main([*write_inputs(folder, *inputs), *described(folder), "--out", str(out)])
     return anndata.read_h5ad(out)
 
 
@@ -77,7 +103,7 @@ def test_every_table_comes_back(name, tmp_path):
         result.receptors["receptor_id"], np.zeros((len(result.receptors), 2), np.float32)
     )
     receptors = result.receptors.append_column("n_samples", pa.array([1] * len(result.receptors), pa.int32()))
-    data = exported(tmp_path, result.cells, receptors, embeddings)
+    data = exported(tmp_path, result.cells, receptors, embeddings, result.chains)
     again = normalised(tmp_path / "s.h5ad", "scirpy", species="homosapiens")
     kept = ["receptor_id", "duplicate_count", "umi_count", *schema.LABELS]
     assert again.cells.select(kept).equals(result.cells.select(kept))
@@ -126,17 +152,25 @@ def test_names_are_unique_and_the_barcodes_untouched(ids, expected, tmp_path):
 
 
 def test_metadata_never_hides_a_column(tmp_path):
-    names = ("n_samples", "n_samples_sample", "dose/day", "", "_index", "Ärm")
+    names = ("n_samples", "clone_size", "n_samples_sample", "dose/day", "", "_index", "Ärm")
     metadata = {name: ["x", None] for name in names}
     rows = [{"cell_id": "a", "receptor_id": PAIR}, {"cell_id": "b", "receptor_id": PAIR}]
     data = exported(tmp_path, cells_table(rows, metadata))
     assert obs_values(data, "n_samples") == [2, 2]
-    renamed = ("n_samples_sample_sample", "n_samples_sample", "dose_day", "_sample", "_index_sample", "Ärm")
+    renamed = (
+        "n_samples_sample_sample",
+        "clone_size_sample",
+        "n_samples_sample",
+        "dose_day",
+        "_sample",
+        "_index_sample",
+        "Ärm",
+    )
     for name in renamed:
         assert obs_values(data, name) == ["x", None]
-    assert len(data.obs.columns) == len({*schema.CELLS.names, *schema.COLLECTED_RECEPTORS.names}) + len(
-        renamed
-    )
+    assert obs_values(data, "clone_size") == [2, 2]
+    own = {*schema.CELLS.names, *schema.COLLECTED_RECEPTORS.names, "clone_size"}
+    assert len(data.obs.columns) == len(own) + len(renamed)
 
 
 def test_sample_without_cells(tmp_path):
@@ -149,7 +183,7 @@ def test_sample_without_cells(tmp_path):
 def test_receptor_that_is_missing_is_said(tmp_path, capsys):
     arguments = write_inputs(tmp_path, cells_table([{"receptor_id": PAIR}, {"receptor_id": "0" * 24}]))
     with pytest.raises(SystemExit):
-        export_anndata.main([*arguments, "--out", str(tmp_path / "s.h5ad")])
+        export_anndata.main([*arguments, *described(tmp_path), "--out", str(tmp_path / "s.h5ad")])
     message = "ERROR: receptors.parquet: 1 of 2 cells have a receptor that is missing here.\n"
     assert capsys.readouterr().err == message
     assert not (tmp_path / "s.h5ad").exists()
@@ -203,3 +237,86 @@ def test_scanpy_and_scirpy_work_with_it(tmp_path):
     exact = np.linalg.norm(data.obsm["X_sceptr"][:, None] - data.obsm["X_sceptr"][None], axis=2)
     np.testing.assert_allclose(nearest[nearest > 0], exact[nearest > 0], rtol=1e-4)
     data.write_h5ad(tmp_path / "again.h5ad")
+
+
+def labelled_by_scirpy(data: anndata.AnnData, **options) -> list[set[str]]:
+    """Clonotypes of scirpy's `define_clonotypes`, by the nucleotides of the junctions: sets of cells."""
+    scirpy = pytest.importorskip("scirpy")
+    scirpy.pp.index_chains(data)
+    scirpy.tl.chain_qc(data)
+    scirpy.pp.ir_dist(data, metric="identity", sequence="nt")
+    scirpy.tl.define_clonotypes(data, receptor_arms="all", dual_ir="primary_only", **options)
+    groups = data.obs.groupby("clone_id", observed=True).groups.values()
+    return sorted((set(names) for names in groups), key=min)
+
+
+def test_clonotypes_of_scirpy_are_those_of_the_nucleotides(tmp_path):
+    """Beside groups of equal nucleotide junctions, which are more than those of equal residues."""
+    path = ROOT / "assets/test/pbmc_b.csv"
+    result = normalised(path)
+    receptors = result.receptors.append_column("n_samples", pa.array([1] * len(result.receptors), pa.int32()))
+    vectors = tables.embeddings_table(receptors["receptor_id"], np.zeros((len(receptors), 2), np.float32))
+    chains = result.chains.to_pylist()
+    data = exported(tmp_path, result.cells, receptors, vectors, result.chains)
+    expected: dict[tuple, set[str]] = {}
+    for name, cell in zip(data.obs_names, range(1, len(result.cells) + 1), strict=True):
+        own = {chain["locus"]: chain["junction"] for chain in chains if chain["cell_row"] == cell}
+        expected.setdefault((own.get("TRA"), own.get("TRB")), set()).add(name)
+    assert labelled_by_scirpy(data) == sorted(expected.values(), key=min)
+    assert len(expected) > 50
+
+
+def test_silent_differences_divide_a_clonotype(tmp_path):
+    rows = [{"cell_id": name, "receptor_id": PAIR, "sample_id": "s"} for name in "abc"]
+    kept = {"junction": ["TGTGCT", "TGTAGC", "TGTGCT", "TGCAGC", "TGTGCT", "TGTAGC"]}
+    receptors, embeddings = run_tables()
+    chains = chains_table(cells_table(rows), receptors, kept)
+    data = exported(tmp_path, cells_table(rows), receptors, embeddings, chains)
+    assert labelled_by_scirpy(data) == [{"a", "c"}, {"b"}]
+
+
+def test_all_samples_in_one_object(tmp_path):
+    """Chains, names and metadata of two samples, of which one has no cells called."""
+    receptors, _ = run_tables()
+    first = cells_table([{"cell_id": "x", "receptor_id": PAIR}, {"cell_id": "x", "receptor_id": BETA_ALONE}])
+    second = cells_table([{"cell_id": "x", "receptor_id": ALPHA_ALONE, "umi_count": 4}], {"dose": ["1"]})
+    second = second.set_column(0, "sample_id", pa.array(["t"]))
+    arguments = write_inputs(tmp_path, first)[2:]
+    tables.write(second, tmp_path / "t.cells.parquet")
+    tables.write(chains_table(second, receptors, {"junction": ["TGT"]}), tmp_path / "t.chains.parquet")
+    call = {"receptor_id": ALPHA_ALONE, "call": "called", "epitope": "E1", "probability": 0.75, "fdr": 0.1}
+    tables.write(pa.Table.from_pylist([call], schema.ANNOTATION), tmp_path / "t.parquet")
+    paths = {kind: [str(tmp_path / f"{s}.{kind}.parquet") for s in "st"] for kind in ("cells", "chains")}
+    description = str(tmp_path / "all.parquet")
+    calls = ["--annotation", str(tmp_path / "t.parquet")]
+    describe_cells.main([*paths["cells"], *calls, "--out", description])
+    out = tmp_path / "all.h5ad"
+    options = [text for kind, names in paths.items() for text in (f"--{kind}", *names)]
+    options += ["--description", description, "--names", "name", *arguments, "--out", str(out)]
+    export_anndata.main(options)
+    data = anndata.read_h5ad(out)
+    assert list(data.obs_names) == ["s_x", "s_x_2", "t_x"]
+    assert obs_values(data, "sample_id") == ["s", "s", "t"]
+    assert obs_values(data, "dose") == [None, None, "1"]
+    assert obs_values(data, "call_epitope") == [None, None, "E1"]
+    assert obs_values(data, "call_probability") == [None, None, 0.75]
+    airr = data.obsm["airr"].to_list()
+    assert [[chain["junction_aa"] for chain in chains] for chains in airr] == [
+        [ALPHA[2], BETA[2]],
+        [BETA[2]],
+        [ALPHA_2[2]],
+    ]
+    assert [chain["junction"] for chains in airr for chain in chains] == [None, None, None, "TGT"]
+    np.testing.assert_array_equal(data.obsm["X_sceptr"], VECTORS[[0, 2, 1]])
+
+
+def test_columns_that_receptors_carry_come_with_them(tmp_path):
+    """Whatever columns the receptors of a run have, such as flags of innate-like cells."""
+    receptors, embeddings = run_tables()
+    flags = pa.array([None, "MAIT", None, "iNKT"], pa.string())
+    receptors = receptors.append_column("innate_like", flags)
+    receptors = receptors.append_column("is_flagged", pa.array([None, True, None, False]))
+    rows = [{"cell_id": str(n), "receptor_id": receptor} for n, receptor in enumerate(RECEPTORS)]
+    data = exported(tmp_path, cells_table(rows), receptors, embeddings)
+    assert obs_values(data, "innate_like") == ["MAIT", None, "iNKT"]
+    assert obs_values(data, "is_flagged") == [True, None, False]

@@ -16,6 +16,7 @@ from airrvec.core import identity, schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import species_names
+from airrvec.input.chain_tables import with_cells
 from airrvec.input.counts import Counts, no_receptor_message
 from airrvec.input.pairing import chain_pairing_classes, pair
 from airrvec.input.reading import Batch, Source
@@ -39,12 +40,15 @@ class Normalised:
     counts : dict
         Counts of a whole input: rows, chains, cells, receptors, pairing classes and reject reasons. Empty
         for a part.
+    chains : pyarrow.Table
+        Chains of the cells, with the input's fields that are only kept.
     """
 
     cells: pa.Table
     receptors: pa.Table
     rejects: pa.Table
     counts: dict[str, Any] = field(default_factory=dict)
+    chains: pa.Table = field(default_factory=schema.CHAINS.empty_table)
 
 
 class Normaliser:
@@ -189,7 +193,7 @@ class Normaliser:
         self.counts.add_chains(chains)
         cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
-        kept_rows = cells.pop("rows")
+        kept_rows, cell_chains = cells.pop("rows"), cells.pop("chains")
         receptors, receptor_of_cell = _receptors(cells)
         self.counts.receptor_bits.append(identity.id_prefixes(receptors["receptor_id"]))
         n_cells = len(receptor_of_cell)
@@ -211,8 +215,9 @@ class Normaliser:
             },
             schema=schema.REJECTS,
         ).sort_by("row")
+        cell_chains = with_cells(cell_chains, cells, self.counts.cells)
         self.counts.add_part(cells, rejects, n_rows=len(kept_rows), n_chains=len(chains) - len(extra))
-        return Normalised(cells, receptors, rejects)
+        return Normalised(cells, receptors, rejects, chains=cell_chains)
 
     def _check(self, source: Source) -> None:
         counts = self.counts
@@ -250,6 +255,7 @@ def normalise(source: Source, **settings) -> Normalised:
         receptors.take(rows),
         pa.concat_tables([part.rejects for part in parts]),
         normaliser.summary(source),
+        pa.concat_tables([part.chains for part in parts]),
     )
 
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
+from airrvec.input.chain_tables import chains_of_cells
 from airrvec.input.standardise import contiguous, failures
 
 EXTRA_CHAIN = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -30,8 +31,9 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     Returns
     -------
     dict
-        Columns of the cells, and ``rows``, the input rows used in any cell. A row used in several
-        cells is counted in the ``input_rows`` of the first.
+        Columns of the cells; ``rows``, the input rows used in any cell; and ``chains``, a table of the chains
+        of the cells (`airrvec.input.chain_tables.chains_of_cells`). A row used in several cells is counted in
+        the ``input_rows`` of the first.
     pyarrow.Table
         `airrvec.input.standardise.FAILURES` of the excluded chains.
     """
@@ -70,11 +72,13 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
 
     columns = {
         "rows": _distinct(row[index[new]]),
+        "chains": chains_of_cells(chains, index, clonotype),
         "input_rows": pa.array(new_row.sum(axis=1)),
         "chain_pairing": pa.array(chain_pairing_classes(n_chains)[parent], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
-    both = [_take(chains, index[:, side]) for side in (0, 1)]
+    used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count"])
+    both = [_take(used_later, index[:, side]) for side in (0, 1)]
     for side, locus_name in enumerate(schema.LOCI):
         for name in schema.CHAIN_FIELDS:
             field = schema.field(locus_name, name)
@@ -118,7 +122,9 @@ def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
 
 def _repeats(chains: pa.Table, place: np.ndarray) -> np.ndarray:
     """
-    Return True for each chain that equals an earlier chain of its cell in every field except ``row``.
+    Return True for each chain that equals an earlier chain of its cell in every field that is used.
+
+    ``row`` and the fields that are only kept are ignored.
 
     A chain without a cell key repeats none. ``place`` numbers cell and locus; a chain that is alone in
     its place, as most are, is skipped.
@@ -128,7 +134,8 @@ def _repeats(chains: pa.Table, place: np.ndarray) -> np.ndarray:
         return repeated
     several = (np.bincount(place)[place] > 1) & pc.is_valid(chains["cell_key"]).to_numpy()
     at = np.flatnonzero(several)
-    fields = [name for name in chains.column_names if name != "row"]
+    ignored = ("row", "consensus_count", *schema.KEPT_FIELDS)
+    fields = [name for name in chains.column_names if name not in ignored]
     groups = chains.select(fields).take(pa.array(at)).append_column("at", pa.array(at)).group_by(fields)
     repeated[at] = True
     repeated[groups.aggregate([("at", "min")])["at_min"].to_numpy()] = False

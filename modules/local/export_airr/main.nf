@@ -5,7 +5,7 @@ process EXPORT_AIRR {
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(meta), path(cells), path(receptors, stageAs: 'receptors/*')
+    tuple val(meta), path(cells), path(chains)
     val library
 
     output:
@@ -18,7 +18,7 @@ process EXPORT_AIRR {
     def args = task.ext.args ?: ''
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    export_airr.py --cells ${cells} --receptors receptors --out ${prefix}.tsv \\
+    export_airr.py --cells ${cells} --chains ${chains} --out ${prefix}.tsv \\
         --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --missing missing/${meta.id}.tsv.missing.json \\
         --process ${task.process} --versions versions.yml ${args}

@@ -5,25 +5,28 @@ process EXPORT_SCE {
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(name), path(cells), path(names) // of one sample or of several
+    tuple val(name), path(cells), path(description) // of one sample or of several
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
+    path functions, stageAs: 'functions/*' // R functions for users
 
     output:
     tuple val(name), path("${prefix}.rds"), emit: experiment
+    path 'match_barcodes.R', emit: functions, optional: true // from one of the tasks
     tuple val('export'), val("${name}.rds"), emit: ended
     path 'versions.yml', emit: versions
 
     script:
     prefix = task.ext.prefix ?: "${name}"
     """
-    export_sce.R ${cells} --names ${names} --receptors receptors --embeddings embeddings \\
+    export_sce.R ${cells} --description ${description} --receptors receptors --embeddings embeddings \\
         --out ${prefix}.rds --process ${task.process} --versions versions.yml
+    ${name == 'all_samples' ? "cp ${functions} match_barcodes.R" : ''}
     """
 
     stub:
     prefix = task.ext.prefix ?: "${name}"
     """
-    touch ${prefix}.rds versions.yml
+    touch ${prefix}.rds versions.yml ${name == 'all_samples' ? 'match_barcodes.R' : ''}
     """
 }

@@ -10,6 +10,7 @@ process NORMALISE_RECEPTORS {
 
     output:
     tuple val(meta), path("${meta.id}.cells.parquet"), optional: true, emit: cells
+    tuple val(meta), path("${meta.id}.chains.parquet"), optional: true, emit: chains
     tuple val(meta), path("${meta.id}.receptors_*.parquet"), optional: true, emit: receptors // one a partition
     tuple val(meta), path("${meta.id}.rejects.parquet"), optional: true, emit: rejects
     tuple val(meta), path("${meta.id}.qc.json"), optional: true, emit: qc
@@ -33,7 +34,7 @@ process NORMALISE_RECEPTORS {
 
     stub:
     """
-    touch ${meta.id}.cells.parquet ${meta.id}.rejects.parquet ${meta.id}.qc.json versions.yml
+    touch ${meta.id}.cells.parquet ${meta.id}.chains.parquet ${meta.id}.rejects.parquet ${meta.id}.qc.json versions.yml
     for partition in \$(seq 0 \$((${settings.partitions} - 1))); do
         touch ${meta.id}.receptors_\$(printf %04d \$partition).parquet
     done

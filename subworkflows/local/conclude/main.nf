@@ -3,8 +3,8 @@
 // Folders of --outdir that hold results. `checkpoints` is of all runs, `pipeline_info` Nextflow's.
 def resultFolders() {
     return [
-        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'clusters', 'comparison', 'embeddings', 'map',
-        'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
+        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'chains', 'clusters', 'comparison', 'embeddings',
+        'map', 'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
     ]
 }
 

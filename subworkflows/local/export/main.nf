@@ -1,50 +1,68 @@
 // Results for other tools: AIRR tables, AnnData, SingleCellExperiment.
 
+include { DESCRIBE_CELLS } from '../../../modules/local/describe_cells/main'
 include { EXPORT_AIRR    } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE     } from '../../../modules/local/export_sce/main'
-include { NAME_CELLS     } from '../../../modules/local/name_cells/main'
 include { byName         } from '../files/main'
 include { digestOf       } from '../digest/main'
 
 workflow EXPORT {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    chains     // channel: [ meta, chains ]
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
+    calls      // channel: calls of annotation, one file per sample; empty without --annotate
+    clusters   // channel: results of clustering; empty without --cluster
     settings   // map: parameters
     library    // value: script → digest of what it imports
 
     main:
-    cells = samples.map { meta, file, _receptors -> [meta, file] }
+    parts = samples.join(chains).map { meta, cells, _receptors, file -> [meta, cells, file] }
     asked = channel.empty()
     ended = channel.empty()
     missing = channel.empty()
     versions = channel.empty()
     if (settings.export_airr) {
-        EXPORT_AIRR(samples, digestOf(library, 'export_airr')) // one task per sample
-        asked = asked.mix(cells.map { meta, _file -> ['export', "${meta.id}.tsv"] })
+        EXPORT_AIRR(parts, digestOf(library, 'export_airr')) // one task per sample
+        asked = asked.mix(parts.map { meta, _cells, _chains -> ['export', "${meta.id}.tsv"] })
         ended = ended.mix(EXPORT_AIRR.out.ended)
         missing = missing.mix(EXPORT_AIRR.out.missing)
         versions = versions.mix(EXPORT_AIRR.out.versions)
     }
+    if (settings.export_anndata || settings.export_sce) {
+        // One task per sample, and one for all of them. A sample without calls does not wait for any.
+        each = parts.map { meta, cells, file -> [meta.id, cells, file] }
+        together = parts.filter { meta, _cells, _chains -> !meta.labelled }
+            .toSortedList { a, b -> a[1].name <=> b[1].name }
+            .filter { rows -> rows }
+            .map { rows -> ['all_samples', rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
+        alone = each.map { name, cells, _chains -> [name, cells] }
+            .join(calls.map { file -> [file.baseName, file] }, remainder: true)
+            .map { name, cells, file -> [name, cells, file ?: []] }
+        all = together.map { name, cells, _chains -> [name, cells] }.combine(byName(calls).map { files -> [files] })
+        members = clusters.filter { file -> file.name == 'members.parquet' }.toList()
+        DESCRIBE_CELLS(alone.mix(all), members, digestOf(library, 'describe_cells'))
+        described = each.mix(together).join(DESCRIBE_CELLS.out.description)
+        missing = missing.mix(DESCRIBE_CELLS.out.missing)
+        versions = versions.mix(DESCRIBE_CELLS.out.versions)
+        names = each.mix(together).map { name, _cells, _chains -> name }
+    }
     if (settings.export_anndata) {
-        EXPORT_ANNDATA(cells, receptors, embeddings, digestOf(library, 'export_anndata')) // one task per sample
-        asked = asked.mix(cells.map { meta, _file -> ['export', "${meta.id}.h5ad"] })
+        EXPORT_ANNDATA(described, receptors, embeddings, digestOf(library, 'export_anndata'))
+        asked = asked.mix(names.map { name -> ['export', "${name}.h5ad"] })
         ended = ended.mix(EXPORT_ANNDATA.out.ended)
         missing = missing.mix(EXPORT_ANNDATA.out.missing)
         versions = versions.mix(EXPORT_ANNDATA.out.versions)
     }
     if (settings.export_sce) {
-        together = byName(cells.filter { meta, _file -> !meta.labelled }.map { _meta, file -> file })
-        experiments = cells.map { meta, file -> [meta.id, file] }
-            .mix(together.filter { files -> files }.map { files -> ['all_samples', files] })
-        NAME_CELLS(experiments, digestOf(library, 'name_cells')) // one task per sample, and one for all of them
-        EXPORT_SCE(experiments.join(NAME_CELLS.out.names), receptors, embeddings) // the same
-        asked = asked.mix(experiments.map { name, _files -> ['export', "${name}.rds"] })
+        functions = file("${projectDir}/assets/r/match_barcodes.R", glob: false)
+        experiments = described.map { name, cells, _chains, description -> [name, cells, description] }
+        EXPORT_SCE(experiments, receptors, embeddings, functions)
+        asked = asked.mix(names.map { name -> ['export', "${name}.rds"] })
         ended = ended.mix(EXPORT_SCE.out.ended)
-        missing = missing.mix(NAME_CELLS.out.missing)
-        versions = versions.mix(NAME_CELLS.out.versions, EXPORT_SCE.out.versions)
+        versions = versions.mix(EXPORT_SCE.out.versions)
     }
 
     emit:

@@ -53,6 +53,7 @@ workflow NORMALISE {
     receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
+    chains = NORMALISE_RECEPTORS.out.chains
     qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
@@ -60,6 +61,7 @@ workflow NORMALISE {
 
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    chains = chains // channel: [ meta, chains ]
     reference = reference // channel: the same of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]

@@ -11,9 +11,11 @@ from airrvec.core.schema.annotation import (
     PRECISION_RECALL,
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_DONE, NOT_EVALUATED, ROC
+from airrvec.core.schema.exports import CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
 from airrvec.core.schema.receptors import (
     CELLS,
     CHAIN_RECORDS,
+    CHAINS,
     COLLECTED_RECEPTORS,
     GENERATION,
     RECEPTORS,
@@ -47,6 +49,7 @@ from airrvec.core.schema.words import (
     CHAIN_PAIRINGS,
     EXTRA_VDJ,
     EXTRA_VJ,
+    KEPT_FIELDS,
     LABELS,
     LOCI,
     MEAN,
@@ -78,10 +81,15 @@ __all__ = [
     "CALIBRATION",
     "CDR3_LENGTHS",
     "CELLS",
+    "CELL_CALLS",
+    "CELL_CLUSTERS",
+    "CELL_DESCRIPTION",
+    "CHAINS",
     "CHAIN_FIELDS",
     "CHAIN_PAIRINGS",
     "CHAIN_RECORDS",
     "CLONES",
+    "CLONE_SIZE",
     "CLONE_SIZES",
     "CLUSTERS",
     "CLUSTER_CONDITIONS",
@@ -94,6 +102,7 @@ __all__ = [
     "EXTRA_VJ",
     "GENERATION",
     "GENE_USAGE",
+    "KEPT_FIELDS",
     "LABELS",
     "LOCI",
     "MAP",

@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 
-from airrvec.core.schema.words import CHAIN_FIELDS, LABELS, LOCI, RECEPTOR_FIELDS, raw, strings
+from airrvec.core.schema.words import CHAIN_FIELDS, KEPT_FIELDS, LABELS, LOCI, RECEPTOR_FIELDS, raw, strings
 
 # Output of a reader: one row per chain. Chains with the same `cell_key` form a cell; without a key, chains
 # of the same row form a clonotype. Chains of a cell that are equal in all fields, `chain_key` included,
-# count once.
+# count once, whatever the fields from `consensus_count` on.
 CHAIN_RECORDS = pa.schema(
     [
         ("row", pa.int64()),
@@ -18,6 +18,8 @@ CHAIN_RECORDS = pa.schema(
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
         *strings(*LABELS),
+        ("consensus_count", pa.int64()),
+        *strings(*KEPT_FIELDS),
     ]
 )
 
@@ -39,6 +41,21 @@ CELLS = pa.schema(
         ("umi_count", pa.int64()),
         *strings(*LABELS),
         *strings("uncertain_calls", "built_junctions", *(raw(name) for name in RECEPTOR_FIELDS)),
+    ]
+)
+
+# One row per chain of a cell, α before β; `cell_row`: row of the cell in `cells`, from 1; `row`: row of the
+# input. Counts of the chains of a cell add up to those of the cell.
+CHAINS = pa.schema(
+    [
+        *strings("sample_id", "cell_id"),
+        ("cell_row", pa.int64()),
+        ("row", pa.int64()),
+        *strings("receptor_id", "clonotype_id", "species", "locus", *CHAIN_FIELDS),
+        *strings(*(raw(name) for name in CHAIN_FIELDS)),
+        ("productive", pa.bool_()),
+        *((name, pa.int64()) for name in ("duplicate_count", "umi_count", "consensus_count")),
+        *strings(*KEPT_FIELDS),
     ]
 )
 

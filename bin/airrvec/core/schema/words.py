@@ -6,6 +6,13 @@ LOCI = ("TRA", "TRB")
 
 CHAIN_FIELDS = ("v_call", "j_call", "junction_aa")
 
+# Text fields of AIRR that are kept as the input gives them: those that the standard requires, and those that
+# scirpy uses. No later step reads them.
+KEPT_FIELDS = (
+    *("sequence_id", "sequence", "rev_comp", "d_call", "c_call", "junction", "clone_id"),
+    *("sequence_alignment", "germline_alignment", "v_cigar", "d_cigar", "j_cigar"),
+)
+
 # Species names of tidytcells → spellings in inputs, in lower case.
 SPECIES = {
     "homosapiens": ("homosapiens", "homo sapiens", "human", "hs", "h.sapiens"),

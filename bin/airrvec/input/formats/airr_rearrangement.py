@@ -12,6 +12,7 @@ from airrvec.input.formats.chains import (
     column,
     counts,
     junctions,
+    kept_fields,
 )
 
 NAME = "airr"
@@ -31,6 +32,7 @@ OPTIONAL = (
     "is_cell",
     *SAMPLE_COLUMNS,
     *schema.LABELS,
+    *(name for name in schema.KEPT_FIELDS if name not in ("sequence_id", "clone_id")),
 )
 
 # Columns that the standard requires. A test compares them with the package `airr`, whose import takes longer
@@ -82,4 +84,5 @@ def chains(table: pa.Table) -> pa.Table:
         ),
         umi_count=counts(column(table, "umi_count")),
         **{label: column(table, label) for label in schema.LABELS},
+        **kept_fields(table),
     )

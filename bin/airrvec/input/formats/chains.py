@@ -68,6 +68,28 @@ def junctions(table: pa.Table, junction: str, cdr3: str) -> dict[str, pa.Chunked
     }
 
 
+def kept_fields(
+    table: pa.Table, names: dict[str, str] | None = None, read: Callable = column
+) -> dict[str, pa.ChunkedArray]:
+    """
+    Return the fields that are kept as given, of those that the table has.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Columns of strings.
+    names : dict, optional
+        AIRR field → column of the table; by default, columns have the names of AIRR.
+    read : callable
+        Returns a column, as `column`.
+    """
+    names = names or {name: name for name in (*schema.KEPT_FIELDS, "consensus_count")}
+    fields = {field: read(table, name) for field, name in names.items() if name in table.column_names}
+    if "consensus_count" in fields:
+        fields["consensus_count"] = counts(fields["consensus_count"])
+    return fields
+
+
 def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array, pa.Table]:
     """Split the cells of a column at ``;``; return the parts, and the other columns once per part."""
     lists = pc.split_pattern(pc.fill_null(column(table, name), ""), ";").combine_chunks()

@@ -28,7 +28,9 @@ LAYOUTS = (
     *((_JUNCTION, *hits) for hits in _HITS),
     *((junction, *hits) for junction in _OLD_JUNCTIONS for hits in _OLD_HITS),
 )
-OPTIONAL = (_CELL, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLE_COLUMNS)
+# Nucleotides of the CDR3, which has the conserved ends.
+_NUCLEOTIDES = ("nSeqCDR3", "N. Seq. CDR3", "N. seq. CDR3")
+OPTIONAL = (_CELL, *_NUCLEOTIDES, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLE_COLUMNS)
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -46,4 +48,5 @@ def chains(table: pa.Table) -> pa.Table:
         junction_aa=first_value(table, (_JUNCTION, *_OLD_JUNCTIONS)),
         duplicate_count=counts(first_value(table, _READS)),
         umi_count=counts(first_value(table, _UMIS)),
+        junction=first_value(table, _NUCLEOTIDES),
     )

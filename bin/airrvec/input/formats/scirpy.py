@@ -8,7 +8,15 @@ import pyarrow.compute as pc
 
 from airrvec.core import schema
 from airrvec.input.files.anndata_table import OBS_NAMES
-from airrvec.input.formats.chains import any_valid, booleans, chain_table, column, counts, junctions
+from airrvec.input.formats.chains import (
+    any_valid,
+    booleans,
+    chain_table,
+    column,
+    counts,
+    junctions,
+    kept_fields,
+)
 
 NAME = "scirpy"
 TITLE = "scirpy's AnnData, MuData or table of cells"
@@ -22,6 +30,7 @@ _FLAGS = ("productive", "is_cell", "high_confidence")
 _USED = (
     *("sequence_id", "cdr3_aa", "locus", "duplicate_count", "consensus_count", "umi_count", "expr"),
     *_FLAGS,
+    *(name for name in schema.KEPT_FIELDS if name != "sequence_id"),
 )
 _CELL_FIELDS = (*_FLAGS, "species", *schema.LABELS)
 # Prefixes of chain columns outside obsm: in obs of AnnData, in a table of obs, in a table of `get.airr`.
@@ -89,5 +98,6 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
         **fields,
         **flags,
         **labels,
+        **kept_fields(table, {name: place.format(name) for name in (*schema.KEPT_FIELDS, "consensus_count")}),
     )
     return chains if place == _CHAIN else chains.filter(any_valid(*(fields[name] for name in _NEEDED)))

@@ -2,13 +2,32 @@
 
 import pyarrow as pa
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, booleans, cell_keys, chain_table, column, counts
+from airrvec.input.formats.chains import (
+    SAMPLE_COLUMNS,
+    booleans,
+    cell_keys,
+    chain_table,
+    column,
+    counts,
+    kept_fields,
+)
 
 NAME = "10x"
 TITLE = "10x filtered_contig_annotations.csv"
 DELIMITER = ","
 LAYOUTS = (("barcode", "chain", "v_gene", "j_gene", "cdr3"),)
-OPTIONAL = ("contig_id", "productive", "is_cell", "high_confidence", "reads", "umis", *SAMPLE_COLUMNS)
+# Field of AIRR → column; the CDR3 of 10x has the conserved ends, so its nucleotides are the junction.
+_KEPT = {
+    "sequence_id": "contig_id",
+    "d_call": "d_gene",
+    "c_call": "c_gene",
+    "junction": "cdr3_nt",
+    "clone_id": "raw_clonotype_id",
+}
+OPTIONAL = (
+    *("productive", "is_cell", "high_confidence", "reads", "umis"),
+    *(*_KEPT.values(), *SAMPLE_COLUMNS),
+)
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -28,4 +47,5 @@ def chains(table: pa.Table) -> pa.Table:
         high_confidence=booleans(column(table, "high_confidence")),
         duplicate_count=counts(column(table, "reads")),
         umi_count=counts(column(table, "umis")),
+        **kept_fields(table, _KEPT),
     )

@@ -19,7 +19,7 @@ OPTIONAL = (*_COLUMNS[2:], *SAMPLE_COLUMNS)
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
-    r"^(?P<v>[^,]*),[^,]*,(?P<j>[^,]*),(?P<c>[^,]*),[^,]*,(?P<aa>[^,]*),(?P<reads>[^,]*)"
+    r"^(?P<v>[^,]*),(?P<d>[^,]*),(?P<j>[^,]*),(?P<c>[^,]*),(?P<nt>[^,]*),(?P<aa>[^,]*),(?P<reads>[^,]*)"
     r"(?:,(?P<contig>[^,]*))?"
 )
 _NOTHING = pa.array(["", "*", "partial"])
@@ -54,5 +54,9 @@ def _column_chains(table: pa.Table, name: str) -> pa.Table:
         j_call=field("j"),
         junction_aa=field("aa"),
         duplicate_count=counts(field("reads")),
+        sequence_id=field("contig"),
+        d_call=field("d"),
+        c_call=field("c"),
+        junction=field("nt"),
     )
     return chains.filter(known)

@@ -13,7 +13,7 @@ NAME = "vdjtools"
 TITLE = "VDJtools clonotype table"
 DELIMITER = "\t"
 LAYOUTS = (("count", "cdr3aa", "v", "j"), ("count", "CDR3aa", "V", "J"))
-OPTIONAL = ()
+OPTIONAL = ("cdr3nt", "CDR3nt", "d", "D")
 
 # VDJtools word for a missing value; TRUST4 words for no gene and for a CDR3 without its end.
 _NOTHING = pa.array([".", "*", "partial"])
@@ -32,4 +32,6 @@ def chains(table: pa.Table) -> pa.Table:
         j_call=given("j", "J"),
         junction_aa=given("cdr3aa", "CDR3aa"),
         duplicate_count=counts(column(table, "count")),
+        d_call=given("d", "D"),
+        junction=given("cdr3nt", "CDR3nt"),
     )

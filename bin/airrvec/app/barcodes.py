@@ -1,0 +1,194 @@
+"""Cells of airrvec's tables for the names of cells in an object of gene expression."""
+
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from airrvec.core.errors import InputError
+
+# Reasons. A test compares them with those of assets/r/match_barcodes.R.
+NO_BARCODE = "the sample has no such barcode"
+OTHER_SUFFIX = "the barcode has another number in the sample"
+NO_SAMPLE = "the name holds no sample, and the cells are of several"
+UNKNOWN_SAMPLE = "what stands beside the barcode is the name of no sample"
+TWO_SAMPLES = "the name holds two samples"
+SEVERAL_CELLS = "several cells have the barcode"
+SAME_CELL = "another name fits the same cell"
+
+# Prefix, nucleotides, number of the library (`-1`), and what a merge appends (`_2`, `-sample`).
+_NAME = re.compile(r"(?:(.+)[^A-Za-z0-9])?([ACGTN]{8,})(?:[-_.]([0-9]{1,4}))?(?:[-_.#:](.+))?")
+_SIGN = re.compile("[^A-Za-z0-9]")
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of a name; "" if the name lacks a part. A name without nucleotides is its own ``core``."""
+
+    core: str
+    number: str = ""
+    prefix: str = ""
+    label: str = ""
+
+
+def match_barcodes(
+    names: Iterable[str], cells: pd.DataFrame, *, samples: str | Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """
+    Return the cell of each name, for objects whose barcodes have other suffixes and prefixes.
+
+    Two names of a barcode are the same with and without the number of the library (``-1``), written ``-1``,
+    ``_1`` or ``.1``; two different numbers are never the same. The sample is read from what stands before
+    the barcode (``pbmc_AAACCTGAGAGTGAGA-1``) or after it (``AAACCTGAGAGTGAGA-1-pbmc``), and from numbers if
+    ``samples`` explains them. Nothing is guessed: a name that fits no cell or several cells gets none.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of cells, such as ``adata.obs_names``.
+    cells : DataFrame
+        A table of airrvec with ``cell_id``, one row per cell, of one sample or of several samples with
+        ``sample_id``.
+    samples : str or dict, optional
+        The sample of all names, or prefix, suffix or number → sample, such as ``{"1": "pbmc", "2": "csf"}``
+        for objects merged by Seurat.
+
+    Returns
+    -------
+    DataFrame
+        One row per name, which is the index. ``match``: matched, unmatched or ambiguous; ``match_reason``:
+        None if matched; then the columns of ``cells``, missing if not matched. ``attrs["counts"]`` holds the
+        numbers of ``names``, ``matched``, ``unmatched``, ``ambiguous``, ``cells`` and ``cells_without_name``.
+
+    Warns
+    -----
+    UserWarning
+        If names are unmatched or ambiguous, with the reasons.
+
+    Raises
+    ------
+    InputError
+        If ``cells`` lacks a column, or ``samples`` names a sample that ``cells`` lacks.
+    """
+    given = [str(name) for name in names]
+    for column in {"cell_id", "match", "match_reason"}:
+        if (column in cells) != (column == "cell_id"):
+            problem = "lacks" if column == "cell_id" else "already has"
+            raise InputError(f"the table of cells {problem} the column {column}")
+    matcher = _Matcher(cells, samples, given)
+    found = [matcher.find(name) for name in given]
+    times = Counter(row for row, _ in found if row >= 0)
+    found = [(-1, SAME_CELL) if times[row] > 1 else (row, reason) for row, reason in found]
+    rows = [row for row, _ in found]
+    table = cells.reset_index(drop=True)
+    whole = table.select_dtypes("integer").columns
+    table = table.astype(dict.fromkeys(whole, "Int64")).reindex(rows).set_axis(pd.Index(given), axis=0)
+    reasons = [reason for _, reason in found]
+    words = [_word(reason) for reason in reasons]
+    table.insert(0, "match", words)
+    table.insert(1, "match_reason", pd.Series(reasons, table.index, object))
+    table.attrs["counts"] = {
+        "names": len(given),
+        **{word: words.count(word) for word in ("matched", "unmatched", "ambiguous")},
+        "cells": len(cells),
+        "cells_without_name": len(cells) - len({row for row in rows if row >= 0}),
+    }
+    left = Counter(reason for reason in reasons if reason)
+    if left:
+        listed = "; ".join(f"{n} × {reason}" for reason, n in left.most_common())
+        warnings.warn(f"{left.total()} of {len(given)} names have no cell ({listed})", stacklevel=2)
+    return table
+
+
+def _word(reason: str | None) -> str:
+    if reason is None:
+        return "matched"
+    return "ambiguous" if reason in (SEVERAL_CELLS, SAME_CELL, TWO_SAMPLES) else "unmatched"
+
+
+class _Matcher:
+    """Cells by barcode, and the samples that labels stand for."""
+
+    def __init__(self, cells: pd.DataFrame, samples: str | Mapping[str, str] | None, names: list[str]):
+        ids = [None if pd.isna(name) else str(name) for name in cells["cell_id"]]
+        of_cells = [str(name) for name in cells["sample_id"]] if "sample_id" in cells else [""] * len(ids)
+        self.known = set(of_cells)
+        self.only = samples if isinstance(samples, str) else None
+        self.samples = {} if samples is None or isinstance(samples, str) else dict(samples)
+        for sample in (*self.samples.values(), *([] if self.only is None else [self.only])):
+            if sample not in self.known:
+                known = ", ".join(sorted(self.known))
+                raise InputError(f"samples names '{sample}', which the cells lack", fix=f"They have {known}")
+        self.exact: dict[str, list[int]] = defaultdict(list)  # name → rows
+        self.cores: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)  # → rows, numbers
+        for row, (name, sample) in enumerate(zip(ids, of_cells, strict=True)):
+            if name is None:
+                continue
+            parts = _parts(name)
+            if parts.prefix or parts.label:  # the barcode of a joined table names its sample itself
+                self.exact[name].append(row)
+                parts = _Parts(name)
+            if sample:
+                self.exact[f"{sample}_{name}"].append(row)
+            self.cores[sample, parts.core].append((row, parts.number))
+        # The number of a merge says nothing in an object of one sample, in which all names have the same.
+        self.one_merge = len(self.known) == 1 and len({_parts(name).label for name in names}) == 1
+
+    def find(self, name: str) -> tuple[int, str | None]:
+        """Return the row of the cell that a name stands for, or -1 and the reason."""
+        rows = self.exact.get(name, [])
+        if rows:
+            return (rows[0], None) if len(rows) == 1 else (-1, SEVERAL_CELLS)
+        parts = _parts(name)
+        if parts.core == name:
+            found = self._without_nucleotides(name)
+            if len(found) > 1:
+                return -1, TWO_SAMPLES
+            parts = found[0] if found else parts
+        sample, number, reason = self._sample(parts)
+        if reason:
+            return -1, reason
+        of_barcode = self.cores.get((sample, parts.core), [])
+        rows = [row for row, own in of_barcode if not own or not number or own == number]
+        if len(rows) == 1:
+            return rows[0], None
+        return -1, SEVERAL_CELLS if rows else OTHER_SUFFIX if of_barcode else NO_BARCODE
+
+    def _without_nucleotides(self, name: str) -> list[_Parts]:
+        """Return the divisions of a name into a known prefix and the cell_id of a cell."""
+        found = []
+        for label in sorted({*self.known, *self.samples} - {""}):
+            if name.startswith(label) and _SIGN.match(name, len(label)):
+                core = name[len(label) + 1 :]
+                if (self.samples.get(label, label), core) in self.cores:
+                    found.append(_Parts(core, prefix=label))
+        return found
+
+    def _sample(self, parts: _Parts) -> tuple[str, str, str | None]:
+        """Return the sample of a name, the number of its library, and the reason if there is no sample."""
+        if self.only is not None:
+            return self.only, parts.number, None
+        label = parts.label
+        if label.isdigit() and label not in self.samples and (parts.prefix or self.one_merge):
+            label = ""
+        named = {self.samples.get(text, text) for text in (parts.prefix, label) if text}
+        if named - self.known:
+            return "", "", UNKNOWN_SAMPLE
+        if named:
+            return (named.pop(), parts.number, None) if len(named) == 1 else ("", "", TWO_SAMPLES)
+        if parts.number in self.samples:
+            return self.samples[parts.number], "", None
+        if len(self.known) == 1:
+            return next(iter(self.known)), parts.number, None
+        return "", "", NO_SAMPLE
+
+
+def _parts(name: str) -> _Parts:
+    match = _NAME.fullmatch(name)
+    if not match:
+        return _Parts(name)
+    prefix, core, number, label = (part or "" for part in match.groups())
+    return _Parts(core, number, prefix, label)

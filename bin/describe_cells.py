@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Describe the cells of samples for other tools: unique names, clone sizes, calls and clusters."""
+
+import argparse
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.core import database, schema, script, tables
+from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
+from airrvec.input import cells
+
+CALLED = "called"  # word of the annotation's column `call`
+# Columns of the annotation that a cell carries whether or not it is called.
+ALWAYS = ("call", "exact_epitope")
+
+
+def parse_args(argv=None):
+    parser = script.parser(__doc__)
+    parser.add_argument("cells", type=Path, nargs="+", help="<sample>.cells.parquet of each sample")
+    parser.add_argument(
+        "--annotation", type=Path, nargs="+", default=[], help="<sample>.parquet: calls of some samples"
+    )
+    parser.add_argument("--members", type=Path, help="members of the clusters")
+    parser.add_argument("--out", type=Path, required=True, help="description of the cells (Parquet)")
+    script.add_options(parser, "memory", "cpus", "missing")
+    return parser.parse_args(argv)
+
+
+@optional_part("export")
+def main(argv=None):
+    args = parse_args(argv)
+    with connected(args) as connection:
+        names = cells.names_across_samples(connection, args.cells).to_arrow_table()["name"]
+    annotation = {path.stem: path for path in args.annotation}
+    members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
+    samples = []
+    for path in args.cells:
+        table = tables.read(path, ["receptor_id", "clonotype_id"])
+        with connected(args) as connection:
+            named = cells.with_unique_names(connection, path).order("cell").project("name AS barcode")
+            described = named.to_arrow_table()
+        described = described.append_column(schema.CLONE_SIZE.field(0), frequencies(table["clonotype_id"]))
+        if annotation:
+            calls = calls_of_cells(table, annotation.get(path.name.removesuffix(".cells.parquet")))
+            described = with_columns(described, calls)
+        if members is not None:
+            described = with_columns(described, clusters_of_cells(table["receptor_id"], members))
+        samples.append(described)
+    table = pa.concat_tables(samples)
+    tables.write(table.add_column(0, "name", names), args.out)
+    script.write_versions(args, "duckdb", "pyarrow")
+
+
+def connected(args: argparse.Namespace):
+    """Return a database without tables."""
+    return database.connect(args.out.parent, memory=args.memory, threads=args.cpus)
+
+
+def frequencies(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return how often each id occurs in the column: of clonotypes, the clone size of each cell."""
+    counts = pc.value_counts(ids)
+    place = pc.index_in(ids, counts.field("values"))
+    return pa.chunked_array([counts.field("counts")]).take(place)
+
+
+def calls_of_cells(cells_of_sample: pa.Table, path: Path | None) -> pa.Table:
+    """
+    Return the call of each cell (`airrvec.core.schema.CELL_CALLS`); null without a table of the sample.
+
+    Epitope, probability and false discovery rate are those of a call: null for cells that are not called.
+
+    Raises
+    ------
+    InputError
+        If the table is of other cells.
+    """
+    if path is None:
+        nulls = [pa.nulls(len(cells_of_sample), field.type) for field in schema.CELL_CALLS]
+        return pa.table(nulls, schema=schema.CELL_CALLS)
+    sources = {name: name.removeprefix("call_") for name in schema.CELL_CALLS.names}
+    calls = tables.read(path, ["receptor_id", *sources.values()])
+    if not calls["receptor_id"].equals(cells_of_sample["receptor_id"]):
+        raise InputError("the calls are not those of the cells, row by row", file=path)
+    called = pc.equal(calls["call"], CALLED)
+    columns = {
+        name: calls[source] if source in ALWAYS else _where(called, calls[source])
+        for name, source in sources.items()
+    }
+    return pa.table(columns, schema=schema.CELL_CALLS)
+
+
+def _where(mask: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(mask, values, pa.scalar(None, values.type))
+
+
+def clusters_of_cells(receptor_ids: pa.ChunkedArray, members: pa.Table) -> pa.Table:
+    """Return the cluster of each cell and its number of receptors; null for a cell in no cluster."""
+    members = members.filter(pc.is_valid(members["cluster_id"])).combine_chunks()
+    place = pc.index_in(receptor_ids, members["receptor_id"].combine_chunks())
+    columns = [members["cluster_id"].take(place), frequencies(members["cluster_id"]).take(place)]
+    return pa.table(columns, schema=schema.CELL_CLUSTERS)
+
+
+def with_columns(table: pa.Table, others: pa.Table) -> pa.Table:
+    """Return a table with the columns of another after its own."""
+    for name in others.column_names:
+        table = table.append_column(name, others[name])
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Names, clone sizes, calls and clusters of the cells of one or several samples."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import describe_cells
+from airrvec.core import schema, tables
+
+
+def named(folder: Path, **samples: list[str | None]) -> list[str]:
+    """The names of the cells of some samples, given by their cell_id."""
+    paths = []
+    for sample, ids in samples.items():
+        paths.append(folder / f"{sample}.cells.parquet")
+        rows = [{"sample_id": sample, "cell_id": name, "clonotype_id": "c"} for name in ids]
+        tables.write(pa.Table.from_pylist(rows, schema.CELLS), paths[-1])
+    describe_cells.main([*map(str, paths), "--out", str(folder / "names.parquet")])
+    return tables.read(folder / "names.parquet")["name"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a", "a", "b", "a"], ["a", "a_2", "b", "a_3"]),
+        # A name that the input gives is never another cell's.
+        (["a", "a", "a_2"], ["a", "a__2", "a_2"]),
+        (["a", "a", "a_2", "a__2"], ["a", "a___2", "a_2", "a__2"]),
+        ([None, "2", None], ["1", "2", "3"]),
+        ([None, "1"], ["1_2", "1"]),
+        ([], []),
+    ],
+)
+def test_names_are_unique_within_a_sample(ids, expected, tmp_path):
+    assert named(tmp_path, s=ids) == [f"s_{name}" for name in expected]
+
+
+def test_names_are_unique_across_samples_and_those_of_each_alone(tmp_path):
+    """The suffix in one sample does not depend on the names in another."""
+    samples = {"a": ["x", "x", "x_2", "b_c"], "empty": [], "a_b": ["c"], "z": ["y", "y", "細胞"]}
+    names = ["a_x", "a_x__2", "a_x_2", "a_b_c", "a_b_c_2", "z_y", "z_y_2", "z_細胞"]
+    assert named(tmp_path, **samples) == names
+    assert named(tmp_path, z=samples["z"]) == names[-3:]
+
+
+def write_cells(folder: Path, sample: str, receptors: str) -> Path:
+    """Cells of a sample: a letter is a receptor, and its capital another receptor of the same clonotype."""
+    rows = [{"sample_id": sample, "receptor_id": r, "clonotype_id": r.lower()} for r in receptors]
+    tables.write(pa.Table.from_pylist(rows, schema.CELLS), folder / f"{sample}.cells.parquet")
+    return folder / f"{sample}.cells.parquet"
+
+
+def write_calls(folder: Path, sample: str, receptors: str, calls: dict[str, str]) -> Path:
+    """Calls of a sample: `calls` names the epitope of called receptors."""
+    rows = []
+    for receptor in receptors:
+        epitope = calls.get(receptor)
+        details = {"epitope": epitope, "antigen_species": "CMV", "mhc_a": "HLA-A*02"} if epitope else {}
+        known = {"best_epitope": "E0", "probability": 0.25, "fdr": 0.05, "exact_epitope": receptor.upper()}
+        word = "called" if epitope else "no call"
+        rows.append({"receptor_id": receptor, "call": word, **known, **details})
+    (folder / "annotation").mkdir(exist_ok=True)
+    tables.write(pa.Table.from_pylist(rows, schema.ANNOTATION), folder / f"annotation/{sample}.parquet")
+    return folder / f"annotation/{sample}.parquet"
+
+
+def described(folder: Path, *arguments) -> list[dict]:
+    describe_cells.main([*map(str, arguments), "--out", str(folder / "out.parquet")])
+    table = tables.read(folder / "out.parquet")
+    expected = [name for name in schema.CELL_DESCRIPTION.names if name in table.column_names]
+    assert table.column_names == expected
+    assert all(table.schema.field(name).type == schema.CELL_DESCRIPTION.field(name).type for name in expected)
+    return table.to_pylist()
+
+
+def test_clone_sizes_are_of_a_sample(tmp_path):
+    first, second = write_cells(tmp_path, "a", "xXyx"), write_cells(tmp_path, "b", "xz")
+    rows = described(tmp_path, first, second)
+    assert [row["clone_size"] for row in rows] == [3, 3, 1, 3, 1, 1]
+    assert set(rows[0]) == {"name", "barcode", "clone_size"}
+
+
+def test_calls_are_those_of_the_cells(tmp_path):
+    cells = [write_cells(tmp_path, sample, receptors) for sample, receptors in (("a", "xyx"), ("b", "z"))]
+    calls = write_calls(tmp_path, "a", "xyx", {"x": "E1"})
+    rows = described(tmp_path, *cells, "--annotation", calls)
+    found = [tuple(row[name] for name in schema.CELL_CALLS.names) for row in rows]
+    called = ("called", "E1", "CMV", "HLA-A*02", 0.25, 0.05, "X")
+    # What belongs to the best epitope of a cell that is not called is no call.
+    assert found == [called, ("no call", *[None] * 5, "Y"), called, (None,) * 7]
+
+
+def test_calls_of_other_cells_are_refused(tmp_path, capsys):
+    calls = write_calls(tmp_path, "a", "yx", {})
+    with pytest.raises(SystemExit):
+        described(tmp_path, write_cells(tmp_path, "a", "xy"), "--annotation", calls)
+    message = "ERROR: a.parquet: the calls are not those of the cells, row by row.\n"
+    assert capsys.readouterr().err == message
+
+
+def test_clusters_are_those_of_the_receptors(tmp_path):
+    rows = [
+        {"receptor_id": receptor, "cluster_id": cluster}
+        for receptor, cluster in (("x", "k1"), ("y", "k1"), ("z", None), ("w", "k2"), ("v", "k1"))
+    ]
+    tables.write(pa.Table.from_pylist(rows, schema.CLUSTER_MEMBERS), tmp_path / "members.parquet")
+    rows = described(tmp_path, write_cells(tmp_path, "a", "xzyqw"), "--members", tmp_path / "members.parquet")
+    found = [(row["cluster_id"], row["cluster_size"]) for row in rows]
+    assert found == [("k1", 3), (None, None), ("k1", 3), (None, None), ("k2", 1)]
