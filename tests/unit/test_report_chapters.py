@@ -40,7 +40,8 @@ def test_chapters_are_in_the_order_of_a_reader():
     ("id", "title"),
     [
         ("airrvec_samples", "Samples"),
-        ("airrvec_samples_clones", "Samples"),
+        ("airrvec_samples_new", "Samples"),
+        ("airrvec_repertoire_trbv_mouse", "Samples"),
         ("airrvec_clusters_conditions", "What differs"),
         ("airrvec_clusters_new", "Which belong together"),
         ("airrvec_annotation_new", "What they recognise"),

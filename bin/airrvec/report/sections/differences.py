@@ -10,7 +10,6 @@ from airrvec.report.sections.clusters import Clusters
 from airrvec.report.sections.comparison import Comparison
 
 SIGNIFICANT = 0.05  # false discovery rate
-_DIVERSITY = ("hill_0_rarefied", "hill_1_rarefied", "hill_2_rarefied")
 
 
 def smallest_p(first: int, second: int) -> float:
@@ -45,7 +44,7 @@ def difference_rows(clusters: Clusters | None, comparison: Comparison | None) ->
             )
     if comparison is not None and len(comparison.conditions):
         tests = comparison.conditions
-        diversity = tests["measure"].isin(_DIVERSITY)
+        diversity = tests["measure"].str.startswith("hill_")
         place = "airrvec_comparison_conditions"
         rows.append(_row("Diversity: Hill numbers (permutation test)", tests[diversity], "p", "fdr", place))
         rows.append(

@@ -155,7 +155,7 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
             )
     if comparison := found.get("comparison"):
         words.append(
-            "Diversity was measured by rarefied Hill numbers [hill], overlap by the Morisita–Horn index, and"
+            "Diversity was measured by Hill numbers [hill], overlap by the Morisita–Horn index, and"
             " differences of vectors by the maximum mean discrepancy [mmd] with"
             f" {comparison.counts['permutations']:,} permutations."
         )
