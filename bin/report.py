@@ -11,16 +11,19 @@ from typing import NamedTuple
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.encoders import Titles
-from airrvec.report import page
+from airrvec.report import chapters, page
 from airrvec.report.sections import (
     analyses,
     annotation,
+    brief,
     clusters,
     comparison,
+    differences,
     learning,
     map,
+    methods,
+    pathogens,
 )
-from airrvec.report.sections import answers as report_answers
 from airrvec.report.sections import missing as report_missing
 from airrvec.report.sections import samples as report_samples
 from airrvec.report.sections.benchmark import section as benchmark
@@ -92,7 +95,7 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-SUMMARISED = ("benchmark", "fine-tuning", *report_answers.PARTS)
+SUMMARISED = ("benchmark", "fine-tuning", "annotation", "clusters", "comparison")
 
 
 @contextmanager
@@ -127,24 +130,35 @@ def main(argv=None):
                 results = (found[name], titles) if part.names_encoders else (found[name],)
                 shown[name] = part.sections(*results)
                 lines[name] = part.lines(*results)
-    answers = None
-    with _without("answers", missing):
-        answered = (found.get(name) if name in shown else None for name in report_answers.PARTS)
-        absent = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
-        answers = report_answers.answers_section(*answered, missing=absent)
-    absent = report_missing.missing_section(missing)
+    versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
+    results = {name: found.get(name) if name in shown else None for name in PARTS}
+    unavailable = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
     sections = [
-        *([absent] if absent else []),
-        *([answers] if answers else []),
         *page.sample_sections(samples, receptors),
         page.embedding_section(embeddings, titles),
         *(section for name in PARTS for section in shown.get(name, [])),
     ]
-    for section in sections:
+    made = {
+        "pathogens": lambda: results["annotation"] and pathogens.pathogens_section(results["annotation"]),
+        "differences": lambda: differences.differences_section(results["clusters"], results["comparison"]),
+        "methods": lambda: methods.methods_sections(
+            samples, embeddings, results, titles, versions, args.nextflow
+        ),
+        "figure": lambda: brief.brief_figure(sections, results["annotation"]),
+        # Last, because it also names what fails above.
+        "brief": lambda: brief.brief_section(
+            samples, receptors, results, titles, missing=missing, unavailable=unavailable
+        ),
+        "missing": lambda: report_missing.missing_section(missing),
+    }
+    for name, make in made.items():
+        with _without(name, missing):
+            made_sections = make() or []
+            sections += made_sections if isinstance(made_sections, list) else [made_sections]
+    for section in chapters.placed(sections):
         path = args.outdir / f"{section['id']}_mqc.json"
         tables.write_json(section, path, indent=1)
-    versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
-    tables.write_text(versions, args.outdir / "airrvec_mqc_versions.yml")
+    tables.write_text(page.style(), args.outdir / "report.css")
     tables.write_text(versions, args.outdir / "software_versions.yml")
     summary = page.summary_text(samples, receptors, embeddings, titles)
     for name in SUMMARISED:

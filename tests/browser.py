@@ -21,6 +21,7 @@ class Page:
 
     def __init__(self, loop, socket):
         self._loop, self._socket, self._last = loop, socket, 0
+        self.errors = []  # what the console shows as errors since the last page was opened
 
     def call(self, method: str, **params):
         return self._loop.run_until_complete(self._call(method, params))
@@ -30,9 +31,19 @@ class Page:
         await self._socket.send_json({"id": self._last, "method": method, "params": params})
         while True:
             answer = await self._socket.receive_json(timeout=120)
+            self._listen(answer)
             if answer.get("id") == self._last:
                 assert "error" not in answer, answer
                 return answer["result"]
+
+    def _listen(self, event):
+        params = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(params["exceptionDetails"])
+        elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.errors.append(params["entry"])
+        elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+            self.errors.append(params["args"])
 
     def value(self, expression: str):
         """What a script's expression, or its promise, comes to."""
@@ -46,13 +57,21 @@ class Page:
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
         )
         self.call("Emulation.setScrollbarsHidden", hidden=True)
+        for domain in ("Runtime", "Log"):
+            self.call(f"{domain}.enable")
         self.call("Page.navigate", url="about:blank")
+        self.errors.clear()
         self.call("Page.navigate", url=address)
         deadline = time.monotonic() + 120
         while self.value("document.readyState + location.protocol") != "completefile:":
             assert time.monotonic() < deadline
             time.sleep(0.1)
         self.settle()
+
+    def prefer(self, theme: str):
+        """Prefer the ``light`` or ``dark`` theme, as a user's system does."""
+        features = [{"name": "prefers-color-scheme", "value": theme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
 
     def settle(self):
         """Wait until what was asked for has been drawn."""

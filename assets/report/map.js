@@ -7,7 +7,8 @@
   // Okabe and Ito's colours for colour-blind readers; after seven the shape changes.
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#B8A800"];
   const SHAPES = ["circle", "triangle", "square"];
-  const STYLED = COLOURS.length * SHAPES.length, NOTHING = "#C3C9D0", OTHERS = "#6F7985";
+  const STYLED = COLOURS.length * SHAPES.length, NOTHING = "#C3C9D0", OTHERS = "#6F7985", SEVERAL = "#1D2733";
+  const MOST_LEVELS = 6; // sizes of points: 1, 2 to 3, 4 to 7, … cells; the last is 64 or more
   const n = data.x.length;
   const canvas = $("map"), context = canvas.getContext("2d", {willReadFrequently: true});
   const search = $("search"), tip = $("tip"), callsSearch = $("calls-search");
@@ -21,6 +22,8 @@
   };
   const number = value => value.toLocaleString("en");
   const word = (column, row) => column.codes[row] < 0 ? "" : column.values[column.codes[row]];
+  // All values of a receptor that has several, such as the samples of a public receptor.
+  const words = (column, row) => column.details && column.details[row] || word(column, row);
 
   // Groups of the legend: the values that have a style, all others, and none.
   function groups() {
@@ -32,14 +35,18 @@
       {key: i, name, n: counts[i], colour: COLOURS[i % COLOURS.length], shape: SHAPES[Math.floor(i / COLOURS.length)]}));
     const rest = counts.slice(few, values.length).reduce((a, b) => a + b, 0);
     if (rest) made.push({key: few, name: `${number(values.length - few)} others`, n: rest, colour: OTHERS, shape: "circle"});
+    for (const group of made) if (group.name === "several") group.colour = SEVERAL;
     if (counts[values.length]) made.push({key: -1, name: "none", n: counts[values.length], colour: NOTHING, shape: "circle"});
     return {made, few, of: row => codes[row] < 0 ? -1 : Math.min(codes[row], few)};
   }
   let legend;
 
+  const bySize = $("size"), levels = data.cells.map(cells => Math.min(MOST_LEVELS, Math.floor(Math.log2(Math.max(1, cells)))));
+  const growth = row => bySize.checked ? 1 + .4 * levels[row] : 1;
+
   function haystack() {
     const columns = [...data.colours, ...Object.values(data.fields)];
-    return Array.from({length: n}, (_, row) => [data.ids[row], ...columns.map(column => word(column, row))].join("\n").toLowerCase());
+    return Array.from({length: n}, (_, row) => [data.ids[row], ...columns.map(column => words(column, row))].join("\n").toLowerCase());
   }
   let texts = null;
   function lookUp() {
@@ -114,11 +121,13 @@
     const groups = legend.made.filter(group => !hidden.has(group.key));
     // Points without a name lie behind the others. These come by their receptor_id, so that no group hides another.
     const paint = (wanted, alpha, r) => {
-      const looks = new Map(groups.map(({key, shape, colour}) => [key, {...stamp(shape, r * ratio), rgb: parseInt(colour.slice(1), 16)}]));
+      const looks = new Map(groups.map(({key, shape, colour}) => [key, {shape, stamps: [], rgb: parseInt(colour.slice(1), 16)}]));
       for (const behind of [true, false]) for (let row = 0; row < n; row++) {
         const key = legend.of(row), look = looks.get(key);
         if (!look || behind !== (key === -1 || key === legend.few) || !wanted(row)) continue;
-        const {dx, dy, cover, rgb} = look, left = Math.round(at.x(row) * ratio), top = Math.round(at.y(row) * ratio);
+        const level = bySize.checked ? levels[row] : 0, rgb = look.rgb;
+        const {dx, dy, cover} = look.stamps[level] ??= stamp(look.shape, r * growth(row) * ratio);
+        const left = Math.round(at.x(row) * ratio), top = Math.round(at.y(row) * ratio);
         for (let i = 0; i < dx.length; i++) {
           const x = left + dx[i], y = top + dy[i];
           if (x >= 0 && y >= 0 && x < image.width && y < image.height)
@@ -133,7 +142,7 @@
       context.strokeStyle = "#000";
       context.lineWidth = 2;
       context.beginPath();
-      context.arc(at.x(picked), at.y(picked), radius + 4, 0, 7);
+      context.arc(at.x(picked), at.y(picked), radius * growth(picked) + 4, 0, 7);
       context.stroke();
     }
     context.globalAlpha = 1;
@@ -206,7 +215,7 @@
       line("", field(`${locus}_junction_aa`));
       if (field(`${locus}_junction_aa`)) list.lastElementChild.style.gridColumn = "2";
     }
-    for (const column of data.colours) line(column.title, word(column, row));
+    for (const column of data.colours) line(column.title, words(column, row));
     line("Cells", number(data.cells[row]));
     tip.replaceChildren(list);
     tip.hidden = false;
@@ -305,12 +314,13 @@
   }
 
   // Begin.
-  $("about").textContent = `${number(data.n)} receptors by ${data.model} vectors, laid out by ${data.method}: near each other where the model sees them alike. `
-    + "Only near distances mean something; the axes have no unit."
+  $("about").textContent = `${number(data.n)} receptors by ${data.model} vectors, laid out by ${data.method}: receptors with similar vectors lie near each other. `
+    + "Distances between groups have no meaning; the axes have no unit."
     + (data.density ? ` ${number(n)} of the ${number(data.n)} receptors, a random sample, are points, with colours and search; grey is the density of all.` : "");
   if (!n || !data.colours.length) { $("about").textContent = "No receptor of this run has a vector."; return; }
   data.colours.forEach((column, i) => { const option = element("option", column.title); option.value = i; $("colour").append(option); });
   $("colour").onchange = event => choose(Number(event.target.value));
+  bySize.onchange = redraw;
   search.oninput = () => { lookUp(); picked = -1; tip.hidden = true; update(); };
   $("all").onclick = () => { hidden = new Set(); update(); };
   $("none").onclick = () => { hidden = new Set(legend.made.map(group => group.key)); update(); };
@@ -325,6 +335,7 @@
   const state = new URLSearchParams(location.hash.slice(1));
   search.value = state.get("search") || "";
   lookUp();
-  choose(Math.max(0, data.colours.findIndex(column => column.title === state.get("colour"))));
+  const asked = data.colours.findIndex(column => column.title === state.get("colour"));
+  choose(asked >= 0 ? asked : data.colours[data.first] ? data.first : 0);
   new ResizeObserver(redraw).observe(canvas);
 })();

@@ -105,11 +105,18 @@ def test_what_the_page_holds(made):
         "Epitope (labelled)",
         "Cluster",
         "Chain pairing",
+        "V gene, α chain",
+        "V gene, β chain",
         "tissue",
     ]
     sample = data["colours"][0]
     words = [sample["values"][code] for code in sample["codes"]]
-    assert words == ["a"] * 49 + [f"{HOSTILE}, a"] * 20 + [HOSTILE] * 50
+    assert words == ["a"] * 49 + ["several"] * 20 + [HOSTILE] * 50
+    assert sample["details"] == {str(row): f"{HOSTILE}, a" for row in range(49, 69)}
+    genes = data["colours"][6]
+    assert sorted(genes["values"]) == ["TRBV19", "TRBV7-9"]
+    assert genes["codes"].count(-1) == 40
+    assert data["first"] == 0  # each sample has a tissue of its own
     assert data["cells"] == [1] * 49 + [2] * 20 + [1] * 50
     assert data["calls"]["n"] == 60
     row = dict(zip(data["calls"]["names"], data["calls"]["rows"][0], strict=True))
@@ -184,6 +191,31 @@ def test_density_counts_all(made):
     assert values[0, 0] == 255
     assert values[-1, -1] == 128  # the root of a quarter
     assert np.count_nonzero(values) == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "first"),
+    [
+        ({"donor ": "xyxy"}, "donor "),
+        ({"one ": "xxxx", "each ": "abcd", "donor ": "xyx" + "s"}, "donor "),
+        ({"call": "xyxy"}, "sample_id"),
+        ({"each ": "abcd"}, "sample_id"),
+    ],
+)
+def test_the_map_opens_with_the_colours_of_a_condition_else_of_samples(columns, first):
+    colours = {"sample_id": list("abcd")} | {name: list(values) for name, values in columns.items()}
+    frames = {name: pd.Series(values).replace("s", map_page.SEVERAL) for name, values in colours.items()}
+    assert list(frames)[map_page._first_colour(list(frames), frames)] == first
+
+
+def test_several_values_are_one_colour_and_listed():
+    cells = pd.DataFrame(
+        {"clonotype_id": ["p", "p", "q", "r", *["s"] * 12], "x": ["b", "a", "a", None, *"abcdefghijkl"]}
+    )
+    values, details = map_page._distinct(cells, "x", pd.Series(["q", "p", "r", "s"]))
+    assert values[:2].tolist() == ["a", "several"]
+    assert values.isna().tolist() == [False, False, True, False]
+    assert details == {1: "a, b", 3: "a, b, c, d, e, f, g, h, i, j and 2 more"}
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +294,29 @@ def test_the_last_receptor_lies_on_top_and_those_without_a_name_behind(groups, t
     assert (red > blue) == (top == 1)  # the first group is blue, the second orange
 
 
+def test_points_grow_with_their_clones_on_request(made, page, tmp_path):
+    """The same place and colour: a receptor of 64 cells covers more of the canvas than one of 1 cell."""
+    data = held((made / "map.html").read_text())
+    for columns in (data, *data["fields"].values()):
+        columns |= {name: columns[name][:2] for name in ("ids", "cells", "codes") if name in columns}
+    data |= {"x": [0, 4000], "y": [0, 0], "n": 2, "calls": None}
+    data["colours"] = [{"title": "Sample", "values": ["a"], "codes": [0, 0]}]
+    covered = (
+        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data"
+        ".filter((byte, place) => place % 4 === 0 && byte < 128).length)(document.getElementById('map'))"
+    )
+    areas = []
+    for cells in ([1, 1], [1, 64]):
+        (tmp_path / "map.html").write_text(map_page.page({**data, "cells": cells}, PAGE))
+        page.open((tmp_path / "map.html").as_uri())
+        areas.append(page.value(covered))
+        page.click("#size")
+        areas.append(page.value(covered))
+        assert page.errors == []
+    assert areas[0] == areas[1] == areas[3]
+    assert areas[2] > 4 * areas[3]
+
+
 def test_annotations_are_searched_and_downloaded(made, page):
     page.open((made / "map.html").as_uri())
     page.value("(URL.createObjectURL = blob => { window.saved = blob.text(); return '#'; }, true)")
@@ -276,7 +331,7 @@ def test_annotations_are_searched_and_downloaded(made, page):
 
 def test_hostile_words_are_words(made, page):
     page.open((made / "map.html").as_uri())
-    for index in range(6):
+    for index in range(8):
         page.value(
             f"(s => {{ s.value = {index}; s.onchange({{target: s}}); }})(document.getElementById('colour'))"
         )

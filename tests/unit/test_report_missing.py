@@ -108,7 +108,7 @@ def test_a_section_that_cannot_be_made_is_said_and_the_rest_is_there(tmp_path, c
     assert second.startswith("  Report clusters: JSONDecodeError: ")
     assert any(line.startswith("Sample  ") for line in rest)
     assert "Traceback" in capsys.readouterr().err
-    answers = json.loads((tmp_path / "content/airrvec_answers_mqc.json").read_text())["data"]
-    assert answers.count("This could not be made.") == 1
-    assert answers.count("Not requested") == 2
+    brief = json.loads((tmp_path / "content/airrvec_brief_findings_mqc.json").read_text())["data"]
+    assert "1 part could not be made (report): <a" in brief
+    assert "Not requested: <code>--annotate</code>, <code>--compare</code>." in brief
     assert (tmp_path / "content/airrvec_samples_mqc.json").exists()

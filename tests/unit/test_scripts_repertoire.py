@@ -262,28 +262,47 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
     answer = report_clusters.cluster_answer(clusters)
     assert f"The largest cluster has {clustered['clusters']['n_receptors'].max()} receptors: " in answer
-    assert f" of {len(clustered['conditions'])} comparisons by treatment are significant" in answer
     found = comparison.read_comparison(folder / "comparison")
     sections = {part["id"]: part for part in comparison.comparison_sections(found)}
     assert len(sections["airrvec_comparison_pairs"]["data"]) == 6
     assert set(sections["airrvec_comparison_pca"]["data"][0]) == set(SAMPLES)
     json.dumps(list(sections.values()))
-    # Two against two: nothing can be below 1/3.
-    answer = comparison.comparison_answer(found)
-    assert answer.startswith(
-        "0 of 4 comparisons by treatment are significant at a false discovery rate of 5 %; the lowest"
-    )
-    assert "p is 0.33" in answer
 
 
-def test_the_answers_say_what_was_not_asked_for(folder, clustered):
-    from airrvec.report.sections import answers
+def test_all_tests_stand_in_one_table_with_what_limits_them(folder, clustered, compared):
+    """Two samples against two: no p of samples can be below 1/3, but that of receptors can."""
     from airrvec.report.sections import clusters as report_clusters
+    from airrvec.report.sections import comparison, differences
 
-    assert answers.answers_section(None, None, None) is None
     clusters = report_clusters.read_clusters(folder / "clusters")
-    words = answers.answers_section(None, clusters, None)["data"]
-    assert words.count("<dt>") == 3
-    assert "Not requested: use <code>--annotate</code>" in words
-    assert "Not requested: use <code>--compare</code>" in words
-    assert '<a href="#airrvec_clusters">' in words
+    found = comparison.read_comparison(folder / "comparison")
+    rows = differences.difference_rows(clusters, found)
+    assert [(row["units"], row["tests"]) for row in rows] == [
+        ("samples", len(clustered["conditions"])),
+        ("samples", len(clustered["conditions"])),
+        ("samples", 3),
+        ("samples", 1),
+        ("receptors", 6),
+    ]
+    assert [row["smallest_p"] for row in rows] == [*[pytest.approx(1 / 3)] * 4, None]
+    assert [row["significant"] for row in rows[:4]] == [0] * 4
+    assert min(row["lowest_p"] for row in rows[:4]) >= 1 / 3 - 1e-9
+    assert rows[4]["significant"] == (found.pairs["mmd_fdr"] <= 0.05).sum()
+    words = " ".join(differences.explanations(rows))
+    assert "no p can be below 0.33" in words
+    assert "almost any two samples differ" in words
+    answer = differences.difference_answer(clusters, found)
+    assert answer.startswith("Tests by treatment (")
+    assert answer.endswith("There are too few samples for any significant difference.")
+    assert differences.differences_section(None, None) is None
+    assert differences.difference_answer(clusters, None) == answer.split(": ")[0] + (
+        f": 0 of {len(clustered['conditions'])} for clusters (Fisher), 0 of {len(clustered['conditions'])}"
+        " for clusters (ranks). There are too few samples for any significant difference."
+    )
+
+
+@pytest.mark.parametrize(("sizes", "p"), [((2, 2), 1 / 3), ((3, 3), 0.1), ((3, 4), 1 / 35), ((1, 1), 1)])
+def test_the_smallest_p_is_that_of_all_divisions(sizes, p):
+    from airrvec.report.sections.differences import smallest_p
+
+    assert smallest_p(*sizes) == pytest.approx(p)

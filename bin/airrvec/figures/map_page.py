@@ -12,7 +12,8 @@ from airrvec.model.variants import VARIANTS
 PIXELS = 4096  # coordinates are whole numbers below it
 CELLS_OF_DENSITY = 160  # grid squares per side
 MOST_CALLS = 20_000  # rows in the table of calls
-MOST_JOINED = 3  # values of a receptor that are listed; more are counted
+SEVERAL = "several"  # colour of receptors with several values, such as a public receptor's samples
+MOST_LISTED = 10  # of these values under the pointer; more are counted
 
 _TITLES = {
     "sample_id": "Sample",
@@ -21,6 +22,8 @@ _TITLES = {
     "epitope": "Epitope (labelled)",
     "call": "Epitope (annotated)",
     "cluster_id": "Cluster",
+    "tra_v_call": "V gene, α chain",
+    "trb_v_call": "V gene, β chain",
 }
 # Columns of the list of calls, and of the file that the page writes; ids last.
 _CALLS = {
@@ -116,20 +119,32 @@ def content(
     point_cells = cells[cells["receptor_id"].isin(ids)]
     clonotypes = point_receptors["clonotype_id"]
     clonotype_cells = cells[cells["clonotype_id"].isin(clonotypes)]
-    colours = {"sample_id": _joined(clonotype_cells, "sample_id", clonotypes)}
+    details: dict[str, dict[int, str]] = {}
+
+    def of_cells(name: str) -> pd.Series:
+        values, details[name] = _distinct(clonotype_cells, name, clonotypes)
+        return values
+
+    colours = {"sample_id": of_cells("sample_id")}
     if calls is not None:
         colours["call"] = (
             calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
         )
-    colours["epitope"] = _joined(clonotype_cells, "epitope", clonotypes)
+    colours["epitope"] = of_cells("epitope")
     if members is not None:
         colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
     colours["chain_pairing"] = point_receptors["chain_pairing"]
     if len(set(point_receptors["species"])) > 1:
         colours["species"] = point_receptors["species"]
-    for name in cells.columns.difference(schema.CELLS.names, sort=False):
+    for locus in schema.LOCI:
+        name = schema.field(locus, "v_call")
+        colours[name] = point_receptors[name].str.replace(r"\*.*", "", regex=True)
+    metadata = list(cells.columns.difference(schema.CELLS.names, sort=False))
+    for name in metadata:
         # The trailing space keeps metadata apart from the categories above.
-        colours[f"{name} "] = _joined(clonotype_cells, name, clonotypes)
+        colours[f"{name} "] = of_cells(name)
+        details[f"{name} "] = details.pop(name)
+    shown = [name for name, values in colours.items() if values.notna().any()]
     scale = Scale(points[["map_1", "map_2"]].to_numpy())
     x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
     return {
@@ -141,28 +156,60 @@ def content(
         "ids": ids.tolist(),
         "cells": point_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
         "colours": [
-            {"title": _TITLES.get(name, name.strip()), **_coded(values)}
-            for name, values in colours.items()
-            if values.notna().any()
+            {
+                "title": _TITLES.get(name, name.strip()),
+                **_coded(colours[name]),
+                **({"details": details[name]} if details.get(name) else {}),
+            }
+            for name in shown
         ],
+        "first": _first_colour(shown, colours) if shown else 0,
         "fields": {name: _coded(point_receptors[name]) for name in schema.RECEPTOR_FIELDS},
         "density": None if density is None else density.shades(),
         "calls": None if calls is None else _calls(calls),
     }
 
 
-def _joined(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> pd.Series:
-    """Return the distinct values in the cells of each receptor's clonotype as one text, or null."""
+def _distinct(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> tuple[pd.Series, dict[int, str]]:
+    """
+    Return the value of each receptor's clonotype, null or `SEVERAL`, and the values of the several ones.
+
+    Returns
+    -------
+    Series of str, length n
+    dict
+        Row number → values, joined.
+    """
     pairs = cells[["clonotype_id", name]].dropna().drop_duplicates().sort_values([name, "clonotype_id"])
     groups = pairs.groupby("clonotype_id")[name]
-    first, counts = groups.first(), groups.size()
-    several = groups.agg(", ".join)[counts > 1] if (counts > 1).any() else first[:0]
-    words = first.astype(object)
-    words[several.index] = [
-        text if counts[clonotype] <= MOST_JOINED else f"{counts[clonotype]} values"
-        for clonotype, text in several.items()
-    ]
-    return clonotypes.map(words)
+    first, counts = groups.first().astype(object), groups.size()
+    several = counts[counts > 1].index
+    first[several] = SEVERAL
+    listed = {
+        clonotype: ", ".join(map(str, values[:MOST_LISTED]))
+        + (f" and {len(values) - MOST_LISTED} more" if len(values) > MOST_LISTED else "")
+        for clonotype, values in pairs[pairs["clonotype_id"].isin(several)]
+        .groupby("clonotype_id")[name]
+        .agg(list)
+        .items()
+    }
+    rows = enumerate(clonotypes)
+    return clonotypes.map(first), {row: listed[word] for row, word in rows if word in listed}
+
+
+def _first_colour(shown: list[str], colours: dict[str, pd.Series]) -> int:
+    """
+    Return the column that colours the map when it opens: a condition, else the sample.
+
+    A condition is the first column of metadata with at least two values, fewer than there are samples.
+    """
+
+    def n_values(name: str) -> int:
+        return colours[name][colours[name] != SEVERAL].nunique()
+
+    conditions = (name for name in shown if name.endswith(" "))
+    chosen = next((name for name in conditions if 2 <= n_values(name) < n_values("sample_id")), shown[0])
+    return shown.index(chosen)
 
 
 def _coded(values: pd.Series) -> dict:

@@ -2,6 +2,7 @@
 
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 
 import pandas as pd
 
@@ -11,6 +12,7 @@ from airrvec.core.plural import counted
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names
+from airrvec.report.rejects import reject_colours, warnings_text
 
 # Formats of columns.
 COUNT = {"format": "{:,.0f}", "scale": False}
@@ -20,7 +22,7 @@ SHARE = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.2f}", "scale": "Bl
 _PAIRING_COLOURS = dict(
     zip(
         schema.CHAIN_PAIRINGS,
-        ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7"),
+        ("#0072B2", "#56B4E9", "#009E73", "#B8A800", "#E69F00", "#D55E00", "#CC79A7"),
         strict=True,
     )
 )
@@ -124,7 +126,6 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "description": "Chains whose input junction lacked a conserved end, or had residues beyond it",
         },
     }
-    warnings = [f"{escaped(s['sample_id'])}: {escaped(w)}" for s in samples for w in s["warnings"]]
     pairing = {
         escaped(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
         for sample in samples
@@ -132,10 +133,10 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
     sections = [
         section(
             "airrvec_samples",
-            "Samples",
+            "Quality",
             "In every sample, the rows read are the rows kept plus the rows rejected."
             + "".join(f" {sentence}." for sentence in _public(receptors))
-            + "".join(f"<br><strong>{warning}</strong>" for warning in warnings),
+            + warnings_text(samples),
             "table",
             overview,
             headers=headers,
@@ -174,7 +175,14 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             if sample[key]
         }
         if counts:
-            sections.append(section(id, heading, description, "bargraph", counts, pconfig={"ylab": "Chains"}))
+            colours = reject_colours(samples, key)
+            categories = {
+                escaped(word): {"name": escaped(word), "color": colour} for word, colour in colours.items()
+            }
+            pconfig = {"ylab": "Rejected chains"}
+            sections.append(
+                section(id, heading, description, "bargraph", counts, categories=categories, pconfig=pconfig)
+            )
     return sections
 
 
@@ -260,13 +268,18 @@ def _n_paired(sample: dict) -> int:
     return sample["cells"] - single
 
 
+def style() -> str:
+    """Return the style of the report, which MultiQC adds to its own."""
+    return (files("airrvec.report") / "look" / "report.css").read_text("utf-8")
+
+
 def escaped(value) -> str:
     """Return user text escaped for HTML."""
     return escape(str(value))
 
 
 def section(name: str, heading: str, description: str, kind: str, data, **more) -> dict:
-    pconfig = {"id": f"{name}_plot", "title": f"airrvec: {heading}", **more.pop("pconfig", {})}
+    pconfig = {"id": f"{name}_plot", "title": heading, **more.pop("pconfig", {})}
     return {
         "id": name,
         "section_name": heading,

@@ -6,7 +6,7 @@ def libraryDigests(projectDir) {
     def bin = file("${projectDir}/bin", glob: false)
     def library = bin.resolve('airrvec')
     def folders = library.listFiles().findAll { path -> path.resolve('__init__.py').exists() }
-    def sources = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py', 'tsv', 'json'])] }
+    def sources = folders.collectEntries { folder -> [folder.name, textsBelow(folder, ['py', 'tsv', 'json', 'css', 'js'])] }
     def imported = sources.collectEntries { name, texts -> [name, importedPackages(texts.join('\n'))] }
     def common = [library.resolve('__init__.py').text, file("${projectDir}/uv.lock", glob: false).text]
     return bin.listFiles().findAll { script -> script.extension == 'py' }.collectEntries { script ->

@@ -52,7 +52,8 @@ def _not_done(path: Path, titles: Titles) -> list[str]:
 
 def _image(path: Path, words: str) -> str:
     encoded = b64encode(path.read_bytes()).decode()
-    return f'<img style="max-width: 100%" alt="{escaped(words)}" src="data:image/png;base64,{encoded}" />'
+    source = f"data:image/png;base64,{encoded}"
+    return f'<img class="airrvec-picture" style="max-width: 100%" alt="{escaped(words)}" src="{source}" />'
 
 
 def _escaped(content):

@@ -10,6 +10,7 @@ import pandas as pd
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
 from airrvec.core.plural import counted
+from airrvec.figures.style import COLOURS, OTHERS
 from airrvec.report.page import escaped, group_titles, section, with_group_titles
 from airrvec.report.sections.calibration import (
     cautions,
@@ -252,5 +253,9 @@ def _epitopes(annotation: Annotation) -> dict:
         f" {counted(min(N_EPITOPES, rows['name'].nunique()), 'most frequent epitope')}.",
         "bargraph",
         data,
-        pconfig={"ylab": "Receptors"},
+        categories={
+            escaped(name): {"name": escaped(name), "color": [*COLOURS, *[OTHERS] * N_EPITOPES][place]}
+            for place, name in enumerate(largest)
+        },
+        pconfig={"ylab": "Called receptors"},
     )

@@ -9,6 +9,7 @@ import pandas as pd
 
 from airrvec.core import tables
 from airrvec.core.plural import counted
+from airrvec.figures.style import COLOURS
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 from airrvec.report.sections.cluster_conditions import conditions_section
@@ -82,18 +83,11 @@ def cluster_lines(found: Clusters) -> list[str]:
 
 
 def cluster_answer(found: Clusters) -> str:
-    """Return the number of clusters, the largest one, and the number of differences between conditions."""
+    """Return the number of clusters and the largest one, in a sentence or two."""
     words = "; ".join(cluster_lines(found)) + "."
     if len(found.clusters):
         largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
         words += f" The largest cluster has {largest['n_receptors']:,} receptors: {motif(largest)}."
-    if len(found.conditions):
-        differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
-        words += (
-            f" {differ:,} of {counted(len(found.conditions), 'comparison')} by"
-            f" {escaped(found.counts['condition'])} are significant at a false discovery rate of 5 %"
-            " (Fisher's exact test)."
-        )
     return words
 
 
@@ -160,6 +154,9 @@ def _sizes(clusters: pd.DataFrame) -> dict:
         "Number of clusters by number of receptors in the cluster.",
         "bargraph",
         data,
+        categories={
+            words: {"name": words, "color": colour} for words, colour in zip(_SIZES, COLOURS, strict=False)
+        },
         pconfig={"ylab": "Clusters"},
     )
 
@@ -237,5 +234,6 @@ def _logos(found: Clusters) -> dict:
         "Letter height shows conservation; the maximum is 4.3 bits. Gaps are in the middle of the junctions."
         " Every junction starts with C and ends with F or W. Figure: <code>clusters/logos.svg</code>.",
         "html",
-        f'<img style="max-width: 100%" alt="Logos of junctions" src="data:image/png;base64,{encoded}" />',
+        '<div class="airrvec-scroll"><img class="airrvec-picture airrvec-logos" alt="Logos of junctions"'
+        f' src="data:image/png;base64,{encoded}" /></div>',
     )

@@ -80,24 +80,6 @@ def comparison_lines(found: Comparison) -> list[str]:
     ]
 
 
-def comparison_answer(found: Comparison) -> str:
-    """Return how many comparisons of conditions are significant, and how many pairs of samples differ."""
-    column = escaped(found.counts["condition"] or "")
-    if len(found.conditions):
-        least = found.conditions.sort_values("p", kind="stable").iloc[0]
-        differ = (found.conditions["fdr"] <= 0.05).sum()
-        words = (
-            f"{differ:,} of {counted(len(found.conditions), 'comparison')} by {column} are significant at a"
-            f" false discovery rate of 5 %; the lowest p is {least['p']:.2g} ({_MEASURES[least['measure']]},"
-            f" {escaped(least['value_1'])} and {escaped(least['value_2'])})"
-        )
-    elif column:
-        words = f"{column} could not be tested: two of its values need at least two samples each"
-    else:
-        words = "No condition was given (<code>--compare_by</code>)"
-    return f"{words}. {comparison_lines(found)[0]}."
-
-
 def _why_not_compared(found: Comparison) -> str:
     n = len(found.counts["samples"])
     if n < 2:
@@ -177,6 +159,7 @@ def _per_cent(value: float) -> float | None:
 def _components(found: Comparison) -> dict:
     condition = found.counts["of_sample"]
     values = sorted(set(condition.values()))
+    without = f"no {found.counts['condition']}" if condition else ""  # legend of samples without a value
     tabs, names = [], []
     for title, rows in found.samples_pca.groupby("group", sort=False):
         names.append({"name": title})
@@ -185,7 +168,7 @@ def _components(found: Comparison) -> dict:
                 escaped(row.sample_id): {
                     "x": row.pc_1,
                     "y": row.pc_2,
-                    "group": escaped(condition.get(row.sample_id, "")),
+                    "group": escaped(condition.get(row.sample_id, without)),
                     "color": COLOURS[values.index(condition[row.sample_id]) % len(COLOURS)]
                     if row.sample_id in condition
                     else COLOURS[-1],

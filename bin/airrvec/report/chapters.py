@@ -1,0 +1,203 @@
+"""
+Chapters of the report, in the order of a reader: the one list that decides the order of all sections.
+
+``assets/multiqc_config.yml`` repeats this order for MultiQC; a test compares both.
+"""
+
+from typing import NamedTuple
+
+from airrvec.report.glossary import explained
+from airrvec.report.readings import READINGS, Reading
+
+
+class Chapter(NamedTuple):
+    """Chapter: its anchor, its title, a sentence below the title, and the ids of its sections in order."""
+
+    id: str
+    title: str
+    description: str
+    sections: tuple[str, ...]
+    prefixes: tuple[str, ...] = ()  # other sections that belong here, after those that are listed
+
+
+CHAPTERS = (
+    Chapter(
+        "airrvec_brief",
+        "In brief",
+        "The results of this run in a few sentences",
+        ("airrvec_brief_findings", "airrvec_missing", "airrvec_brief_figure"),
+    ),
+    Chapter(
+        "airrvec_chapter_samples",
+        "Samples",
+        "What was read, and what each sample holds",
+        (
+            "airrvec_samples",
+            "airrvec_chain_pairing",
+            "airrvec_rejects",
+            "airrvec_other_loci",
+            "airrvec_repertoire_clones",
+            "airrvec_repertoire_clone_sizes",
+            "airrvec_repertoire_trbv",
+            "airrvec_repertoire_trbj",
+            "airrvec_repertoire_trav",
+            "airrvec_repertoire_traj",
+            "airrvec_repertoire_lengths",
+            "airrvec_repertoire_trb_pairs",
+            "airrvec_repertoire_tra_pairs",
+            "airrvec_repertoire_rarefaction",
+            "airrvec_repertoire_diversity",
+        ),
+        ("airrvec_samples_", "airrvec_repertoire_"),
+    ),
+    Chapter(
+        "airrvec_annotation",
+        "What they recognise",
+        "Predicted epitopes of receptors, by comparison with a labelled reference set",
+        (
+            "airrvec_annotation_pathogens",
+            "airrvec_annotation_epitopes",
+            "airrvec_annotation_counts",
+            "airrvec_annotation_top",
+            "airrvec_annotation_reliability",
+            "airrvec_annotation_precision_recall",
+        ),
+        ("airrvec_annotation_",),
+    ),
+    Chapter(
+        "airrvec_clusters",
+        "Which belong together",
+        "Groups of receptors that are closer to each other than expected by chance, and the map of all"
+        " receptors",
+        (
+            "airrvec_clusters_overview",
+            "airrvec_clusters_largest",
+            "airrvec_clusters_logos",
+            "airrvec_clusters_sizes",
+            "airrvec_map",
+        ),
+        ("airrvec_clusters_",),
+    ),
+    Chapter(
+        "airrvec_comparison",
+        "What differs",
+        "Differences between the conditions of the samplesheet, and between samples",
+        (
+            "airrvec_differences",
+            "airrvec_clusters_conditions",
+            "airrvec_comparison_conditions",
+            "airrvec_comparison_pca",
+            "airrvec_comparison_pairs",
+            "airrvec_comparison_public",
+        ),
+        ("airrvec_comparison_",),
+    ),
+    Chapter(
+        "airrvec_model",
+        "Model and benchmark",
+        "The model that makes the vectors, and how well the vectors recognise an epitope",
+        (
+            "airrvec_embeddings",
+            "airrvec_finetuning_specificity",
+            "airrvec_finetuning_unseen",
+            "airrvec_training",
+            "airrvec_auroc",
+            "airrvec_auroc_settings",
+            "airrvec_auroc_by_epitope",
+            "airrvec_metrics",
+            "airrvec_roc",
+            "airrvec_comparisons",
+            "airrvec_not_evaluated",
+            "airrvec_analysis_distances",
+            "airrvec_analysis_generation",
+            "airrvec_analysis_power_mean",
+            "airrvec_analysis_alignment",
+            "airrvec_analysis_complexity",
+            "airrvec_analysis_entropy",
+            "airrvec_analysis_coincidence",
+            "airrvec_analysis_fine_tuning",
+            "airrvec_analysis_edits",
+        ),
+        ("airrvec_",),
+    ),
+    Chapter(
+        "airrvec_methods",
+        "Methods",
+        "What this run did, with the works to cite, and the versions of all software",
+        ("airrvec_methods_text", "airrvec_methods_references", "airrvec_methods_versions"),
+    ),
+)
+_LISTED = {id: chapter for chapter in CHAPTERS for id in chapter.sections}
+
+
+def chapter_of(id: str) -> Chapter:
+    """Return the chapter of a section: the one that lists it, else the first with a prefix of its id."""
+    if id in _LISTED:
+        return _LISTED[id]
+    return next(c for c in CHAPTERS if any(id.startswith(prefix) for prefix in c.prefixes))
+
+
+def multiqc_order() -> dict:
+    """
+    Return the entries ``custom_content`` and ``report_section_order`` of MultiQC's configuration.
+
+    A section that no chapter lists has MultiQC's own place, 10, 20, … in its module. Listed sections of a
+    chapter have negative places, so that unlisted ones come after them.
+    """
+    places = {
+        id: {"order": 10 * (place - len(chapter.sections))}
+        for chapter in CHAPTERS
+        for place, id in enumerate(chapter.sections)
+    }
+    return {
+        "custom_content": {"order": [chapter.id for chapter in CHAPTERS]},
+        "report_section_order": places,
+    }
+
+
+def placed(sections: list[dict]) -> list[dict]:
+    """
+    Return the sections in the order of the report, each with its chapter, its reading and explained terms.
+
+    Parameters
+    ----------
+    sections : list of dict
+        Custom content of MultiQC, from `airrvec.report.page.section`. Sections of a chapter that are not in
+        its list keep their order.
+    """
+    found = []
+    for chapter in CHAPTERS:
+        own = [part for part in sections if chapter_of(part["id"]) is chapter]
+        own.sort(key=lambda part: _place(chapter, part["id"]))
+        explained_terms: set[str] = set()
+        for part in own:
+            words = _with_reading(part.get("description", ""), READINGS.get(part["id"]))
+            found.append(
+                {
+                    **part,
+                    "parent_id": chapter.id,
+                    "parent_name": chapter.title,
+                    "parent_description": chapter.description,
+                    "description": explained(words, explained_terms),
+                }
+            )
+            if part.get("plot_type") == "html" and isinstance(part["data"], str):
+                found[-1]["data"] = explained(part["data"], explained_terms)
+    return found
+
+
+def _place(chapter: Chapter, id: str) -> int:
+    return chapter.sections.index(id) if id in chapter.sections else len(chapter.sections)
+
+
+def _with_reading(description: str, reading: Reading | None) -> str:
+    """Return a description, followed by what to see and when not to believe it."""
+    if reading is None:
+        return description
+    words = description.strip()
+    if words and not words.endswith((".", ">")):
+        words += "."
+    return (
+        f'{words} <span class="airrvec-see"><strong>See:</strong> {reading.see}</span>'
+        f' <span class="airrvec-doubt"><strong>Do not believe it</strong> {reading.doubt}</span>'
+    ).strip()

@@ -1,0 +1,177 @@
+"""First section of the report: its results in a few sentences, and the figure that matters most."""
+
+from collections.abc import Collection
+from importlib.resources import files
+
+from airrvec.core.missing import PARTS
+from airrvec.core.plural import counted
+from airrvec.core.schema import MEAN
+from airrvec.encoders import Titles
+from airrvec.figures.benchmark import default_view
+from airrvec.report.page import escaped, section
+from airrvec.report.rejects import unusual_warnings
+from airrvec.report.sections.annotation import Annotation, annotation_answer
+from airrvec.report.sections.benchmark.section import Benchmark
+from airrvec.report.sections.benchmark.tables import rows_at_largest_k
+from airrvec.report.sections.calibration import cautions
+from airrvec.report.sections.clusters import cluster_answer
+from airrvec.report.sections.differences import difference_answer
+from airrvec.report.sections.pathogens import pathogens_figure
+
+FEW_CELLS = 100  # a smaller sample says little about clones and diversity
+MOST_NAMED = 5  # samples named in a sentence
+MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
+OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}
+# Sections whose figure may be the most important one, first choice first.
+_FIGURES = ("airrvec_comparison_pca", "airrvec_clusters_sizes", "airrvec_auroc", "airrvec_chain_pairing")
+
+
+def brief_section(
+    samples: list[dict],
+    receptors: dict,
+    found: dict,
+    titles: Titles,
+    *,
+    missing: list[dict[str, str]] = (),
+    unavailable: Collection[str] = (),
+) -> dict:
+    """
+    Return three to six sentences with links to their chapters, and the script of the page.
+
+    Parameters
+    ----------
+    samples : list of dict
+        QC of ``normalise_receptors.py``.
+    receptors : dict
+        QC of ``collect_receptors.py``, all partitions merged.
+    found : dict
+        Part of the report → its results, or None.
+    titles : Titles
+        Titles of encoders.
+    missing : list of dict
+        Parts that could not be made, from `airrvec.report.sections.missing.read_missing`.
+    unavailable : collection of str
+        Keys of ``found``, or of `airrvec.core.missing.PARTS`, that could not be made.
+    """
+    sentences = [
+        ("airrvec_chapter_samples", _samples_sentence(samples, receptors)),
+        ("airrvec_annotation", _annotation_sentence(found.get("annotation"))),
+        ("airrvec_clusters", cluster_answer(found["clusters"]) if found.get("clusters") else None),
+        ("airrvec_comparison", difference_answer(found.get("clusters"), found.get("comparison"))),
+        ("airrvec_model", _benchmark_sentence(found.get("benchmark"), titles)),
+    ]
+    lines = [
+        f'<li>{words} <a href="#{place}">More</a></li>' for place, words in sentences if words is not None
+    ]
+    caution = " ".join(
+        [*_doubts(samples, found), *_missing_sentences(missing), *_not_requested(found, unavailable)]
+    )
+    if caution:
+        lines.append(f'<li class="airrvec-caution"><strong>Missing or doubtful:</strong> {caution}</li>')
+    script = (files("airrvec.report") / "look" / "report.js").read_text("utf-8")
+    return section(
+        "airrvec_brief_findings",
+        "In brief",
+        "",
+        "html",
+        f'<ul class="airrvec-brief">{"".join(lines)}</ul><script>{script}</script>',
+    )
+
+
+def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | None:
+    """Return the figure that matters most: calls by pathogen, else the first of others that the run has."""
+    name = "airrvec_brief_figure"
+    if annotation is not None and (figure := pathogens_figure(annotation, name)):
+        return figure
+    by_id = {part["id"]: part for part in sections}
+    chosen = next((by_id[id] for id in _FIGURES if id in by_id and by_id[id]["plot_type"] != "html"), None)
+    if chosen is None:
+        return None
+    pconfig = {**chosen["pconfig"], "id": f"{name}_plot"}
+    return {**chosen, "id": name, "pconfig": pconfig}
+
+
+def _samples_sentence(samples: list[dict], receptors: dict) -> str:
+    cells = sum(sample["cells"] for sample in samples)
+    single = sum(sample["pairing"].get(word, 0) for sample in samples for word in ("orphan VJ", "orphan VDJ"))
+    words = (
+        f"{counted(len(samples), 'table')} with {counted(cells, 'cell')} or clonotypes"
+        f" {'was' if len(samples) == 1 else 'were'} read;"
+        f" {counted(receptors['samples'], 'sample has', 'samples have')}"
+        f" {counted(receptors['receptors'], 'distinct receptor')}."
+    )
+    if cells:
+        words += f" {100 * (cells - single) / cells:.0f} % of the cells have an α and a β chain."
+    return words
+
+
+def _annotation_sentence(annotation: Annotation | None) -> str | None:
+    if annotation is None:
+        return None
+    fdr = next((sample["fdr"] for sample in annotation.samples if sample.get("fdr")), None)
+    words = annotation_answer(annotation)
+    return f"At a false discovery rate of {100 * fdr:g} %: {words[0].lower()}{words[1:]}" if fdr else words
+
+
+def _benchmark_sentence(benchmark: Benchmark | None, titles: Titles) -> str | None:
+    if benchmark is None:
+        return None
+    largest = rows_at_largest_k(default_view(benchmark.summary, one_rule=True))
+    means = largest[largest["epitope"] == MEAN].sort_values("auroc_mean", ascending=False, kind="stable")
+    if means.empty:
+        return None
+    first = ", ".join(f"{titles[row.encoder]} {row.auroc_mean:.3f}" for row in means.head(3).itertuples())
+    return (
+        f"AUROC of recognising an epitope from {counted(int(means['k'].max()), 'known receptor')}, mean over"
+        f" epitopes: {escaped(first)}."
+    )
+
+
+def _doubts(samples: list[dict], found: dict) -> list[str]:
+    """Return sentences on samples and results that deserve doubt."""
+    sentences = []
+    for words, names in (
+        (
+            f"Fewer than {FEW_CELLS} cells, too few for statements on clones and diversity:",
+            [sample["sample_id"] for sample in samples if sample["cells"] < FEW_CELLS],
+        ),
+        (
+            f"Fewer than {100 * MIN_PAIRED:g} % of the cells have both chains:",
+            [sample["sample_id"] for sample in samples if sample["cells"] and _paired(sample) < MIN_PAIRED],
+        ),
+        (
+            "Warnings about the input:",
+            [sample["sample_id"] for sample in samples if unusual_warnings(sample)],
+        ),
+    ):
+        if names:
+            more = len(names) - MOST_NAMED
+            named = ", ".join(escaped(name) for name in names[:MOST_NAMED])
+            sentences.append(f"{words} {named}{f' and {more:,} more' if more > 0 else ''}.")
+    if (annotation := found.get("annotation")) and cautions(annotation.reference, annotation.titles):
+        sentences.append('The error rates of the calls have <a href="#airrvec_annotation_counts">limits</a>.')
+    return sentences
+
+
+def _paired(sample: dict) -> float:
+    single = sum(sample["pairing"].get(word, 0) for word in ("orphan VJ", "orphan VDJ"))
+    return (sample["cells"] - single) / sample["cells"]
+
+
+def _missing_sentences(missing: list[dict[str, str]]) -> list[str]:
+    if not missing:
+        return []
+    parts = sorted({PARTS[entry["part"]].lower() for entry in missing})
+    return [
+        f"{counted(len(missing), 'part')} could not be made ({escaped(', '.join(parts))}):"
+        ' <a href="#airrvec_missing">why</a>.'
+    ]
+
+
+def _not_requested(found: dict, unavailable: Collection[str]) -> list[str]:
+    options = [
+        f"<code>{option}</code>"
+        for part, option in OPTIONS.items()
+        if found.get(part) is None and part not in unavailable
+    ]
+    return [f"Not requested: {', '.join(options)}."] if options else []

@@ -1,0 +1,106 @@
+"""Calls by pathogen and epitope in the MultiQC report."""
+
+from collections import defaultdict
+
+from airrvec.core.plural import counted
+from airrvec.figures.style import COLOURS, OTHERS
+from airrvec.report.page import COUNT, escaped, section
+from airrvec.report.sections.annotation import Annotation
+
+N_EPITOPES = 50  # rows of the table
+N_SAMPLES = 60  # bars of the figure
+N_PATHOGENS = len(COLOURS)  # of the figure; the others are one group
+NOT_NAMED = "pathogen not given"
+
+
+def pathogens_section(annotation: Annotation) -> dict | None:
+    """Return the called epitopes with their pathogen, most receptors first; None without calls."""
+    counts = defaultdict(lambda: {"receptors": 0, "cells": 0, "samples": 0})
+    for sample in annotation.samples:
+        for row in sample["epitopes"]:
+            found = counts[row["antigen_species"] or "", row["epitope"]]
+            found["receptors"] += row["receptors"]
+            found["cells"] += row["cells"]
+            found["samples"] += 1
+    if not counts:
+        return None
+    ordered = sorted(counts.items(), key=lambda item: (-item[1]["receptors"], item[0]))
+    data = {
+        f"{number:03d}": {
+            "epitope": escaped(epitope),
+            "pathogen": escaped(pathogen) or NOT_NAMED,
+            **found,
+        }
+        for number, ((pathogen, epitope), found) in enumerate(ordered[:N_EPITOPES], start=1)
+    }
+    shown = counted(len(data), "epitope")
+    return section(
+        "airrvec_annotation_pathogens",
+        "Calls by pathogen and epitope",
+        f"{shown} of {len(counts):,} with calls, those of most receptors first. A receptor counts once in"
+        " each sample that has it.",
+        "table",
+        data,
+        headers={
+            "epitope": {"title": "Epitope"},
+            "pathogen": {"title": "Pathogen or organism"},
+            "receptors": {"title": "Called receptors", **COUNT},
+            "cells": {"title": "Cells", **COUNT},
+            "samples": {"title": "Samples", **COUNT, "description": "Samples with a call of this epitope"},
+        },
+        pconfig={"col1_header": "Rank", "sort_rows": False},
+    )
+
+
+def pathogens_figure(annotation: Annotation, name: str) -> dict | None:
+    """
+    Return called receptors by sample, coloured by pathogen, or by epitope if no pathogen is given.
+
+    Parameters
+    ----------
+    name : str
+        Id of the section.
+    """
+    of_sample: dict[str, dict[str, int]] = defaultdict(dict)
+    totals: dict[str, int] = defaultdict(int)
+    named = any(row["antigen_species"] for sample in annotation.samples for row in sample["epitopes"])
+    for sample in annotation.samples:
+        for row in sample["epitopes"]:
+            group = (row["antigen_species"] or NOT_NAMED) if named else row["epitope"]
+            found = of_sample[sample["sample_id"]]
+            found[group] = found.get(group, 0) + row["receptors"]
+            totals[group] += row["receptors"]
+    if not totals:
+        return None
+    ordered = sorted(totals, key=lambda group: (-totals[group], group))
+    shown = ordered if len(ordered) <= N_PATHOGENS else ordered[: N_PATHOGENS - 1]
+    others = f"{len(ordered) - len(shown)} others"
+    drawn = sorted(of_sample, key=lambda sample: (-sum(of_sample[sample].values()), sample))[:N_SAMPLES]
+    data = {}
+    for sample in drawn:
+        counts = {group: of_sample[sample].get(group, 0) for group in shown}
+        rest = sum(of_sample[sample].values()) - sum(counts.values())
+        data[escaped(sample)] = {escaped(group): n for group, n in counts.items()}
+        if shown != ordered:
+            data[escaped(sample)][others] = rest
+    colours = {escaped(group): COLOURS[place % len(COLOURS)] for place, group in enumerate(shown)}
+    if shown != ordered:
+        colours[others] = OTHERS
+    without = len(annotation.samples) - len(of_sample)
+    more = (
+        f" The {len(drawn)} samples with the most are drawn; the table of calls by sample has all."
+        if len(of_sample) > len(drawn)
+        else ""
+    )
+    kind = "pathogen" if named else "epitope"
+    return section(
+        name,
+        f"Called receptors by {kind}",
+        "Distinct receptors with a called epitope, by sample."
+        + (f" {counted(without, 'sample has', 'samples have')} no call and no bar." if without else "")
+        + more,
+        "bargraph",
+        data,
+        categories={group: {"name": group, "color": colour} for group, colour in colours.items()},
+        pconfig={"ylab": "Called receptors", "cpswitch": False},
+    )

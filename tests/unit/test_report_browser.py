@@ -1,0 +1,238 @@
+"""The report of 300 samples in a browser: order, search, contrast, width, size."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
+
+import browser
+from airrvec.app import cli
+from airrvec.figures.style import COLOURS
+from airrvec.report import chapters
+from airrvec.report.page import section
+
+ROOT = Path(__file__).parents[2]
+N = 300
+CDR3 = "CASSIRSSYEQYF"
+LEAST_CONTRAST = 4.5  # of text, level AA of the Web Content Accessibility Guidelines
+
+
+def extra_sections() -> list[dict]:
+    """Sections of the kinds that need a whole run: a table of calls, lines, named points, a picture."""
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    calls = {f"s{n:03d}, r{n}": {"epitope": "M1", "cdr3": CDR3 if n == 150 else "CASS"} for n in range(200)}
+    lines = {f"a line with a long name, number {n}": {"0.0": 0, "1.0": n} for n in range(7)}
+    points = {f"s{n}": {"x": n, "y": n % 3, "group": f"g{n % 2}", "color": COLOURS[n % 2]} for n in range(8)}
+    made = [
+        section(
+            "airrvec_annotation_top",
+            "Calls",
+            "FDR",
+            "table",
+            calls,
+            headers={"epitope": {"title": "Epitope"}, "cdr3": {"title": "CDR3"}},
+        ),
+        section(
+            "airrvec_annotation_reliability",
+            "Reliability",
+            "",
+            "linegraph",
+            lines,
+            pconfig={"xlab": "x", "ylab": "y", "showlegend": True},
+        ),
+        section(
+            "airrvec_comparison_pca",
+            "Principal components of the samples, with a long title",
+            "",
+            "scatter",
+            [points],
+            pconfig={"xlab": "PC 1", "ylab": "PC 2", "showlegend": True},
+        ),
+        section(
+            "airrvec_clusters_logos",
+            "Logos",
+            "",
+            "html",
+            f'<div class="airrvec-scroll"><img class="airrvec-picture airrvec-logos" alt="x"'
+            f' src="data:image/png;base64,{pixel}" /></div>',
+        ),
+    ]
+    return chapters.placed(made)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> Path:
+    """The page that the script of REPORT and MultiQC make, of 300 samples."""
+    folder = tmp_path_factory.mktemp("report")
+    for n in range(N):
+        qc = {**SAMPLE, "sample_id": f"s{n:03d}", "rows_in": 1000, "cells": 5 + n}
+        (folder / f"s{n:03d}.qc.json").write_text(json.dumps(qc))
+    for name, qc in (("receptors", RECEPTORS), ("embeddings", EMBEDDINGS)):
+        (folder / f"{name}.json").write_text(json.dumps(qc))
+    options = {"collected": "receptors.json", "embedded": "embeddings.json", "outdir": "content"}
+    cli.script("report").main(
+        [
+            *("--normalised", *(str(path) for path in sorted(folder.glob("s*.qc.json")))),
+            *(word for option, name in options.items() for word in (f"--{option}", str(folder / name))),
+        ]
+    )
+    for part in extra_sections():
+        (folder / f"content/{part['id']}_mqc.json").write_text(json.dumps(part))
+    process = (ROOT / "modules/local/report/main.nf").read_text()
+    assert "--custom-css-file content/report.css" in process
+    command = [
+        *(Path(sys.executable).with_name("multiqc"), "--strict", "--no-version-check"),
+        *("--config", ROOT / "assets/multiqc_config.yml", "--custom-css-file", "content/report.css"),
+        *("--filename", "multiqc_report.html", "content"),
+    ]
+    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line.strip() for line in process.splitlines() if line.strip().startswith("sed ")]
+    subprocess.run(["bash", "-c", line.replace("\\\\1", "\\1")], cwd=folder, check=True)
+    return folder / "smaller.html"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium or chrome on the path")
+    with browser.opened(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+def texts(page, selector: str) -> list[str]:
+    return page.value(f"[...document.querySelectorAll({selector!r})].map(e => e.textContent.trim())")
+
+
+def open_report(page, report: Path, width: int, theme: str = "light"):
+    page.prefer(theme)
+    page.open(report.as_uri(), width)
+    page.rest()
+
+
+def test_300_samples_make_a_small_report(report):
+    assert report.stat().st_size < 5e6
+    html = report.read_text()
+    assert 'aiReportMetadataBase64 = "bnVsbA=="' in html
+    assert "http" not in "".join(
+        line for line in html.splitlines() if "<link" in line or "src=" in line[:200]
+    )
+
+
+def test_chapters_stand_in_order_and_empty_ones_are_absent(report, page):
+    open_report(page, report, 1280)
+    assert page.errors == []
+    assert texts(page, ".mainpage h2") == [
+        "In brief", "Samples", "What they recognise", "Which belong together", "What differs",
+        "Model and benchmark", "Methods",
+    ]  # fmt: skip
+    headings = [words for words in texts(page, ".mainpage h3") if words]
+    assert headings == [
+        "Chain pairing", "Quality", "Chain pairing", "Rejected chains", "Other loci", "Calls", "Reliability",
+        "Logos", "Principal components of the samples, with a long title", "Embeddings", "Methods paragraph",
+        "Works to cite", "Software versions",
+    ]  # fmt: skip
+    assert page.value("document.querySelector('details').open") is False
+
+
+def test_samples_are_sorted_and_all_there(report, page):
+    open_report(page, report, 1280)
+    rows = texts(page, "#mqc-section-wrapper-airrvec_samples tbody th")
+    assert rows == [f"s{n:03d}" for n in range(N)]
+
+
+def test_a_cdr3_is_found_by_the_search_of_the_page(report, page):
+    open_report(page, report, 1280)
+    visible = (
+        "[...document.querySelectorAll('#mqc-section-wrapper-airrvec_annotation_top tbody tr')]"
+        ".filter(e => e.getClientRects().length).map(e => e.textContent)"
+    )
+    assert len(page.value(visible)) == 200
+    page.type("#airrvec-search", CDR3.lower())
+    (row,) = page.value(visible)
+    assert CDR3 in row
+    assert "s150" in row
+    assert texts(page, ".airrvec-search output") == ["Calls: 1 row"]
+    page.value(
+        "(e => { e.value = 'CASSNOBODYHASIT'; e.oninput(); })(document.getElementById('airrvec-search'))"
+    )
+    assert texts(page, ".airrvec-search output") == ["No row of a table has these words."]
+    page.value("(e => { e.value = ''; e.oninput(); })(document.getElementById('airrvec-search'))")
+    assert len(page.value(visible)) == 200
+
+
+_CONTRASTS = """
+(selector, property) => {
+    const channels = text => text.match(/[\\d.]+/g).map(Number);
+    const light = rgb => {
+        const [r, g, b] = rgb.slice(0, 3).map(v => v / 255)
+            .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+        return .2126 * r + .7152 * g + .0722 * b;
+    };
+    const behind = element => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = channels(getComputedStyle(e).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    return [...document.querySelectorAll(selector)]
+        .filter(e => e.getClientRects().length && e.textContent.trim())
+        .map(e => {
+            const [a, b] = [light(channels(getComputedStyle(e)[property])), light(behind(e))];
+            return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.textContent.trim().slice(0, 40)];
+        });
+}
+"""
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_text_can_be_read_in_both_themes(report, page, theme):
+    open_report(page, report, 1280, theme)
+    assert page.value("document.documentElement.dataset.bsTheme") == theme
+    plots = ".js-plotly-plot .legend text, .js-plotly-plot .textpoint text"
+    found = page.value(f"({_CONTRASTS})({plots!r}, 'fill')")
+    assert len(found) >= 7 + 2 + 8  # lines, groups of points, names of points
+    words = (
+        ".mainpage p, .mainpage li, .mainpage h2, .mainpage h3, .mainpage abbr, .airrvec-doubt, .text-muted"
+    )
+    found += page.value(f"({_CONTRASTS})({words!r}, 'color')")
+    axes = ".js-plotly-plot .gtitle, .js-plotly-plot .xtick text, .js-plotly-plot .xtitle"
+    found += page.value(f"({_CONTRASTS})({axes!r}, 'fill')")
+    assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
+
+
+def test_points_have_names(report, page):
+    open_report(page, report, 1280)
+    shown = texts(page, "#mqc-section-wrapper-airrvec_comparison_pca .textpoint text")
+    assert shown == [f"s{n}" for n in range(8)]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_report_fits_the_window(report, page, width):
+    open_report(page, report, width)
+    assert page.errors == []
+    assert page.value("document.documentElement.scrollWidth") <= width
+    inside = page.value(
+        "[...document.querySelectorAll('.js-plotly-plot .legend, .js-plotly-plot .gtitle')].map(e => {"
+        " const [own, plot] = [e, e.closest('.js-plotly-plot')].map(part => part.getBoundingClientRect());"
+        " const [left, right] = [own.left >= plot.left - 1, own.right <= plot.right + 1];"
+        " return left && right && own.bottom <= plot.bottom + 1; })"
+    )
+    assert len(inside) >= 4
+    assert all(inside)
+    title, logo = page.value(
+        "['.mainpage h1:not(#page_title)', '.side-nav-logo svg']"
+        ".map(s => document.querySelector(s).getBoundingClientRect().height)"
+    )
+    assert logo < title
+
+
+def test_a_term_is_explained_without_a_mouse(report, page):
+    open_report(page, report, 400)
+    page.value("document.querySelector('.mainpage abbr').focus()")
+    words = page.value("getComputedStyle(document.querySelector('.mainpage abbr'), '::after').content")
+    assert len(words) > 20
