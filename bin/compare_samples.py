@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare samples: diversity, overlap, distances of their vectors, and conditions."""
+"""Compare samples: overlap, distances of their vectors, and conditions, also by their diversity."""
 
 import pyarrow as pa
 

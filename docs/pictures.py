@@ -155,9 +155,11 @@ REPORT = (
         *_headers(_part("comparison_pairs"), "Shared", "Morisita", "First near", "Fréchet"),
         height=480,
     ),
-    _shot(
-        _part("comparison_diversity"),
-        *_headers(_part("comparison_diversity"), "Depth", "rarefied", "order 1", "order 2"),
+    Shot(
+        "report/comparison_diversity",
+        _part("repertoire_diversity"),
+        _part("repertoire_diversity"),
+        _headers(_part("repertoire_diversity"), "Cells at", "Receptors at", "order 1", "order 2"),
     ),
     _shot(_section("auroc"), *_legend(_section("auroc"), "SCEPTR"), *_places(_section("auroc"), (0.12, 0.7))),
     _shot(

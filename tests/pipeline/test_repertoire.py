@@ -1,6 +1,7 @@
 """Clusters and comparison of samples in the real pipeline."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -32,20 +33,39 @@ def run(tmp_path_factory):
 
 def test_clusters_and_comparison_are_published(run):
     assert run.status == 0, run.output
-    assert run.warnings == []
-    assert {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES"} <= run.processes
+    assert {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES", "DESCRIBE_SAMPLES"} <= run.processes
     for name, of_name in {
         "clusters/clusters": schema.CLUSTERS,
         "clusters/members": schema.CLUSTER_MEMBERS,
         "clusters/motifs": schema.CLUSTER_MOTIFS,
         "clusters/conditions": schema.CLUSTER_CONDITIONS,
-        "comparison/diversity": schema.DIVERSITY,
+        "samples/diversity": schema.DIVERSITY,
+        "samples/clones": schema.CLONES,
+        "samples/rarefaction": schema.RAREFACTION,
         "comparison/pairs": schema.SAMPLE_PAIRS,
         "comparison/samples_pca": schema.SAMPLES_PCA,
         "comparison/conditions": schema.SAMPLE_CONDITIONS,
     }.items():
         assert tables.arrow_schema(run.results / f"{name}.parquet") == of_name
         assert (run.results / f"{name}.tsv").read_text().startswith("\t".join(of_name.names))
+
+
+def test_one_sample_a_condition_is_told_before_the_first_sample_is_read(run):
+    (warning,) = run.warnings
+    assert warning.endswith(
+        "--compare_by condition: nothing will be tested, because this needs two values with at least 2"
+        " samples each (samples per value: after 1, before 1)"
+    )
+    submitted = re.search(r"Submitted process > \S*NORMALISE_RECEPTORS", run.log)
+    assert run.log.index(warning) < submitted.start()
+    assert "No test was possible" in (run.results / "multiqc/multiqc_report.html").read_text()
+
+
+def test_diversity_is_in_one_place(run):
+    assert not list((run.results / "comparison").glob("diversity*"))
+    diversity = pd.read_parquet(run.results / "samples/diversity.parquet")
+    cells = [len(pd.read_parquet(run.results / f"cells/{name}.parquet")) for name in "ab"]
+    assert diversity.groupby("sample_id")["n_cells"].sum().tolist() == cells
 
 
 def test_tables_fit_the_cells(run):

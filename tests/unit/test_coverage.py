@@ -103,12 +103,22 @@ def test_the_reference_is_the_lowest_coverage_that_all_reach():
 
 
 @pytest.mark.parametrize(
-    "small", [[1, 1, 1], [2, 1], [1], [3], [1] * 25, [2, *[1] * 23]], ids=lambda counts: str(sum(counts))
+    "small",
+    [[1, 1, 1], [2, 1], [1], [3], [1] * 25, [2, *[1] * 23], [2, *[1] * 47]],
+    ids=lambda counts: str(sum(counts)),
 )
 def test_a_small_sample_flattens_no_other(small):
     """Whether or not it has a receptor twice; rarefied to its size, all samples would look alike."""
     others = [GIRDLED, LOGGED, 2 * LOGGED]
     assert coverage.reference_coverage([*others, np.array(small)]) == coverage.reference_coverage(others)
+
+
+def test_small_samples_decide_where_most_are_small():
+    small = [np.array([*[2] * n, *[1] * 20]) for n in (3, 4, 5)]
+    found = coverage.reference_coverage([*small, GIRDLED])
+    assert found == coverage.reach(small[0])
+    # One of few repeats among large ones does not reach their coverage, and does not change it.
+    assert coverage.reference_coverage([small[0], GIRDLED, LOGGED]) == coverage.reach(GIRDLED)
 
 
 def test_samples_of_few_repeats_keep_their_coverage_if_they_are_most():

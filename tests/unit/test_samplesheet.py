@@ -8,10 +8,12 @@ import pytest
 from inputs import ROOT
 
 from airrvec.core import schema
-from airrvec.input.samplesheet import checks
+from airrvec.input.samplesheet import checks, conditions
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet import text as sheet_text
+from airrvec.input.samplesheet.conditions import condition_notes
 from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
+from airrvec.repertoire import enrichment
 
 
 def read(folder: Path, content: str | bytes, species: str = "homosapiens") -> samplesheet.Sheet:
@@ -205,6 +207,39 @@ def test_a_condition_is_a_metadata_column(tmp_path):
     assert "--compare_by: the samplesheet has no metadata column 'stain'; it has: tissue" in str(found.error)
     (found,) = samplesheet.condition_problems("stain", None)
     assert "it has: none" in str(found.error)
+
+
+@pytest.mark.parametrize(
+    ("values", "failed", "words"),
+    [
+        ("xxyy", "", None),
+        ("xxyyz", "", None),
+        ("xxxy", "", "samples per value: x 3, y 1"),
+        ("xxyy", "d", "samples per value: x 2, y 1"),
+        ("xy-", "", "samples per value: x 1, y 1"),
+        ("--", "", "samples per value: none"),
+        ("abcdefghijkl", "", "i 1, j 1 and 2 other values"),
+    ],
+)
+def test_a_condition_that_cannot_be_tested_is_told(tmp_path, values, failed, words):
+    rows = "".join(
+        f"{name},{name}.csv,{'' if value == '-' else value}\n"
+        for name, value in zip("abcdefghijkl", values, strict=False)
+    )
+    sheet = read(tmp_path, f"sample,path,tissue\n{rows}")
+    notes = condition_notes("tissue", sheet, set(failed))
+    if words is None:
+        assert notes == []
+    else:
+        (note,) = notes
+        assert note.startswith("--compare_by tissue: nothing will be tested")
+        assert words in note
+    assert condition_notes(None, sheet, set()) == condition_notes("stain", sheet, set()) == []
+    assert condition_notes("tissue", None, set()) == []
+
+
+def test_values_need_as_many_samples_as_the_tests_take():
+    assert conditions.TESTED == enrichment.MIN_SAMPLES
 
 
 def test_groovy_and_python_split_lines_alike():

@@ -17,6 +17,7 @@ from airrvec.repertoire.diversity import hill_numbers, rarefied_hill_numbers
 
 FURTHEST = 2  # beyond twice the sample's cells, predictions are not reliable (Chao et al. 2014)
 FEW_CELLS = 20  # fewer drawn cells show little of a sample
+SMALL = 50  # cells of a sample whose coverage is known too badly to decide for larger ones
 _CLOSE = 1e-9  # relative error of a coverage
 
 
@@ -33,8 +34,8 @@ def coverage(counts: np.ndarray, n_drawn: int | None = None) -> float:
 
     Notes
     -----
-    Chao and Jost 2012: equation 4b for fewer cells than the sample has, 4a for all of them, 12 for more. f1
-    and f2 are the numbers of receptors seen once and twice; if f2 is 0, it is replaced as in the appendix.
+    Chao and Jost 2012, equation 4a for the sample itself, and its interpolation and extrapolation. f1 and f2
+    are the numbers of receptors seen once and twice; if f2 is 0, it is replaced as in the appendix.
     """
     n = int(counts.sum())
     n_drawn = n if n_drawn is None else n_drawn
@@ -89,22 +90,31 @@ def reference_coverage(samples: Iterable[np.ndarray]) -> float | None:
     Return the coverage at which most samples can be compared; the lowest, if several suit as many samples.
 
     It is the `reach` of one of the samples. A sample can be compared at a coverage that it reaches, if it
-    needs at least `FEW_CELLS` cells for it: one sample of few cells, or of few repeated receptors, lowers
-    the coverage of no other. None if no sample has a receptor with two cells.
+    needs at least `FEW_CELLS` cells for it. Samples of fewer than `SMALL` cells decide only if most samples
+    are not larger. Thus one sample of few cells, or of few repeated receptors, flattens no other. None if no
+    sample has a receptor with two cells.
 
     Parameters
     ----------
     samples : iterable of ndarray of int, each of shape (n_receptors,)
         Number of cells of each receptor, of each sample.
     """
-    samples = list(samples)
-    reached = np.array([reach(counts) for counts in samples])
-    few = np.array([coverage(counts, min(FEW_CELLS - 1, FURTHEST * int(counts.sum()))) for counts in samples])
-    candidates = np.unique(reached[reached > 0])
-    if not len(candidates):
+    deciding = [counts for counts in samples if counts.max() > 1]
+    large = [counts for counts in deciding if counts.sum() >= SMALL]
+    if 2 * len(large) > len(deciding):
+        deciding = large
+    if not deciding:
         return None
+    reached = np.array([reach(counts) for counts in deciding])
+    few = np.array([_coverage_of_few(counts) for counts in deciding])
+    candidates = np.unique(reached)
     suited = [((few < target) & (target <= reached)).sum() for target in candidates]
     return float(candidates[int(np.argmax(suited))])
+
+
+def _coverage_of_few(counts: np.ndarray) -> float:
+    """Return the highest coverage for which a sample needs fewer than `FEW_CELLS` cells."""
+    return coverage(counts, min(FEW_CELLS - 1, FURTHEST * int(counts.sum())))
 
 
 def hill_numbers_at(counts: np.ndarray, n_drawn: int) -> np.ndarray:
@@ -131,9 +141,10 @@ def hill_numbers_at(counts: np.ndarray, n_drawn: int) -> np.ndarray:
     ratio = _ratio(counts)
     unseen = once * ratio / (1 - ratio) / n  # Chao1
     order_0 = len(counts) + unseen * (1 - ratio**more)
-    order_1 = _order_1(counts, more)
     pairs = (counts * (counts - 1.0)).sum() / (n * (n - 1))
-    return np.array([order_0, order_1, 1 / (1 / n_drawn + (1 - 1 / n_drawn) * pairs)])
+    order_2 = min(1 / (1 / n_drawn + (1 - 1 / n_drawn) * pairs), order_0)
+    # The three predictions of a few cells may contradict each other; Hill numbers fall with their order.
+    return np.array([order_0, np.clip(_order_1(counts, more), order_2, order_0), order_2])
 
 
 def _order_1(counts: np.ndarray, more: int) -> float:
@@ -150,7 +161,7 @@ def entropy(counts: np.ndarray) -> float:
     """
     Return the estimated Shannon entropy of the repertoire, in nats.
 
-    Chao, Wang and Jost 2013, equation 7. Its infinite sum Σ q^j / (n + j - 1), j = 1, 2, … is computed as
+    The estimator of Chao, Wang and Jost 2013. Its sum Σ q^j / (n + j - 1) over j = 1, 2, … is computed as
     q ∫ t^(n-1) / (1 - q t) dt from 0 to 1, which loses no digits for large n.
     """
     n, once = int(counts.sum()), int((counts == 1).sum())

@@ -1,4 +1,4 @@
-"""Comparison of samples: diversity, overlap, distances, principal components, conditions."""
+"""Comparison of samples: overlap, distances, principal components, conditions."""
 
 from dataclasses import dataclass
 from itertools import combinations

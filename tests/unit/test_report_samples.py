@@ -1,0 +1,229 @@
+"""The report on samples: its numbers are those of the tables; 300 samples stay readable."""
+
+import json
+
+import numpy as np
+import pytest
+from test_describe_samples import chains, write_sample
+
+import describe_samples
+from airrvec.report.sections import sample_genes, samples
+from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
+
+V_GENES = ("TRBV2", "TRBV6-4", "TRBV10-1", "TRBV19")
+
+
+def described(folder, samples_of: dict[str, list[tuple]]) -> samples.Described:
+    """Describe samples made by hand: rows of `write_sample`."""
+    for name, rows in samples_of.items():
+        write_sample(folder, name, rows)
+    cells = [str(folder / f"{name}.cells.parquet") for name in samples_of]
+    describe_samples.main(["--cells", *cells, "--receptors", str(folder), "--outdir", str(folder / "out")])
+    return samples.read_described(folder / "out")
+
+
+def sections_of(found: samples.Described) -> dict[str, dict]:
+    sections = samples.described_sections(found)
+    json.dumps(sections, allow_nan=False)
+    assert len({part["id"] for part in sections}) == len(sections)
+    assert {part["parent_id"] for part in sections} == {"airrvec_repertoire"}
+    return {part["id"].removeprefix("airrvec_repertoire_"): part for part in sections}
+
+
+def receptors(sizes: list[int], end: str = "", label: str | None = None) -> list[tuple]:
+    """Paired receptors with different junctions, with these numbers of cells."""
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    return [
+        (
+            chains(
+                *("TRA", "TRB"),
+                v=V_GENES[number % len(V_GENES)],
+                junction=f"CASS{letters[number % 20]}{letters[number // 20]}{end}EQFF",
+            ),
+            size,
+            label,
+        )
+        for number, size in enumerate(sizes)
+    ]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """An expanded sample, a naive one, and one of three cells."""
+    made = {
+        "expanded": receptors([40, 10, *[2] * 10, *[1] * 20], label="E<1>, x"),
+        "naive": receptors([*[2] * 12, *[1] * 80], "G"),
+        "tiny": receptors([1] * 3, "GG"),
+    }
+    found = described(tmp_path_factory.mktemp("three"), made)
+    return found, sections_of(found)
+
+
+def test_clones_of_each_sample_with_both_cdr3s(three):
+    data, headers = three[1]["clones"]["data"], three[1]["clones"]["headers"]
+    assert [name.split(",")[0] for name in data] == ["expanded"] * 10 + ["naive"] * 10 + ["tiny"] * 3
+    first = data["expanded, clone 01"]
+    assert (first["cells"], first["share"]) == (40, pytest.approx(100 * 40 / 90))
+    assert (first["TRA_junction_aa"], first["TRB_junction_aa"]) == ("CAVMDSSYKLIF", "CASSAAEQFF")
+    assert first["epitope"] == "E&lt;1&gt;&#44; x"
+    assert [headers[name]["title"] for name in ("TRA_v_call", "TRB_junction_aa")] == ["V α", "CDR3 β"]
+
+
+def test_without_labels_there_is_no_column_for_them(tmp_path):
+    sections = sections_of(described(tmp_path, {"s": receptors([3, 1])}))
+    assert "epitope" not in sections["clones"]["headers"]
+    assert all("epitope" not in row for row in sections["clones"]["data"].values())
+
+
+def test_clone_sizes_add_up(three):
+    data = three[1]["clone_sizes"]["data"]
+    assert {sample: sum(shares.values()) for sample, shares in data.items()} == {
+        sample: pytest.approx(100) for sample in ("expanded", "naive", "tiny")
+    }
+    assert data["expanded"]["Hyperexpanded"] == pytest.approx(100 * 50 / 90)
+    assert data["naive"]["Medium"] == pytest.approx(100 * 80 / 104)
+    assert set(data["expanded"]) == set(three[1]["clone_sizes"]["categories"])
+
+
+def test_a_sample_of_three_cells_is_in_no_figure_of_shares(three):
+    for name in ("trbv", "trbj", "trav", "traj", "trb_pairs", "tra_pairs"):
+        assert three[1][name]["ycats"] == ["expanded", "naive"]
+        assert "Left out, with fewer than 20 such cells: tiny." in three[1][name]["description"]
+    assert list(three[1]["lengths"]["data"][0]) == ["expanded", "naive"]
+
+
+def test_genes_are_in_their_order_and_shares_those_of_the_table(three):
+    found, sections = three
+    heatmap = sections["trbv"]
+    assert heatmap["xcats"] == list(V_GENES)  # TRBV10 after TRBV6
+    usage = found.tables["gene_usage"].set_index(["sample_id", "gene"])["cell_share"]
+    for sample, row in zip(heatmap["ycats"], heatmap["data"], strict=True):
+        assert row == pytest.approx([100 * usage[sample, gene] for gene in V_GENES], abs=1e-3)
+    pairs = sections["trb_pairs"]
+    assert pairs["xcats"] == [f"{gene} TRBJ2-1" for gene in V_GENES]
+    assert np.sum(pairs["data"], axis=1) == pytest.approx([100, 100], abs=0.01)
+
+
+def test_lengths_are_without_the_conserved_ends(three):
+    beta = dict(three[1]["lengths"]["data"][0]["expanded"])
+    assert beta == {8: pytest.approx(100), 9: 0}  # CASSxxEQFF without C and F
+    alpha = dict(three[1]["lengths"]["data"][1]["naive"])
+    assert alpha == {10: pytest.approx(100)}
+
+
+def test_the_table_says_which_samples_cannot_be_compared(three):
+    section = three[1]["diversity"]
+    assert "Not comparable: tiny (α and β chains) has no receptor twice" in section["description"]
+    rows = section["data"]
+    assert rows["tiny, α and β chains"]["hill_1"] is None
+    diversity = three[0].tables["diversity"].set_index("sample_id")
+    assert (
+        rows["naive, α and β chains"]["hill_1"]
+        == diversity.loc["naive", "hill_1_at_coverage"]
+        > rows["expanded, α and β chains"]["hill_1"]
+    )
+    reference = 100 * diversity["reference_coverage"].iloc[0]
+    assert f"α and β chains {reference:.3g} %." in section["description"]
+
+
+def test_curves_are_those_of_the_table_with_the_prediction_apart(three):
+    section = three[1]["rarefaction"]
+    assert [label["name"] for label in section["pconfig"]["data_labels"]] == [
+        *("Receptors", "Order 1", "Order 2"),
+        *("Receptors by coverage", "Order 1 by coverage", "Order 2 by coverage"),
+    ]
+    lines = section["data"][0]
+    assert set(lines) == {"expanded", "expanded, predicted", "naive", "naive, predicted", "tiny"}
+    assert lines["naive"][0] == [1, pytest.approx(1)]
+    assert lines["naive"][-1] == lines["naive, predicted"][0] == [104, pytest.approx(92)]
+    assert lines["naive, predicted"][-1][0] == 208
+    curves = three[0].tables["rarefaction"].query("sample_id == 'naive' and n_drawn == 208")
+    assert section["data"][5]["naive, predicted"][-1] == [
+        pytest.approx(100 * curves["coverage"].iloc[0]),
+        pytest.approx(curves["hill_2"].iloc[0]),
+    ]
+
+
+def test_every_figure_says_when_not_to_believe_it(three):
+    for name, section in three[1].items():
+        assert "Do not" in section["description"] or "Not comparable" in section["description"], name
+        assert "<code>samples/" in section["description"] or name == "diversity"
+
+
+def test_no_results_no_sections(tmp_path):
+    assert samples.read_described(None) is samples.read_described(tmp_path) is None
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """300 samples; clones of the last ones are the largest."""
+    rng = np.random.default_rng(0)
+    made = {
+        f"sample_{number:03d}": receptors([5 + number, *rng.integers(1, 4, 30)], "G" * (number % 5))
+        for number in range(300)
+    }
+    found = described(tmp_path_factory.mktemp("many"), made)
+    return found, sections_of(found)
+
+
+def test_300_samples_stay_readable(many):
+    _, sections = many
+    assert len(sections["clones"]["data"]) == samples.N_CLONES
+    assert "sample_299, clone 01" in sections["clones"]["data"]
+    assert "sample_000, clone 01" not in sections["clones"]["data"]
+    assert "The largest clone of 150 samples of 300" in sections["clones"]["description"]
+    assert len(sections["clone_sizes"]["data"]) == samples.MAX_BARS
+    for name in ("trbv", "trb_pairs"):
+        assert len(sections[name]["ycats"]) == len(sections[name]["data"]) == sample_genes.MAX_ROWS
+        assert sections[name]["ycats"][0] == "Median of all samples"
+        assert "Of 300 samples, the 59 that differ most" in sections[name]["description"]
+    assert len(sections["lengths"]["data"][0]) == sample_genes.MAX_LINES
+    solid = [name for name in sections["rarefaction"]["data"][0] if not name.endswith("predicted")]
+    assert len(solid) == MAX_LINES
+    assert len(sections["diversity"]["data"]) == MAX_ROWS
+    assert len(json.dumps(list(sections.values()))) < 400_000
+
+
+def test_the_samples_shown_are_the_extremes(many):
+    found, sections = many
+    diversity = found.tables["diversity"].set_index("sample_id")["hill_1_at_coverage"].sort_values()
+    shown = {name for name in sections["rarefaction"]["data"][0] if not name.endswith("predicted")}
+    assert shown == {*diversity.index[: MAX_LINES // 2], *diversity.index[-MAX_LINES // 2 :]}
+    cells = found.tables["clone_sizes"].groupby("sample_id")[["n_singletons", "n_cells"]].sum()
+    singletons = (cells["n_singletons"] / cells["n_cells"]).sort_values()
+    shown = singletons[list(sections["clone_sizes"]["data"])].to_numpy()
+    half = samples.MAX_BARS // 2
+    assert sorted(shown) == [*singletons.iloc[:half], *singletons.iloc[-half:]]
+    usage = found.tables["gene_usage"].query("locus == 'TRB' and segment == 'V'")
+    wide = usage.pivot_table(index="sample_id", columns="gene", values="cell_share", fill_value=0)
+    distance = (wide - wide.median()).abs().sum(axis=1)
+    assert (
+        distance[sections["trbv"]["ycats"][1:]].min()
+        >= distance.drop(sections["trbv"]["ycats"][1:]).max() - 1e-9
+    )
+
+
+def test_two_species_have_figures_of_their_own(tmp_path):
+    found = described(tmp_path, {"human": receptors([3, *[1] * 30]), "mouse": receptors([2, *[1] * 30])})
+    for frame in found.tables.values():
+        if "species" in frame:
+            frame.loc[frame["sample_id"] == "mouse", "species"] = "musmusculus"
+    groups = [{"species": species, "chains": "paired"} for species in ("homosapiens", "musmusculus")]
+    found.counts["groups"] = groups
+    sections = sections_of(found)
+    assert {"trbv_homosapiens", "trbv_musmusculus"} <= set(sections)
+    assert sections["trbv_musmusculus"]["ycats"] == ["mouse"]
+    assert sections["trbv_musmusculus"]["section_name"] == "V genes, β chains, mouse"
+
+
+def test_bulk_that_is_counted_by_rows_is_told(tmp_path):
+    rows = [(chains("TRB", junction=f"CASS{end}EQFF"), 1, None) for end in "ADG"]
+    write_sample(tmp_path, "bulk", rows, copies=[5, 2, 1])
+    describe_samples.main(
+        [
+            *("--cells", str(tmp_path / "bulk.cells.parquet"), "--receptors", str(tmp_path)),
+            *("--outdir", str(tmp_path / "out")),
+        ]
+    )
+    words = sections_of(samples.read_described(tmp_path / "out"))["clone_sizes"]["description"]
+    assert "bulk: these tables have single chains with numbers of copies" in words
