@@ -48,7 +48,7 @@ def main(argv=None):
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
     from airrvec.model.tokens import tokenise
-    from airrvec.training import model_folder, trainer
+    from airrvec.training import model_card, model_folder, trainer
 
     labelled = fewshot.select_labelled(**labelled_options(args))
     if args.split == "study":
@@ -113,7 +113,11 @@ def main(argv=None):
         for measurable, called in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
             measured.append(specificity.evaluate(measurable, called, split))
             unseen.append(specificity.evaluate_unseen_epitopes(measurable, called, split, seed=args.seed))
-    tables.write_both(pa.concat_tables(measured), args.outdir / "specificity")
+    measured = pa.concat_tables(measured)
+    tables.write_both(measured, args.outdir / "specificity")
+    names = {"name": preset.name, "start": start.name}
+    card = model_card.card(trained, preset, **names, data=data, labelled=True, measured=measured)
+    tables.write_text(card, folder / model_card.FILE_NAME)
     tables.write_both(pa.concat_tables(unseen), args.outdir / "unseen")
     qc = {
         "name": preset.name,

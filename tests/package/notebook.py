@@ -25,6 +25,10 @@ assert_type(embedded, pd.DataFrame)
 embedded.to_parquet(vectors)
 hits = airrvec.nearest(embedded, embedded, k=2, threads=1)
 assert_type(hits, pd.DataFrame)
+matched = airrvec.match_barcodes(
+    cells["cell_id"].dropna().unique(), cells, samples={"x": cells["sample_id"][0]}
+)
+assert_type(matched, pd.DataFrame)
 mapped = airrvec.read(
     table, columns={"v_call": "v_b_gene", "junction_aa": "cdr3_b_aa", "only": {"epitope": "BMLF"}}
 )

@@ -109,7 +109,7 @@ def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
         ("sample,path,species\na,b,rat\n", "column 'species': 'rat' is not one of homosapiens, musmusculus"),
         ("sample,path\nlabelled,b\n", "the name 'labelled' is reserved for --labelled"),
         ("sample,path\nReference,b\n", "the name 'reference' is reserved for --reference"),
-        ("sample,path\nall_samples,b\n", "the name 'all_samples' is reserved for --export_sce"),
+        ("sample,path\nall_samples,b\n", "the name 'all_samples' is reserved for the exports"),
         (f"sample,path\n{'a' * 101},b\n", "has 101 characters, more than 100"),
         ("sample,path\na,b\n".encode("utf-16"), "s.csv: this is a binary file or text in UTF-16"),
         (b"PK\x03\x04 a spreadsheet", "s.csv: this is a binary file or text in UTF-16"),

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 from inputs import ROOT, normalised
 
 from airrvec.core import schema, tables
@@ -13,11 +14,12 @@ from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import transformer, weights
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
+from airrvec.training import model_card
 
 SHAPE = {"n_layers": 2, "d_model": 16, "n_heads": 2, "d_feedforward": 32}
 SCHEDULE = {"steps": 3, "batch_size": 16, "warmup_steps": 2, "validate_every": 2}
 FILES = [
-    "MODEL_CARD.md",
+    "README.md",
     "config.json",
     "model.safetensors",
     "training.parquet",
@@ -90,9 +92,7 @@ def test_pretraining_leaves_the_folder_of_a_model(script, tmp_path, tiny, recept
     config = json.loads((folder / "config.json").read_text())
     assert (config["name"], config["step"], config["preset"]["data"]) == ("tiny", 3, "synthetic")
     # A receptor of both shards counts once; a tenth is held out.
-    assert (
-        "180 receptors (synthetic, homosapiens), 20 more held out" in (folder / "MODEL_CARD.md").read_text()
-    )
+    assert "180 receptors (synthetic, homosapiens), 20 more held out" in (folder / "README.md").read_text()
     history = tables.read(folder / "training.parquet")
     assert history.schema.equals(schema.TRAINING)
     assert [row["step"] for row in history.to_pylist() if row["part"] == "train"] == [1, 2, 3]
@@ -155,7 +155,7 @@ def test_receptors_of_the_labelled_table_alone_pretrain_nothing(script, tmp_path
     n_samples = pa.array([0] * 20 + [1] * 40, pa.int32())
     tables.write(table.append_column("n_samples", n_samples), tmp_path / "run.parquet")
     script("pretrain", tmp_path / "run.parquet", "--preset", tiny)
-    card = (tmp_path / "tiny/MODEL_CARD.md").read_text()
+    card = (tmp_path / "tiny/README.md").read_text()
     assert "36 receptors (receptors, homosapiens), 4 more held out" in card
 
 
@@ -211,6 +211,13 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
             .read_text()
             .startswith("\t".join(tables.read(f"{name}.parquet").column_names))
         )
+    header = yaml.safe_load((tmp_path / "own/README.md").read_text().split("\n---\n")[0])
+    results = header["model-index"][0]["results"]
+    shown = specificity[(specificity["encoder"] == "own") & (specificity["epitope"] == "mean")]
+    shown = shown[shown["rule"].isin(model_card.RULES_SHOWN)].dropna(subset="auroc")
+    aurocs = [r["metrics"][0]["value"] for r in results if r["metrics"][0]["type"] == "roc_auc"]
+    assert aurocs == shown["auroc"].round(4).tolist()
+    assert len(aurocs) >= 3
     # Only the last layer is trained.
     before, after = state("sceptr_tiny"), state(tmp_path / "own")
     changed = {name.split(".")[1] for name in before if not before[name].equal(after[name])}

@@ -58,6 +58,9 @@ class LoadedModel:
 # Far above any trained weight; sums of products of such weights stay finite in float32.
 LARGEST_WEIGHT = 1e6
 
+# Word by which Hugging Face tells kinds of models apart.
+MODEL_TYPE = "sceptr"
+
 # Files of a model folder.
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
@@ -116,7 +119,14 @@ def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.nda
     with tables.atomic_path(folder / WEIGHTS) as temporary:
         arrays = {key: np.ascontiguousarray(array) for key, array in state.items()}
         safetensors.numpy.save_file(arrays, temporary)
-    described = {"name": name, "airrvec_version": __version__, "model": asdict(config), **details}
+    described = {
+        "model_type": MODEL_TYPE,
+        "architectures": ["ReceptorEncoder"],
+        "name": name,
+        "airrvec_version": __version__,
+        "model": asdict(config),
+        **details,
+    }
     tables.write_text(tables.json_text(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
 
 

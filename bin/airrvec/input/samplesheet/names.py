@@ -7,7 +7,7 @@ from airrvec.core import schema
 
 OWN_COLUMNS = ("sample", "path", "format", "column_map", "role", "species")
 ROLES = ("sample", "labelled", "reference")
-RESERVED_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "--export_sce"}
+RESERVED_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "the exports"}
 LONGEST_NAME = 100  # characters; file names contain it
 
 # Columns of the tables that are joined with cells; metadata with such a name would hide them.
@@ -25,7 +25,8 @@ RESERVED_COLUMNS = {
         )
         for name in table.names
     ),
-    *("labelled", "index", "_index"),
+    *(set(schema.CELL_DESCRIPTION.names) - {"name", "barcode"}),
+    *("labelled", "index", "_index", "match", "match_reason"),
 }
 _DIMENSION = re.compile(r"dim_\d+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
