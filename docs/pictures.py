@@ -60,7 +60,7 @@ def _plain(name: str, element: str, height: int = 900) -> Shot:
 
 
 REPORT = (
-    _plain("answers", _section("answers")),
+    _plain("answers", _part("brief_findings")),
     _plain("annotation", f"{_part('annotation_epitopes')} .js-plotly-plot"),
     _plain("clusters", f"{_part('clusters_logos')} img", 440),
     _plain("comparison", f"{_part('comparison_pca')} .js-plotly-plot"),
@@ -70,39 +70,32 @@ REPORT = (
         "body",
         (
             Mark(".mqc-nav a, .side-nav a", "Samples", (0.9, 0.5)),
-            Mark(_section("answers"), "", (-0.02, 0.1)),
+            Mark(_part("brief_findings"), "", (-0.02, 0.1)),
+            Mark("#airrvec-search", "", (1.02, 0.5)),
             Mark(".mqc-toolbox-buttons", "", (-0.3, 0.1)),
         ),
         640,
     ),
-    _shot(
-        _section("answers"),
-        *(
-            Mark(f"{_section('answers')} dt", words)
-            for words in ("Which receptors bind", "Which receptors belong", "Do samples")
-        ),
-    ),
-    _shot(
-        _section("samples"),
-        Mark(f"{_section('samples')} strong"),
-        *_headers(_section("samples"), "Rows read", "Cells", "Receptors", "Kept", "Paired", "Functional"),
-    ),
-    _shot(
-        _section("chain_pairing"), *_legend(_section("chain_pairing"), "single pair", "orphan VJ", "extra VJ")
-    ),
-    _shot(_section("rejects"), *_legend(_section("rejects"), "not productive", "extra chain")),
     Shot(
-        "report/embeddings",
-        _section("embeddings"),
-        _section("map"),
-        (
-            *_headers(_section("embeddings"), "Distinct", "Without", "Weights"),
-            Mark(f"{_section('map')} a", "Open the map", (1.2, 0.5)),
+        "report/answers",
+        _section("brief"),
+        _part("brief_figure"),
+        tuple(
+            Mark(f"{_part('brief_findings')} li", words)
+            for words in ("distinct receptors", "is called for", "hold", "Tests by", "Missing or doubtful")
         ),
     ),
+    _shot(
+        _part("samples"),
+        Mark(f"{_part('samples')} .text-muted"),
+        *_headers(_part("samples"), "Rows read", "Cells", "Receptors", "Kept", "Paired", "Functional"),
+    ),
+    _shot(_part("chain_pairing"), *_legend(_part("chain_pairing"), "single pair", "orphan VJ", "extra VJ")),
+    _shot(_part("rejects"), *_legend(_part("rejects"), "not productive", "extra chain")),
+    _shot(_part("embeddings"), *_headers(_part("embeddings"), "Distinct", "Without", "Weights")),
     Shot(
         "report/annotation_counts",
-        _section("annotation"),
+        _part("annotation_counts"),
         _part("annotation_counts"),
         (
             Mark(f"{_part('annotation_counts')} .mqc-section-description"),
@@ -143,7 +136,7 @@ REPORT = (
     ),
     Shot(
         "report/comparison_conditions",
-        _section("comparison"),
+        _part("comparison_conditions"),
         _part("comparison_conditions"),
         _headers(_part("comparison_conditions"), "Samples", "Difference", "FDR"),
     ),
@@ -161,10 +154,10 @@ REPORT = (
         _part("repertoire_diversity"),
         _headers(_part("repertoire_diversity"), "Cells at", "Receptors at", "order 1", "order 2"),
     ),
-    _shot(_section("auroc"), *_legend(_section("auroc"), "SCEPTR"), *_places(_section("auroc"), (0.12, 0.7))),
+    _shot(_part("auroc"), *_legend(_part("auroc"), "SCEPTR"), *_places(_part("auroc"), (0.12, 0.7))),
     _shot(
-        _section("comparisons"),
-        *_headers(_section("comparisons"), "Difference", "Standard error", "Better", "Holm"),
+        _part("comparisons"),
+        *_headers(_part("comparisons"), "Difference", "Standard error", "Better", "Holm"),
     ),
 )
 MAP_MARKS = (

@@ -23,12 +23,16 @@ def run(tmp_path_factory):
 def test_the_report_has_the_sections_that_the_readme_names(run):
     readme = (ROOT / "README.md").read_text()
     report = (run.results / "multiqc/multiqc_report.html").read_text()
-    named = set(re.findall(r"[Ss]ection \*(\w[\w ]*)\*", readme)) | {"Answers"}
-    assert named == {"Answers", "Annotation", "Clusters", "Samples compared"}
+    named = set(re.findall(r"[Ss]ection \*(\w[\w ]*)\*", readme)) | {"In brief"}
+    assert named == {"In brief", "What they recognise", "Which belong together", "What differs"}
     for section in named:
         assert f">{section}</h2>" in report
-    for question in ("bind known epitopes?", "belong together?", "or conditions differ?"):
-        assert question in report
+    for words in (
+        "an epitope</abbr> is called for",
+        "The largest cluster has",
+        "Tests by stain (BMLF and M1)",
+    ):
+        assert words.replace("an epitope</abbr>", "") in re.sub("</?abbr[^>]*>", "", report)
     assert "Not requested" not in report
 
 
@@ -99,7 +103,7 @@ def test_an_answer_leads_to_its_section(run, page, section):
     page.open((run.results / "multiqc/multiqc_report.html").as_uri())
     page.rest()  # MultiQC draws its plots later, which moves what is below them
     target = f"#airrvec_{section}"
-    page.click(f'#mqc-section-wrapper-airrvec_answers-section a[href="{target}"]')
+    page.click(f'#mqc-section-wrapper-airrvec_brief_findings a[href="{target}"]')
     page.rest()
     assert page.value("location.hash") == target
     top = page.value(f"document.querySelector('{target}').getBoundingClientRect().top")
