@@ -15,6 +15,7 @@ CLUSTER_MEMBERS = readable(
 )
 
 # `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
+# `antigen_gene`, `antigen_species`, `mhc`: of the epitope, from the labels of the run.
 # Most frequent genes of the members, alleles ignored; `epitope`: most frequent among labelled members.
 CLUSTERS = readable(
     [
@@ -28,6 +29,7 @@ CLUSTERS = readable(
             for locus in LOCI
             for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
         ),
+        *strings("antigen_gene", "antigen_species", "mhc"),
         *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
         ("n_labelled", pa.int64()),
         ("epitope", pa.string()),

@@ -186,6 +186,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "purity": 100 * row.purity if row.n_labelled else None,
             "samples": row.n_samples,
             "cells": row.n_cells,
+            "antigen": text_cell(", ".join(filter(None, (row.antigen_gene, row.antigen_species)))),
+            "mhc": text_cell(row.mhc),
             **named_chain_cells(row.centre),
             **consensus_cells(row),
             "expected": row.centre_expected,
@@ -210,6 +212,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
+        "antigen": text_header("Antigen of the epitope", "Protein or gene, and its organism"),
+        "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
         **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
