@@ -46,6 +46,7 @@ def parse_args(argv=None):
     parser.add_argument("--background", type=int, default=50_000, help="receptors: 1/10 density, rest halved")
     parser.add_argument("--repeats", type=int, default=4, help="random mixtures a fold and prevalence")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
     parser.add_argument("--no-peers", action="store_true", help="leave out TCRdist and exact match")
     return parser.parse_args(argv)
 
@@ -233,6 +234,7 @@ def main(argv=None):
         chains=args.chains,
         species="homosapiens",
         exclude_references=args.exclude_references,
+        innate=args.innate,
     )
     if not args.no_peers:  # they need all fields
         frame = reference.receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()

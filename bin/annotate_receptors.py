@@ -38,6 +38,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--fdr", type=float, default=0.1, help="false discovery rate: expected share of false calls"
     )
+    parser.add_argument("--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too")
     script.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -88,9 +89,10 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tup
 
     receptor_chains = chain_classes(receptors)
     receptor_species = receptors["species"].to_numpy()
+    innate = pc.is_valid(receptors["innate_like"]).to_numpy() & (not args.innate)
     parts, groups = [], []
     for species, chains in product(schema.SPECIES, CHAIN_CLASSES):
-        rows = np.flatnonzero((receptor_chains == chains) & (receptor_species == species))
+        rows = np.flatnonzero((receptor_chains == chains) & (receptor_species == species) & ~innate)
         group_annotator = annotators(species, chains) if len(rows) else None
         if group_annotator is None:
             continue
@@ -108,11 +110,13 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tup
         }
         groups.append(counts)
     done = np.concatenate([np.empty(0, np.int64), *(part.index for part in parts)])
-    left = np.setdiff1d(np.arange(len(receptors)), done)
-    parts.append(annotator.without_calls(len(left), annotator.NOT_CALIBRATED).set_index(left))
+    left = np.setdiff1d(np.flatnonzero(~innate), done)
+    for rows, call in ((left, annotator.NOT_CALIBRATED), (np.flatnonzero(innate), annotator.INNATE_LIKE)):
+        parts.append(annotator.without_calls(len(rows), call).set_index(rows))
     calls = pd.concat([part for part in parts if len(part)]).sort_index()
     ids = receptors["receptor_id"].to_pylist()
-    return calls.assign(receptor_id=ids, species=receptor_species, chains=receptor_chains), groups
+    about = {"receptor_id": ids, "species": receptor_species, "chains": receptor_chains}
+    return calls.assign(**about, innate_like=receptors["innate_like"].to_pandas()), groups
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:

@@ -31,6 +31,7 @@ def parse_args(argv=None):
     parser.add_argument(
         "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
     )
+    parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
     script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -57,10 +58,15 @@ def main(argv=None):
         "exclude_references": options["exclude_references"],
         "excluded_cells": excluded,
         "not_recorded": list(labels.not_recorded),
+        "innate": args.innate,
+        "innate_references": {},
         "groups": [],
     }
+    options["innate"] = args.innate
     for species in args.species:
         options["species"] = species
+        innate = reference_set.count_innate_references(options["cells"], options["receptors"], species)
+        qc["innate_references"][species] = innate
         try:
             receptors = background(
                 args.background,
@@ -75,6 +81,8 @@ def main(argv=None):
                 raise
             qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in CHAIN_CLASSES]
             continue
+        if not args.innate:
+            receptors = reference_set.conventional(receptors)
         for chains in CHAIN_CLASSES:
             counts, found = _calibrate(args, encoder, labels, options, receptors, chains)
             qc["groups"].append({"species": species, "chains": chains, **counts})

@@ -1,6 +1,7 @@
 """Engines, images and runs, each made once."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from engines import (
 )
 
 from airrvec.core.version import __version__
+
+NEEDED = 30_000_000_000  # bytes
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +91,8 @@ def podman(user, images):
     install("podman")
     if os.getuid() == 0:  # rootless containers have their network through it; without udev it is root's alone
         Path("/dev/net/tun").chmod(0o666)
+    if shutil.disk_usage("/var/tmp").free < NEEDED:  # its copies of the images lie there, and in the user's home
+        must("docker", "image", "prune", "--force")  # the stages that built them
     for image in images.values():
         done = user.call("podman", "pull", "--quiet", f"docker-daemon:{image}")
         assert done.returncode == 0, done.stdout

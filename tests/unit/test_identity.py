@@ -133,7 +133,7 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
     both = tuple(pa.concat_tables(tables) for tables in zip(*found.values(), strict=True))
     for chains in CHAIN_CLASSES:
         references = [
-            reference_set.build_reference_set(*given, chains=chains, species="homosapiens")
+            reference_set.build_reference_set(*given, chains=chains, species="homosapiens", innate=True)
             for given in (*found.values(), both)
         ]
         assert len({len(reference) for reference in references}) == 1

@@ -66,7 +66,7 @@ def test_ids_are_the_last_columns_of_every_table_that_people_open():
         assert True in is_id
         assert is_id == sorted(is_id), table.names
         assert {"centre"} <= {*table.names} or {*schema.RECEPTOR_FIELDS} <= {*table.names}
-    assert schema.ANNOTATION.names[:8] == ["sample_id", *schema.RECEPTOR_FIELDS, "call"]
+    assert schema.ANNOTATION.names[:7] == ["sample_id", *schema.RECEPTOR_FIELDS]
 
 
 @pytest.mark.parametrize(

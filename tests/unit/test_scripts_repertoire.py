@@ -89,7 +89,8 @@ def test_clusters_count_what_carries_them(folder, clustered):
         assert row.n_samples == carried["sample_id"].nunique()
         assert row.n_labelled == len(ids & labelled)
         assert row.epitope == ("M1" if ids & labelled else None)
-        assert row.purity == 1 if ids & labelled else np.isnan(row.purity)
+        assert row.n_with_epitope == row.n_labelled
+        assert row.innate_share == 0
         genes = receptors.loc[sorted(ids), "trb_v_call"].str.split("*").str[0]
         assert row.trb_v_share == pytest.approx((genes == row.trb_v_call).mean())
         assert row.centre_id in ids

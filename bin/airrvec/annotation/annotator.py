@@ -22,6 +22,7 @@ CALLED = "called"
 NO_CALL = "no call"
 NO_VECTOR = "no vector"
 NOT_CALIBRATED = "not calibrated"
+INNATE_LIKE = "innate-like"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,9 @@ class Annotator:
 
 def without_calls(n: int, call: str) -> pd.DataFrame:
     """Return annotation rows of ``n`` receptors that could not be compared with references."""
-    return pd.DataFrame({"call": [call] * n}, columns=list(schema.ANNOTATION_CALLS))
+    types = {name: schema.ANNOTATION.field(name).type for name in schema.ANNOTATION_CALLS}
+    empty = pa.table({name: pa.nulls(n, kind) for name, kind in types.items()}).to_pandas()
+    return empty.assign(call=call)
 
 
 def _plain(values: pd.Series) -> np.ndarray:

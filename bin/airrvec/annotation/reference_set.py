@@ -66,6 +66,7 @@ def build_reference_set(
     chains: str,
     species: str,
     exclude_references: str | None = None,
+    innate: bool = False,
 ) -> ReferenceSet:
     """
     Return the labelled receptors that have the given chains.
@@ -81,9 +82,13 @@ def build_reference_set(
         Species of the receptors.
     exclude_references : str, optional
         Cells whose ``reference_id`` contains this text are excluded.
+    innate : bool
+        Keep innate-like receptors, whose epitopes are doubtful (`airrvec.core.innate`).
     """
     cells = select_labelled_cells(cells, exclude_references)
     receptors = tables.distinct_receptors(receptors)
+    if not innate:
+        receptors = conventional(receptors)
     usable = has_chains(receptors, chains)
     usable &= pc.equal(receptors["species"], species).to_numpy(zero_copy_only=False)
     usable &= pc.is_in(receptors["receptor_id"], cells["receptor_id"].combine_chunks()).to_numpy()
@@ -122,12 +127,25 @@ def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, 
     return columns
 
 
+def conventional(receptors: pa.Table) -> pa.Table:
+    """Return the receptors that are not innate-like."""
+    return receptors.filter(pc.is_null(receptors["innate_like"]))
+
+
 def select_labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
     """Return the cells with an epitope, except those whose ``reference_id`` contains a text."""
     cells = cells.filter(pc.is_valid(cells["epitope"]))
     if exclude_references:
         cells = cells.filter(pc.invert(_has_reference(cells, exclude_references)))
     return cells
+
+
+def count_innate_references(cells: pa.Table, receptors: pa.Table, species: str) -> int:
+    """Return the number of labelled receptors of a species that are innate-like."""
+    receptors = tables.distinct_receptors(receptors)
+    found = pc.and_(pc.is_valid(receptors["innate_like"]), pc.equal(receptors["species"], species))
+    labelled = cells.filter(pc.is_valid(cells["epitope"]))["receptor_id"].combine_chunks()
+    return pc.sum(pc.is_in(receptors.filter(found)["receptor_id"], labelled), min_count=0).as_py()
 
 
 def count_excluded(reference: ReferenceSet, *, exclude_references: str | None, **options) -> pd.DataFrame:

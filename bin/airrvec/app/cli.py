@@ -123,7 +123,8 @@ def _embed(work: Work, more: list[str]) -> None:
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
     found = work.normalised(args.outdir)
-    common = ("--model", args.model, "--cpus", args.cpus)
+    common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
+    common += ("--innate",) if args.innate else ()
     species = dict.fromkeys(sample.species for sample, _, _ in found)
     options = (*work.labelled(args.reference, species=species), *common, "--outdir", work.folder)
     run("calibrate_annotation", *options, *more)
@@ -240,6 +241,10 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("--compare-by", help="metadata column whose values are compared")
         if name == "annotate":
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
+            verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
+            verb.add_argument(
+                "--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too"
+            )
         if name == "benchmark":
             verb.add_argument(
                 "--encoders",

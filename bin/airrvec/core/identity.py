@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema
+from airrvec.core import innate, schema
 
 _DIGITS = 24
 _ALLELE = r"\*[^|]*"
@@ -48,7 +48,7 @@ def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
 
 def receptors_table(fields: pa.Table, pairing: pa.Array) -> pa.Table:
     """
-    Return a ``receptors`` table, with receptor and clonotype identifiers.
+    Return a ``receptors`` table, with receptor and clonotype identifiers and innate-like receptors named.
 
     Parameters
     ----------
@@ -62,6 +62,7 @@ def receptors_table(fields: pa.Table, pairing: pa.Array) -> pa.Table:
         clonotype_ids(fields),
         *(fields[name] for name in _FIELDS),
         pairing,
+        innate.innate_like(fields),
     ]
     return pa.table(columns, schema=schema.RECEPTORS)
 

@@ -11,6 +11,7 @@ from airrvec.core import schema
 from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
 from airrvec.core.names import receptor_names, with_fields
 from airrvec.repertoire import motifs
+from airrvec.repertoire.cluster_labels import label_clusters
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id, medoid
 from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
@@ -93,7 +94,8 @@ def clusters_table(
     Parameters
     ----------
     labels : DataFrame
-        ``receptor`` (row number among the run's clonotypes) and ``epitope``, each pair once.
+        ``receptor`` (row number among the run's clonotypes) and ``epitope``, each pair once. Labels of
+        innate-like receptors do not count (`airrvec.core.innate`).
 
     Returns
     -------
@@ -104,9 +106,13 @@ def clusters_table(
     """
     receptors = repertoires.receptors.to_pandas()
     names = receptor_names(repertoires.receptors)
+    labels = labels[receptors["innate_like"].isna().to_numpy()[labels["receptor"].to_numpy(int)]]
     rows, positions = [], []
     for clustered in found:
-        for members in clustered.members:
+        place = pd.Index(clustered.rows).get_indexer(labels["receptor"])
+        of_group = labels.assign(receptor=place)[place >= 0]
+        cluster_labels = label_clusters(clustered.label, of_group).to_dict("records")
+        for number, members in enumerate(clustered.members):
             in_cluster = receptors.iloc[clustered.rows[members]]
             middle = members[medoid(repertoires.vectors[clustered.rows[members]])]
             row = {
@@ -119,7 +125,8 @@ def clusters_table(
                 "centre_id": receptors["receptor_id"][clustered.rows[middle]],
                 "centre_neighbours": int(clustered.neighbourhood.degrees[middle]),
                 "centre_expected": float(clustered.neighbourhood.expected[middle]),
-                **_epitope(labels, in_cluster.index),
+                **_innate(in_cluster["innate_like"]),
+                **cluster_labels[number],
             }
             for locus in CHAIN_LOCI[clustered.chains]:
                 frequencies = motifs.frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
@@ -185,19 +192,11 @@ def _abundance(counts: pd.DataFrame, rows: pd.Index) -> dict:
     return {"n_cells": int(counts["n"].sum()), "n_samples": counts["sample_id"].nunique()}
 
 
-def _epitope(labels: pd.DataFrame, rows: pd.Index) -> dict:
-    """Return the commonest epitope of the labelled members, and its share of them."""
-    labels = labels[labels["receptor"].isin(rows)]
-    n_labelled = labels["receptor"].nunique()
-    if not n_labelled:
-        return {"n_labelled": 0, "epitope": None, "n_epitopes": 0, "purity": None}
-    numbers = labels["epitope"].value_counts()
-    return {
-        "n_labelled": n_labelled,
-        "epitope": min(numbers.index[numbers == numbers.iloc[0]]),
-        "n_epitopes": len(numbers),
-        "purity": numbers.iloc[0] / n_labelled,
-    }
+def _innate(kinds: pd.Series) -> dict:
+    """Return the most frequent kind of innate-like receptor, and the share of members that are of any."""
+    numbers = kinds.value_counts()
+    top = min(numbers.index[numbers == numbers.iloc[0]]) if len(numbers) else None
+    return {"innate_like": top, "innate_share": float(kinds.notna().mean())}
 
 
 def _genes(receptors: pd.DataFrame, locus: str) -> dict:

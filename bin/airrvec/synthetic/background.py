@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import identity, schema, tables
+from airrvec.core import identity, innate, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator, numbered_generator
 from airrvec.input.standardise import contiguous
@@ -118,6 +118,8 @@ def read_run(path: Path) -> pa.Table:
         receptors = tables.read(path)
         if "clonotype_id" not in receptors.column_names:  # a table of airrvec 0.1.0
             receptors = receptors.append_column("clonotype_id", identity.clonotype_ids(receptors))
+        if "innate_like" not in receptors.column_names:
+            receptors = receptors.append_column("innate_like", innate.innate_like(receptors))
         return receptors.select(schema.RECEPTORS.names)
     except (pa.ArrowInvalid, FileNotFoundError, KeyError) as problem:
         raise InputError(

@@ -9,7 +9,7 @@ process ANNOTATE_RECEPTORS {
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
-    val settings // map: annotation_fdr, model_digest
+    val settings // map: annotation_fdr, annotate_innate, model_digest
     val library
 
     output:
@@ -24,7 +24,7 @@ process ANNOTATE_RECEPTORS {
     """
     annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --receptors receptors --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
-        --fdr ${settings.annotation_fdr} \\
+        --fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--innate' : ''} \\
         --cpus ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
         --process ${task.process} --versions versions.yml ${args}
     """

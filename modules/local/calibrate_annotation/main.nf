@@ -8,7 +8,7 @@ process CALIBRATE_ANNOTATION {
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path background, stageAs: 'background/*' // [] for OLGA's
     val species // list of those of the samples
-    val settings // map: exclude_references, background_receptors, annotation_fdr, annotation_references, seed, background_digest, model_digest
+    val settings // map: exclude_references, background_receptors, annotation_fdr, annotate_innate, annotation_references, seed, background_digest, model_digest
     val library
 
     output:
@@ -27,6 +27,7 @@ process CALIBRATE_ANNOTATION {
         --species ${species.join(' ')} --exclude-references '${settings.exclude_references}' \\
         ${background ? "--background ${background}" : ''} --background-receptors ${settings.background_receptors} \\
         --min-references ${settings.annotation_references} --fdr ${settings.annotation_fdr} \\
+        ${settings.annotate_innate ? '--innate' : ''} \\
         --seed ${settings.seed} --cpus ${task.cpus} --missing missing/reference.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     [[ ! -e missing/reference.missing.json ]] || rm -r reference

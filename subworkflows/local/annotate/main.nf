@@ -23,7 +23,7 @@ workflow ANNOTATE {
         .toSortedList()
         .map { found -> found ?: [settings.species] }
     calibration = settings.subMap(['exclude_references', 'background_receptors', 'background_digest', 'seed'])
-    calling = settings.subMap(['annotation_fdr', 'model_digest'])
+    calling = settings.subMap(['annotation_fdr', 'annotate_innate', 'model_digest'])
     CALIBRATE_ANNOTATION(
         references,
         model,

@@ -10,9 +10,9 @@ ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
-# What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated. `epitope` and its
-# details: only if called. `exact_epitope`: epitopes of references of the same clonotype, called or not.
-# `score`, `probability` and `fdr` refer to `best_epitope`.
+# What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated, innate-like.
+# `epitope` and its details: only if called. `exact_epitope`: epitopes of references of the same clonotype,
+# called or not. `score`, `probability` and `fdr` refer to `best_epitope`.
 _CALLS = [
     *strings("call", *ANTIGEN),
     ("probability", pa.float64()),
@@ -30,7 +30,7 @@ ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
 # One row per cell.
 ANNOTATION = readable(
     [
-        *strings("sample_id", *RECEPTOR_FIELDS),
+        *strings("sample_id", *RECEPTOR_FIELDS, "innate_like"),
         *_CALLS,
         *strings("species", "chains", "cell_id", "receptor_id"),
     ]

@@ -21,8 +21,11 @@ CHAIN_RECORDS = pa.schema(
     ]
 )
 
-# Receptors with the same `clonotype_id` differ only in alleles.
-RECEPTORS = pa.schema(strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS, "chain_pairing"))
+# Receptors with the same `clonotype_id` differ only in alleles. `innate_like`: MAIT or iNKT, by
+# `airrvec.core.innate`; null for all others.
+RECEPTORS = pa.schema(
+    strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS, "chain_pairing", "innate_like")
+)
 
 # Receptors of the whole run; `n_samples`: samples with the clonotype, the labelled table not counted.
 COLLECTED_RECEPTORS = RECEPTORS.append(pa.field("n_samples", pa.int32()))

@@ -16,7 +16,7 @@ CLUSTER_MEMBERS = readable(
 
 # `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
 # `antigen_gene`, `antigen_species`, `mhc`: of the epitope, from the labels of the run.
-# Most frequent genes of the members, alleles ignored; `epitope`: most frequent among labelled members.
+# Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
 CLUSTERS = readable(
     [
         *strings("cluster_id", "centre", "species", "chains"),
@@ -29,12 +29,14 @@ CLUSTERS = readable(
             for locus in LOCI
             for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
         ),
-        *strings("antigen_gene", "antigen_species", "mhc"),
         *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
+        ("innate_like", pa.string()),
+        ("innate_share", pa.float64()),
         ("n_labelled", pa.int64()),
-        ("epitope", pa.string()),
         ("n_epitopes", pa.int64()),
-        ("purity", pa.float64()),
+        *strings("epitope", "antigen_gene", "antigen_species", "mhc"),
+        ("n_with_epitope", pa.int64()),
+        *((f"epitope_{name}", pa.float64()) for name in ("expected", "p", "fdr")),
     ]
 )
 

@@ -29,6 +29,7 @@ CALLS = {
     "no call": "No call",
     "not calibrated": "Not calibrated",
     "no vector": "No vector",
+    "innate-like": "Innate-like",
 }
 N_ANSWER = 5  # epitopes in the answer
 N_EPITOPES = 20  # in the bar plot
@@ -131,6 +132,24 @@ def _excluded(annotation: Annotation) -> list[str]:
     ]
 
 
+def _innate(annotation: Annotation) -> list[str]:
+    """Return a sentence on innate-like receptors; an empty list if there are none."""
+    if annotation.reference.get("innate"):
+        return [
+            "<code>--annotate_innate</code>: innate-like receptors (MAIT and iNKT cells) are annotated too,"
+            " although they recognise MR1 and CD1d, not the peptides of the reference."
+        ]
+    n_samples = sum(sample["calls"].get("innate-like", 0) for sample in annotation.samples)
+    n_references = sum(annotation.reference.get("innate_references", {}).values())
+    if not n_samples and not n_references:
+        return []
+    return [
+        f"{counted(n_samples, 'innate-like receptor has', 'innate-like receptors have')} no call: MAIT and"
+        " iNKT cells recognise MR1 and CD1d, not the peptides of the reference."
+        + (f" {n_references:,} of the reference set are left out too." if n_references else "")
+    ]
+
+
 def _counts(annotation: Annotation) -> dict:
     data = {}
     for sample in annotation.samples:
@@ -188,6 +207,7 @@ def _counts(annotation: Annotation) -> dict:
         f"Reference set: {reference_groups}.",
         f"Background set: {escaped(annotation.reference['background'])}. The expected error rates hold only"
         " if receptors that bind no epitope of the reference set resemble the background set.",
+        *_innate(annotation),
         *_excluded(annotation),
         *(f"<strong>{escaped(sentence)}.</strong>" for sentence in _cautions(annotation)),
         "All cells are in <code>annotation/</code>, all references in"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from airrvec.core import tables
-from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.plural import counted
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
@@ -19,6 +18,7 @@ from airrvec.report.sections.cluster_names import (
     cluster_numbers,
     consensus_cells,
 )
+from airrvec.report.sections.cluster_words import MAX_FDR, motif
 
 PARENT = {
     "parent_id": "airrvec_clusters",
@@ -28,7 +28,6 @@ PARENT = {
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
-_MOTIF = ("v_call", "consensus")
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def cluster_sections(found: Clusters) -> list[dict]:
     if found.logos:
         sections.append(_logos(found))
     if found.counts["condition"]:
-        motifs = {row["cluster_id"]: _motif(row) for _, row in found.clusters.iterrows()}
+        motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
         sections.append(conditions_section(found, motifs))
     return [{**content, **PARENT} for content in sections]
 
@@ -86,7 +85,7 @@ def cluster_answer(found: Clusters) -> str:
     words = "; ".join(cluster_lines(found)) + "."
     if len(found.clusters):
         largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
-        words += f" The largest cluster has {largest['n_receptors']:,} receptors: {_motif(largest)}."
+        words += f" The largest cluster has {largest['n_receptors']:,} receptors: {motif(largest)}."
     if len(found.conditions):
         differ = (found.conditions["fisher_fdr"] <= 0.05).sum()
         words += (
@@ -95,17 +94,6 @@ def cluster_answer(found: Clusters) -> str:
             " (Fisher's exact test)."
         )
     return words
-
-
-def _motif(cluster) -> str:
-    """Return V genes and consensus junctions of a cluster, and its epitope if it has labelled members."""
-    parts = [cluster[f"{locus.lower()}_{name}"] for locus in CHAIN_LOCI[cluster["chains"]] for name in _MOTIF]
-    words = " ".join(part for part in parts if part)
-    if not cluster["epitope"]:
-        return words
-    return (
-        f"{words} ({cluster['n_labelled']:,} labelled, most frequent epitope {escaped(cluster['epitope'])})"
-    )
 
 
 def _overview(found: Clusters) -> dict:
@@ -181,13 +169,14 @@ def _largest(clusters: pd.DataFrame) -> dict:
     data = {
         numbers[row.cluster_id]: {
             "receptors": row.n_receptors,
-            "epitope": escaped(row.epitope) if row.epitope else "",
-            "labelled": row.n_labelled,
-            "purity": 100 * row.purity if row.n_labelled else None,
+            "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
+            "labelled": 100 * row.n_labelled / row.n_receptors,
+            "epitope": escaped(row.epitope) if row.epitope_fdr <= MAX_FDR else "",
+            **_antigen(row),
+            "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
+            "epitope_fdr": row.epitope_fdr,
             "samples": row.n_samples,
             "cells": row.n_cells,
-            "antigen": text_cell(", ".join(filter(None, (row.antigen_gene, row.antigen_species)))),
-            "mhc": text_cell(row.mhc),
             **named_chain_cells(row.centre),
             **consensus_cells(row),
             "expected": row.centre_expected,
@@ -197,23 +186,28 @@ def _largest(clusters: pd.DataFrame) -> dict:
         }
         for row in shown.itertuples()
     }
+    share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {
         **CENTRE_HEADERS,
         "receptors": {"title": "Receptors", **COUNT},
-        "epitope": {"title": "Epitope", "description": "Most frequent epitope of the labelled members"},
-        "labelled": {"title": "Labelled", **COUNT, "description": "Members with a known epitope"},
-        "purity": {
-            "title": "Purity",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "scale": "Greens",
-            "description": "Share of labelled members with this epitope",
+        "innate": {"title": "Innate-like", "description": "Members that are MAIT or iNKT cells"},
+        "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},
+        "epitope": {
+            "title": "Enriched epitope",
+            "description": "More frequent here than among all labelled receptors of the run, at a false"
+            f" discovery rate of {100 * MAX_FDR:g} %. Empty: no epitope is.",
+        },
+        "antigen": text_header("Antigen", "Protein or gene of the epitope, and its organism"),
+        "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
+        "carrying": {"title": "Members with it", **share},
+        "epitope_fdr": {
+            "title": "FDR",
+            "format": "{:,.2g}",
+            "scale": False,
+            "description": "Hypergeometric test of the most enriched epitope; Benjamini and Hochberg",
         },
         "samples": {"title": "Samples", **COUNT},
         "cells": {"title": "Cells", **COUNT},
-        "antigen": text_header("Antigen of the epitope", "Protein or gene, and its organism"),
-        "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
         **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
@@ -235,6 +229,13 @@ def _largest(clusters: pd.DataFrame) -> dict:
         headers=headers,
         pconfig={"col1_header": "Cluster", "sort_rows": False},
     )
+
+
+def _antigen(cluster) -> dict[str, str]:
+    """Return the cells of the antigen of an enriched epitope."""
+    shown = cluster.epitope_fdr <= MAX_FDR
+    antigen = ", ".join(filter(None, (cluster.antigen_gene, cluster.antigen_species)))
+    return {"antigen": text_cell(antigen if shown else ""), "mhc": text_cell(cluster.mhc if shown else "")}
 
 
 def _logos(found: Clusters) -> dict:
