@@ -37,11 +37,14 @@ def main(argv=None):
     runtime.limit_threads(args.cpus)
     from airrvec.figures.logos import draw_logos
     from airrvec.repertoire import cluster_tables
+    from airrvec.repertoire.cluster_antigens import describe_epitopes, with_antigens
 
     repertoires = read_repertoires(args)
     repertoires.conditions(args.compare_by)
     found, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
+    labels = [*args.cells, *([args.labelled] if args.labelled else [])]
+    clusters = with_antigens(clusters, describe_epitopes(labels))
     conditions = cluster_tables.conditions_table(repertoires, found, args.compare_by, clusters)
     fields = tables.read(args.receptors, ["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
     results = {

@@ -44,6 +44,7 @@ def test_clusters_and_comparison_are_published(run):
         "samples/rarefaction": schema.RAREFACTION,
         "comparison/pairs": schema.SAMPLE_PAIRS,
         "comparison/samples_pca": schema.SAMPLES_PCA,
+        "comparison/public": schema.PUBLIC_RECEPTORS,
         "comparison/conditions": schema.SAMPLE_CONDITIONS,
     }.items():
         assert tables.arrow_schema(run.results / f"{name}.parquet") == of_name

@@ -15,6 +15,7 @@ CLUSTER_MEMBERS = readable(
 )
 
 # `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
+# `antigen_gene`, `antigen_species`, `mhc`: of the epitope, from the labels of the run.
 # Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
 CLUSTERS = readable(
     [
@@ -33,7 +34,7 @@ CLUSTERS = readable(
         ("innate_share", pa.float64()),
         ("n_labelled", pa.int64()),
         ("n_epitopes", pa.int64()),
-        ("epitope", pa.string()),
+        *strings("epitope", "antigen_gene", "antigen_species", "mhc"),
         ("n_with_epitope", pa.int64()),
         *((f"epitope_{name}", pa.float64()) for name in ("expected", "p", "fdr")),
     ]

@@ -170,6 +170,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "innate": f"{row.innate_like} {100 * row.innate_share:.0f} %" if row.innate_like else "",
             "labelled": 100 * row.n_labelled / row.n_receptors,
             "epitope": escaped(row.epitope) if row.epitope_fdr <= MAX_FDR else "",
+            **_antigen(row),
             "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
             "epitope_fdr": row.epitope_fdr,
             "samples": row.n_samples,
@@ -194,6 +195,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "description": "More frequent here than among all labelled receptors of the run, at a false"
             f" discovery rate of {100 * MAX_FDR:g} %. Empty: no epitope is.",
         },
+        "antigen": text_header("Antigen", "Protein or gene of the epitope, and its organism"),
+        "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
         "carrying": {"title": "Members with it", **share},
         "epitope_fdr": {
             "title": "FDR",
@@ -224,6 +227,13 @@ def _largest(clusters: pd.DataFrame) -> dict:
         headers=headers,
         pconfig={"col1_header": "Cluster", "sort_rows": False},
     )
+
+
+def _antigen(cluster) -> dict[str, str]:
+    """Return the cells of the antigen of an enriched epitope."""
+    shown = cluster.epitope_fdr <= MAX_FDR
+    antigen = ", ".join(filter(None, (cluster.antigen_gene, cluster.antigen_species)))
+    return {"antigen": text_cell(antigen if shown else ""), "mhc": text_cell(cluster.mhc if shown else "")}
 
 
 def _logos(found: Clusters) -> dict:
