@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from test_describe_samples import chains, write_sample
 
 import describe_samples
+from airrvec.core import tables
 from airrvec.report.sections import sample_genes, samples
 from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
 
@@ -201,6 +203,24 @@ def test_the_samples_shown_are_the_extremes(many):
         distance[sections["trbv"]["ycats"][1:]].min()
         >= distance.drop(sections["trbv"]["ycats"][1:]).max() - 1e-9
     )
+
+
+def test_samples_of_a_condition_are_neighbours(tmp_path):
+    made = {name: receptors([2, *[1] * 30], end) for name, end in (("a", ""), ("b", "G"), ("c", "GG"))}
+    for name, value in (("a", "<y>"), ("b", "x"), ("c", "<y>")):
+        write_sample(tmp_path, name, made[name])
+        path = tmp_path / f"{name}.cells.parquet"
+        cells = tables.read(path)
+        tables.write(cells.append_column("treatment", pa.array([value] * len(cells))), path)
+    cells = [str(tmp_path / f"{name}.cells.parquet") for name in made]
+    options = ["--receptors", str(tmp_path), "--outdir", str(tmp_path / "out")]
+    describe_samples.main(["--cells", *cells, *options, "--compare-by", "treatment"])
+    sections = sections_of(samples.read_described(tmp_path / "out"))
+    assert sections["trbv"]["ycats"] == ["&lt;y&gt;: a", "&lt;y&gt;: c", "x: b"]
+    assert set(sections["clone_sizes"]["data"]) == set(sections["trbv"]["ycats"])
+    assert "&lt;y&gt;: c, clone 01" in sections["clones"]["data"]
+    with pytest.raises(SystemExit):
+        describe_samples.main(["--cells", *cells, *options, "--compare-by", "dose"])
 
 
 def test_two_species_have_figures_of_their_own(tmp_path):

@@ -42,6 +42,10 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
+    of_sample = counts["of_sample"]  # samples of a condition are neighbours: MultiQC sorts by these names
+    names = {sample: f"{of_sample[sample]}: {sample}" for sample in of_sample}
+    for frame in frames.values():
+        frame["sample_id"] = frame["sample_id"].replace(names)
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
