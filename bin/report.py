@@ -59,7 +59,9 @@ class Part(NamedTuple):
 
 PARTS = {
     "samples": Part(
-        lambda args: report_samples.read_described(args.described), report_samples.described_sections
+        lambda args: report_samples.read_described(args.described),
+        report_samples.described_sections,
+        report_samples.described_lines,
     ),
     "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
@@ -92,7 +94,7 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-SUMMARISED = ("benchmark", "fine-tuning", *report_answers.PARTS)
+SUMMARISED = ("samples", "benchmark", "fine-tuning", *report_answers.PARTS)
 
 
 @contextmanager

@@ -71,6 +71,14 @@ def test_clones_of_each_sample_with_both_cdr3s(three):
     assert [headers[name]["title"] for name in ("TRA_v_call", "TRB_junction_aa")] == ["V α", "CDR3 β"]
 
 
+def test_the_terminal_shows_the_largest_clone(three, tmp_path):
+    assert samples.described_lines(three[0]) == [
+        "Largest clone: 40 cells, 44 % of expanded (TRAV1-2 TRAJ33 CAVMDSSYKLIF TRBV2 TRBJ2-1 CASSAAEQFF)"
+    ]
+    naive = described(tmp_path, {"s": receptors([1, 1])})
+    assert samples.described_lines(naive) == ["No clone has two cells"]
+
+
 def test_without_labels_there_is_no_column_for_them(tmp_path):
     sections = sections_of(described(tmp_path, {"s": receptors([3, 1])}))
     assert "epitope" not in sections["clones"]["headers"]

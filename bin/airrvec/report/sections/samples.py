@@ -69,6 +69,20 @@ def described_sections(found: Described) -> list[dict]:
     return [{**content, **PARENT} for content in sections]
 
 
+def described_lines(found: Described) -> list[str]:
+    """Return the largest clone of the run by its share of its sample, for the terminal."""
+    clones = found.tables["clones"]
+    repeated = clones[clones["n_cells"] > 1]
+    if not len(repeated):
+        return ["No clone has two cells"] if len(clones) else []
+    largest = repeated.sort_values(["share", "n_cells"], ascending=False, kind="stable").iloc[0]
+    fields = (largest[name] for name in schema.RECEPTOR_FIELDS)
+    return [
+        f"Largest clone: {counted(largest['n_cells'], 'cell')}, {100 * largest['share']:.2g} % of"
+        f" {largest['sample_id']} ({' '.join(field for field in fields if field)})"
+    ]
+
+
 def _bulk_note(counts: dict) -> str:
     """Return a sentence on samples that look like bulk data but are counted by rows; empty without them."""
     names = counts["looks_bulk"]
