@@ -34,6 +34,7 @@ def parse_args(argv=None):
         default="cells",
         help="abundance of a receptor: its number of cells, or their duplicate_count",
     )
+    parser.add_argument("--compare-by", help="metadata column by which the report groups the samples")
     script.add_options(parser, "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -65,6 +66,7 @@ def main(argv=None):
         "samples": [description.sample_name(path) for path in args.cells],
         "groups": groups,
         "abundance": args.abundance,
+        "of_sample": description.read_condition(args.cells, args.compare_by) if args.compare_by else {},
         "looks_bulk": looks_bulk,
     }
     tables.write_json(qc, args.outdir / "samples.qc.json")

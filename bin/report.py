@@ -62,7 +62,9 @@ class Part(NamedTuple):
 
 PARTS = {
     "samples": Part(
-        lambda args: report_samples.read_described(args.described), report_samples.described_sections
+        lambda args: report_samples.read_described(args.described),
+        report_samples.described_sections,
+        report_samples.described_lines,
     ),
     "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
@@ -95,7 +97,7 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-SUMMARISED = ("benchmark", "fine-tuning", "annotation", "clusters", "comparison")
+SUMMARISED = ("samples", "benchmark", "fine-tuning", "annotation", "clusters", "comparison")
 
 
 @contextmanager

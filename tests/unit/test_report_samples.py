@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from test_describe_samples import chains, write_sample
 
 import describe_samples
+from airrvec.core import tables
 from airrvec.report.sections import sample_genes, samples
 from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
 
@@ -67,6 +69,14 @@ def test_clones_of_each_sample_with_both_cdr3s(three):
     assert (first["TRA_junction_aa"], first["TRB_junction_aa"]) == ("CAVMDSSYKLIF", "CASSAAEQFF")
     assert first["epitope"] == "E&lt;1&gt;&#44; x"
     assert [headers[name]["title"] for name in ("TRA_v_call", "TRB_junction_aa")] == ["V α", "CDR3 β"]
+
+
+def test_the_terminal_shows_the_largest_clone(three, tmp_path):
+    assert samples.described_lines(three[0]) == [
+        "Largest clone: 40 cells, 44 % of expanded (TRAV1-2 TRAJ33 CAVMDSSYKLIF TRBV2 TRBJ2-1 CASSAAEQFF)"
+    ]
+    naive = described(tmp_path, {"s": receptors([1, 1])})
+    assert samples.described_lines(naive) == ["No clone has two cells"]
 
 
 def test_without_labels_there_is_no_column_for_them(tmp_path):
@@ -201,6 +211,24 @@ def test_the_samples_shown_are_the_extremes(many):
         distance[sections["trbv"]["ycats"][1:]].min()
         >= distance.drop(sections["trbv"]["ycats"][1:]).max() - 1e-9
     )
+
+
+def test_samples_of_a_condition_are_neighbours(tmp_path):
+    made = {name: receptors([2, *[1] * 30], end) for name, end in (("a", ""), ("b", "G"), ("c", "GG"))}
+    for name, value in (("a", "<y>"), ("b", "x"), ("c", "<y>")):
+        write_sample(tmp_path, name, made[name])
+        path = tmp_path / f"{name}.cells.parquet"
+        cells = tables.read(path)
+        tables.write(cells.append_column("treatment", pa.array([value] * len(cells))), path)
+    cells = [str(tmp_path / f"{name}.cells.parquet") for name in made]
+    options = ["--receptors", str(tmp_path), "--outdir", str(tmp_path / "out")]
+    describe_samples.main(["--cells", *cells, *options, "--compare-by", "treatment"])
+    sections = sections_of(samples.read_described(tmp_path / "out"))
+    assert sections["trbv"]["ycats"] == ["&lt;y&gt;: a", "&lt;y&gt;: c", "x: b"]
+    assert set(sections["clone_sizes"]["data"]) == set(sections["trbv"]["ycats"])
+    assert "&lt;y&gt;: c, clone 01" in sections["clones"]["data"]
+    with pytest.raises(SystemExit):
+        describe_samples.main(["--cells", *cells, *options, "--compare-by", "dose"])
 
 
 def test_two_species_have_figures_of_their_own(tmp_path):

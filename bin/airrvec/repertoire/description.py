@@ -110,6 +110,25 @@ def read_labels(paths: list[Path]) -> dict[str, str]:
     return {clonotype: "; ".join(sorted(epitopes)) for clonotype, epitopes in labels.items()}
 
 
+def read_condition(paths: list[Path], column: str) -> dict[str, str]:
+    """
+    Return the value of a metadata column for each sample that has one.
+
+    Raises
+    ------
+    InputError
+        If the tables of cells have no such column.
+    """
+    found = {}
+    for path in paths:
+        if column not in tables.arrow_schema(path).names:
+            raise InputError(f"there is no metadata column '{column}'", file=path)
+        value = next(iter(tables.read(path, [column])[column].slice(0, 1).to_pylist()), None)
+        if value is not None:
+            found[sample_name(path)] = value
+    return found
+
+
 def clone_sizes(shares: np.ndarray) -> np.ndarray:
     """
     Return the class of each clone by its share of the sample's cells, ndarray of str, shape (n,).

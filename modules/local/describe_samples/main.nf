@@ -7,7 +7,7 @@ process DESCRIBE_SAMPLES {
     path cells, stageAs: 'cells/*'
     path receptors, stageAs: 'receptors/*' // of all samples, one file per partition
     path labelled, stageAs: 'labelled/*' // [] without a labelled table
-    val abundance
+    val settings // map: abundance, compare_by
     val library
 
     output:
@@ -21,7 +21,7 @@ process DESCRIBE_SAMPLES {
     def args = task.ext.args ?: ''
     """
     describe_samples.py --cells ${cells} --receptors receptors ${labelled ? "--labelled ${labelled}" : ''} \\
-        --abundance ${abundance} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --abundance ${settings.abundance} ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -54,11 +54,11 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
     return section(
         "airrvec_repertoire_rarefaction",
         "Rarefaction",
-        f"Expected number of receptors among fewer cells than the sample has, and, dashed, predicted for up"
-        f" to twice as many; {CHAIN_TITLES[rows['chains'].iloc[0]]}. A curve that flattens has shown most of"
-        " its repertoire; compare samples above the same place of the curves by coverage, not where"
-        " their curves end. Do not believe the dashed part of a sample in which few receptors occur twice:"
-        " the prediction rests on these."
+        "Expected number of receptors among fewer cells than the sample has, and, dashed, predicted for up to"
+        f" twice as many; {CHAIN_TITLES[rows['chains'].iloc[0]]}. A curve that flattens has shown most of its"
+        " repertoire; compare samples at the same coverage (tabs <em>by coverage</em>), not at the ends of"
+        " their curves. Do not believe the dashed part of a sample in which few receptors occur twice: the"
+        " prediction rests on these."
         f"{words} All curves are in <code>samples/rarefaction.tsv</code>.",
         "linegraph",
         data,
@@ -156,7 +156,8 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         "airrvec_repertoire_diversity",
         "Diversity",
         "Number of distinct receptors, and how evenly the cells are distributed over them (Hill numbers), at"
-        f" equal coverage of the repertoires: {_references(diversity)}. Compare samples by the three numbers"
+        " equal coverage, the estimated share of a repertoire's cells whose receptor was seen:"
+        f" {_references(diversity)}. Compare samples by the three numbers"
         " at equal coverage. If the effective number of order 2 is far below the number of receptors, the"
         f" sample has a few large clones. {_not_comparable(diversity)}{words} Receptors that differ only in"
         " alleles count as one.",

@@ -42,6 +42,10 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
+    of_sample = counts["of_sample"]  # samples of a condition are neighbours: MultiQC sorts by these names
+    names = {sample: f"{of_sample[sample]}: {sample}" for sample in of_sample}
+    for frame in frames.values():
+        frame["sample_id"] = frame["sample_id"].replace(names)
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
@@ -63,6 +67,20 @@ def described_sections(found: Described) -> list[dict]:
         diversity.diversity_section(frames["diversity"]),
     ]
     return [{**content, **PARENT} for content in sections]
+
+
+def described_lines(found: Described) -> list[str]:
+    """Return the largest clone of the run by its share of its sample, for the terminal."""
+    clones = found.tables["clones"]
+    repeated = clones[clones["n_cells"] > 1]
+    if not len(repeated):
+        return ["No clone has two cells"] if len(clones) else []
+    largest = repeated.sort_values(["share", "n_cells"], ascending=False, kind="stable").iloc[0]
+    fields = (largest[name] for name in schema.RECEPTOR_FIELDS)
+    return [
+        f"Largest clone: {counted(largest['n_cells'], 'cell')}, {100 * largest['share']:.2g} % of"
+        f" {largest['sample_id']} ({' '.join(field for field in fields if field)})"
+    ]
 
 
 def _bulk_note(counts: dict) -> str:
