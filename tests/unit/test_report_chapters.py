@@ -122,12 +122,12 @@ def annotation_of(*rows) -> Annotation:
 
 
 def test_calls_are_counted_by_pathogen_and_epitope():
-    annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C", "CMV", 1, 1))
+    annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C,D", "CMV", 1, 1))
     rows = pathogens_section(annotation)["data"]
     assert list(rows.values()) == [
         {"epitope": "B", "pathogen": NOT_NAMED, "receptors": 5, "cells": 5, "samples": 1},
         {"epitope": "A&lt;", "pathogen": "CMV", "receptors": 3, "cells": 4, "samples": 1},
-        {"epitope": "C", "pathogen": "CMV", "receptors": 1, "cells": 1, "samples": 1},
+        {"epitope": "C&#44;D", "pathogen": "CMV", "receptors": 1, "cells": 1, "samples": 1},
     ]
     figure = pathogens_figure(annotation, "f")
     assert figure["data"] == {"x": {NOT_NAMED: 5, "CMV": 4}}
