@@ -102,8 +102,8 @@ def test_what_the_page_holds(made):
         "Epitope (labelled)",
         "Cluster",
         "Chain pairing",
-        "V gene, α chain",
-        "V gene, β chain",
+        "V gene (α chain)",
+        "V gene (β chain)",
         "tissue",
     ]
     sample = data["colours"][0]

@@ -66,6 +66,9 @@ def test_sections_are_placed_and_read():
     rejected = found[2]["description"]
     assert f"<strong>See:</strong> {readings.READINGS['airrvec_rejects'].see}</span>" in rejected
     assert "<strong>Do not believe it</strong> as a share of cells" in rejected
+    copied = chapters.placed([{**made[0], "id": "airrvec_brief_figure", "read_as": "airrvec_roc"}])[0]
+    assert readings.READINGS["airrvec_roc"].doubt in copied["description"]
+    assert "read_as" not in copied
     # Explained once in each chapter.
     assert [part["description"].count("<abbr") for part in found] == [1, 1, 0, 0, 0, 1]
 
