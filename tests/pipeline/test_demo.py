@@ -93,9 +93,30 @@ def page(run, tmp_path_factory):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_report_fits_the_window(run, page, width, tmp_path):
     page.open((run.results / "multiqc/multiqc_report.html").as_uri(), width)
+    page.rest()
+    assert page.errors == []
     assert page.value("document.documentElement.scrollWidth") <= width
     page.screenshot(tmp_path / "report.png", whole=False)
     assert (tmp_path / "report.png").stat().st_size > 20_000
+
+
+def test_a_cdr3_of_a_called_receptor_is_found(run, page):
+    """The most frequent one; a table shows only the rows that hold it."""
+    calls = pd.concat(map(pd.read_parquet, sorted((run.results / "annotation").glob("*.parquet"))))
+    called = calls.loc[calls["call"] == "called", "receptor_id"].drop_duplicates()
+    receptors = pd.read_parquet(run.results / "receptors/receptors.parquet").set_index("receptor_id")
+    cdr3 = receptors.loc[called, "trb_junction_aa"].mode()[0]
+    page.open((run.results / "multiqc/multiqc_report.html").as_uri())
+    page.rest()
+    page.type("#airrvec-search", cdr3)
+    rows = page.value(
+        "[...document.querySelectorAll('.mainpage .mqc-section tbody tr:not(.airrvec-hidden)')]"
+        ".map(row => row.textContent)"
+    )
+    assert rows
+    assert all(cdr3 in row for row in rows)
+    links = page.value("[...document.querySelectorAll('.airrvec-search output a')].map(e => e.textContent)")
+    assert sum(int(link.split(": ")[1].split()[0]) for link in links) == len(rows)
 
 
 @pytest.mark.parametrize("section", ["annotation", "clusters", "comparison"])

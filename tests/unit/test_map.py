@@ -105,8 +105,8 @@ def test_what_the_page_holds(made):
         "Epitope (labelled)",
         "Cluster",
         "Chain pairing",
-        "V gene, α chain",
-        "V gene, β chain",
+        "V gene (α chain)",
+        "V gene (β chain)",
         "tissue",
     ]
     sample = data["colours"][0]
@@ -267,29 +267,6 @@ def test_the_last_receptor_lies_on_top_and_those_without_a_name_behind(groups, t
         "(document.getElementById('map'))"
     )
     assert (red > blue) == (top == 1)  # the first group is blue, the second orange
-
-
-def test_points_grow_with_their_clones_on_request(made, page, tmp_path):
-    """The same place and colour: a receptor of 64 cells covers more of the canvas than one of 1 cell."""
-    data = held((made / "map.html").read_text())
-    for columns in (data, *data["fields"].values()):
-        columns |= {name: columns[name][:2] for name in ("ids", "cells", "codes") if name in columns}
-    data |= {"x": [0, 4000], "y": [0, 0], "n": 2, "calls": None}
-    data["colours"] = [{"title": "Sample", "values": ["a"], "codes": [0, 0]}]
-    covered = (
-        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data"
-        ".filter((byte, place) => place % 4 === 0 && byte < 128).length)(document.getElementById('map'))"
-    )
-    areas = []
-    for cells in ([1, 1], [1, 64]):
-        (tmp_path / "map.html").write_text(map_page.page({**data, "cells": cells}, PAGE))
-        page.open((tmp_path / "map.html").as_uri())
-        areas.append(page.value(covered))
-        page.click("#size")
-        areas.append(page.value(covered))
-        assert page.errors == []
-    assert areas[0] == areas[1] == areas[3]
-    assert areas[2] > 4 * areas[3]
 
 
 def test_annotations_are_searched_and_downloaded(made, page):

@@ -1,8 +1,11 @@
-"""Columns that colour the map: which comes first, and receptors with several values."""
+"""Colours and sizes of the map: the first column, receptors with several values, clones."""
+
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import browser
 from airrvec.figures import map_page
 
 
@@ -29,3 +32,28 @@ def test_several_values_are_one_colour_and_listed():
     assert values[:2].tolist() == ["a", "several"]
     assert values.isna().tolist() == [False, False, True, False]
     assert details == {1: "a, b", 3: "a, b, c, d, e, f, g, h, i, j and 2 more"}
+
+
+def test_points_grow_with_their_clones_on_request(tmp_path):
+    """A receptor of 64 cells covers more of the canvas than one of 1 cell."""
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium or chrome on the path")
+    column = {"title": "Sample", "values": ["a"], "codes": [0, 0]}
+    data = {"method": "UMAP", "model": "x", "n": 2, "x": [0, 4000], "y": [0, 0], "ids": ["p", "q"]}
+    data |= {"colours": [column], "first": 0, "fields": {}, "density": None, "calls": None}
+    covered = (
+        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data"
+        ".filter((byte, place) => place % 4 === 0 && byte < 128).length)(document.getElementById('map'))"
+    )
+    areas = []
+    with browser.opened(tmp_path) as page:
+        for cells in ([1, 1], [1, 64]):
+            text = map_page.page({**data, "cells": cells}, Path(__file__).parents[2] / "assets/report")
+            (tmp_path / "map.html").write_text(text)
+            page.open((tmp_path / "map.html").as_uri())
+            areas.append(page.value(covered))
+            page.click("#size")
+            areas.append(page.value(covered))
+            assert page.errors == []
+    assert areas[0] == areas[1] == areas[3] > 0
+    assert areas[2] > 4 * areas[3]

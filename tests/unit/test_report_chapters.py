@@ -66,6 +66,9 @@ def test_sections_are_placed_and_read():
     rejected = found[2]["description"]
     assert f"<strong>See:</strong> {readings.READINGS['airrvec_rejects'].see}</span>" in rejected
     assert "<strong>Do not believe it</strong> as a share of cells" in rejected
+    copied = chapters.placed([{**made[0], "id": "airrvec_brief_figure", "read_as": "airrvec_roc"}])[0]
+    assert readings.READINGS["airrvec_roc"].doubt in copied["description"]
+    assert "read_as" not in copied
     # Explained once in each chapter.
     assert [part["description"].count("<abbr") for part in found] == [1, 1, 0, 0, 0, 1]
 
@@ -122,12 +125,12 @@ def annotation_of(*rows) -> Annotation:
 
 
 def test_calls_are_counted_by_pathogen_and_epitope():
-    annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C", "CMV", 1, 1))
+    annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C,D", "CMV", 1, 1))
     rows = pathogens_section(annotation)["data"]
     assert list(rows.values()) == [
         {"epitope": "B", "pathogen": NOT_NAMED, "receptors": 5, "cells": 5, "samples": 1},
         {"epitope": "A&lt;", "pathogen": "CMV", "receptors": 3, "cells": 4, "samples": 1},
-        {"epitope": "C", "pathogen": "CMV", "receptors": 1, "cells": 1, "samples": 1},
+        {"epitope": "C&#44;D", "pathogen": "CMV", "receptors": 1, "cells": 1, "samples": 1},
     ]
     figure = pathogens_figure(annotation, "f")
     assert figure["data"] == {"x": {NOT_NAMED: 5, "CMV": 4}}

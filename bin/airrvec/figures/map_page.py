@@ -22,8 +22,8 @@ _TITLES = {
     "epitope": "Epitope (labelled)",
     "call": "Epitope (annotated)",
     "cluster_id": "Cluster",
-    "tra_v_call": "V gene, α chain",
-    "trb_v_call": "V gene, β chain",
+    "tra_v_call": "V gene (α chain)",
+    "trb_v_call": "V gene (β chain)",
 }
 # Columns of the list of calls, and of the file that the page writes; ids last.
 _CALLS = {

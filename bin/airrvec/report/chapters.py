@@ -163,7 +163,7 @@ def placed(sections: list[dict]) -> list[dict]:
     ----------
     sections : list of dict
         Custom content of MultiQC, from `airrvec.report.page.section`. Sections of a chapter that are not in
-        its list keep their order.
+        its list keep their order. ``read_as``, if given, is the id of the section whose reading applies.
     """
     found = []
     for chapter in CHAPTERS:
@@ -171,10 +171,11 @@ def placed(sections: list[dict]) -> list[dict]:
         own.sort(key=lambda part: _place(chapter, part["id"]))
         explained_terms: set[str] = set()
         for part in own:
-            words = _with_reading(part.get("description", ""), READINGS.get(part["id"]))
+            reading = READINGS.get(part.get("read_as", part["id"]))
+            words = _with_reading(part.get("description", ""), reading)
             found.append(
                 {
-                    **part,
+                    **{name: value for name, value in part.items() if name != "read_as"},
                     "parent_id": chapter.id,
                     "parent_name": chapter.title,
                     "parent_description": chapter.description,

@@ -18,7 +18,7 @@ READINGS = {
     ),
     "airrvec_chain_pairing": Reading(
         "in good single-cell data, most cells are single pairs.",
-        "if a sample has many cells with two α or two β chains beyond the usual tenth: they may be doublets.",
+        "if a sample has many more cells with extra chains than the others: they may be doublets.",
     ),
     "airrvec_rejects": Reading(
         "grey reasons are usual in 10x tables, which list every contig; a coloured reason deserves a look.",
@@ -26,7 +26,7 @@ READINGS = {
     ),
     "airrvec_other_loci": Reading(
         "how many γ, δ or B-cell chains each sample has.",
-        "as a count of γδ T cells or B cells: most pipelines remove these cells before.",
+        "as a count of γδ T cells or B cells: a protocol for αβ T cells does not amplify all of them.",
     ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",
@@ -97,7 +97,7 @@ READINGS = {
     ),
     "airrvec_auroc": Reading(
         "lines above 0.5 recognise the epitope better than chance; more references help.",
-        "for your own epitope: performance differs between epitopes far more than between encoders.",
+        "for an epitope that was not measured: performance differs between epitopes.",
     ),
     "airrvec_roc": Reading(
         "the left end counts: how many receptors are found at few false positives.",

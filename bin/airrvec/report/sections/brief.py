@@ -82,13 +82,13 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
     """Return the figure that matters most: calls by pathogen, else the first of others that the run has."""
     name = "airrvec_brief_figure"
     if annotation is not None and (figure := pathogens_figure(annotation, name)):
-        return figure
+        return {**figure, "read_as": "airrvec_annotation_epitopes"}
     by_id = {part["id"]: part for part in sections}
     chosen = next((by_id[id] for id in _FIGURES if id in by_id and by_id[id]["plot_type"] != "html"), None)
     if chosen is None:
         return None
     pconfig = {**chosen["pconfig"], "id": f"{name}_plot"}
-    return {**chosen, "id": name, "pconfig": pconfig}
+    return {**chosen, "id": name, "pconfig": pconfig, "read_as": chosen["id"]}
 
 
 def _samples_sentence(samples: list[dict], receptors: dict) -> str:

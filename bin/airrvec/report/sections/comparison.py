@@ -162,7 +162,11 @@ def _components(found: Comparison) -> dict:
     without = f"no {found.counts['condition']}" if condition else ""  # legend of samples without a value
     tabs, names = [], []
     for title, rows in found.samples_pca.groupby("group", sort=False):
-        names.append({"name": title})
+        axes = {  # MultiQC would repeat a per cent sign at every tick
+            axis: f"PC {number} (share of variance {rows[f'pc_{number}_explained'].iloc[0]:.2f})"
+            for number, axis in enumerate(("xlab", "ylab"), start=1)
+        }
+        names.append({"name": title, **axes})
         tabs.append(
             {
                 escaped(row.sample_id): {
@@ -186,7 +190,13 @@ def _components(found: Comparison) -> dict:
         " With few samples, a pattern always appears.",
         "scatter",
         tabs,
-        pconfig={"xlab": "PC 1", "ylab": "PC 2", "marker_size": 9, "showlegend": True, "data_labels": names},
+        pconfig={
+            "xlab": names[0]["xlab"],
+            "ylab": names[0]["ylab"],
+            "marker_size": 9,
+            "showlegend": True,
+            "data_labels": names,
+        },
     )
 
 

@@ -57,16 +57,22 @@ def difference_rows(clusters: Clusters | None, comparison: Comparison | None) ->
             )
         )
     if comparison is not None and len(comparison.pairs):
-        tested = comparison.pairs[comparison.pairs["mmd_fdr"].notna()]
         place = "airrvec_comparison_pairs"
         rows.append(
-            _row("Pairs of samples: vectors, MMD² (permutation test)", tested, "mmd_p", "mmd_fdr", place)
+            _row(
+                "Pairs of samples: vectors, MMD² (permutation test)",
+                comparison.pairs,
+                "mmd_p",
+                "mmd_fdr",
+                place,
+            )
         )
     return [row for row in rows if row["tests"]]
 
 
 def _row(what: str, tests: pd.DataFrame, p: str, fdr: str, place: str) -> dict:
     of_samples = "n_samples_1" in tests.columns
+    tests = tests[tests[fdr].notna()]
     sizes = tests[["n_samples_1", "n_samples_2"]].drop_duplicates() if of_samples else pd.DataFrame()
     return {
         "what": what,

@@ -12,7 +12,9 @@ _METHODS = {"umap": "UMAP", "pca": "principal components (too few for UMAP)"}
 def map_section(path: Path) -> dict:
     """Return the section from the QC of ``map_receptors.py``; it links from ``multiqc/`` to ``map/``."""
     qc = json.loads(path.read_text())
-    colours = ", ".join(title[:1].lower() + title[1:] for title in qc["colours"])
+    colours = ", ".join(
+        title[:1].lower() + title[1:] if title[1:2].islower() else title for title in qc["colours"]
+    )
     points = (
         "each receptor is a point"
         if qc["shown"] == qc["receptors"]

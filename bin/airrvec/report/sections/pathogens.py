@@ -27,8 +27,8 @@ def pathogens_section(annotation: Annotation) -> dict | None:
     ordered = sorted(counts.items(), key=lambda item: (-item[1]["receptors"], item[0]))
     data = {
         f"{number:03d}": {
-            "epitope": escaped(epitope),
-            "pathogen": escaped(pathogen) or NOT_NAMED,
+            "epitope": _cell(epitope),
+            "pathogen": _cell(pathogen) or NOT_NAMED,
             **found,
         }
         for number, ((pathogen, epitope), found) in enumerate(ordered[:N_EPITOPES], start=1)
@@ -50,6 +50,11 @@ def pathogens_section(annotation: Annotation) -> dict | None:
         },
         pconfig={"col1_header": "Rank", "sort_rows": False},
     )
+
+
+def _cell(text: str) -> str:
+    """Return user text for a table; MultiQC replaces commas by blanks."""
+    return escaped(text).replace(",", "&#44;")
 
 
 def pathogens_figure(annotation: Annotation, name: str) -> dict | None:
