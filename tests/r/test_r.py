@@ -27,8 +27,8 @@ from airrvec.input import cells
 
 # After tests/pipeline, whose conftest is meant above.
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
+from cells_for_export import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
 from engines import MAKE_BASE, REGISTRY, docker_daemon, install, must
-from test_export_anndata import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
 
 IMAGE = f"{REGISTRY}/airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
