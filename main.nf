@@ -93,7 +93,8 @@ workflow {
             results.map = MAP.out.qc
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
-            EXPORT(samples, NORMALISE.out.chains, receptors, embeddings, calls, results.clusters, settings, library)
+            chains = NORMALISE.out.chains // channel: [ meta, chains ]
+            EXPORT(samples, chains, receptors, embeddings, calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
 

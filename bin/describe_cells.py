@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import database, schema, script, tables
+from airrvec.core import database, r_columns, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.input import cells
@@ -25,6 +25,9 @@ def parse_args(argv=None):
     )
     parser.add_argument("--members", type=Path, help="members of the clusters")
     parser.add_argument("--out", type=Path, required=True, help="description of the cells (Parquet)")
+    parser.add_argument("--columns", type=Path, help="file for export_sce.R: cells, receptors and vectors")
+    parser.add_argument("--receptors", type=Path, help="receptors of the run, with --columns")
+    parser.add_argument("--embeddings", type=Path, help="vectors of the receptors, with --columns")
     script.add_options(parser, "memory", "cpus", "missing")
     return parser.parse_args(argv)
 
@@ -49,9 +52,27 @@ def main(argv=None):
         if members is not None:
             described = with_columns(described, clusters_of_cells(table["receptor_id"], members))
         samples.append(described)
-    table = pa.concat_tables(samples)
-    tables.write(table.add_column(0, "name", names), args.out)
+    description = pa.concat_tables(samples).add_column(0, "name", names)
+    if args.columns:
+        write_columns(args, description)
+    tables.write(description, args.out)
     script.write_versions(args, "duckdb", "pyarrow")
+
+
+def write_columns(args: argparse.Namespace, description: pa.Table) -> None:
+    """Write all that a SingleCellExperiment holds, for an R without arrow."""
+    samples = [tables.read(path) for path in args.cells]
+    receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
+    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
+    vectors = tables.read_receptor_rows(args.embeddings, receptor_ids).drop_columns("receptor_id")
+    metadata = tables.metadata(args.embeddings)
+    r_columns.write(
+        args.columns,
+        cells.observations(samples, receptors, description),
+        description["name"].to_pylist(),
+        vectors,
+        {name: metadata[name] for name in ("model", "weights_sha256", "airrvec_version")},
+    )
 
 
 def connected(args: argparse.Namespace):

@@ -110,14 +110,11 @@ def main(argv=None):
 
     samples = [tables.read(path) for path in args.cells]
     chains = concatenated_chains(args.chains, [len(sample) for sample in samples])
-    all_cells = pa.concat_tables(samples, promote_options="default")
+    receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
     description = tables.read(args.description)
-    receptors = tables.read_receptor_rows(args.receptors, all_cells["receptor_id"])
-    embeddings = tables.read_receptor_rows(args.embeddings, all_cells["receptor_id"])
-    for name in description.column_names:
-        if name not in ("name", "barcode"):
-            receptors = receptors.append_column(name, description[name])
-    table = cells.join_receptors(all_cells, receptors)
+    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
+    embeddings = tables.read_receptor_rows(args.embeddings, receptor_ids)
+    table = cells.observations(samples, receptors, description)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(

@@ -24,7 +24,7 @@ LEARN, PLM = frozenset({"lightning", "torch"}), frozenset({"torch", "transformer
 ALWAYS = {"check_device": LEARN, "finetune": LEARN, "pretrain": LEARN}
 SOMETIMES = {"analyse_receptors": PLM, "benchmark_fewshot": PLM, "embed_receptors": LEARN}
 R = (
-    *("conda-forge::r-base", "conda-forge::r-arrow", "conda-forge::r-dplyr", "conda-forge::r-optparse"),
+    "conda-forge::r-base",
     "bioconda::bioconductor-singlecellexperiment",
 )
 

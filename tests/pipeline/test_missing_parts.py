@@ -47,11 +47,11 @@ def test_a_lack_of_r_is_told_before_the_first_sample_is_read(tmp_path):
     (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
     lacking = tmp_path / "bin/Rscript"
     lacking.parent.mkdir()
-    lacking.write_text("#!/bin/sh\necho 'ERROR: R lacks the package(s) arrow.' >&2\nexit 1\n")
+    lacking.write_text("#!/bin/sh\necho 'ERROR: R lacks the package(s) SingleCellExperiment.' >&2\nexit 1\n")
     lacking.chmod(0o755)
     (tmp_path / "r.config").write_text(f"env.PATH = '{lacking.parent}:$PATH'\n")
     run = run_pipeline(tmp_path, "--input", "samples.csv", "--export_sce", "-c", "r.config")
     assert run.status == 1, run.output
-    assert "R lacks the package(s) arrow" in run.output
+    assert "R lacks the package(s) SingleCellExperiment" in run.output
     assert run.processes <= {"CHECK_R", "CHECK_SAMPLES"}
     assert not (run.results / "cells").exists()

@@ -32,3 +32,20 @@ write.table(
 )
 cat(ncol(x), ncol(vectors), colnames(vectors)[1], unlist(metadata(x)$airrvec), sep = "\\n")
 """
+
+# What assets/r/match_barcodes.R makes of cases in the folder: <case>.cells.tsv, .names.txt, .samples.R.
+MATCHED = """
+arguments <- commandArgs(trailingOnly = TRUE)
+source(arguments[1])
+for (path in list.files(pattern = "names.txt$")) {
+  case <- sub(".names.txt", "", path, fixed = TRUE)
+  cells <- read.delim(paste0(case, ".cells.tsv"), colClasses = "character", na.strings = "\\\\N", quote = "")
+  samples <- eval(parse(text = readLines(paste0(case, ".samples.R"))))
+  found <- suppressWarnings(match_barcodes(readLines(path, encoding = "UTF-8"), cells, samples))
+  stopifnot(identical(is.na(found$match_reason), found$match == "matched"))
+  write.table(
+    found[c("row", "match", "match_reason")], paste0(case, ".out.tsv"), sep = "\\t", na = "\\\\N",
+    quote = FALSE, row.names = FALSE
+  )
+}
+"""

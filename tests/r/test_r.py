@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import ROOT, run_pipeline
-from r_code import DUMP, WITHOUT_ARROW
+from r_code import DUMP, MATCHED, WITHOUT_ARROW
 
 from airrvec.core import tables
 from airrvec.core.version import __version__
@@ -27,13 +28,15 @@ from airrvec.input import cells
 
 # After tests/pipeline, whose conftest is meant above.
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
+from barcode_cases import CASES
+from barcode_files import read_results, write_cases
+from cells_for_export import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
 from engines import MAKE_BASE, REGISTRY, docker_daemon, install, must
-from test_export_anndata import BETA_ALONE, METADATA, PAIR, VECTORS, cells_table, write_inputs
 
 IMAGE = f"{REGISTRY}/airrvec-r:{__version__}"
 SCRIPT = ROOT / "bin" / "export_sce.R"
 VIGNETTE = ROOT / "docs/guides/r.md"
-PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "optparse", "SingleCellExperiment")
+PACKAGES = ("arrow", "dplyr", "ggplot2", "openssl", "SingleCellExperiment")
 SHEET = pd.read_csv(ROOT / "assets/demo/samplesheet.csv")
 OF_SHEET = sorted(SHEET.loc[SHEET["role"].isna(), "sample"])
 SAMPLES = {"pbmc": ["pbmc"], "labelled": ["labelled"], "all_samples": OF_SHEET}
@@ -119,10 +122,12 @@ def words(table: pa.Table) -> dict[str, list]:
 
 
 def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, **options):
-    names = folder / "names.parquet"
-    must(sys.executable, ROOT / "bin/name_cells.py", *tables_of_cells, "--out", names)
-    arguments = [*arguments, "--names", names, "--out", folder / "out.rds"]
-    return rscript(folder, SCRIPT, *arguments, *tables_of_cells, **options)
+    """Make an object by an R without arrow; ``arguments``: receptors and embeddings for `DESCRIBE_CELLS`."""
+    columns = folder / "columns.bin"
+    outputs = ("--columns", columns, "--out", folder / "description.parquet")
+    must(sys.executable, ROOT / "bin/describe_cells.py", *tables_of_cells, *arguments, *outputs)
+    (folder / "without_arrow.R").write_text(WITHOUT_ARROW)
+    return rscript(folder, "without_arrow.R", SCRIPT, columns, "--out", folder / "out.rds", **options)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -131,7 +136,11 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     vectors, frame, said = opened(rscript, tmp_path, results / f"r/{name}.rds")
     of_cells = pa.concat_tables(tables.read(results / f"cells/{sample}.parquet") for sample in SAMPLES[name])
     ids = of_cells["receptor_id"]
-    expected = cells.join_receptors(of_cells, tables.read_receptor_rows(results / "receptors", ids))
+    clones = list(zip(of_cells["sample_id"].to_pylist(), of_cells["clonotype_id"].to_pylist(), strict=True))
+    sizes = Counter(clones)
+    receptors = tables.read_receptor_rows(results / "receptors", ids)
+    receptors = receptors.append_column("clone_size", pa.array([sizes[clone] for clone in clones]))
+    expected = cells.join_receptors(of_cells, receptors)
     assert frame.drop(columns="colname").to_dict("list") == words(expected)
     assert len(frame) > 400
     embeddings = tables.read_receptor_rows(results / "embeddings", ids).drop_columns("receptor_id")
@@ -204,18 +213,33 @@ def test_sample_without_cells(rscript, tmp_path):
 
 
 def test_mistakes_are_said_in_one_sentence(rscript, tmp_path):
-    lost = cells_table([{"receptor_id": PAIR}, {"receptor_id": "0" * 24}])
-    arguments = write_inputs(tmp_path, lost)[2:]
-    done = export(rscript, tmp_path, arguments, tmp_path / "s.cells.parquet")
-    message = "ERROR: receptors.parquet: 1 of 2 cells have a receptor that is missing here.\n"
-    assert (done.returncode, done.stderr) == (1, message)
-    assert not (tmp_path / "out.rds").exists()
-    (tmp_path / "without_arrow.R").write_text(WITHOUT_ARROW)
-    done = rscript(tmp_path, "without_arrow.R", SCRIPT)
+    arguments = write_inputs(tmp_path, cells_table([{"receptor_id": PAIR}]))[2:]
+    assert export(rscript, tmp_path, arguments, tmp_path / "s.cells.parquet").returncode == 0
+    whole = (tmp_path / "columns.bin").read_bytes()
+    (tmp_path / "out.rds").unlink()
+    for content, problem in (
+        (whole[:-9], "is incomplete"),
+        (b"x" + whole, "is not a file of describe_cells"),
+    ):
+        (tmp_path / "cut.bin").write_bytes(content)
+        done = rscript(tmp_path, SCRIPT, "cut.bin", "--out", "out.rds")
+        assert done.returncode == 1
+        assert re.search(rf"^ERROR: cut.bin {problem}.*\n\Z", done.stderr, re.MULTILINE)
+        assert not (tmp_path / "out.rds").exists()
+    lacking = WITHOUT_ARROW.replace('"arrow"', '"SingleCellExperiment"')
+    (tmp_path / "without.R").write_text(lacking)
+    done = rscript(tmp_path, "without.R", SCRIPT, "--check")
     assert done.returncode == 1
-    assert re.fullmatch(
-        r"ERROR: R lacks the package\(s\) arrow, dplyr\. Install them, with .*\n", done.stderr
-    )
+    message = r"ERROR: R lacks the package\(s\) SingleCellExperiment\. Install them, with .*\n\Z"
+    assert re.search(message, done.stderr)
+
+
+def test_barcodes_are_matched_as_in_python(rscript, tmp_path):
+    write_cases(tmp_path)
+    (tmp_path / "matched.R").write_text(MATCHED)
+    done = rscript(tmp_path, "matched.R", ROOT / "assets/r/match_barcodes.R")
+    assert done.returncode == 0, done.stderr
+    assert read_results(tmp_path) == {title: names for title, (_, _, names) in CASES.items()}
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is not None, reason="R is here")

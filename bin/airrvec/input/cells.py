@@ -92,6 +92,25 @@ def join_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
     return joined
 
 
+def observations(samples: list[pa.Table], receptors: pa.Table, description: pa.Table) -> pa.Table:
+    """
+    Return what is known of the cells of one or more samples, a row each.
+
+    Parameters
+    ----------
+    samples : list of pyarrow.Table
+        `airrvec.core.schema.CELLS` and metadata of each sample; metadata that a sample lacks are null.
+    receptors : pyarrow.Table
+        Receptor of each cell, in their order.
+    description : pyarrow.Table
+        Of ``bin/describe_cells.py``; its names of cells are left out.
+    """
+    for name in description.column_names:
+        if name not in ("name", "barcode"):
+            receptors = receptors.append_column(name, description[name])
+    return join_receptors(pa.concat_tables(samples, promote_options="default"), receptors)
+
+
 def free_name(name: str, taken: set[str]) -> str:
     """Return the name, with a suffix if it is empty or in ``taken``, and add it to ``taken``."""
     while not name or name in taken:

@@ -159,7 +159,7 @@ def _header(name: str, start: str, data: dict[str, str], validation: dict | None
 
 def _yaml(text: str) -> str:
     # ASCII only: YAML forbids some of the characters that JSON allows.
-    return json.dumps(str(text))
+    return json.dumps(str(text), allow_nan=False)
 
 
 def _facts(trained: Trained, preset: Preset, start: str, data: dict[str, str]) -> list[tuple[str, str]]:

@@ -5,9 +5,7 @@ process EXPORT_SCE {
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(name), path(cells), path(description) // of one sample or of several
-    path receptors, stageAs: 'receptors/*'
-    path embeddings, stageAs: 'embeddings/*'
+    tuple val(name), path(columns) // of one sample or of several
     path functions, stageAs: 'functions/*' // R functions for users
 
     output:
@@ -19,8 +17,7 @@ process EXPORT_SCE {
     script:
     prefix = task.ext.prefix ?: "${name}"
     """
-    export_sce.R ${cells} --description ${description} --receptors receptors --embeddings embeddings \\
-        --out ${prefix}.rds --process ${task.process} --versions versions.yml
+    export_sce.R ${columns} --out ${prefix}.rds --process ${task.process} --versions versions.yml
     ${name == 'all_samples' ? "cp ${functions} match_barcodes.R" : ''}
     """
 

@@ -43,7 +43,13 @@ workflow EXPORT {
             .map { name, cells, file -> [name, cells, file ?: []] }
         all = together.map { name, cells, _chains -> [name, cells] }.combine(byName(calls).map { files -> [files] })
         members = clusters.filter { file -> file.name == 'members.parquet' }.toList()
-        DESCRIBE_CELLS(alone.mix(all), members, digestOf(library, 'describe_cells'))
+        DESCRIBE_CELLS(
+            alone.mix(all),
+            members,
+            settings.export_sce ? receptors : [],
+            settings.export_sce ? embeddings : [],
+            digestOf(library, 'describe_cells'),
+        )
         described = each.mix(together).join(DESCRIBE_CELLS.out.description)
         missing = missing.mix(DESCRIBE_CELLS.out.missing)
         versions = versions.mix(DESCRIBE_CELLS.out.versions)
@@ -58,8 +64,7 @@ workflow EXPORT {
     }
     if (settings.export_sce) {
         functions = file("${projectDir}/assets/r/match_barcodes.R", glob: false)
-        experiments = described.map { name, cells, _chains, description -> [name, cells, description] }
-        EXPORT_SCE(experiments, receptors, embeddings, functions)
+        EXPORT_SCE(DESCRIBE_CELLS.out.columns, functions)
         asked = asked.mix(names.map { name -> ['export', "${name}.rds"] })
         ended = ended.mix(EXPORT_SCE.out.ended)
         versions = versions.mix(EXPORT_SCE.out.versions)
