@@ -13,11 +13,6 @@ from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
 
-PARENT = {
-    "parent_id": "airrvec_clusters",
-    "parent_name": "Clusters",
-    "parent_description": "Groups of receptors that are closer to each other than expected by chance.",
-}
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
@@ -60,7 +55,7 @@ def cluster_sections(found: Clusters) -> list[dict]:
         sections.append(_logos(found))
     if found.counts["condition"]:
         sections.append(_conditions(found))
-    return [{**content, **PARENT} for content in sections]
+    return sections
 
 
 def cluster_lines(found: Clusters) -> list[str]:
