@@ -181,18 +181,6 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     assert (qc["receptors"], qc["without_vector"], qc["shown"]) == (119, 1, 60)
 
 
-def test_density_counts_all(made):
-    places = np.array([[0.0, 0], [0, 0], [0, 0], [0, 0], [1, 1]])
-    counted = map_page.Density(map_page.Scale(places))
-    counted.add(places[:3])
-    counted.add(places[3:])
-    density = counted.shades()
-    values = np.reshape(density["values"], (density["size"], -1))
-    assert values[0, 0] == 255
-    assert values[-1, -1] == 128  # the root of a quarter
-    assert np.count_nonzero(values) == 2
-
-
 @pytest.fixture(scope="module")
 def page(made):
     if browser.CHROMIUM is None:

@@ -1,7 +1,8 @@
-"""Colours and sizes of the map: the first column, receptors with several values, clones."""
+"""Colours, sizes and density of the map."""
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -57,3 +58,15 @@ def test_points_grow_with_their_clones_on_request(tmp_path):
             assert page.errors == []
     assert areas[0] == areas[1] == areas[3] > 0
     assert areas[2] > 4 * areas[3]
+
+
+def test_density_counts_all():
+    places = np.array([[0.0, 0], [0, 0], [0, 0], [0, 0], [1, 1]])
+    counted = map_page.Density(map_page.Scale(places))
+    counted.add(places[:3])
+    counted.add(places[3:])
+    density = counted.shades()
+    values = np.reshape(density["values"], (density["size"], -1))
+    assert values[0, 0] == 255
+    assert values[-1, -1] == 128  # the root of a quarter
+    assert np.count_nonzero(values) == 2

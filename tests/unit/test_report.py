@@ -13,7 +13,7 @@ import pytest
 from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
-from airrvec.report import page
+from airrvec.report import chapters, page
 from airrvec.report.sections.benchmark import section as report_benchmark
 
 ROOT = Path(__file__).parents[2]
@@ -243,7 +243,7 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
     sections = [*page.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS, TITLES)]
-    sections += report_benchmark.benchmark_sections(benchmark, TITLES)
+    sections = chapters.placed([*sections, *report_benchmark.benchmark_sections(benchmark, TITLES)])
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))

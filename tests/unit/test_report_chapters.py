@@ -8,7 +8,7 @@ from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
 from airrvec.encoders import Titles
 from airrvec.report import chapters, glossary, page, readings, rejects
-from airrvec.report.sections import brief, methods
+from airrvec.report.sections import brief, differences, methods
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
 
@@ -177,3 +177,8 @@ def test_works_are_those_of_the_citations():
     for work in methods.WORKS.values():
         assert work.doi in citations
         assert work.full.split(". ")[1].strip() in citations
+
+
+@pytest.mark.parametrize(("sizes", "p"), [((2, 2), 1 / 3), ((3, 3), 0.1), ((3, 4), 1 / 35), ((1, 1), 1)])
+def test_the_smallest_p_is_that_of_all_divisions(sizes, p):
+    assert differences.smallest_p(*sizes) == pytest.approx(p)

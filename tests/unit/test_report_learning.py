@@ -11,6 +11,7 @@ import pytest
 
 from airrvec.core import schema, tables
 from airrvec.encoders import Titles
+from airrvec.report import chapters
 from airrvec.report.sections import learning
 from airrvec.report.sections.finetuning import section as finetuning
 from airrvec.report.sections.finetuning import words
@@ -158,6 +159,7 @@ def test_curves_are_thinned(trained):
 
 def test_multiqc_takes_the_sections(trained, tmp_path):
     sections = [*finetuning.finetuning_sections(measured(), Titles()), learning.curves_section([trained])]
+    sections = chapters.placed(sections)
     (tmp_path / "content").mkdir()
     for section in sections:
         (tmp_path / "content" / f"{section['id']}_mqc.json").write_text(json.dumps(section))
@@ -170,5 +172,5 @@ def test_multiqc_takes_the_sections(trained, tmp_path):
     html = next(tmp_path.glob("*.html")).read_text()
     for section in sections:
         assert f'id="{section["id"]}' in html
-    assert ">Fine-tuning<" in html
+    assert ">Model and benchmark</h2>" in html
     assert "A<1>" not in html

@@ -299,10 +299,3 @@ def test_all_tests_stand_in_one_table_with_what_limits_them(folder, clustered, c
         f": 0 of {len(clustered['conditions'])} for clusters (Fisher), 0 of {len(clustered['conditions'])}"
         " for clusters (ranks). There are too few samples for any significant difference."
     )
-
-
-@pytest.mark.parametrize(("sizes", "p"), [((2, 2), 1 / 3), ((3, 3), 0.1), ((3, 4), 1 / 35), ((1, 1), 1)])
-def test_the_smallest_p_is_that_of_all_divisions(sizes, p):
-    from airrvec.report.sections.differences import smallest_p
-
-    assert smallest_p(*sizes) == pytest.approx(p)

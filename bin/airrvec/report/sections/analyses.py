@@ -11,18 +11,12 @@ from airrvec.encoders import Titles
 from airrvec.figures import analyses
 from airrvec.report.page import escaped, section
 
-PARENT = {"parent_id": "airrvec_analyses", "parent_name": "Analyses"}
-
 
 def analysis_sections(folder: Path | None, titles: Titles) -> list[dict]:
     """Return a section for each analysis whose table from ``analyse_results.py`` is in ``folder``."""
     if folder is None:
         return []
-    return [
-        {**_section(name, folder, titles), **PARENT}
-        for name in ANALYSES
-        if (folder / f"{name}.parquet").exists()
-    ]
+    return [_section(name, folder, titles) for name in ANALYSES if (folder / f"{name}.parquet").exists()]
 
 
 def _section(name: str, folder: Path, titles: Titles) -> dict:

@@ -20,11 +20,6 @@ from airrvec.report.sections.calibration import (
 )
 from airrvec.report.sections.calls import calls_section
 
-PARENT = {
-    "parent_id": "airrvec_annotation",
-    "parent_name": "Annotation",
-    "parent_description": "Predicted epitopes of receptors, by comparison with a labelled reference set.",
-}
 CALLS = {
     "called": "Called",
     "no call": "No call",
@@ -73,7 +68,7 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
         )
     if len(annotation.precision_recall):
         sections.append(precision_recall_section(annotation.precision_recall))
-    return [{**content, **PARENT} for content in sections]
+    return sections
 
 
 def annotation_lines(annotation: Annotation) -> list[str]:

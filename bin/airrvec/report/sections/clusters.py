@@ -22,11 +22,6 @@ from airrvec.report.sections.cluster_names import (
     motif,
 )
 
-PARENT = {
-    "parent_id": "airrvec_clusters",
-    "parent_name": "Clusters",
-    "parent_description": "Groups of receptors that are closer to each other than expected by chance.",
-}
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
@@ -69,7 +64,7 @@ def cluster_sections(found: Clusters) -> list[dict]:
     if found.counts["condition"]:
         motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
         sections.append(conditions_section(found, motifs))
-    return [{**content, **PARENT} for content in sections]
+    return sections
 
 
 def cluster_lines(found: Clusters) -> list[str]:

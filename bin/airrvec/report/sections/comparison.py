@@ -21,11 +21,6 @@ from airrvec.report.page import (
 )
 from airrvec.report.sections.public import public_section
 
-PARENT = {
-    "parent_id": "airrvec_comparison",
-    "parent_name": "Samples compared",
-    "parent_description": "Differences between samples, and between conditions of the samplesheet.",
-}
 N_PAIRS = 100  # in the table
 
 _MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_at_coverage": f"log Hill number {q}" for q in (0, 1, 2)}}
@@ -64,7 +59,7 @@ def comparison_sections(found: Comparison) -> list[dict]:
         sections.append(_components(found))
     if found.counts["condition"]:
         sections.append(_conditions(found))
-    return [{**content, **PARENT} for content in sections]
+    return sections
 
 
 def comparison_lines(found: Comparison) -> list[str]:

@@ -37,10 +37,9 @@ def read_finetuning(folder: Path | None) -> Finetuning | None:
 
 def finetuning_sections(finetuning: Finetuning, titles: Titles) -> list[dict]:
     """Return the sections: AUROC before and after, for trained epitopes and, if measured, other epitopes."""
-    parent = {"parent_id": "airrvec_finetuning", "parent_name": "Fine-tuning"}
-    sections = [{**specificity_table(finetuning, titles), **parent}]
+    sections = [specificity_table(finetuning, titles)]
     if len(finetuning.unseen):
-        sections.append({**unseen_table(finetuning), **parent})
+        sections.append(unseen_table(finetuning))
     return sections
 
 
