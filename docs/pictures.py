@@ -122,7 +122,15 @@ REPORT = (
     ),
     _shot(
         _part("clusters_largest"),
-        *_headers(_part("clusters_largest"), "Epitope", "Labelled", "Purity", "Samples", "receptor: α"),
+        *_headers(
+            _part("clusters_largest"),
+            "receptor: α",
+            "Innate",
+            "Labelled",
+            "Enriched",
+            "Members with",
+            "Samples",
+        ),
         height=420,
     ),
     _shot(

@@ -117,7 +117,7 @@ def test_points_of_the_map_have_the_samples_of_their_clonotype(folder):
     what = {"n": len(places), "density": None, "method": "pca", "model": "sceptr"}
     shown = map_page.content(places, receptors, cells, **what)
     colour = next(one for one in shown["colours"] if one["title"] == "Sample")
-    assert colour["values"] == ["alleles, genes"]
+    assert colour["values"] == ["several"]
     assert set(colour["codes"]) == {0}
     assert sum(shown["cells"]) == len(cells)
 

@@ -63,7 +63,8 @@ def three(tmp_path_factory):
 
 def test_clones_of_each_sample_with_both_cdr3s(three):
     data, headers = three[1]["clones"]["data"], three[1]["clones"]["headers"]
-    assert [name.split(",")[0] for name in data] == ["expanded"] * 10 + ["naive"] * 10 + ["tiny"] * 3
+    assert [name.split(",")[0] for name in data] == ["expanded"] * 10 + ["naive"] * 10
+    assert "1 sample has no clone of two cells." in three[1]["clones"]["description"]
     first = data["expanded, clone 01"]
     assert (first["cells"], first["share"]) == (40, pytest.approx(100 * 40 / 90))
     assert (first["TRA_junction_aa"], first["TRB_junction_aa"]) == ("CAVMDSSYKLIF", "CASSAAEQFF")
@@ -77,6 +78,7 @@ def test_the_terminal_shows_the_largest_clone(three, tmp_path):
     ]
     naive = described(tmp_path, {"s": receptors([1, 1])})
     assert samples.described_lines(naive) == ["No clone has two cells"]
+    assert sections_of(naive)["clones"]["data"] == "<p>No clone has two cells.</p>"
 
 
 def test_without_labels_there_is_no_column_for_them(tmp_path):

@@ -129,9 +129,8 @@ def test_members_centres_and_conditions_have_the_fields_of_their_receptors(folde
     clusters = clustered["clusters"]
     assert clusters["centre"].tolist() == named[clusters["centre_id"]].tolist()
     centres = clusters.set_index("cluster_id")["centre"]
-    assert (
-        clustered["conditions"]["centre"].tolist() == centres[clustered["conditions"]["cluster_id"]].tolist()
-    )
+    conditions = clustered["conditions"]
+    assert conditions["centre"].tolist() == centres[conditions["cluster_id"]].tolist()
 
 
 def test_motifs_are_of_the_members(clustered):

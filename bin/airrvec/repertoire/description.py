@@ -29,7 +29,7 @@ class Sample:
     sample_id : str
     clones : DataFrame
         One row per clonotype, largest first: ``clonotype_id``, ``n`` (abundance), ``species``, ``chains``,
-        and `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
+        ``innate_like``, and `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
     looks_bulk : bool
         Whether rows count once, although they have single chains and numbers of copies as in bulk data.
     """
@@ -78,7 +78,7 @@ def read_sample(cells: Path, receptors: list[Path], *, abundance: str = "cells")
     frame["n"] = 1 if abundance == "cells" else frame["duplicate_count"]
     numbers = frame.groupby("clonotype_id", sort=False)["n"].sum().astype(np.int64)
     found = pa.concat_tables([tables.read(path) for path in receptors])
-    table = found.select(["clonotype_id", "species", *schema.RECEPTOR_FIELDS]).to_pandas()
+    table = found.select(["clonotype_id", "species", *schema.RECEPTOR_FIELDS, "innate_like"]).to_pandas()
     table["chains"] = chain_classes(found)
     table = table.drop_duplicates("clonotype_id").set_index("clonotype_id")
     for name in (name for name in schema.RECEPTOR_FIELDS if name.endswith("_call")):

@@ -17,7 +17,7 @@ CLONES = pa.schema(
         ("n_cells", pa.int64()),
         ("share", pa.float64()),
         ("clone_size", pa.string()),
-        *strings("species", "chains", *RECEPTOR_FIELDS, "epitope", "clonotype_id"),
+        *strings("species", "chains", *RECEPTOR_FIELDS, "innate_like", "epitope", "clonotype_id"),
     ]
 )
 

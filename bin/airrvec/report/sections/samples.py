@@ -98,7 +98,12 @@ def _bulk_note(counts: dict) -> str:
 
 def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
     most = max(1, min(MOST_CLONES, N_CLONES // len(samples)))
-    shown = clones[clones["rank"] <= most]
+    expanded = clones[clones["n_cells"] > 1]
+    shown = expanded[expanded["rank"] <= most]
+    if not len(shown):
+        return section(
+            "airrvec_repertoire_clones", "Largest clones", "", "html", "<p>No clone has two cells.</p>"
+        )
     if len(shown) > N_CLONES:
         shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
         shown = shown.head(N_CLONES)
@@ -108,6 +113,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         for locus in schema.LOCI:
             for name in schema.CHAIN_FIELDS:
                 line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
+        line["innate"] = row.innate_like or ""
         line["epitope"] = escaped(row.epitope or "").replace(",", "&#44;")  # MultiQC removes commas
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
     headers = {
@@ -132,20 +138,25 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
             },
             f"{locus}_j_call": {"title": f"J {GREEK[locus]}"},
         }
+    headers["innate"] = {
+        "title": "Innate-like",
+        "description": "MAIT or iNKT cells, by their genes and CDR3 α",
+    }
     headers["epitope"] = {"title": "Epitope", "description": "Label of the clone in the tables of this run"}
-    if not any(line["epitope"] for line in data.values()):
-        headers.pop("epitope")
-        for line in data.values():
-            line.pop("epitope")
+    for name in ("innate", "epitope"):
+        if not any(line[name] for line in data.values()):
+            headers.pop(name)
+            for line in data.values():
+                line.pop(name)
     return section(
         "airrvec_repertoire_clones",
         "Largest clones",
-        f"{_which(len(samples), most, len(shown))} A clone is all cells of a sample with the same V gene, J"
-        " gene and CDR3 in both chains. Clones of many per cent of a sample have expanded: an infection, a"
-        " tumour, ageing or a culture can be the cause. Do not rely on a clone with one chain: unrelated"
-        " cells can share one, and cells of a clone whose other chain was not sequenced are counted apart,"
-        " so that the share of the complete clone is too small. The 100 largest clones of each sample are in"
-        " <code>samples/clones.tsv</code>.",
+        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} A clone is all cells of a sample"
+        " with the same V gene, J gene and CDR3 in both chains. Clones of many per cent of a sample have"
+        " expanded: an infection, a tumour, ageing or a culture can be the cause. Do not rely on a clone with"
+        " one chain: unrelated cells can share one, and cells of a clone whose other chain was not sequenced"
+        " are counted apart, so that the share of the complete clone is too small. The 100 largest clones of"
+        " each sample are in <code>samples/clones.tsv</code>.",
         "table",
         data,
         headers=headers,
@@ -158,7 +169,13 @@ def _which(n_samples: int, most: int, shown: int) -> str:
         return f"The largest clone of {shown} samples of {n_samples:,}, those in which it has most cells."
     if most == 1:
         return "The largest clone of each sample."
-    return f"The {most} largest clones of each sample."
+    return f"The {most} largest clones of each sample that have two cells or more."
+
+
+def _none(samples: list[str], expanded: pd.DataFrame) -> str:
+    """Return a sentence on the samples without a clone of two cells; empty if all have one."""
+    n = len(samples) - expanded["sample_id"].nunique()
+    return f" {counted(n, 'sample has', 'samples have')} no clone of two cells." if n else ""
 
 
 def _clone_sizes(sizes: pd.DataFrame, note: str) -> dict:
