@@ -16,7 +16,8 @@ TERMS = {
     "Hill number": "Effective number of receptors. Order 0 counts all alike, order 1 weighs them by their"
     " cells, order 2 counts mostly large clones.",
     "effective number": "Number of equally frequent receptors that would give the same diversity.",
-    "rarefied": "Computed as if every sample had as many cells as the smallest one.",
+    "rarefied": "Computed for fewer cells than the sample has.",
+    "innate-like": "Typical of MAIT or iNKT cells, which recognise MR1 and CD1d in place of peptides on MHC.",
     "coverage": "Estimated share of the cells of a repertoire whose receptor was seen in the sample.",
     "Brier score": "Mean squared error of probabilities. 0 is perfect.",
     "precision": "Share of calls that are correct.",
