@@ -146,6 +146,36 @@ def test_anndata_of_a_sample_is_its_tables(real_run, sample):
     assert data.uns["airrvec"] == tables.metadata(real_run.results / "embeddings/sceptr.parquet")
 
 
+def test_anndata_of_all_samples_is_theirs_together(real_run):
+    together = anndata.read_h5ad(real_run.results / "anndata/all_samples.h5ad")
+    parts = {name: anndata.read_h5ad(real_run.results / f"anndata/{name}.h5ad") for name in ("a", "b")}
+    names = [f"{name}_{cell}" for name, part in parts.items() for cell in part.obs_names]
+    assert list(together.obs_names) == names
+    vectors = np.concatenate([part.obsm["X_sceptr"] for part in parts.values()])
+    np.testing.assert_array_equal(together.obsm["X_sceptr"], vectors)
+    chains = [chain for part in parts.values() for chain in part.obsm["airr"].to_list()]
+    assert together.obsm["airr"].to_list() == chains
+    sizes = [size for part in parts.values() for size in part.obs["clone_size"]]
+    assert list(together.obs["clone_size"]) == sizes
+    for name, part in parts.items():
+        cells = table(real_run, f"cells/{name}.parquet")
+        expected = cells.groupby("clonotype_id")["clonotype_id"].transform("size")
+        assert list(part.obs["clone_size"]) == list(expected)
+
+
+@pytest.mark.parametrize("sample", ["a", "b"])
+def test_nucleotides_reach_every_export(real_run, sample):
+    chains = table(real_run, f"chains/{sample}.parquet")
+    assert chains["junction"].notna().all()
+    assert (chains["junction"].str.len() == 3 * chains["junction_aa"].str.len()).all()
+    exported = pd.read_csv(real_run.results / f"airr/{sample}.tsv", sep="\t")
+    assert list(exported["junction"]) == list(chains["junction"])
+    data = anndata.read_h5ad(real_run.results / f"anndata/{sample}.h5ad")
+    in_cells = [chain for cell in data.obsm["airr"].to_list() for chain in cell]
+    assert [chain["junction"] for chain in in_cells] == list(chains["junction"])
+    assert [chain["c_call"] for chain in in_cells] == list(chains["c_call"])
+
+
 def test_embeddings_are_sceptrs_own(real_run):
     receptors = table(real_run, "receptors/receptors.parquet")
     embeddings = table(real_run, "embeddings/sceptr.parquet")

@@ -131,5 +131,6 @@ def test_embed_of_a_table(tmp_path, expected):
     assert cells.equals(result.cells)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("vectors.parquet", "vectors.receptors.parquet"),
-        *("dash_human.cells.parquet", "dash_human.rejects.parquet", "dash_human.qc.json"),
+        *(f"dash_human.{name}.parquet" for name in ("cells", "chains", "rejects")),
+        "dash_human.qc.json",
     }

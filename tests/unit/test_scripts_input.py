@@ -20,13 +20,14 @@ def files(folder) -> list[str]:
 # --- normalise_receptors.py
 
 
-def test_normalise_writes_three_tables_and_their_counts(script, tmp_path):
+def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
     (tmp_path / "metadata.json").write_text('{"tissue": "blood"}')
     script(
         "normalise_receptors", DATA / "10x.csv", "--sample", "a.b-c", "--outdir", tmp_path / "out",
         "--metadata", tmp_path / "metadata.json", "--versions", tmp_path / "versions.yml", "--process", "P:Q",
     )  # fmt: skip
-    written = {"cells": "cells", "receptors": "receptors_0000", "rejects": "rejects"}
+    names = ("cells", "chains", "rejects")
+    written = {**dict(zip(names, names, strict=True)), "receptors": "receptors_0000"}
     assert files(tmp_path / "out") == sorted(
         ["a.b-c.qc.json", *(f"a.b-c.{name}.parquet" for name in written.values())]
     )

@@ -66,6 +66,8 @@ def with_cells(chains: pa.Table, cells: pa.Table, first_row: int) -> pa.Table:
 
 def _taken(values: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
     """Return values of a column in pieces: the sequences of a large sample exceed one array of strings."""
+    if values.null_count == len(values):  # most formats lack most fields
+        return pa.chunked_array([pa.nulls(len(rows), values.type)])
     text = pa.types.is_string(values.type)
     whole = values.cast(pa.large_string()) if text else values
     whole = whole.combine_chunks()
