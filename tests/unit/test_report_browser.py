@@ -25,6 +25,7 @@ def extra_sections() -> list[dict]:
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     calls = {f"s{n:03d}, r{n}": {"epitope": "M1", "cdr3": CDR3 if n == 150 else "CASS"} for n in range(200)}
     lines = {f"a line with a long name, number {n}": {"0.0": 0, "1.0": n} for n in range(7)}
+    tabs = [{"name": f"a tab with a long name, number {n}"} for n in range(6)]
     points = {f"s{n}": {"x": n, "y": n % 3, "group": f"g{n % 2}", "color": COLOURS[n % 2]} for n in range(8)}
     made = [
         section(
@@ -40,8 +41,8 @@ def extra_sections() -> list[dict]:
             "Reliability",
             "",
             "linegraph",
-            lines,
-            pconfig={"xlab": "x", "ylab": "y", "showlegend": True},
+            [lines] * len(tabs),
+            pconfig={"xlab": "x", "ylab": "y", "showlegend": True, "data_labels": tabs},
         ),
         section(
             "airrvec_comparison_pca",

@@ -30,6 +30,8 @@
         margin: {...layout.margin, b: 60 + more, t: 64},
         height: (layout.height || 400) + more,
       };
+      // MultiQC labels every column of a heatmap.
+      if (data.some(trace => trace.type === "heatmap")) layout.xaxis = {...layout.xaxis, tickmode: "auto", nticks: 12, tickangle: 90};
       if (title && title.text) {
         const [first, ...rest] = title.text.split("<br>");
         layout.title = {...title, text: [wrapped(first), ...rest].join("<br>"), font: {...title.font, size: 14}};
