@@ -40,6 +40,7 @@ def made(tmp_path_factory) -> Path:
             [f"CASS{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10 % 10]}YEQYF" for i in range(120)]
         ),
         "chain_pairing": pa.array(["single pair"] * 80 + ["orphan VDJ"] * 40),
+        "innate_like": pa.array(["MAIT"] * 10 + [None] * 110, pa.string()),
     }
     tables.write(pa.table(receptors).cast(schema.RECEPTORS), folder / "receptors.parquet")
     of_vectors = vectors(120)
@@ -102,6 +103,7 @@ def test_what_the_page_holds(made):
         "Epitope (labelled)",
         "Cluster",
         "Chain pairing",
+        "Innate-like",
         "V gene (α chain)",
         "V gene (β chain)",
         "tissue",

@@ -11,7 +11,13 @@ NEAREST = "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7"
 
 def test_a_call_is_written_by_name_beside_its_reference_and_ids_come_last():
     fields = dict(zip(schema.RECEPTOR_FIELDS, RECEPTOR, strict=True))
-    receptor = {"receptor_id": "r1", "clonotype_id": "c1", "chain_pairing": "single pair", **fields}
+    receptor = {
+        "receptor_id": "r1",
+        "clonotype_id": "c1",
+        "chain_pairing": "single pair",
+        "innate_like": None,
+        **fields,
+    }
     calls = pd.DataFrame({name: [None, None] for name in map_page.CALL_COLUMNS}).assign(
         **{name: value if name.startswith("trb") else None for name, value in fields.items()},
         receptor_id="r1",

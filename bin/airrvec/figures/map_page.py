@@ -18,6 +18,7 @@ MOST_LISTED = 10  # of these values under the pointer; more are counted
 _TITLES = {
     "sample_id": "Sample",
     "chain_pairing": "Chain pairing",
+    "innate_like": "Innate-like",
     "species": "Species",
     "epitope": "Epitope (labelled)",
     "call": "Epitope (annotated)",
@@ -134,6 +135,7 @@ def content(
     if members is not None:
         colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
     colours["chain_pairing"] = point_receptors["chain_pairing"]
+    colours["innate_like"] = point_receptors["innate_like"]
     if len(set(point_receptors["species"])) > 1:
         colours["species"] = point_receptors["species"]
     for locus in schema.LOCI:
