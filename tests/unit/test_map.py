@@ -112,7 +112,8 @@ def test_what_the_page_holds(made):
     words = [sample["values"][code] for code in sample["codes"]]
     assert words == ["a"] * 49 + ["several"] * 20 + [HOSTILE] * 50
     assert sample["details"] == {str(row): f"{HOSTILE}, a" for row in range(49, 69)}
-    genes = data["colours"][6]
+    assert data["colours"][5]["codes"] == [0] * 9 + [-1] * 110
+    genes = data["colours"][7]
     assert sorted(genes["values"]) == ["TRBV19", "TRBV7-9"]
     assert genes["codes"].count(-1) == 40
     assert data["first"] == 0  # each sample has a tissue of its own
