@@ -197,9 +197,8 @@ def test_text_can_be_read_in_both_themes(report, page, theme):
     plots = ".js-plotly-plot .legend text, .js-plotly-plot .textpoint text"
     found = page.value(f"({_CONTRASTS})({plots!r}, 'fill')")
     assert len(found) >= 7 + 2 + 8  # lines, groups of points, names of points
-    words = (
-        ".mainpage p, .mainpage li, .mainpage h2, .mainpage h3, .mainpage abbr, .airrvec-doubt, .text-muted"
-    )
+    places = ("p", "li", "h2", "h3", "td", "th", "abbr", ".airrvec-doubt", ".text-muted")
+    words = ", ".join([".side-nav a", *(f".mainpage {place}" for place in places)])
     found += page.value(f"({_CONTRASTS})({words!r}, 'color')")
     axes = ".js-plotly-plot .gtitle, .js-plotly-plot .xtick text, .js-plotly-plot .xtitle"
     found += page.value(f"({_CONTRASTS})({axes!r}, 'fill')")
