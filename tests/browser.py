@@ -15,6 +15,37 @@ CHROMIUM = next(
 )
 _OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0")
 
+# Texts of a report, for `Page.contrasts`.
+LEGENDS = ".js-plotly-plot .legend text"
+POINTS = ".js-plotly-plot .textpoint text"
+AXES = ".js-plotly-plot .gtitle, .js-plotly-plot .xtick text, .js-plotly-plot .xtitle"
+_PLACES = ("p", "li", "h2", "h3", "td", "th", "abbr", ".airrvec-doubt", ".text-muted")
+WORDS = ", ".join([".side-nav a", *(f".mainpage {place}" for place in _PLACES)])
+
+_CONTRASTS = """
+(selector, property) => {
+    const channels = text => text.match(/[\\d.]+/g).map(Number);
+    const light = rgb => {
+        const [r, g, b] = rgb.slice(0, 3).map(v => v / 255)
+            .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+        return .2126 * r + .7152 * g + .0722 * b;
+    };
+    const behind = element => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = channels(getComputedStyle(e).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    return [...document.querySelectorAll(selector)]
+        .filter(e => e.getClientRects().length && e.textContent.trim())
+        .map(e => {
+            const [a, b] = [light(channels(getComputedStyle(e)[property])), light(behind(e))];
+            return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.textContent.trim().slice(0, 40)];
+        });
+}
+"""
+
 
 class Page:
     """An open page: scripts, real clicks and keys, screenshots."""
@@ -85,6 +116,14 @@ class Page:
             if now != place:
                 place, since = now, time.monotonic()
             time.sleep(0.1)
+
+    def contrasts(self, selector: str, colour: str) -> list:
+        """
+        Contrast of each visible text and what is behind it (WCAG 2, from 1 to 21), and the text's beginning.
+
+        ``colour``: the style that colours it, ``color`` or, in figures, ``fill``.
+        """
+        return self.value(f"({_CONTRASTS})({selector!r}, {colour!r})")
 
     def click(self, selector: str):
         """Press and release the mouse in the middle of an element."""

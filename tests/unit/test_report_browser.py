@@ -165,43 +165,13 @@ def test_a_cdr3_is_found_by_the_search_of_the_page(report, page):
     assert len(page.value(visible)) == 200
 
 
-_CONTRASTS = """
-(selector, property) => {
-    const channels = text => text.match(/[\\d.]+/g).map(Number);
-    const light = rgb => {
-        const [r, g, b] = rgb.slice(0, 3).map(v => v / 255)
-            .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
-        return .2126 * r + .7152 * g + .0722 * b;
-    };
-    const behind = element => {
-        for (let e = element; e; e = e.parentElement) {
-            const colour = channels(getComputedStyle(e).backgroundColor);
-            if (colour.length === 3 || colour[3] === 1) return colour;
-        }
-        return [255, 255, 255];
-    };
-    return [...document.querySelectorAll(selector)]
-        .filter(e => e.getClientRects().length && e.textContent.trim())
-        .map(e => {
-            const [a, b] = [light(channels(getComputedStyle(e)[property])), light(behind(e))];
-            return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.textContent.trim().slice(0, 40)];
-        });
-}
-"""
-
-
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_text_can_be_read_in_both_themes(report, page, theme):
     open_report(page, report, 1280, theme)
     assert page.value("document.documentElement.dataset.bsTheme") == theme
-    plots = ".js-plotly-plot .legend text, .js-plotly-plot .textpoint text"
-    found = page.value(f"({_CONTRASTS})({plots!r}, 'fill')")
+    found = page.contrasts(f"{browser.LEGENDS}, {browser.POINTS}", "fill")
     assert len(found) >= 7 + 2 + 8  # lines, groups of points, names of points
-    places = ("p", "li", "h2", "h3", "td", "th", "abbr", ".airrvec-doubt", ".text-muted")
-    words = ", ".join([".side-nav a", *(f".mainpage {place}" for place in places)])
-    found += page.value(f"({_CONTRASTS})({words!r}, 'color')")
-    axes = ".js-plotly-plot .gtitle, .js-plotly-plot .xtick text, .js-plotly-plot .xtitle"
-    found += page.value(f"({_CONTRASTS})({axes!r}, 'fill')")
+    found += page.contrasts(browser.WORDS, "color") + page.contrasts(browser.AXES, "fill")
     assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
 
 
