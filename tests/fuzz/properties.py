@@ -102,7 +102,8 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     n_partitions = options.get("partitions", 1)
     stem = options["sample"]
     receptors = [f"{stem}.receptors_{number:04d}.parquet" for number in range(n_partitions)]
-    expected = {f"{stem}.cells.parquet", f"{stem}.rejects.parquet", f"{stem}.qc.json", *receptors}
+    written = [f"{stem}.{name}.parquet" for name in ("cells", "chains", "rejects")]
+    expected = {*written, f"{stem}.qc.json", *receptors}
     found = {str(file.relative_to(outdir)) for file in outdir.rglob("*")}
     assert found == expected, f"the files are {sorted(found)}, not {sorted(expected)}"
     parts = [_table(outdir / name) for name in receptors]

@@ -55,3 +55,26 @@ def test_a_lack_of_r_is_told_before_the_first_sample_is_read(tmp_path):
     assert "R lacks the package(s) SingleCellExperiment" in run.output
     assert run.processes <= {"CHECK_R", "CHECK_SAMPLES"}
     assert not (run.results / "cells").exists()
+
+
+def test_exports_do_without_calls_and_clusters_that_fail(tmp_path):
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{PBMC}\n")
+    failing = "withName: 'ANNOTATE_RECEPTORS|CLUSTER_RECEPTORS' { beforeScript = 'exit 3' }"
+    (tmp_path / "fails.config").write_text(f"process {{ {failing} }}\n")
+    args = ("--input", "samples.csv", "--labelled", str(ROOT / "assets/demo/dash_human.csv"), "--annotate")
+    run = run_pipeline(
+        tmp_path,
+        *args,
+        "--cluster",
+        "--export_anndata",
+        "-c",
+        "fails.config",
+        "-stub",
+        "--encoders",
+        "random",
+    )
+    assert run.status == 1, run.output
+    failed = {task["process"].split(":")[-1] for task in run.tasks if task["status"] == "FAILED"}
+    assert failed == {"ANNOTATE_RECEPTORS", "CLUSTER_RECEPTORS"}
+    exported = {path.name for path in (run.results / "anndata").iterdir()}
+    assert exported == {"b.h5ad", "labelled.h5ad", "all_samples.h5ad"}

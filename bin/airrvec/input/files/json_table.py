@@ -242,12 +242,17 @@ def _contig(contig: dict) -> dict:
         genes = (f.get("gene_name") for f in features if str(f.get("region_type")).endswith(region))
         return next(genes, None)
 
+    info = contig.get("info")
     return {
         **{name: contig.get(name) for name in _CONTIG},
+        "cdr3_nt": contig.get("cdr3_seq"),
+        "raw_clonotype_id": info.get("raw_clonotype_id") if isinstance(info, dict) else None,
         "contig_id": contig.get("contig_name"),
         "chain": chains[0] if len(chains) == 1 else "Multi" if chains else None,
         "v_gene": gene("V-REGION"),
+        "d_gene": gene("D-REGION"),
         "j_gene": gene("J-REGION"),
+        "c_gene": gene("C-REGION"),
         "reads": contig.get("read_count"),
         "umis": contig.get("umi_count"),
     }
