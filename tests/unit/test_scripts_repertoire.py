@@ -294,7 +294,5 @@ def test_all_tests_stand_in_one_table_with_what_limits_them(folder, clustered, c
     assert answer.startswith("Tests by treatment (")
     assert answer.endswith("There are too few samples for any significant difference.")
     assert differences.differences_section(None, None) is None
-    assert differences.difference_answer(clusters, None) == answer.split(": ")[0] + (
-        f": 0 of {len(clustered['conditions'])} for clusters (Fisher), 0 of {len(clustered['conditions'])}"
-        " for clusters (ranks). There are too few samples for any significant difference."
-    )
+    n = f"0 of {len(clustered['conditions'])} for clusters"
+    assert f": {n} (Fisher), {n} (ranks). There are" in differences.difference_answer(clusters, None)
