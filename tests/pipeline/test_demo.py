@@ -109,14 +109,17 @@ def test_a_cdr3_of_a_called_receptor_is_found(run, page):
     page.open((run.results / "multiqc/multiqc_report.html").as_uri())
     page.rest()
     page.type("#airrvec-search", cdr3)
-    rows = page.value(
-        "[...document.querySelectorAll('.mainpage .mqc-section tbody tr:not(.airrvec-hidden)')]"
-        ".map(row => row.textContent)"
-    )
-    assert rows
-    assert all(cdr3 in row for row in rows)
+    rows = {
+        place: page.value(
+            f"[...document.querySelectorAll('{place} tbody tr:not(.airrvec-hidden)')].map(row => row.textContent)"
+        )
+        for place in (".mainpage .mqc-section", "#mqc-section-wrapper-airrvec_annotation_top")
+    }
+    assert all(rows.values())
+    assert all(cdr3 in row for found in rows.values() for row in found)
     links = page.value("[...document.querySelectorAll('.airrvec-search output a')].map(e => e.textContent)")
-    assert sum(int(link.split(": ")[1].split()[0]) for link in links) == len(rows)
+    n_rows = sum(int(link.split(": ")[1].split()[0]) for link in links)
+    assert n_rows == len(rows[".mainpage .mqc-section"])
 
 
 @pytest.mark.parametrize("section", ["annotation", "clusters", "comparison"])

@@ -13,11 +13,6 @@ from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
 from airrvec.report.sections import diversity, sample_genes
 
-PARENT = {
-    "parent_id": "airrvec_repertoire",
-    "parent_name": "Clones, genes and diversity",
-    "parent_description": "Each sample by itself. All numbers are in the folder <code>samples/</code>.",
-}
 N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
@@ -66,7 +61,7 @@ def described_sections(found: Described) -> list[dict]:
         diversity.rarefaction_section(frames["rarefaction"], frames["diversity"], found.counts["groups"]),
         diversity.diversity_section(frames["diversity"]),
     ]
-    return [{**content, **PARENT} for content in sections]
+    return sections
 
 
 def described_lines(found: Described) -> list[str]:
