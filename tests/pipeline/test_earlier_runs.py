@@ -37,7 +37,7 @@ def test_results_are_those_of_the_last_run(tmp_path, sheet):
         return done.results
 
     def files(results):
-        names = ("cells/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet")
+        names = ("cells/b.parquet", "chains/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet")
         names += ("embeddings/sceptr.parquet", "summary.txt", "multiqc/multiqc_report.html")
         return {name: (results / name).read_bytes() for name in names}
 
@@ -68,7 +68,7 @@ def test_files_of_options_no_longer_asked_for_are_put_aside(tmp_path, sheet, mod
     assert second.status == 0, second.output
     assert {task["status"] for task in second.tasks if "EXPORT" in task["name"]} == set()
     of_one = {
-        *("cells/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet"),
+        *("cells/b.parquet", "chains/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet"),
         *("embeddings/sceptr.parquet", "map/map.parquet", "map/map.html"),
         *("multiqc/multiqc_report.html", "summary.txt"),
     }
