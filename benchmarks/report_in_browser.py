@@ -43,7 +43,7 @@ def main(argv=None):
         for width, height in WIDTHS.items():
             for theme in ("light", "dark"):
                 page.prefer(theme)
-                page.open(address, width)
+                page.open(address, width, height)
                 page.rest()
                 wide = page.value("document.documentElement.scrollWidth")
                 words = min(page.contrasts(browser.WORDS, "color"))[0]

@@ -111,7 +111,7 @@ def test_a_cdr3_of_a_called_receptor_is_found(run, page):
     page.type("#airrvec-search", cdr3)
     rows = {
         place: page.value(
-            f"[...document.querySelectorAll('{place} tbody tr:not(.airrvec-hidden)')].map(row => row.textContent)"
+            f"[...document.querySelectorAll('{place} tbody tr:not(.airrvec-hidden)')].map(e => e.textContent)"
         )
         for place in (".mainpage .mqc-section", "#mqc-section-wrapper-airrvec_annotation_top")
     }

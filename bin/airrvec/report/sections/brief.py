@@ -17,13 +17,14 @@ from airrvec.report.sections.calibration import cautions
 from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
+from airrvec.report.sections.samples import Described, largest_clone
 
 FEW_CELLS = 100  # a smaller sample says little about clones and diversity
 MOST_NAMED = 5  # samples named in a sentence
 MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
 OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}
 # Sections whose figure may be the most important one, first choice first.
-_FIGURES = ("airrvec_comparison_pca", "airrvec_clusters_sizes", "airrvec_auroc", "airrvec_chain_pairing")
+_FIGURES = ("airrvec_repertoire_clone_sizes", "airrvec_auroc", "airrvec_chain_pairing")
 
 
 def brief_section(
@@ -54,7 +55,7 @@ def brief_section(
         Keys of ``found``, or of `airrvec.core.missing.PARTS`, that could not be made.
     """
     sentences = [
-        ("airrvec_chapter_samples", _samples_sentence(samples, receptors)),
+        ("airrvec_chapter_samples", _samples_sentence(samples, receptors, found.get("samples"))),
         ("airrvec_annotation", _annotation_sentence(found.get("annotation"))),
         ("airrvec_clusters", cluster_answer(found["clusters"]) if found.get("clusters") else None),
         ("airrvec_comparison", difference_answer(found.get("clusters"), found.get("comparison"))),
@@ -91,7 +92,7 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
     return {**chosen, "id": name, "pconfig": pconfig, "read_as": chosen["id"]}
 
 
-def _samples_sentence(samples: list[dict], receptors: dict) -> str:
+def _samples_sentence(samples: list[dict], receptors: dict, described: Described | None) -> str:
     cells = sum(sample["cells"] for sample in samples)
     single = sum(sample["pairing"].get(word, 0) for sample in samples for word in ("orphan VJ", "orphan VDJ"))
     words = (
@@ -102,6 +103,9 @@ def _samples_sentence(samples: list[dict], receptors: dict) -> str:
     )
     if cells:
         words += f" {100 * (cells - single) / cells:.0f} % of the cells have an α and a β chain."
+    clone = largest_clone(described, FEW_CELLS) if described else None
+    if clone:
+        words += f" {escaped(clone)}."
     return words
 
 

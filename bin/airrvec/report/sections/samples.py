@@ -8,6 +8,7 @@ import pandas as pd
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import GREEK
+from airrvec.core.names import receptor_names
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
@@ -66,16 +67,33 @@ def described_sections(found: Described) -> list[dict]:
 
 def described_lines(found: Described) -> list[str]:
     """Return the largest clone of the run by its share of its sample, for the terminal."""
+    words = largest_clone(found)
+    return [words] if words else []
+
+
+def largest_clone(found: Described, min_cells: int = 0) -> str | None:
+    """
+    Return the clone with the largest share of its sample, in a sentence without a full stop.
+
+    Parameters
+    ----------
+    found : Described
+    min_cells : int
+        Cells of a sample, below which its clones do not count.
+    """
     clones = found.tables["clones"]
+    cells = found.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
+    clones = clones[(clones["sample_id"].map(cells) >= min_cells).to_numpy(bool)]
     repeated = clones[clones["n_cells"] > 1]
     if not len(repeated):
-        return ["No clone has two cells"] if len(clones) else []
+        return "No clone has two cells" if len(clones) else None
     largest = repeated.sort_values(["share", "n_cells"], ascending=False, kind="stable").iloc[0]
-    fields = (largest[name] for name in schema.RECEPTOR_FIELDS)
-    return [
+    name = receptor_names({field: [largest[field]] for field in schema.RECEPTOR_FIELDS})[0].as_py()
+    kind = f", {largest['innate_like']}" if largest["innate_like"] else ""
+    return (
         f"Largest clone: {counted(largest['n_cells'], 'cell')}, {100 * largest['share']:.2g} % of"
-        f" {largest['sample_id']} ({' '.join(field for field in fields if field)})"
-    ]
+        f" {largest['sample_id']} ({name}{kind})"
+    )
 
 
 def _bulk_note(counts: dict) -> str:
