@@ -47,7 +47,7 @@ FIELDS = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
 def paired(path: Path, n: int) -> pa.Table:
     """Distinct complete receptors whose alleles all three know; drawn with replacement if there are fewer."""
     receptors = normalise.normalise(reading.open_chains(path), sample_id="x", species="homosapiens").receptors
-    receptors = receptors.drop(["chain_pairing"]).drop_null()
+    receptors = receptors.drop(["chain_pairing", "innate_like"]).drop_null()
     receptors = receptors.filter(pc.equal(receptors["species"], "homosapiens"))
     known = [
         all(("homosapiens", row[name]) in _v_table() for name in ("tra_v_call", "trb_v_call"))

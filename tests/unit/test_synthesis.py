@@ -89,7 +89,7 @@ def test_exactly_as_many_as_asked_for(n, first):
 def test_receptors_are_complete_pairs_with_the_documented_identity(receptors):
     receptors.validate(full=True)
     assert len(receptors) == N
-    assert not any(column.null_count for column in receptors.columns)
+    assert not any(column.null_count for column in receptors.drop("innate_like").columns)
     assert set(receptors["species"].to_pylist()) == {"homosapiens"}
     assert set(receptors["chain_pairing"].to_pylist()) == {"single pair"}
     for row in receptors.slice(0, 100).to_pylist():

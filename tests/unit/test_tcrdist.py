@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def dash() -> pa.Table:
     chains = reading.open_chains(ROOT / "assets/demo/dash_human.csv")
     receptors = normalise.normalise(chains, sample_id="x", species="homosapiens").receptors
-    return receptors.drop_null()
+    return receptors.drop("innate_like").drop_null()
 
 
 def as_pyrepseq(receptors: pa.Table):
