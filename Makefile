@@ -28,7 +28,7 @@ IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
 .PHONY: help env demo demo-finetune same test check lint unit fuzz pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
-.PHONY: bench clean $(IMAGES)
+.PHONY: bench chromium clean $(IMAGES)
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -47,13 +47,19 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
 # Slurm and containers wait for jobs and disks most of the time: they run beside the other tests.
-check: lint ## Run those, and the tests on a Slurm, in containers and with R, whose output comes last
+check: lint chromium ## Run those, and the tests on a Slurm, in containers and with R, whose output comes last
 	@log=$$(mktemp); status=0; \
 	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r test-package test-stranger > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
 	$(MAKE) --no-print-directory --keep-going unit pipeline || status=$$?; \
 	wait $$others || status=$$?; \
 	cat $$log; rm $$log; exit $$status
+
+# Before the tests: two programs cannot install packages at once.
+chromium: # The browser of the tests of pages, which are skipped without one
+	@[[ -n "$$(command -v chromium chromium-browser google-chrome chrome)" || $$EUID != 0 || -z "$$(command -v apt-get)" ]] || { \
+	    echo "Installing chromium"; apt-get update -qq; \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends chromium > /dev/null; }
 
 lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
 	ruff check .

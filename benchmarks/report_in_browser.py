@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from PIL import Image
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -17,6 +19,7 @@ import browser
 
 WIDTHS = {1280: 2400, 400: 2400}  # width of the window → height of the picture, pixels
 REPEATS = 5
+COLOURS = 200  # of a picture
 
 
 def parse_args(argv=None):
@@ -50,8 +53,9 @@ def main(argv=None):
                 plots = min(page.contrasts(f"{browser.LEGENDS}, {browser.AXES}", "fill"))[0]
                 print(f"| {width} | {theme} | {len(page.errors)} | {wide} | {words:.1f} | {plots:.1f} |")
                 if args.pictures:
-                    picture = page.picture(x=0, y=0, width=width, height=height)
-                    (args.pictures / f"{args.name}_{width}_{theme}.png").write_bytes(picture)
+                    path = args.pictures / f"{args.name}_{width}_{theme}.png"
+                    page.screenshot(path, whole=False)
+                    Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -122,15 +122,7 @@ REPORT = (
     ),
     _shot(
         _part("clusters_largest"),
-        *_headers(
-            _part("clusters_largest"),
-            "receptor: α",
-            "Innate",
-            "Labelled",
-            "Enriched",
-            "Members with",
-            "Samples",
-        ),
+        *_headers(_part("clusters_largest"), "receptor: α", "Innate", "Labelled", "Enriched"),
         height=420,
     ),
     _shot(
@@ -160,7 +152,7 @@ REPORT = (
         "report/comparison_diversity",
         _part("repertoire_diversity"),
         _part("repertoire_diversity"),
-        _headers(_part("repertoire_diversity"), "Cells at", "Receptors at", "order 1", "order 2"),
+        _headers(_part("repertoire_diversity"), "Cells at", "Receptors at"),
     ),
     _shot(_part("auroc"), *_legend(_part("auroc"), "SCEPTR"), *_places(_part("auroc"), (0.12, 0.7))),
     _shot(

@@ -73,7 +73,7 @@ def test_clones_of_each_sample_with_both_cdr3s(three):
 
 def test_the_terminal_shows_the_largest_clone(three, tmp_path):
     assert samples.described_lines(three[0]) == [
-        "Largest clone: 40 cells, 44 % of expanded (TRAV1-2 CAVMDSSYKLIF TRAJ33 · TRBV2 CASSAAEQFF TRBJ2-1)"
+        "Largest clone: 2 cells, 1.9 % of naive (TRAV1-2 CAVMDSSYKLIF TRAJ33 · TRBV2 CASSFAGEQFF TRBJ2-1)"
     ]
     naive = described(tmp_path, {"s": receptors([1, 1])})
     assert samples.described_lines(naive) == ["No clone has two cells"]

@@ -17,9 +17,8 @@ from airrvec.report.sections.calibration import cautions
 from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
-from airrvec.report.sections.samples import Described, largest_clone
+from airrvec.report.sections.samples import FEW_CELLS, Described, largest_clone
 
-FEW_CELLS = 100  # a smaller sample says little about clones and diversity
 MOST_NAMED = 5  # samples named in a sentence
 MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
 OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}

@@ -17,6 +17,7 @@ from airrvec.report.sections import diversity, sample_genes
 N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
+FEW_CELLS = 100  # a smaller sample says little about clones and diversity
 NAMES = ("clones", "clone_sizes", "gene_usage", "cdr3_lengths", "vj_pairing", "diversity", "rarefaction")
 
 _SIZE_COLOURS = dict(
@@ -40,6 +41,7 @@ def read_described(folder: Path | None) -> Described | None:
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
     of_sample = counts["of_sample"]  # samples of a condition are neighbours: MultiQC sorts by these names
     names = {sample: f"{of_sample[sample]}: {sample}" for sample in of_sample}
+    frames["clones"]["sample"] = frames["clones"]["sample_id"]
     for frame in frames.values():
         frame["sample_id"] = frame["sample_id"].replace(names)
     titles = group_titles(counts["groups"])
@@ -66,8 +68,8 @@ def described_sections(found: Described) -> list[dict]:
 
 
 def described_lines(found: Described) -> list[str]:
-    """Return the largest clone of the run by its share of its sample, for the terminal."""
-    words = largest_clone(found)
+    """Return the clone with the largest share of its sample, small samples last, for the terminal."""
+    words = largest_clone(found, FEW_CELLS) or largest_clone(found)
     return [words] if words else []
 
 
@@ -92,7 +94,7 @@ def largest_clone(found: Described, min_cells: int = 0) -> str | None:
     kind = f", {largest['innate_like']}" if largest["innate_like"] else ""
     return (
         f"Largest clone: {counted(largest['n_cells'], 'cell')}, {100 * largest['share']:.2g} % of"
-        f" {largest['sample_id']} ({name}{kind})"
+        f" {largest['sample']} ({name}{kind})"
     )
 
 
