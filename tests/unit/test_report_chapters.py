@@ -182,3 +182,15 @@ def test_works_are_those_of_the_citations():
 @pytest.mark.parametrize(("sizes", "p"), [((2, 2), 1 / 3), ((3, 3), 0.1), ((3, 4), 1 / 35), ((1, 1), 1)])
 def test_the_smallest_p_is_that_of_all_divisions(sizes, p):
     assert differences.smallest_p(*sizes) == pytest.approx(p)
+
+
+def test_every_figure_has_a_reading():
+    """Sections without one: text, tables of facts, and those that carry both sentences themselves."""
+    listed = {id for chapter in chapters.CHAPTERS for id in chapter.sections}
+    without = {id.removeprefix("airrvec_") for id in listed - set(readings.READINGS)}
+    assert without == {
+        *("brief_findings", "brief_figure", "missing", "differences", "comparison_public"),
+        *("embeddings", "not_evaluated", "methods_text", "methods_references", "methods_versions"),
+        *(id.removeprefix("airrvec_") for id in listed if id.startswith("airrvec_repertoire_")),
+    }
+    assert set(readings.READINGS) <= listed

@@ -26,7 +26,8 @@ TERMS = {
     "cross-validation": "Measured on studies that were left out when the method was fitted.",
     "background": "Receptors without a known epitope, used to estimate what happens by chance.",
     "embedded": "Turned into a vector by the model; similar receptors have close vectors.",
-    "alignment": "Mean squared distance between vectors of receptors of the same epitope. Small is good.",
+    "alignment": "Mean distance between vectors of receptors of the same epitope (in training squared). Small"
+    " is good.",
     "uniformity": "How evenly vectors are spread over the sphere. Lower is more even.",
     "Morisita–Horn": "Overlap of two samples, weighted by cells: 0 if nothing is shared, 1 if all is.",
     "MMD²": "Maximum mean discrepancy: distance between two distributions of vectors; near 0 if they agree.",

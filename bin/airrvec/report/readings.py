@@ -107,4 +107,60 @@ READINGS = {
         "the difference beside its standard error.",
         "with fewer than six epitopes: p cannot be small.",
     ),
+    "airrvec_auroc_settings": Reading(
+        "how much one chain alone, or receptors unlike the references, lower the AUROC.",
+        "as a comparison with the figure above where the mean is over other epitopes.",
+    ),
+    "airrvec_auroc_by_epitope": Reading(
+        "which epitopes are easy, and whether one encoder is better for all of them.",
+        "across epitopes with different k: more references help.",
+    ),
+    "airrvec_metrics": Reading(
+        "whether the encoders have the same order by all metrics.",
+        "across tables: the average precision depends on the share of the epitope's receptors.",
+    ),
+    "airrvec_finetuning_specificity": Reading(
+        "whether the AUROC on held-out studies rises, beside the floor of V and J gene names.",
+        "if the floor is as high: then genes alone explain the result.",
+    ),
+    "airrvec_finetuning_unseen": Reading(
+        "epitopes without labels should not lose.",
+        "for rows with training receptors among the negatives: they can raise the AUROC.",
+    ),
+    "airrvec_analysis_distances": Reading(
+        "in a narrow band that rises evenly, the encoder orders pairs as TCRdist does.",
+        "as a quality: an encoder that differs from TCRdist may be right.",
+    ),
+    "airrvec_analysis_generation": Reading(
+        "a negative correlation means that improbable pairs differ more in sequence at the same distance.",
+        "for bins of few pairs.",
+    ),
+    "airrvec_analysis_power_mean": Reading(
+        "if an exponent below 1 fits best, one similar chain is enough for a small distance.",
+        "if the curve is flat: then all exponents fit as well.",
+    ),
+    "airrvec_analysis_alignment": Reading(
+        "lower is better for both axes, but the two oppose each other.",
+        "by one axis alone: a model that maps all receptors to one point has perfect alignment.",
+    ),
+    "airrvec_analysis_complexity": Reading(
+        "whether larger models recognise epitopes better.",
+        "as an effect of size alone: models differ in their training too.",
+    ),
+    "airrvec_analysis_entropy": Reading(
+        "whether epitopes with diverse receptors are harder.",
+        "with fewer than ten epitopes: any line fits them.",
+    ),
+    "airrvec_analysis_coincidence": Reading(
+        "pairs of one epitope are more often similar than background pairs.",
+        "as specificity of one pair: most pairs of an epitope are no more similar than by chance.",
+    ),
+    "airrvec_analysis_fine_tuning": Reading(
+        "whether pairs of one epitope move together, and other pairs apart.",
+        "as a measure for new receptors: one receptor of each pair was used in training.",
+    ),
+    "airrvec_analysis_edits": Reading(
+        "which places of a junction the encoder weighs most.",
+        "as the biology of binding: it is a property of the encoder.",
+    ),
 }

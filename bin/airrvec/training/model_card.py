@@ -58,7 +58,7 @@ CITATION = """\
 }
 @software{airrvec,
   title   = {airrvec: T-cell receptor repertoires as vectors},
-  author  = {{The airrvec developers}},
+  author  = { {The airrvec developers} },
   version = {VERSION},
   url     = {https://github.com/airrvec/airrvec}
 }
