@@ -6,6 +6,7 @@ web page, and ``vdjdb.txt`` and ``vdjdb.slim.txt`` of a release.
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airrvec.input import vdjdb_confidence
 from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
 
 NAME = "vdjdb"
@@ -55,12 +56,16 @@ LAYOUTS = (
     ("complex.id", *_EXPORT.values(), "Epitope"),
     ("complex.id", *_RELEASE.values(), "antigen.epitope"),
 )
-OPTIONAL = ("species", "meta.clone.id", *_FULL_LABELS.values(), *_EXPORT_LABELS.values())
+OPTIONAL = (
+    *("species", "meta.clone.id", *_FULL_LABELS.values(), *_EXPORT_LABELS.values()),
+    *vdjdb_confidence.COLUMNS,
+)
 
 
 def chains(table: pa.Table) -> pa.Table:
     """Return both chains of a row, or of the two rows with one ``complex.id`` other than 0."""
     if "complex.id" not in table.column_names:
+        table = _with_score(table)
         return chains_of_pairs(table, _FULL, cell_id="meta.clone.id", species="species", labels=_FULL_LABELS)
     fields, labels = (_EXPORT, _EXPORT_LABELS) if "CDR3" in table.column_names else (_RELEASE, _FULL_LABELS)
     # A row of the slim table may belong to several complexes ("0,12,15"), so its partner chain is unknown.
@@ -74,3 +79,11 @@ def chains(table: pa.Table) -> pa.Table:
         **{field: column(table, name) for field, name in fields.items()},
         **{label: column(table, name) for label, name in labels.items()},
     )
+
+
+def _with_score(table: pa.Table) -> pa.Table:
+    """Return the table with VDJdb's score, computed where it is not given."""
+    name = _FULL_LABELS["confidence"]
+    scores = pc.coalesce(column(table, name), vdjdb_confidence.confidence(table))
+    rest = table.drop_columns([name]) if name in table.column_names else table
+    return rest.append_column(name, scores)
