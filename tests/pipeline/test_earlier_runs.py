@@ -7,6 +7,7 @@ import pytest
 from conftest import ROOT, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
+DESCRIBED = ("cdr3_lengths", "clone_sizes", "clones", "diversity", "gene_usage", "rarefaction", "vj_pairing")
 
 
 @pytest.fixture
@@ -71,6 +72,7 @@ def test_files_of_options_no_longer_asked_for_are_put_aside(tmp_path, sheet, mod
         *("cells/b.parquet", "chains/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet"),
         *("embeddings/sceptr.parquet", "map/map.parquet", "map/map.html"),
         *("multiqc/multiqc_report.html", "summary.txt"),
+        *(f"samples/{name}.{kind}" for name in DESCRIBED for kind in ("parquet", "tsv")),
     }
     assert published(second.results) == {*of_one, "checkpoints/sceptr/last.ckpt"}
     assert not (second.results / "airr").exists()

@@ -1,5 +1,7 @@
 """A part that cannot be made ends nothing else: the report and the summary begin with it."""
 
+import re
+
 import pandas as pd
 from conftest import ROOT, run_pipeline
 
@@ -28,7 +30,7 @@ def test_a_part_that_fails_costs_no_other(tmp_path):
     )
     report = (run.results / "multiqc/multiqc_report.html").read_text()
     assert "Missing from this run" in report
-    assert TOO_FEW in report
+    assert TOO_FEW in re.sub("<[^>]+>", "", report)  # a word of it is explained
     for name in ("cells/b.parquet", "embeddings/sceptr.parquet", "map/map.parquet"):
         assert len(pd.read_parquet(run.results / name)) > 50
     assert not (run.results / "airr").exists()

@@ -31,7 +31,7 @@ def test_an_edit_of_the_library_reruns_what_imports_its_package(project_copy, tm
     edit("report/page.py")
     assert processes("COMPLETED") == {"REPORT"}
     edit("model/tokens.py")
-    assert processes("CACHED") == {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "EXPORT_AIRR"}
+    assert processes("CACHED") == {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "EXPORT_AIRR", "DESCRIBE_CELLS"}
     edit("input/germline.py")
     assert processes("COMPLETED") == everything
 

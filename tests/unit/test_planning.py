@@ -86,7 +86,7 @@ def test_a_beginning_without_receptors_is_none(text, tmp_path):
 
 
 PROCESSES = ("CHECK_SAMPLES", "NORMALISE_RECEPTORS", "COLLECT_RECEPTORS", "EMBED_RECEPTORS",
-             "MERGE_EMBEDDINGS", "EXPORT_AIRR", "BENCHMARK_FEWSHOT",
+             "MERGE_EMBEDDINGS", "EXPORT_AIRR", "EXPORT_ANNDATA", "DESCRIBE_CELLS", "BENCHMARK_FEWSHOT",
              "SUMMARISE_FEWSHOT", "MAP_RECEPTORS", "REPORT", "PRETRAIN")  # fmt: skip
 RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
@@ -123,6 +123,15 @@ def test_what_was_not_asked_for_is_not_planned():
     plan = planned(SAMPLE, SAMPLE, exports=["EXPORT_AIRR"], encoders=3, trained=["PRETRAIN"])
     assert [plan[name]["tasks"] for name in ("EXPORT_AIRR", "BENCHMARK_FEWSHOT", "PRETRAIN")] == [2, 3, 1]
     assert plan["PRETRAIN"]["memory_gb"] == 3
+
+
+def test_some_exports_have_a_task_for_all_samples():
+    asked = ["EXPORT_AIRR", "EXPORT_ANNDATA", "DESCRIBE_CELLS"]
+    plan = planned(SAMPLE, SAMPLE, exports=asked)
+    assert [plan[name]["tasks"] for name in asked] == [2, 3, 3]
+    assert plan["EXPORT_ANNDATA"]["work"] == 2 * plan["EXPORT_AIRR"]["work"]
+    alone = planned(SAMPLE, exports=asked, encoders=3)  # the labelled table alone
+    assert [alone[name]["tasks"] for name in asked] == [1, 1, 1]
 
 
 def test_dimensions_are_those_of_the_published_weights():

@@ -20,6 +20,7 @@ ROWS_NORMALISED = 110_000  # per second, as the next four
 RECEPTORS_COLLECTED = 235_000
 RECEPTORS_MERGED = 350_000
 CELLS_EXPORTED = {"EXPORT_AIRR": 330_000, "EXPORT_ANNDATA": 30_000}
+TOGETHER = ("DESCRIBE_CELLS", "EXPORT_ANNDATA", "EXPORT_SCE")  # one more task, for all samples
 TOKENS_EMBEDDED = {16: 1_800_000, 32: 1_170_000, 64: 570_000, 128: 130_000}  # by model dimensions
 BYTES_PER_CELL = 45
 BYTES_PER_RECEPTOR = 33
@@ -104,6 +105,12 @@ def estimate_table(
     )
 
 
+def _export(name: str, n_samples: int, cells: float, together: bool) -> tuple:
+    """Return the step that writes a file of each sample, and one of all of them ``together``."""
+    tasks, work = (n_samples + 1, 2 * cells) if together else (n_samples, cells)
+    return name, tasks, work, "cells", CELLS_EXPORTED.get(name), None
+
+
 def plan(
     samples: list[TableEstimate],
     *,
@@ -146,6 +153,7 @@ def plan(
     rows, cells, receptors, tokens = (
         sum(getattr(sample, name) for sample in samples) for name in ("rows", "cells", "receptors", "tokens")
     )
+    unlabelled = len(samples) > bool(encoders)
     dimensions = model if isinstance(model, int) else DIMENSIONS.get(model, 64)
     rate = TOKENS_EMBEDDED[min(TOKENS_EMBEDDED, key=lambda known: abs(known - dimensions))]
     shards = partitions * max(1, ceil(tokens / partitions / shard_tokens))
@@ -160,7 +168,7 @@ def plan(
         *((name, 1, None, None, None, None) for name in trained),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
         ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes),
-        *((name, len(samples), cells, "cells", CELLS_EXPORTED.get(name), None) for name in exports),
+        *(_export(name, len(samples), cells, name in TOGETHER and unlabelled) for name in exports),
         *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
         *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
         *((name, 1, None, None, None, None) for name in (*others, "REPORT")),

@@ -13,6 +13,7 @@ workflow ESTIMATE {
     main:
     checked = tables.filter { meta, _table, _columns -> meta.id != 'reference' }.toList()
     exports = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name] }.collect { name -> name.toUpperCase() }
+    exports += exports.any { name -> name != 'EXPORT_AIRR' } ? ['DESCRIBE_CELLS'] : []
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
     optional = [cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
     others = optional.findAll { name, _process -> settings[name] }.values().toList() + (settings.skip_map ? [] : ['MAP_RECEPTORS'])
