@@ -49,9 +49,9 @@ test: lint unit pipeline ## Run all checks and tests that need this environment 
 # Slurm and containers wait for jobs and disks most of the time: they run beside the other tests.
 check: lint chromium ## Run those, and the tests on a Slurm, in containers and with R, whose output comes last
 	@log=$$(mktemp); status=0; \
-	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r test-package test-stranger > $$log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
-	$(MAKE) --no-print-directory --keep-going unit pipeline || status=$$?; \
+	$(MAKE) --no-print-directory --keep-going unit pipeline test-package test-stranger || status=$$?; \
 	wait $$others || status=$$?; \
 	cat $$log; rm $$log; exit $$status
 

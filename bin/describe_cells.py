@@ -47,7 +47,9 @@ def main(argv=None):
             described = named.to_arrow_table()
         described = described.append_column(schema.CLONE_SIZE.field(0), frequencies(table["clonotype_id"]))
         if annotation:
-            calls = calls_of_cells(table, annotation.get(path.name.removesuffix(".cells.parquet")))
+            calls = calls_of_cells(
+                table, annotation.get(path.name.removesuffix(".parquet").removesuffix(".cells"))
+            )
             described = with_columns(described, calls)
         if members is not None:
             described = with_columns(described, clusters_of_cells(table["receptor_id"], members))

@@ -23,7 +23,8 @@ vectors <- reducedDim(x, "SCEPTR")
 stopifnot(identical(as.character(rownames(vectors)), as.character(colnames(x))), !anyDuplicated(colnames(x)))
 invisible(writeBin(as.vector(vectors), paste0(arguments[2], ".bin"), size = 8))
 columns <- lapply(as.list(colData(x)), \\(values) {
-  if (is.numeric(values)) ifelse(is.na(values), NA, sprintf("%.0f", values)) else values
+  if (!is.numeric(values)) return(values)
+  ifelse(is.na(values), NA, sprintf(ifelse(values %in% round(values), "%.0f", "%.17g"), values))
 })
 table <- data.frame(colname = colnames(x), columns, check.names = FALSE)
 write.table(

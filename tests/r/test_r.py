@@ -130,6 +130,28 @@ def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, 
     return rscript(folder, "without_arrow.R", SCRIPT, columns, "--out", folder / "out.rds", **options)
 
 
+def calls_of(results: Path, samples: list[str]) -> dict[str, list]:
+    """Column → calls of the samples' cells; epitope and rates only where the receptor is called."""
+    paths = [results / f"annotation/{sample}.parquet" for sample in samples]
+    if not all(path.exists() for path in paths):  # the labelled table
+        return {}
+    calls = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+    names = ("epitope", "antigen_species", "mhc_a", "probability", "fdr")
+    columns = {name: calls[name] for name in ("call", "exact_epitope")}
+    columns |= {f"call_{name}": calls[name].where(calls["call"] == "called") for name in names}
+    return {
+        name: values.astype(object).where(values.notna(), None).tolist() for name, values in columns.items()
+    }
+
+
+def clusters_of(results: Path, receptor_ids: list[str]) -> dict[str, list]:
+    members = pd.read_parquet(results / "clusters/members.parquet").dropna(subset="cluster_id")
+    cluster = dict(zip(members["receptor_id"], members["cluster_id"], strict=True))
+    sizes = Counter(members["cluster_id"])
+    ids = [cluster.get(receptor) for receptor in receptor_ids]
+    return {"cluster_id": ids, "cluster_size": [id and str(sizes[id]) for id in ids]}
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     results = demo / "results/demo"
@@ -141,7 +163,11 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     receptors = tables.read_receptor_rows(results / "receptors", ids)
     receptors = receptors.append_column("clone_size", pa.array([sizes[clone] for clone in clones]))
     expected = cells.join_receptors(of_cells, receptors)
-    assert frame.drop(columns="colname").to_dict("list") == words(expected)
+    found = {**calls_of(results, SAMPLES[name]), **clusters_of(results, ids.to_pylist())}
+    for column in ("call_probability", "call_fdr"):
+        if column in found:
+            np.testing.assert_allclose(frame.pop(column).astype(float), np.array(found.pop(column), float))
+    assert frame.drop(columns="colname").to_dict("list") == {**words(expected), **found}
     assert len(frame) > 400
     embeddings = tables.read_receptor_rows(results / "embeddings", ids).drop_columns("receptor_id")
     assert_vectors(vectors, np.stack([column.to_numpy() for column in embeddings.columns], axis=1))
@@ -159,6 +185,8 @@ def test_partitions_make_the_same_object(demo, rscript, tmp_path):
             part = whole.slice(first, (500, 700, None)[number])
             tables.write(part, tmp_path / kind / f"{name}_{number:04d}.parquet", metadata)
     arguments = ["--receptors", tmp_path / "receptors", "--embeddings", tmp_path / "embeddings"]
+    arguments += ["--annotation", results / "annotation/pbmc.parquet"]
+    arguments += ["--members", results / "clusters/members.parquet"]
     done = export(rscript, tmp_path, arguments, tmp_path / "pbmc.parquet")
     assert done.returncode == 0, done.stderr
     vectors, frame, said = opened(rscript, tmp_path, tmp_path / "out.rds")

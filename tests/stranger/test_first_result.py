@@ -51,7 +51,7 @@ def first(tmp_path_factory, user):
 def test_two_commands_give_a_report(first):
     clone, printed = first
     report = clone / "results/demo/multiqc/multiqc_report.html"
-    assert "Answers" in report.read_text()
+    assert "In brief" in report.read_text()
     assert f"Report: {report.relative_to(clone)}" in printed
     assert len(list((clone / "results/demo/embeddings").glob("*.parquet"))) == 1
 

@@ -84,6 +84,7 @@ RULES = (
         "Lantz & Bendelac 1994, 10.1084/jem.180.3.1097; Godfrey & Kronenberg 2004, 10.1172/JCI23594",
     ),
 )
+MAJORITY = 0.5  # share of a cluster's members, from which the cluster is called innate-like
 NAMES = tuple(dict.fromkeys(rule.name for rule in RULES))
 
 

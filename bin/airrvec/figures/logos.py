@@ -12,6 +12,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
+from airrvec.core import innate
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.figures.style import plt, save
 from airrvec.repertoire.motifs import letter_heights
@@ -36,7 +37,10 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) 
                 continue
             draw_logo(frequency_groups.get_group((cluster.cluster_id, locus)), axis)
             genes = (getattr(cluster, f"{locus.lower()}_{gene}_call") for gene in "vj")
-            axis.set_title(f"{cluster.n_receptors} receptors, {' '.join(g for g in genes if g)}", fontsize=8)
+            kind = f"{100 * cluster.innate_share:.0f} % {cluster.innate_like}"
+            words = [f"{cluster.n_receptors} receptors", " ".join(gene for gene in genes if gene)]
+            words += [kind] if cluster.innate_share >= innate.MAJORITY else []
+            axis.set_title(", ".join(words), fontsize=8)
             axis.set_xticks([])
             axis.set_yticks([0, 2, 4])
             axis.tick_params(labelsize=7)

@@ -73,6 +73,11 @@ def receptor_probabilities(receptors: pa.Table, *, species: str) -> pa.Table:
 _COLUMNS = ("junction_aa", "v_call", "j_call")
 
 
+def _rounded(probability: float) -> float:
+    # The order in which matrix products are summed changes the last digits from process to process.
+    return float(f"{probability:.13g}")
+
+
 def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) -> list[float | None]:
     """
     Return the generation probability of each chain (junction, V gene, J gene); alleles are ignored.
@@ -95,7 +100,7 @@ def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) 
             and gene_to_num_str(j_gene, "J") in olga_model.J_mask_mapping
         )
         distinct[junction, v_gene, j_gene] = (
-            float(olga_model.compute_aa_CDR3_pgen(junction, v_gene, j_gene)) if known else None
+            _rounded(olga_model.compute_aa_CDR3_pgen(junction, v_gene, j_gene)) if known else None
         )
     return [distinct[junction, v.split("*")[0], j.split("*")[0]] for junction, v, j in chains]
 

@@ -2,13 +2,12 @@
 
 import pandas as pd
 
-from airrvec.core import schema
+from airrvec.core import innate, schema
 from airrvec.core.chains import CHAIN_LOCI, GREEK
 from airrvec.report.page import escaped
 from airrvec.report.receptor_cells import text_header
 
 MAX_FDR = 0.05  # of the enrichment of an epitope that is shown
-INNATE_SHARE = 0.5  # of the members, from which a note is worth it
 CENTRE_HEADERS = {
     locus.lower(): text_header(
         f"Central receptor: {GREEK[locus]}",
@@ -53,7 +52,7 @@ def motif(cluster) -> str:
     ]
     words = " ".join(part for part in parts if part)
     notes = []
-    if cluster["innate_share"] >= INNATE_SHARE:
+    if cluster["innate_share"] >= innate.MAJORITY:
         notes.append(f"{100 * cluster['innate_share']:.0f} % {cluster['innate_like']}")
     if cluster["epitope_fdr"] <= MAX_FDR:
         share = f"{cluster['n_with_epitope']:,} of {cluster['n_receptors']:,} members"
