@@ -47,9 +47,7 @@ def main(argv=None):
             described = named.to_arrow_table()
         described = described.append_column(schema.CLONE_SIZE.field(0), frequencies(table["clonotype_id"]))
         if annotation:
-            calls = calls_of_cells(
-                table, annotation.get(path.name.removesuffix(".parquet").removesuffix(".cells"))
-            )
+            calls = calls_of_cells(table, annotation.get(tables.sample_name(path)))
             described = with_columns(described, calls)
         if members is not None:
             described = with_columns(described, clusters_of_cells(table["receptor_id"], members))

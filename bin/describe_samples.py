@@ -63,7 +63,7 @@ def main(argv=None):
     for name, tables_of_samples in parts.items():
         tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
     qc = {
-        "samples": [description.sample_name(path) for path in args.cells],
+        "samples": [tables.sample_name(path) for path in args.cells],
         "groups": groups,
         "abundance": args.abundance,
         "of_sample": description.read_condition(args.cells, args.compare_by) if args.compare_by else {},

@@ -142,6 +142,11 @@ def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
     return pa.concat_tables(parts)
 
 
+def sample_name(cells: str | Path) -> str:
+    """Return the ``sample_id`` from the name of a file of cells, as tasks or as the results name it."""
+    return Path(cells).name.removesuffix(".parquet").removesuffix(".cells")
+
+
 def n_rows(path: str | Path) -> int:
     """Return the number of rows of a Parquet file."""
     return pq.read_metadata(path).num_rows

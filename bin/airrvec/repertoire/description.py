@@ -92,12 +92,7 @@ def read_sample(cells: Path, receptors: list[Path], *, abundance: str = "cells")
         and not (clones["chains"] == "paired").any()
         and bool(copies.notna().all() and copies.max() > 1)
     )
-    return Sample(sample_name(cells), clones, looks_bulk)
-
-
-def sample_name(cells: Path) -> str:
-    """Return the ``sample_id`` from the name of a file of cells."""
-    return cells.name.removesuffix(".parquet").removesuffix(".cells")
+    return Sample(tables.sample_name(cells), clones, looks_bulk)
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
@@ -125,7 +120,7 @@ def read_condition(paths: list[Path], column: str) -> dict[str, str]:
             raise InputError(f"there is no metadata column '{column}'", file=path)
         value = next(iter(tables.read(path, [column])[column].slice(0, 1).to_pylist()), None)
         if value is not None:
-            found[sample_name(path)] = value
+            found[tables.sample_name(path)] = value
     return found
 
 

@@ -138,7 +138,7 @@ def _read_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[p
             file=path,
             fix="Give --abundance cells, which counts each row once",
         )
-    sample = path.name.removesuffix(".parquet").removesuffix(".cells")
+    sample = tables.sample_name(path)
     frame = pd.DataFrame(
         {
             "sample_id": sample,

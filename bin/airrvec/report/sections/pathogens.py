@@ -5,6 +5,7 @@ from collections import defaultdict
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS, OTHERS
 from airrvec.report.page import COUNT, escaped, section
+from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections.annotation import Annotation
 
 N_EPITOPES = 50  # rows of the table
@@ -27,8 +28,8 @@ def pathogens_section(annotation: Annotation) -> dict | None:
     ordered = sorted(counts.items(), key=lambda item: (-item[1]["receptors"], item[0]))
     data = {
         f"{number:03d}": {
-            "epitope": _cell(epitope),
-            "pathogen": _cell(pathogen) or NOT_NAMED,
+            "epitope": text_cell(epitope),
+            "pathogen": text_cell(pathogen) or NOT_NAMED,
             **found,
         }
         for number, ((pathogen, epitope), found) in enumerate(ordered[:N_EPITOPES], start=1)
@@ -50,11 +51,6 @@ def pathogens_section(annotation: Annotation) -> dict | None:
         },
         pconfig={"col1_header": "Rank", "sort_rows": False},
     )
-
-
-def _cell(text: str) -> str:
-    """Return user text for a table; MultiQC replaces commas by blanks."""
-    return escaped(text).replace(",", "&#44;")
 
 
 def pathogens_figure(annotation: Annotation, name: str) -> dict | None:

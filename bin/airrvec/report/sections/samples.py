@@ -12,6 +12,7 @@ from airrvec.core.names import receptor_names
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
+from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import diversity, sample_genes
 
 N_CLONES = 150  # rows in the table of clones
@@ -129,7 +130,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
             for name in schema.CHAIN_FIELDS:
                 line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
         line["innate"] = row.innate_like or ""
-        line["epitope"] = escaped(row.epitope or "").replace(",", "&#44;")  # MultiQC removes commas
+        line["epitope"] = text_cell(row.epitope)
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
     headers = {
         "cells": {"title": "Cells", **COUNT, "description": "Cells of the clone, or copies of bulk data"},
