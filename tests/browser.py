@@ -88,6 +88,8 @@ class Page:
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
         )
         self.call("Emulation.setScrollbarsHidden", hidden=True)
+        # As if the window were in front: without it no element has :focus until something is clicked.
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         for domain in ("Runtime", "Log"):
             self.call(f"{domain}.enable")
         self.call("Page.navigate", url="about:blank")
