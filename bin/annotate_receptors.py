@@ -11,9 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import names, runtime, schema, script, tables
+from airrvec.core import hla, names, runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
+from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
+from airrvec.core.plural import counted
 
 N_TOP = 50  # calls in the report
 # What the report shows of a call, beside the fields of its receptor.
@@ -27,6 +29,9 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--sample", nargs="+", required=True, help="sample names, used in file names")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each, in their order")
+    parser.add_argument(
+        "--hla", nargs="+", metavar="TYPING", help="HLA of the donor of each, in their order; '' if unknown"
+    )
     parser.add_argument(
         "--receptors", type=Path, nargs="+", required=True, help="receptors of all, files or folders"
     )
@@ -50,12 +55,25 @@ def main(argv=None):
     receptors = tables.distinct_receptors(pa.concat_tables([tables.read(path) for path in args.receptors]))
     vectors = _vectors(args, receptors)
     annotators = cache(lambda species, chains: _annotator(args.reference, species, chains))
-    for sample, path in zip(args.sample, args.cells, strict=True):
+    donors = _donors(args)
+    for sample, path, donor in zip(args.sample, args.cells, donors, strict=True):
         cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
         rows = np.flatnonzero(pc.is_in(receptors["receptor_id"], pc.unique(cells["receptor_id"])).to_numpy())
-        calls, groups = annotated(receptors.take(pa.array(rows)), vectors[rows], annotators, args)
-        _write(sample, cells, receptors, calls, groups, args)
+        calls, groups = annotated(receptors.take(pa.array(rows)), vectors[rows], annotators, args, donor)
+        _write(sample, cells, receptors, calls, {"hla": hla.typing_text(donor), "groups": groups}, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
+
+
+def _donors(args) -> list[hla.Alleles]:
+    """Return the HLA of each sample's donor; empty where it is unknown."""
+    typings = args.hla or [""] * len(args.sample)
+    if len(typings) != len(args.sample):
+        given, samples = counted(len(typings), "typing"), counted(len(args.sample), "sample")
+        raise InputError(f"--hla: {given} for {samples}")
+    try:
+        return [hla.parse_typing(text) for text in typings]
+    except hla.HlaError as error:
+        raise InputError(f"--hla: {error}") from error
 
 
 def _annotator(reference: Path, species: str, chains: str):
@@ -66,9 +84,7 @@ def _annotator(reference: Path, species: str, chains: str):
     return Annotator.load(path) if path.exists() else None
 
 
-def _write(
-    sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, groups: list, args
-) -> None:
+def _write(sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, about: dict, args) -> None:
     """Write the call of each cell of a sample, and counts for the report."""
     place = pc.index_in(cells["receptor_id"], pa.array(calls["receptor_id"])).to_numpy()
     table = pa.Table.from_pandas(calls.drop(columns="receptor_id"), preserve_index=False)
@@ -79,11 +95,13 @@ def _write(
     table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
     tables.write_both(table, args.outdir / sample)
     calls["n_cells"] = np.bincount(place, minlength=len(calls))
-    qc = {"sample_id": sample, "fdr": args.fdr, "groups": groups, **_counts(calls, receptors)}
+    qc = {"sample_id": sample, "fdr": args.fdr, **about, **_counts(calls, receptors)}
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
-def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tuple[pd.DataFrame, list]:
+def annotated(
+    receptors: pa.Table, vectors: np.ndarray, annotators, args, donor: hla.Alleles | None = None
+) -> tuple[pd.DataFrame, list]:
     """Return id, species, chains and call of each receptor, and the counts of each species and class."""
     from airrvec.annotation import annotator
 
@@ -96,7 +114,7 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tup
         group_annotator = annotators(species, chains) if len(rows) else None
         if group_annotator is None:
             continue
-        calls, prevalence = group_annotator.annotate(vectors[rows], fdr=args.fdr, threads=args.cpus)
+        calls, prevalence, restricted = _called(group_annotator, vectors[rows], donor, args)
         calls["exact_epitope"] = group_annotator.exact(receptors["clonotype_id"].take(pa.array(rows)))
         parts.append(calls.set_index(rows))
         called = calls[calls["call"] == annotator.CALLED]
@@ -107,6 +125,7 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tup
             "called": len(called),
             "expected_false": float(len(called) * called["fdr"].max()) if len(called) else 0.0,
             "prevalence": prevalence,
+            **restricted,
         }
         groups.append(counts)
     done = np.concatenate([np.empty(0, np.int64), *(part.index for part in parts)])
@@ -117,6 +136,29 @@ def annotated(receptors: pa.Table, vectors: np.ndarray, annotators, args) -> tup
     ids = receptors["receptor_id"].to_pylist()
     about = {"receptor_id": ids, "species": receptor_species, "chains": receptor_chains}
     return calls.assign(**about, innate_like=receptors["innate_like"].to_pandas()), groups
+
+
+def _called(
+    annotator, vectors: np.ndarray, donor: hla.Alleles | None, args
+) -> tuple[pd.DataFrame, float, dict]:
+    """Return calls of the epitopes that the donor can present, the prevalence, and counts of candidates."""
+    from airrvec.annotation import restriction
+
+    options = {"fdr": args.fdr, "threads": args.cpus}
+    if not donor:
+        calls, prevalence = annotator.annotate(vectors, **options)
+        return calls.assign(excluded_epitope=None), prevalence, {}
+    epitopes = annotator.reference.epitopes
+    allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.reference.alleles)
+    candidates = (epitopes["n_references"] >= annotator.min_references).to_numpy()
+    counts = {
+        "candidates": int(candidates.sum()),
+        **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},
+    }
+    calls, prevalence = annotator.annotate(vectors, allowed=allowed, **options)
+    unrestricted = annotator.annotate(vectors, **options)[0]["epitope"]
+    excluded = unrestricted.isin(epitopes["epitope"][~allowed])
+    return calls.assign(excluded_epitope=unrestricted.where(excluded, None)), prevalence, counts
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
@@ -144,6 +186,7 @@ def _counts(calls: pd.DataFrame, receptors: pa.Table) -> dict:
         "calls": calls["call"].value_counts().to_dict(),
         "called_cells": int(called["n_cells"].sum()),
         "exact": int(calls["exact_epitope"].notna().sum()),
+        "excluded": {word: int(n) for word, n in calls["excluded_epitope"].value_counts().items()},
         "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),
         "top": json.loads(top.to_json(orient="records")),
     }

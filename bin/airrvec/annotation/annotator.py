@@ -59,6 +59,7 @@ class Annotator:
             "labels": np.stack(reference.labels.nonzero()),
             "studies": np.stack(reference.studies.nonzero()),
             "study_names": np.array(reference.study_names, str),
+            **{f"alleles_{name}": _plain(values) for name, values in reference.alleles.items()},
             "vectors": self.vectors,
             "background": self.background,
             "labelled_scores": calibration.labelled,
@@ -77,6 +78,7 @@ class Annotator:
         epitopes = pd.DataFrame(
             {name.removeprefix("epitopes_"): values[name] for name in values if name.startswith("epitopes_")}
         ).replace("", None)
+        alleles = {name: values[name] for name in values if name.startswith("alleles_")}
         n = len(values["receptor_id"])
         reference = ReferenceSet(
             pa.table({name: _nullable(values[name]) for name in _COLUMNS}),
@@ -84,6 +86,7 @@ class Annotator:
             _matrix(values["labels"], (n, len(epitopes))),
             _matrix(values["studies"], (n, len(values["study_names"]))),
             values["study_names"].tolist(),
+            pd.DataFrame({name.removeprefix("alleles_"): column for name, column in alleles.items()}),
         )
         return cls(
             Path(path).stem.split("_")[-1],
@@ -94,7 +97,9 @@ class Annotator:
             int(values["min_references"]),
         )
 
-    def annotate(self, vectors: np.ndarray, *, fdr: float, threads: int = 1) -> tuple[pd.DataFrame, float]:
+    def annotate(
+        self, vectors: np.ndarray, *, fdr: float, allowed: np.ndarray | None = None, threads: int = 1
+    ) -> tuple[pd.DataFrame, float]:
         """
         Return epitope calls for the receptors of a sample that have these chains.
 
@@ -104,6 +109,8 @@ class Annotator:
             Each receptor once; NaN for a receptor without a vector.
         fdr : float
             Highest accepted false discovery rate of the calls.
+        allowed : ndarray of bool, shape (n_epitopes,), optional
+            Epitopes that may be called, in the order of `ReferenceSet.epitopes`.
         threads : int
             Number of threads.
 
@@ -120,6 +127,7 @@ class Annotator:
             self.vectors,
             self.background,
             min_references=self.min_references,
+            allowed=allowed,
             threads=threads,
         )
         known = np.isfinite(found.score)
@@ -127,13 +135,14 @@ class Annotator:
         prevalence = self.calibration.prevalence(found.score[known])
         rates[known] = self.calibration.fdr(found.score[known], prevalence)
         probabilities[known] = self.calibration.probability(found.score[known], prevalence)
-        called = known & (rates <= fdr)
+        possible = known if allowed is None else known & allowed[found.epitope]
+        called = possible & (rates <= fdr)
         best = self.reference.epitopes.iloc[found.epitope].reset_index(drop=True)
         calls = pd.DataFrame(
             {
                 "call": np.select([called, known], [CALLED, NO_CALL], NO_VECTOR),
                 **{name: best[name].where(called, None) for name in schema.ANTIGEN},
-                "best_epitope": best["epitope"].where(known, None),
+                "best_epitope": best["epitope"].where(possible, None),
                 "score": found.score,
                 "probability": probabilities,
                 "fdr": rates,

@@ -36,6 +36,8 @@ class ReferenceSet:
     studies : csr_array of float32, shape (n_receptors, n_studies)
         1 where the study reports the receptor; receptors without a study share the study ``none``.
     study_names : list of str
+    alleles : DataFrame or None
+        From `count_alleles`; `take` leaves it as it is.
     """
 
     receptors: pa.Table
@@ -43,6 +45,7 @@ class ReferenceSet:
     labels: sparse.csr_array
     studies: sparse.csr_array
     study_names: list[str]
+    alleles: pd.DataFrame | None = None
 
     def __len__(self) -> int:
         return len(self.receptors)
@@ -56,6 +59,7 @@ class ReferenceSet:
             labels,
             studies,
             self.study_names,
+            self.alleles,
         )
 
 
@@ -112,13 +116,40 @@ def build_reference_set(
     shown = shown.take(first)
     for name, values in _described(pairs, rows, len(first)).items():
         shown = shown.append_column(name, values)
-    return ReferenceSet(shown, _counted(epitopes, labels, studies), labels, studies, names)
+    alleles = count_alleles(pairs.assign(receptor_id=rows))
+    return ReferenceSet(shown, _counted(epitopes, labels, studies), labels, studies, names, alleles)
+
+
+def count_alleles(labels: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return how often the labels of an epitope name each MHC.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        ``receptor_id``, ``epitope``, ``reference_id``, ``mhc_a``, ``mhc_b``, one row per label.
+
+    Returns
+    -------
+    DataFrame
+        ``epitope``, ``mhc`` (`airrvec.core.antigens.mhc_name`), ``n_references``, ``n_studies``; without
+        labels that name no MHC; sorted by the first two.
+    """
+    named = labels.assign(mhc=_mhc_names(labels)).fillna({"reference_id": NO_STUDY}).dropna(subset="mhc")
+    counts = named.groupby(["epitope", "mhc"], sort=True).agg(
+        n_references=("receptor_id", "nunique"), n_studies=("reference_id", "nunique")
+    )
+    return counts.reset_index()
+
+
+def _mhc_names(pairs: pd.DataFrame) -> list[str | None]:
+    chains = pairs[["mhc_a", "mhc_b"]].astype(object).where(pairs[["mhc_a", "mhc_b"]].notna(), None)
+    return [mhc_name(*both) for both in chains.itertuples(index=False)]
 
 
 def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, pa.Array]:
     """Return the distinct values of `DESCRIPTION` in the labels of each receptor, sorted, joined by ``;``."""
-    chains = pairs[["mhc_a", "mhc_b"]].astype(object).where(pairs[["mhc_a", "mhc_b"]].notna(), None)
-    pairs = pairs.assign(row=rows, mhc=[mhc_name(*both) for both in chains.itertuples(index=False)])
+    pairs = pairs.assign(row=rows, mhc=_mhc_names(pairs))
     columns = {}
     for name in DESCRIPTION:
         values = pairs[["row", name]].dropna().drop_duplicates().sort_values(["row", name])

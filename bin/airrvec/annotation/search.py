@@ -56,6 +56,7 @@ def search(
     *,
     min_references: int = MIN_REFERENCES,
     kernel: float = KERNEL,
+    allowed: np.ndarray | None = None,
     threads: int = 1,
 ) -> SearchResult:
     """
@@ -75,6 +76,8 @@ def search(
         An epitope with fewer references is not a candidate.
     kernel : float
         Kernel width, in the unit of the distances.
+    allowed : ndarray of bool, shape (n_epitopes,), optional
+        Epitopes that may be a receptor's best one; all if not given.
     threads : int
         Number of threads.
     """
@@ -83,9 +86,8 @@ def search(
         chunk = queries[start : start + CHUNK]
         distances, rows = neighbours.nearest(chunk, vectors, N_NEIGHBOURS, threads=threads)
         to_background, _ = neighbours.nearest(chunk, background, N_NEIGHBOURS, threads=threads)
-        scored = score_neighbours(
-            distances, rows, to_background, reference, min_references=min_references, kernel=kernel
-        )
+        options = {"min_references": min_references, "kernel": kernel, "allowed": allowed}
+        scored = score_neighbours(distances, rows, to_background, reference, **options)
         parts.append((*scored, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
     return SearchResult(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
@@ -98,6 +100,7 @@ def score_neighbours(
     *,
     min_references: int = MIN_REFERENCES,
     kernel: float = KERNEL,
+    allowed: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the best epitope and its score from the distances to neighbours.
@@ -119,6 +122,8 @@ def score_neighbours(
         NaN for a receptor without neighbours.
     """
     candidate = (reference.epitopes["n_references"] >= min_references).to_numpy()
+    if allowed is not None:
+        candidate = candidate & allowed
     labels = reference.labels * candidate.astype(np.float32)
     epitope, score = np.zeros(len(rows), np.int64), np.full(len(rows), np.nan)
     for start in range(0, len(rows), BLOCK):

@@ -12,7 +12,8 @@ NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "stu
 
 # What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated, innate-like.
 # `epitope` and its details: only if called. `exact_epitope`: epitopes of references of the same clonotype,
-# called or not. `score`, `probability` and `fdr` refer to `best_epitope`.
+# called or not. `score`, `probability` and `fdr` refer to `best_epitope`. `excluded_epitope`: the
+# epitope that would be called if the donor's HLA did not exclude it.
 _CALLS = [
     *strings("call", *ANTIGEN),
     ("probability", pa.float64()),
@@ -22,7 +23,7 @@ _CALLS = [
         for place in (1, 2, 3)
         for name in NEAREST
     ),
-    *strings("exact_epitope", "best_epitope"),
+    *strings("exact_epitope", "excluded_epitope", "best_epitope"),
     ("score", pa.float64()),
 ]
 ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
