@@ -76,7 +76,7 @@ workflow {
         if (settings.annotate) {
             // A fine-tuned model has been trained on the labels: annotation uses the model before.
             vectors = plan.finetune ? channel.value([]) : embeddings
-            ANNOTATE(samples, NORMALISE.out.reference, vectors, untuned, settings, library)
+            ANNOTATE(samples, CHECK.out.hla, NORMALISE.out.reference, vectors, untuned, settings, library)
             optional << ANNOTATE.out
             results.annotation = ANNOTATE.out.results
             calls = ANNOTATE.out.calls

@@ -51,6 +51,7 @@ def main(argv=None):
     problems = sorted([*problems, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
+    hla = {sample.name: sample.hla for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
     result = {
         "notes": condition_notes(request["compare_by"], sheet, failed),
@@ -62,6 +63,7 @@ def main(argv=None):
                 "format": table.format or "",
                 "species": table.species,
                 "metadata": metadata[table.name] if table.part == "sample" else none,
+                "hla": hla[table.name] if table.part == "sample" else "",
             }
             for number, table in found
             if table.name not in failed

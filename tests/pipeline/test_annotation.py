@@ -56,3 +56,41 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     for call in called.itertuples():  # by name, so that the page's search finds it
         for name in (call.tra_junction_aa, call.trb_junction_aa, *call.nearest_1_receptor.split(" · ")):
             assert name in report
+
+
+def test_the_hla_of_a_donor_excludes_epitopes(tmp_path):
+    demo = ROOT / "assets/demo"
+    rows = f"known,{demo}/donors/flu_4.csv,,,A2\nuntyped,{demo}/donors/flu_4.csv,,,\n"
+    others = f"others,{demo}/other_donors.csv,reference,{demo}/other_donors.json,\n"
+
+    def run(hla: str):
+        foreign = f"foreign,{demo}/donors/flu_4.csv,,,{hla}\n"
+        (tmp_path / "sheet.csv").write_text(f"sample,path,role,column_map,hla\n{foreign}{rows}{others}")
+        options = ("--input", "sheet.csv", "--annotate", "--background_receptors", "3000", "-resume")
+        return run_pipeline(tmp_path, *options)
+
+    def called(run, name: str):
+        table = tables.read(run.results / "annotation" / f"{name}.parquet").to_pandas()
+        return table[["cell_id", "call", "epitope", "excluded_epitope"]]
+
+    refused = run("A*02:01;$(touch hit)")
+    assert refused.status != 0
+    assert "sheet.csv, row 1, column 'hla': '$(touch' is not an HLA allele" in refused.output
+    first = run("A*01:01;A*24:02")
+    assert (first.status, first.warnings) == (0, []), first.output
+    assert list(tmp_path.rglob("hit")) == []
+    foreign, known, untyped = (called(first, name) for name in ("foreign", "known", "untyped"))
+    pd.testing.assert_frame_equal(known, untyped)
+    assert (known["epitope"] == "M1").sum() >= 10
+    assert set(foreign["call"]) == {"no call"}
+    assert foreign["excluded_epitope"].equals(known["epitope"].rename("excluded_epitope"))
+    (path,) = (tmp_path / "work").rglob("foreign.annotation.qc.json")
+    qc = json.loads(path.read_text())
+    assert (qc["hla"], qc["excluded"]) == ("A*01:01;A*24:02", {"M1": int((known["epitope"] == "M1").sum())})
+    # Another typing repeats the annotation, and no task before it.
+    second = run("A*02:01")
+    assert second.status == 0, second.output
+    repeated = {task["process"].split(":")[-1] for task in second.tasks if task["status"] == "COMPLETED"}
+    assert {"CHECK_SAMPLES", "ANNOTATE_RECEPTORS", "REPORT"} <= repeated
+    assert not repeated & {"NORMALISE_RECEPTORS", "CALIBRATE_ANNOTATION", "EMBED_RECEPTORS"}
+    pd.testing.assert_frame_equal(called(second, "foreign"), untyped)

@@ -32,6 +32,19 @@ def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
     assert set(called) == {"M1"}
 
 
+def test_annotate_calls_nothing_that_the_donor_cannot_present(tmp_path, capsys):
+    reference, column_map = (str(DEMO / f"other_donors.{suffix}") for suffix in ("csv", "json"))
+    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
+    given = ("annotate", DONORS[2], "--reference", reference, "--column-map", column_map, *options)
+    with pytest.raises(SystemExit):
+        cli.main([*given, "--hla", "A2;who"])
+    assert "--hla: 'who' is not an HLA allele" in capsys.readouterr().err
+    cli.main([*given, "--hla", "A1;A3;B7"])
+    found = pd.read_parquet(tmp_path / "flu_4.parquet")
+    assert set(found["call"]) == {"no call"}
+    assert (found["excluded_epitope"] == "M1").sum() >= 10
+
+
 def test_cluster_finds_the_motif_of_m1(tmp_path):
     cli.main(["cluster", *DONORS[:2], "--cpus", "1", "--outdir", str(tmp_path)])
     clusters = pd.read_parquet(tmp_path / "clusters.parquet")

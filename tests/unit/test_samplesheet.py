@@ -60,6 +60,19 @@ def test_a_row_may_be_the_labelled_or_the_reference_table(tmp_path):
     assert [table.part for table in checks.tables_of(sheet, None)] == ["sample", "labelled", "reference"]
 
 
+def test_the_hla_of_a_donor_has_one_spelling(tmp_path):
+    rows = 'a,b,,HLA-A*02:01:01:01;A24\nc,d,,"A*0201, B7"\ne,f,,\ng,h,reference,nobody\n'
+    sheet = read(tmp_path, f"sample,path,role,hla\n{rows}")
+    assert (sheet.problems, sheet.metadata) == ([], [])
+    assert [sample.hla for sample in sheet.samples] == ["A*02:01;A*24", "A*02:01;B*07", "", ""]
+    assert [table.hla for table in checks.tables_of(sheet, None)] == ["A*02:01;A*24", "A*02:01;B*07", "", ""]
+
+
+def test_a_donor_without_an_allele_leaves_the_sample_out(tmp_path):
+    sheet = read(tmp_path, "sample,path,hla\na,b,A2\nc,d,nobody\n")
+    assert [(problem.row, problem.sample) for problem in sheet.problems] == [(2, "c")]
+
+
 def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
     sheet = read(tmp_path, "sample,path,role,format\nvdjdb,v.tsv,labelled,11x\n")
     assert [problem.sample for problem in sheet.problems] == [None]
@@ -107,6 +120,12 @@ def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
             "row 1, column 'column_map': a table with a column map",
         ),
         ("sample,path,species\na,b,rat\n", "column 'species': 'rat' is not one of homosapiens, musmusculus"),
+        (
+            "sample,path,hla\na,b,A*02:01;who\n",
+            "s.csv, row 1, column 'hla': 'who' is not an HLA allele, a serotype or an H-2 haplotype. Write",
+        ),
+        ("sample,path,hla\na,b,A*99:01\n", "column 'hla': 'A*99:01' is not an allele that tidytcells lists"),
+        ("sample,path,HLA\na,b,A2\n", "the column 'HLA' is one of airrvec's own. Write it 'hla'"),
         ("sample,path\nlabelled,b\n", "the name 'labelled' is reserved for --labelled"),
         ("sample,path\nReference,b\n", "the name 'reference' is reserved for --reference"),
         ("sample,path\nall_samples,b\n", "the name 'all_samples' is reserved for the exports"),

@@ -122,6 +122,7 @@ def _embed(work: Work, more: list[str]) -> None:
 
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
+    donor = _typing(args.hla)
     found = work.normalised(args.outdir)
     common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
     common += ("--innate",) if args.innate else ()
@@ -129,11 +130,23 @@ def _annotate(work: Work, more: list[str]) -> None:
     options = (*work.labelled(args.reference, species=species), *common, "--outdir", work.folder)
     run("calibrate_annotation", *options, *more)
     samples, cells, receptors = zip(*found, strict=True)
+    typings = [sample.hla or donor for sample in samples]
     run(
         "annotate_receptors",
         *("--sample", *(sample.name for sample in samples), "--cells", *cells, "--receptors", *receptors),
+        *("--hla", *typings) if any(typings) else (),
         *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
     )
+
+
+def _typing(text: str) -> str:
+    """Return the HLA of ``--hla`` in one spelling."""
+    from airrvec.input.hla_names import checked_typing
+
+    try:
+        return checked_typing(text)
+    except InputError as error:
+        raise InputError(f"--hla: {error.described['problem']}", fix=error.described["fix"]) from error
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:
@@ -242,6 +255,11 @@ def parser() -> argparse.ArgumentParser:
         if name == "annotate":
             verb.add_argument("--reference", type=Path, required=True, help="labelled table")
             verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
+            verb.add_argument(
+                "--hla",
+                default="",
+                help="HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
+            )
             verb.add_argument(
                 "--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too"
             )

@@ -5,7 +5,7 @@ process ANNOTATE_RECEPTORS {
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(ids), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
+    tuple val(ids), val(hla), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
@@ -21,9 +21,11 @@ process ANNOTATE_RECEPTORS {
 
     script:
     def args = task.ext.args ?: ''
+    def typings = hla.collect { typing -> "'${typing}'" } // of letters that the check of the samplesheet allows
     """
     annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --receptors receptors --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
+        ${hla.any() ? "--hla ${typings.join(' ')}" : ''} \\
         --fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--innate' : ''} \\
         --cpus ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
         --process ${task.process} --versions versions.yml ${args}

@@ -7,6 +7,7 @@ include { digestOf             } from '../digest/main'
 workflow ANNOTATE {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    hla        // value: map of sample → HLA of the donor, checked; '' if unknown
     reference  // channel: the same of --reference, if it is given
     embeddings // value: the vectors of the run by the model below, or []
     model      // value: [ name, folder or [] ], not fine-tuned on the reference set
@@ -33,8 +34,9 @@ workflow ANNOTATE {
         digestOf(library, 'calibrate_annotation'),
     )
     calibrated = CALIBRATE_ANNOTATION.out.reference.first()
+    in_order = unlabelled.toSortedList { a, b -> a[0].id <=> b[0].id }.map { rows -> [rows] }
     ANNOTATE_RECEPTORS( // one task per batch of samples
-        unlabelled.toSortedList { a, b -> a[0].id <=> b[0].id }.flatMap { rows -> batched(rows) },
+        in_order.combine(hla).flatMap { rows, typings -> batched(rows, typings) },
         embeddings,
         model,
         calibrated,
@@ -59,12 +61,16 @@ workflow ANNOTATE {
     versions = versions
 }
 
-// Rows [ ids, cells, receptors ]: small samples share a task, which takes longer to start than to call them.
-def batched(samples) {
+// Rows [ ids, typings, cells, receptors ]: small samples share a task, which takes longer to start than to call them.
+def batched(samples, typings) {
     def room = 8_000_000 // bytes of cells
     return samples.inject([]) { batches, row ->
         def last = batches ? batches[-1] : []
         def sum = last.sum(0) { other -> other[1].size() }
         return last && sum + row[1].size() <= room ? batches[0..<-1] + [last + [row]] : batches + [[row]]
-    }.collect { rows -> [rows.collect { row -> row[0].id }, rows.collect { row -> row[1] }, rows.collectMany { row -> row[2] instanceof List ? row[2] : [row[2]] }] }
+    }.collect { rows ->
+        def ids = rows.collect { row -> row[0].id }
+        def receptors = rows.collectMany { row -> row[2] instanceof List ? row[2] : [row[2]] }
+        [ids, ids.collect { id -> typings[id] ?: '' }, rows.collect { row -> row[1] }, receptors]
+    }
 }

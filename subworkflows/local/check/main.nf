@@ -41,11 +41,14 @@ workflow CHECK {
         versions = versions.mix(CHECK_DEVICE.out.versions)
     }
 
-    checked = accepted.flatMap { list -> list }
+    checked = accepted.flatMap { list -> list.collect { meta, table, map, _hla -> [meta, table, map] } }
+    // Apart from meta, so that tasks before the annotation do not repeat where a typing changes.
+    hla = accepted.map { list -> list.collectEntries { meta, _table, _map, typing -> [meta.id, typing] } }
     missing = CHECK_SAMPLES.out.missing
 
     emit:
     checked = checked // channel: [ meta, table, column map or [] ]; meta: id, format, species, labelled, metadata
+    hla = hla // value: map of sample → HLA of the donor, checked; '' if unknown
     ready = ready // value: library, once nothing ends the run
     on_device = on_device // value: the same, once the device has been checked too
     missing = missing // channel: file
@@ -73,7 +76,7 @@ def acceptedTables(path, tables, failedSamples) {
     found.problems.each { problem -> log.warn("sample ${problem.sample} is left out: ${problem.reason}") }
     return left.collect { entry ->
         def meta = entry.subMap(['id', 'format', 'species', 'metadata']) + [labelled: entry.part != 'sample']
-        [meta, entry.table, entry.map]
+        [meta, entry.table, entry.map, entry.hla]
     }
 }
 

@@ -45,6 +45,8 @@ class Table:
         As in `airrvec.input.reading.open_chains`.
     metadata : dict
         Further columns of the samplesheet.
+    hla : str
+        HLA of the donor, as in `airrvec.input.samplesheet.sheet.Sample`.
     """
 
     part: str
@@ -58,6 +60,7 @@ class Table:
     species: str = "homosapiens"
     max_unpacked: int = reading.MAX_UNPACKED
     metadata: dict[str, str | None] = field(default_factory=dict)
+    hla: str = ""
 
 
 def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
@@ -116,6 +119,7 @@ def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
         *(sample.role, sample.name, where, sample.row, path, problem),
         *(sample.format, column_map, sample.species),
         metadata=sample.metadata,
+        hla=sample.hla,
     )
 
 

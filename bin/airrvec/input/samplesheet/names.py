@@ -5,7 +5,7 @@ from pathlib import Path
 
 from airrvec.core import schema
 
-OWN_COLUMNS = ("sample", "path", "format", "column_map", "role", "species")
+OWN_COLUMNS = ("sample", "path", "format", "column_map", "role", "species", "hla")
 ROLES = ("sample", "labelled", "reference")
 RESERVED_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "the exports"}
 LONGEST_NAME = 100  # characters; file names contain it

@@ -7,6 +7,7 @@ from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import species_names
+from airrvec.input.hla_names import checked_typing
 from airrvec.input.reading import FORMATS
 from airrvec.input.samplesheet import text as sheet_text
 from airrvec.input.samplesheet.names import OWN_COLUMNS, ROLES, column_problems, name_problem, shorten
@@ -33,6 +34,8 @@ class Sample:
         Further columns, the same for every sample; None for an empty cell.
     row, line : int
         Number of the data row, and of its line in the file, from 1.
+    hla : str
+        HLA of the donor, as written by `airrvec.input.hla_names.checked_typing`; empty if unknown.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Sample:
     metadata: dict[str, str | None]
     row: int
     line: int
+    hla: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,13 +191,13 @@ class _Row:
         else:
             self._check_role(role, names)
         own_species = self._check_table(given, species, name if role == "sample" else None)
+        hla = self._check_hla(given.get("hla", ""), name) if role == "sample" else ""
         if self.problems:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
         format, column_map = given.get("format") or None, given.get("column_map") or None
-        return Sample(
-            name, role, given["path"], format, column_map, own_species, metadata, self._number, self._line
-        )
+        table = (name, role, given["path"], format, column_map, own_species, metadata)
+        return Sample(*table, self._number, self._line, hla)
 
     def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
         problem = name_problem(name)
@@ -232,6 +236,14 @@ class _Row:
             text = f"'{shorten(word)}' is not one of {known}; leave it empty to use --species"
             self._add(text, "species", name)
         return own
+
+    def _check_hla(self, text: str, name: str) -> str:
+        """Return the HLA of the donor in one spelling, or record the problem."""
+        try:
+            return checked_typing(text)
+        except InputError as error:
+            self._add(error.described["problem"], "hla", name, error.described["fix"])
+            return ""
 
     def _add(self, text: str, column: str | None = None, sample: str | None = None, fix: str | None = None):
         error = InputError(text, fix=fix, file=self._path, row=self._number, column=column)

@@ -104,6 +104,8 @@ def _numbered(text: str, path: Path) -> list[tuple[int, str]]:
     numbered = enumerate(_LINE_END.split(text), start=1)
     full = [(number, line) for number, line in numbered if line.strip(_BLANKS + ",")]
     if not full:
-        needed = "it needs the columns sample, path and, optionally, format, column_map, role and species"
+        needed = (
+            "it needs the columns sample, path and, optionally, format, column_map, role, species and hla"
+        )
         raise InputError(f"the samplesheet is empty; {needed}", file=path)
     return full
