@@ -198,7 +198,7 @@ def test_three_samples_fail_in_one_message(tmp_path, mouse):
         "format": "",
         "species": "homosapiens",
         "metadata": {"tissue": "x"},
-            "hla": "",
+        "hla": "",
     }
     assert seen[["sample_id", "format", "species", "rows", "kept"]].iloc[0].tolist() == [
         *("a", "10x", "homosapiens", 200, 144),

@@ -110,6 +110,27 @@ def test_a_call_shows_receptor_and_reference_by_name_and_ids_last(folder):
     assert (row["id"], row["nearest_id"]) == ("r1", "r2")
 
 
+def test_the_hla_of_donors_shows_what_it_excludes(folder):
+    sample = json.loads((folder / "x.annotation.qc.json").read_text())
+    (group,) = sample["groups"]
+    groups = [{**group, "candidates": 1200, "excluded": 3, "unknown": 1}]
+    excluded = {"<i>": 2, **{f"P{number}": 1 for number in range(6)}, "12e4": 9}
+    typed = {"sample_id": "y", "hla": "A*02:01;B*07", "groups": groups, "excluded": excluded}
+    (folder / "y.annotation.qc.json").write_text(json.dumps({**sample, **typed}))
+    sections = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    (shown,) = (section for section in sections if section["id"] == "airrvec_annotation_hla")
+    assert shown["data"] == {
+        "y": {
+            "hla": "A*02:01; B*07",
+            "left_homosapiens_paired": "1&#44;197 of 1&#44;200",
+            "excluded": 17,
+            "epitopes": "12e4 9&#44; &lt;i&gt; 2&#44; P0 1&#44; P1 1&#44; P2 1&#44; and 3 other epitopes",
+        }
+    }
+    assert list(shown["data"]["y"]) == list(shown["headers"])
+    assert "1 sample without HLA" in shown["description"]
+
+
 def test_points_of_lines_stand_in_the_order_of_numbers(folder):
     """MultiQC reads the keys of JSON as words, and 9 % would come after 10 %."""
     annotation = report_annotation.read_annotation(folder)

@@ -58,6 +58,7 @@ CHAPTERS = (
             "airrvec_annotation_pathogens",
             "airrvec_annotation_epitopes",
             "airrvec_annotation_counts",
+            "airrvec_annotation_hla",
             "airrvec_annotation_top",
             "airrvec_annotation_reliability",
             "airrvec_annotation_precision_recall",

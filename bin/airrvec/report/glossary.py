@@ -7,6 +7,7 @@ TERMS = {
     "FDR": "False discovery rate: expected share of false findings among all findings.",
     "epitope": "Peptide that a T-cell receptor recognises on an MHC molecule.",
     "MHC": "Molecule that presents a peptide to T cells; in humans: HLA.",
+    "HLA": "Human MHC. Each person has up to two alleles of each locus, such as A*02:01 and A*24:02.",
     "clonotype": "Receptors with the same genes and CDR3 amino acids in both chains, whatever the alleles.",
     "CDR3": "The most variable loop of a chain, where V, D and J genes are joined; it touches the peptide.",
     "junction": "CDR3 with the conserved C before it and the conserved F or W after it.",

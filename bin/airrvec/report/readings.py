@@ -30,7 +30,8 @@ READINGS = {
     ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",
-        "for an epitope that is called in few receptors, or whose MHC the donor does not have.",
+        "for an epitope that is called in few receptors, or whose MHC the donor does not have (column"
+        " hla of the samplesheet).",
     ),
     "airrvec_annotation_epitopes": Reading(
         "which epitopes dominate which sample.",
@@ -42,9 +43,13 @@ READINGS = {
         "if receptors without a known epitope do not resemble the background set: then more calls are false"
         " than stated.",
     ),
+    "airrvec_annotation_hla": Reading(
+        "which calls the donor's HLA prevents; many of them point to a wrong typing or a swapped sample.",
+        "if the typing of a locus is incomplete: a missing allele excludes its epitopes.",
+    ),
     "airrvec_annotation_top": Reading(
         "calls at the top are the most certain; validate from the top.",
-        "if the MHC does not match the donor, which is not checked.",
+        "if the MHC does not match the donor: it is checked only where the samplesheet has the donor's HLA.",
     ),
     "airrvec_annotation_reliability": Reading(
         "on the grey diagonal, predicted and observed shares agree; below it, probabilities are too high.",

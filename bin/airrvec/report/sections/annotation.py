@@ -19,6 +19,7 @@ from airrvec.report.sections.calibration import (
     reliability_section,
 )
 from airrvec.report.sections.calls import calls_section
+from airrvec.report.sections.donor_hla import hla_section, typed
 
 CALLS = {
     "called": "Called",
@@ -58,8 +59,10 @@ def read_annotation(folder: Path | None) -> Annotation | None:
 
 
 def annotation_sections(annotation: Annotation) -> list[dict]:
-    """Return the sections: counts, epitopes, calls with the lowest FDR, reliability, precision and recall."""
+    """Return the sections: counts, HLA, epitopes, calls with the lowest FDR, and their error rates."""
     sections = [_counts(annotation)]
+    if typed(annotation.samples):
+        sections.append(hla_section(annotation.samples, annotation.titles))
     if any(sample["epitopes"] for sample in annotation.samples):
         sections += [_epitopes(annotation), calls_section(annotation.samples, annotation.titles)]
     if len(annotation.calibration):
