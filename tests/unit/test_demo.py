@@ -5,6 +5,7 @@ import re
 
 from inputs import ROOT, normalised
 
+from airrvec.core import hla
 from airrvec.input import reading
 from airrvec.input.formats.column_map import read_column_map
 from airrvec.input.normalise import normalise
@@ -52,6 +53,16 @@ def test_readers_carry_the_antigens_of_donors_and_of_the_reference():
         found = zip(*(table[name].to_pylist() for name in ("epitope", *ADDED)), strict=True)
         assert set(found) <= {(epitope, *about) for epitope, about in ANTIGENS.items()}
     assert set(cells[1]["epitope"].to_pylist()) == set(ANTIGENS)
+
+
+def test_the_samplesheet_types_the_donors_by_their_tetramers():
+    sheet = {row["path"]: row["hla"] for row in rows(DEMO / "samplesheet.csv")}
+    assert {path for path, typing in sheet.items() if typing} == {
+        f"donors/{path.name}" for path in (DEMO / "donors").iterdir()
+    }
+    for typing in filter(None, sheet.values()):
+        donor = hla.parse_typing(typing)
+        assert {hla.allows(donor, hla.parse_mhc(about[-1])) for about in ANTIGENS.values()} == {"allowed"}
 
 
 def test_the_samplesheet_names_every_donors_stain():
