@@ -88,7 +88,7 @@ def typed_rows(path: Path, folder: Path) -> tuple[Path, pd.DataFrame]:
     ]
     full = rows["typing"].map(is_full)
     print("the MHC of the row's own epitope, by the donor's typing:", dict(Counter(own)))
-    print("the same for typings of A and B with three alleles:", dict(Counter(np.array(own)[full])))
+    print("the same for typings of A and B with three alleles:", dict(Counter(np.array(own)[full].tolist())))
     return out, rows
 
 
@@ -109,59 +109,83 @@ def reference_without(cells, receptors, seen, background: Path, folder: Path, ar
 
 
 def donor_calls(annotator: Annotator, vectors, typing, threads: int) -> dict[str, pd.DataFrame]:
-    """Calls of a donor's receptors without and with the donor's HLA."""
+    """Calls of a donor's receptors without and with the donor's HLA, as given and at one field."""
     reference = annotator.reference
-    allowed, _ = restriction.allowed_epitopes(typing, reference.epitopes["epitope"], reference.alleles)
+    coarse = {locus: frozenset(fields[:1] for fields in alleles) for locus, alleles in typing.items()}
     options = {"fdr": max(CLAIMED), "threads": threads}
-    return {
-        "without": annotator.annotate(vectors, **options)[0],
-        "with": annotator.annotate(vectors, allowed=allowed, **options)[0],
-    }
+    calls = {"without": annotator.annotate(vectors, **options)[0]}
+    for use, donor in (("with", typing), ("one field", coarse)):
+        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], reference.alleles)
+        calls[use] = annotator.annotate(vectors, allowed=allowed, **options)[0]
+    return calls
 
 
-def measured(annotator: Annotator, queries: pd.DataFrame, vectors, test, rng, threads: int) -> list[dict]:
-    """Counts of calls by donor, claim and use of HLA; `queries`: typing text, row of vectors, epitopes."""
+def measured(annotator: Annotator, queries: pd.DataFrame, vectors, test, rng, threads: int) -> tuple:
+    """
+    Counts of calls by donor, claim and use of HLA, and scores of the best epitopes.
+
+    `queries` holds the text of the typing, the row of the vectors, and the epitopes.
+    """
     known = annotator.reference.epitopes
     candidates = set(known.loc[known["n_references"] >= MIN_REFERENCES, "epitope"])
-    counts = []
+    counts, scores = [], []
     for text, rows in queries.groupby("typing_text"):
         typing = hla.parse_typing(text)
         n_background = min(max(DONOR_BACKGROUND, 9 * len(rows)), len(test))
         mixed = np.concatenate([vectors[rows["row"]], test[rng.permutation(len(test))[:n_background]]])
         findable = sum(bool(epitopes & candidates) for epitopes in rows["epitopes"])
         for use, calls in donor_calls(annotator, mixed, typing, threads).items():
+            right = np.zeros(len(mixed), bool)
+            best = calls["best_epitope"][: len(rows)]
+            right[: len(rows)] = [word in own for word, own in zip(best, rows["epitopes"], strict=True)]
+            about = {"typing": text, "full": is_full(typing), "hla": use}
+            scores.append(calls[["score"]].assign(**about, right=right))
             for claimed in CLAIMED:
-                called = (calls["fdr"] <= claimed) & calls["best_epitope"].notna()
-                best = calls["best_epitope"].where(called, None)[: len(rows)]
-                right = [epitope in own for epitope, own in zip(best, rows["epitopes"], strict=True)]
+                called = ((calls["fdr"] <= claimed) & calls["best_epitope"].notna()).to_numpy()
                 counts.append(
                     {
-                        **{"typing": text, "full": is_full(typing), "hla": use, "claimed": claimed},
-                        **{"calls": int(called.sum()), "right": sum(right), "findable": findable},
+                        **about,
+                        **{"claimed": claimed, "calls": int(called.sum()), "findable": findable},
+                        "right": int((called & right).sum()),
                         "background": int(called[len(rows) :].sum()),
                     }
                 )
-    return counts
+    return counts, scores
 
 
-def show(counts: pd.DataFrame, title: str) -> None:
+def average_precision(scores: pd.DataFrame, findable: int) -> float:
+    """Mean over findable queries of the precision at their score; 0 where the best epitope is wrong."""
+    right = scores.sort_values("score", ascending=False, kind="stable")["right"].to_numpy()
+    precision = np.cumsum(right) / np.arange(1, len(right) + 1)
+    return float(precision[right].sum() / findable)
+
+
+def show(counts: pd.DataFrame, scores: pd.DataFrame, title: str) -> None:
     donors = counts["typing"].nunique()
     print(f"\n{title}: {donors} typings")
     print(
-        f"{'claimed':>9}{'HLA':>9}{'calls':>8}{'false':>8}{'of background':>15}{'observed':>10}{'recall':>8}"
+        f"{'claimed':>9}{'HLA':>11}{'calls':>8}{'false':>8}{'of background':>15}{'observed':>10}{'recall':>8}"
     )
     for (claimed, use), rows in counts.groupby(["claimed", "hla"], sort=False):
         calls, right, findable, background = rows[["calls", "right", "findable", "background"]].sum()
         observed = (calls - right) / calls if calls else float("nan")
         print(
-            f"{claimed:>9.0%}{use:>9}{calls:>8,}{calls - right:>8,}{background:>15,}{observed:>10.3f}"
+            f"{claimed:>9.0%}{use:>11}{calls:>8,}{calls - right:>8,}{background:>15,}{observed:>10.3f}"
             f"{right / findable:>8.3f}"
+        )
+    print("best epitopes, called or not:")
+    findable = counts[(counts["hla"] == "without") & (counts["claimed"] == CLAIMED[0])]["findable"].sum()
+    for use, rows in scores.groupby("hla", sort=False):
+        n_right = rows["right"].sum()
+        print(
+            f"{use:>18}: right for {n_right:,} of {findable:,} findable queries ({n_right / findable:.3f}),"
+            f" average precision {average_precision(rows, findable):.3f}"
         )
 
 
 def main(argv=None):
     args = parse_args(argv)
-    counts = []
+    counts, scores = [], []
     with TemporaryDirectory() as name:
         folder = Path(name)
         path, typed = typed_rows(args.labelled, folder)
@@ -203,14 +227,18 @@ def main(argv=None):
             annotator = reference_without(
                 cells, receptors, seen.tolist(), folder / "background.parquet", folder, args
             )
-            counts += measured(annotator, queries.assign(epitopes=epitopes), vectors, test, rng, args.threads)
+            queries = queries.assign(epitopes=epitopes)
+            of_fold = measured(annotator, queries, vectors, test, rng, args.threads)
+            counts += of_fold[0]
+            scores += of_fold[1]
             print(
                 f"  fold {fold}: {len(queries):,} queries, {len(annotator.reference):,} references",
                 flush=True,
             )
-    counts = pd.DataFrame(counts)
-    show(counts, "All typings")
-    show(counts[counts["full"]], "Typings of A and B with three alleles at least")
+    counts, scores = pd.DataFrame(counts), pd.concat(scores)
+    show(counts, scores, "All typings")
+    full = "Typings of A and B with three alleles at least"
+    show(counts[counts["full"]], scores[scores["full"]], full)
 
 
 if __name__ == "__main__":
