@@ -15,12 +15,14 @@ _HOSTILE = (
     ".hidden _a -rf .. ../../escaped /etc/passwd C:\\x a/b labelled Reference CON a* $(id) `id` é 日本 s,1"
 )
 _NAMES = [*_PLAIN.split(), *_HOSTILE.split()]
-_OPTIONAL = ["format", "column_map", "species", "tissue"]
+_OPTIONAL = ["format", "column_map", "species", "tissue", "hla"]
 _RESERVED = "sample path Sample SPECIES epitope receptor_id dim_01 cell_id index condition tra_v_call"
 _FILES = (
     "t.csv t.tsv.gz x/y.csv ../t.csv 10x airr sceptr XLSX human mouse musmusculus dog map.json blood =1+1"
 )
-_VALUES = ["", " ", *_NAMES, *_FILES.split()]
+_TYPINGS = "A*02:01;B7 a2 H-2b HLA-DRB1*04:01 A*99:99 A* DR53 A*24:09N A*02:01/02:06 ;;; A*02:01;$(id)"
+_VALUES = ["", " ", *_NAMES, *_FILES.split(), *_TYPINGS.split()]
+_OF_TYPINGS = {*"HLABCDEFGIKPQRSN0123456789*:;-", *"abcdefghijklmnopqrstuvwxyz"}  # checked HLA, in quotes
 
 
 def changed_sheet(random: Random) -> Case:
@@ -68,6 +70,7 @@ def check_sheet(case: Case, folder: Path) -> None:
         assert name[0] not in "._-", f"{name!r} is hidden, or looks like an option"
     for sample in sheet.samples:
         assert sample.species in schema.SPECIES
+        assert not set(sample.hla) - _OF_TYPINGS, f"{sample.hla!r} is not safe in a shell"
         assert list(sample.metadata) == sheet.metadata
         assert not {*map(str.lower, sample.metadata)} & {
             *schema.CELLS.names,
