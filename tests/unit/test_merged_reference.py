@@ -70,7 +70,7 @@ def test_evidence_of_each_pair(merged):
                 # McPAS's receptor, without alleles, shares the evidence, but has no score.
                 ("TRAV1-1*01", "TRBV2*01", FLU, flu_mhc, both, "PMID:1;PMID:2", 2, methods, 2),
                 ("TRAV1-1", "TRBV2", FLU, flu_mhc, both, "PMID:1;PMID:2", 2, methods, None),
-                ("TRAV1-1*01", "TRBV2*01", CMV, one, "vdjdb", None, 0, None, 0),
+                ("TRAV1-1*01", "TRBV2*01", CMV, one, "vdjdb", "vdjdb", 1, None, 0),
                 (None, "TRBV2", FLU, "HLA-A*02", "mcpas", "PMID:5", 1, "McPAS method 1", None),
                 ("TRAV12-2*01", "TRBV20-1*01", MELAN_A, one, "vdjdb", "PMID:3", 1, SORT, 0),
                 ("TRAV12-2*01", "TRBV20-1*01", MELAN_A_2, one, "vdjdb", "PMID:3", 1, SORT, 0),
@@ -87,7 +87,7 @@ def test_records_of_one_receptor_mhc_and_epitope_share_the_highest_score(merged)
         ["HLA-A*02:01", "PMID:1", "2"],
         ["HLA-A*02:01", "PMID:2", "2"],
         ["HLA-B*07:02", "PMID:2", "1"],  # another MHC
-        ["HLA-A*02:01", None, "0"],  # no method is known
+        ["HLA-A*02:01", "vdjdb", "0"],  # its table is its study; no method is known
     ]
 
 
@@ -112,7 +112,7 @@ def test_every_row_of_every_table_is_accounted_for(merged):
     assert merged.sources.to_pylist() == [
         dict(zip(schema.REFERENCE_SOURCES.names, row, strict=True))
         for row in (
-            ("vdjdb", "vdjdb", 8, 1, 1, 6, 2, 4, 3, 4, 3, 1),
+            ("vdjdb", "vdjdb", 8, 1, 1, 6, 2, 4, 4, 4, 3, 1),
             ("mcpas", "mcpas", 3, 0, 0, 3, 3, 1, 2, 3, 2, 1),
         )
     ]
@@ -206,13 +206,15 @@ def test_rows_pairs_and_studies_add_up(tmp_path_factory, first, second):
     assert len(evidence) == accounts["new_pairs"].sum() + shared.sum()
     assert (accounts["shared_pairs"] == shared.sum()).all()
     # The same studies and receptors as in the tables, counted another way.
-    cells = pd.concat([table.cells.to_pandas() for table in sources]).dropna(subset="epitope")
+    cells = [table.cells.to_pandas().assign(sample_id=table.name) for table in sources]
+    cells = pd.concat(cells).dropna(subset="epitope")
     assert set(zip(pairs["receptor_id"], pairs["epitope"], strict=True)) == set(
         zip(cells["receptor_id"], cells["epitope"], strict=True)
     )
     for row in pairs.itertuples():
         own = cells[(cells["clonotype_id"] == row.clonotype_id) & (cells["epitope"] == row.epitope)]
-        studies = {word for text in own["reference_id"].dropna() for word in text.split(";")}
+        named = own["reference_id"].fillna(own["sample_id"])
+        studies = {word for text in named for word in text.split(";")}
         assert set((row.studies or "").split(";")) - {""} == studies
         assert row.n_studies == len(studies)
 

@@ -68,6 +68,8 @@ def merge(sources: list[SourceTable]) -> MergedReference:
     """
     Merge labelled tables by receptor and epitope.
 
+    Of several tables, each is a study of its own for its labels that name no study.
+
     Raises
     ------
     InputError
@@ -84,6 +86,8 @@ def merge(sources: list[SourceTable]) -> MergedReference:
             f"no row of the reference has an epitope: {', '.join(names)}",
             fix="Give tables with labels, e.g. a VDJdb export",
         )
+    if len(sources) > 1:  # as one study for all tables, such labels would all be in one fold
+        cells = _replaced(cells, "reference_id", pc.coalesce(cells["reference_id"], cells["sample_id"]))
     scored = _highest_scores(cells)
     at = cells.column_names.index("confidence")
     cells = cells.set_column(at, "confidence", scored)
