@@ -41,9 +41,13 @@ def test_several_references_are_merged_into_one(tmp_path):
     evidence = merged.drop_duplicates(["clonotype_id", "epitope"])["sources"]
     assert (evidence == "first;second").sum() == sources.loc["first", "shared_pairs"] >= 20
     assert sources["new_pairs"].sum() + evidence.str.contains(";").sum() == len(evidence)
-    # What annotation compares with is the merged reference.
+    # Annotation compares with the merged reference; innate-like receptors are left out.
     used = tables.read(folder / "receptors.parquet").to_pandas()
-    assert set(used["receptor_id"]) == set(merged.query("species == 'homosapiens'")["receptor_id"])
+    human = merged.query("species == 'homosapiens'")
+    innate = human["tra_v_call"].str.startswith("TRAV1-2", na=False)
+    assert set(used["receptor_id"]) >= set(human.loc[~innate, "receptor_id"])
+    assert set(used["receptor_id"]) <= set(human["receptor_id"])
+    assert {"first", "second"} < set(used["reference_id"])  # they name no studies
     assert {path.name for path in (folder / "rejects").iterdir()} == {
         *("first.parquet", "second.parquet", "vdjdb_full.parquet")
     }
