@@ -1,8 +1,10 @@
 """Studies and MHC of labels in one spelling, and what is grouped by it."""
 
+import csv
+
 import pyarrow as pa
 import pytest
-from inputs import normalised, text
+from inputs import DATA, normalised, text
 
 from airrvec.annotation.reference_set import build_reference_set
 from airrvec.core.antigens import from_study, study_id, study_ids
@@ -130,3 +132,53 @@ def test_a_receptor_has_the_highest_score_of_its_labels(tmp_path):
     assert found[BETAS[0]] == 2
     assert found[BETAS[1]] != found[BETAS[1]]  # NaN
     assert len(reference.take([0]).confidence) == 1
+
+
+FULL = ("method.identification", "method.verification")
+CHAIN = {"complex.id": "0", "gene": "TRB", "cdr3": BETAS[0], "v.segm": "TRBV2*01", "j.segm": "TRBJ1-1*01"}
+CHAIN |= {"species": "HomoSapiens", "antigen.epitope": "GILGFVFTL"}
+EXPORT = {"complex.id": "0", "Gene": "TRB", "CDR3": BETAS[0], "V": "TRBV2*01", "J": "TRBJ1-1*01"}
+EXPORT |= {"Species": "HomoSapiens", "Epitope": "GILGFVFTL"}
+PAIR_OF_FULL = dict(
+    zip(
+        RELEASE,
+        ("TRAV1-1*01", "TRAJ24*01", "CAVRDSWGKLQF", "TRBV2*01", "TRBJ1-1*01", BETAS[0], "GILGFVFTL"),
+        strict=True,
+    )
+)
+METHODS = [
+    # columns of a row, method of the label
+    (PAIR_OF_FULL | dict.fromkeys(FULL, None), None),
+    (PAIR_OF_FULL | {FULL[0]: "tetramer-sort"}, "tetramer-sort"),
+    (PAIR_OF_FULL | {FULL[0]: "a,b", FULL[1]: "direct"}, "a,b;direct"),
+    (PAIR_OF_FULL | {FULL[1]: "direct"}, "direct"),
+    (PAIR_OF_FULL | {"airrvec.method": "no column of VDJdb", FULL[1]: "direct"}, "direct"),
+    (CHAIN | {"method": "{}"}, None),
+    (CHAIN | {"method": '{"identification": "sort", "singlecell": "yes", "verification": ""}'}, "sort"),
+    (EXPORT | {"Method": '{"identification": "sort","verification":"targets"}'}, "sort;targets"),
+    (EXPORT, None),
+]
+
+
+@pytest.mark.parametrize(("row", "method"), METHODS)
+def test_methods_of_vdjdb(row, method, tmp_path):
+    (tmp_path / "table.tsv").write_text(text(list(row), [list(row.values())]))
+    table = normalised(tmp_path / "table.tsv")
+    assert table.counts["format"] == "vdjdb"
+    assert table.cells["label_method"].to_pylist() == [method]
+
+
+@pytest.mark.parametrize(
+    ("name", "methods"), [("iedb.csv", ["T cell"] * 2), ("mcpas.csv", [None] * 3), ("sceptr.tsv", [None] * 3)]
+)
+def test_methods_of_other_formats(name, methods):
+    assert normalised(DATA / name).cells["label_method"].to_pylist() == methods
+
+
+def test_mcpas_numbers_its_methods(tmp_path):
+    table = (DATA / "mcpas.csv").read_text().splitlines()
+    row = dict(zip(table[0].split(","), next(csv.reader(table[1:2])), strict=True))
+    for number, method in (("2.1", "McPAS method 2.1"), ("1", "McPAS method 1"), ("tetramer", "tetramer")):
+        row["Antigen.identification.method"] = number
+        (tmp_path / "table.csv").write_text(text(list(row), [list(row.values())], ","))
+        assert normalised(tmp_path / "table.csv").cells["label_method"].to_pylist() == [method]
