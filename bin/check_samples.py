@@ -11,6 +11,7 @@ from airrvec.core.missing import write_missing
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.conditions import condition_notes
+from airrvec.input.samplesheet.names import unique_names
 
 
 def parse_args(argv=None):
@@ -45,7 +46,7 @@ def main(argv=None):
         *(sheet.problems if sheet else []),
         *samplesheet.condition_problems(request["compare_by"], sheet),
     ]
-    found = tables_of_run(request["tables"], sheet, args)
+    found = with_reference_names(tables_of_run(request["tables"], sheet, args), request["tables"])
     limit = int(request["max_unpacked"] * script.GB)
     seen, table_problems = checks.check([replace(table, max_unpacked=limit) for _, table in found])
     problems = sorted([*problems, *table_problems], key=lambda problem: problem.row)
@@ -66,7 +67,7 @@ def main(argv=None):
                 "hla": hla[table.name] if table.part == "sample" else "",
             }
             for number, table in found
-            if table.name not in failed
+            if table.part != "sample" or table.name not in failed
         ],
     }
     tables.write_json(result, args.out)
@@ -102,11 +103,24 @@ def tables_of_run(
         )
     others = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
     for number, entry in others:
-        where = f"--{entry['part']}"
+        several = sum(other["part"] == entry["part"] for _, other in others) > 1
+        where = f"--{entry['part']}" + (f" {entry['path']}" if several else "")
         found.append(
             (number, _table(entry, entry["part"], where, 0, entry["format"], entry["species"], args))
         )
     return found
+
+
+def with_reference_names(
+    found: list[tuple[int, checks.Table]], entries: list[dict]
+) -> list[tuple[int, checks.Table]]:
+    """Return the tables; several references are named after their files, one is ``reference``."""
+    references = [number for number, table in found if table.part == "reference"]
+    if len(references) < 2:
+        return found
+    names = unique_names([Path(entries[number]["path"]) for number in references])
+    named = dict(zip(references, names, strict=True))
+    return [(number, replace(table, name=named.get(number, table.name))) for number, table in found]
 
 
 def _table(

@@ -12,12 +12,14 @@ from airrvec.core.missing import write_missing
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.pairing import POLICIES
+from airrvec.input.samplesheet.names import ROLES
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("table", type=Path, help="input table: text, Parquet, JSON or AnnData")
     parser.add_argument("--sample", required=True, help="sample_id")
+    parser.add_argument("--part", choices=ROLES, default="sample", help="use of the table")
     layout = parser.add_mutually_exclusive_group()
     layout.add_argument("--format", choices=list(reading.FORMATS), help="if not given, detected")
     layout.add_argument(
@@ -58,8 +60,7 @@ def main(argv=None):
     except InputError as error:
         if args.missing is None:
             raise
-        part = args.sample if args.sample in ("labelled", "reference") else "sample"
-        write_missing([{"part": part, "name": args.sample, "reason": str(error)}], args.missing)
+        write_missing([{"part": args.part, "name": args.sample, "reason": str(error)}], args.missing)
     script.write_versions(args, "anndata", "pyarrow", "tidytcells")
 
 

@@ -36,6 +36,7 @@ VERBS = {
         "flu_4.parquet",
         31,
     ),
+    "reference": ("dash_human.csv other_donors.csv --outdir {out}", "merged.parquet", 391),
     "cluster": ("flu_1.csv flu_2.csv --cpus 1 --outdir {out}", "members.parquet", 68),
     "benchmark": (
         "dash_human.csv --encoders sceptr,tcrdist --k 5 --splits 2 --min-positives 50 --cpus 1"

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 
 import pandas as pd
 from conftest import ROOT, run_pipeline
@@ -9,6 +10,50 @@ from conftest import ROOT, run_pipeline
 from airrvec.core import schema, tables
 
 PLAIN = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1")
+
+
+def test_several_references_are_merged_into_one(tmp_path):
+    """Two tables of the parameter and one of the samplesheet; the second repeats 20 rows of the first."""
+    dash = pd.read_csv(ROOT / "assets/demo/dash_human.csv")
+    hidden = dash.groupby("epitope").head(2)
+    rest = dash.drop(hidden.index).sample(frac=1, random_state=0)
+    parts = {"first": rest.iloc[:200], "second": rest.iloc[180:], "hidden": hidden.drop(columns="epitope")}
+    for name, rows in parts.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    shutil.copy(ROOT / "tests/data/vdjdb_full.tsv", tmp_path)
+    (tmp_path / "sheet.csv").write_text(
+        "sample,path,role\nhidden,hidden.csv,\nvdjdb,vdjdb_full.tsv,reference\n"
+    )
+    run = run_pipeline(
+        tmp_path,
+        *("--input", "sheet.csv", "--annotate", "--reference", "first.csv,second.csv", "--skip_map"),
+        *("--background_receptors", "1500"),
+    )
+    assert run.status == 0, run.output
+    assert run.warnings == []
+    assert {"NORMALISE_REFERENCE", "MERGE_REFERENCES", "CALIBRATE_ANNOTATION"} <= run.processes
+    folder = run.results / "annotation/reference"
+    sources = tables.read(folder / "sources.parquet").to_pandas().set_index("source")
+    assert sources["rows"].to_dict() == {"first": 200, "second": len(rest) - 180, "vdjdb_full": 5}
+    parts = sources[["rows_rejected", "rows_unlabelled", "rows_merged"]]
+    assert (parts.sum(axis=1) == sources["rows"]).all()
+    merged = tables.read(folder / "merged.parquet").to_pandas()
+    evidence = merged.drop_duplicates(["clonotype_id", "epitope"])["sources"]
+    assert (evidence == "first;second").sum() == sources.loc["first", "shared_pairs"] >= 20
+    assert sources["new_pairs"].sum() + evidence.str.contains(";").sum() == len(evidence)
+    # Annotation compares with the merged reference; innate-like receptors are left out.
+    used = tables.read(folder / "receptors.parquet").to_pandas()
+    human = merged.query("species == 'homosapiens'")
+    innate = human["tra_v_call"].str.startswith("TRAV1-2", na=False)
+    assert set(used["receptor_id"]) >= set(human.loc[~innate, "receptor_id"])
+    assert set(used["receptor_id"]) <= set(human["receptor_id"])
+    assert {"first", "second"} < set(used["reference_id"])  # they name no studies
+    assert {path.name for path in (folder / "rejects").iterdir()} == {
+        *("first.parquet", "second.parquet", "vdjdb_full.parquet")
+    }
+    called = tables.read(run.results / "annotation/hidden.parquet").to_pandas()
+    assert len(called) == len(hidden)
+    assert set(called["nearest_1_epitope"]) <= set(merged["epitope"])
 
 
 def test_receptors_hidden_in_a_sample_are_found(tmp_path):
@@ -45,6 +90,10 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     qc = json.loads((run.results / "annotation/reference/calibration.qc.json").read_text())
     paired = next(group for group in qc["groups"] if group["chains"] == "paired")
     assert (paired["species"], paired["by_study"]) == ("homosapiens", False)
+    sources = tables.read(run.results / "annotation/reference/sources.parquet").to_pylist()
+    assert [(row["source"], row["rows"], row["rows_merged"]) for row in sources] == [
+        ("reference", len(dash) - len(hidden), len(dash) - len(hidden))
+    ]
     reference = tables.read(run.results / "annotation/reference/receptors.parquet")
     assert reference.schema.equals(schema.ANNOTATION_REFERENCE)
     for table in (hidden.to_pandas(), pbmc.to_pandas()):

@@ -73,9 +73,11 @@ CASES = [
     ((*DASH, "--annotate"), "--annotate: there is nothing to annotate;"),
     ((*SHEET, "--reference", "dash.csv"), "--reference: it annotates receptors"),
     (
-        ("--input", "roles.csv", "--annotate", "--reference", "dash.csv"),
-        "--reference: the samplesheet has a table with this role too (line 3); leave out one of the two",
+        ("--input", "roles.csv", "--labelled", "dash.csv"),
+        "--labelled: the samplesheet has a table with this role too (line 3); leave out one of the two",
     ),
+    ((*SHEET, "--annotate", "--reference", "dash.csv,no.csv"), "--reference: there is no file 'no.csv'"),
+    ((*SHEET, "--annotate", "--reference", "dash.csv,dash.csv"), "names one of them twice"),
     ((*SHEET, "--compare_by", "condition"), "--compare_by: there is nothing to compare by it"),
 ]
 
@@ -85,7 +87,7 @@ def prepare(folder) -> None:
     write_presets(folder)
     for name in ("tcrdist.py", "a b.py"):
         (folder / name).write_text("")
-    (folder / "roles.csv").write_text("sample,path,role\na,dash.csv,\nb,dash.csv,reference\n")
+    (folder / "roles.csv").write_text("sample,path,role\na,dash.csv,\nb,dash.csv,labelled\n")
 
 
 def parameters(args: tuple[str, ...]) -> dict:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from inputs import ROOT
 
-from airrvec.app import cli, command_samples
+from airrvec.app import cli, command_samples, references
 from airrvec.core import tables
 
 LABELLED = ROOT / "assets/demo/dash_human.csv"
@@ -43,6 +43,30 @@ def test_annotate_calls_nothing_that_the_donor_cannot_present(tmp_path, capsys):
     found = pd.read_parquet(tmp_path / "flu_4.parquet")
     assert set(found["call"]) == {"no call"}
     assert (found["excluded_epitope"] == "M1").sum() >= 10
+
+
+def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
+    """Tables of other donors, and half of one once more: one folder, in place of the tables themselves."""
+    rows = pd.read_csv(DEMO / "other_donors.csv").rename(columns={"subject": "reference_id"})
+    rows.iloc[:120].to_csv(tmp_path / "one.csv", index=False)
+    rows.iloc[80:].to_csv(tmp_path / "two.csv", index=False)
+    given = [str(tmp_path / name) for name in ("one.csv", "two.csv")]
+    cli.main(["reference", *given, "--outdir", str(tmp_path / "reference")])
+    names = {path.name for path in (tmp_path / "reference").iterdir()}
+    tables_written = {f"{name}.{kind}" for name in references.MERGED for kind in ("parquet", "tsv")}
+    assert names == tables_written | {"rejects"}
+    sources = pd.read_parquet(tmp_path / "reference/sources.parquet").set_index("source")
+    assert sources["rows"].to_dict() == {"one": 120, "two": len(rows) - 80}
+    assert (
+        sources["rows_merged"] + sources["rows_unlabelled"] + sources["rows_rejected"] == sources["rows"]
+    ).all()
+    found = {}
+    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir")
+    for name, reference in {"tables": ",".join(given), "folder": str(tmp_path / "reference")}.items():
+        cli.main(["annotate", DONORS[2], "--reference", reference, *options, str(tmp_path / name)])
+        found[name] = pd.read_parquet(tmp_path / name / "flu_4.parquet")
+    pd.testing.assert_frame_equal(found["tables"], found["folder"])
+    assert set(found["folder"].loc[found["folder"]["call"] == "called", "epitope"]) == {"M1"}
 
 
 def test_cluster_finds_the_motif_of_m1(tmp_path):
@@ -171,6 +195,7 @@ def test_an_option_that_no_script_knows(capsys):
         ("annotate", ["normalise_receptors"] * 2 + ["calibrate_annotation", "annotate_receptors"]),
         ("cluster", ["normalise_receptors", "collect_receptors", "embed_receptors", "cluster_receptors"]),
         ("compare", ["normalise_receptors", "collect_receptors", "embed_receptors", "compare_samples"]),
+        ("reference", ["normalise_receptors", "merge_references"]),
         ("benchmark", ["normalise_receptors", *["benchmark_fewshot"] * 3, "summarise_fewshot"]),
         ("finetune", ["normalise_receptors", "finetune"]),
     ],
@@ -184,8 +209,10 @@ def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monke
         called.append((name, [str(word) for word in argv]))
 
     monkeypatch.setattr(cli, "run", run)
+    monkeypatch.setattr(references, "publish", lambda *_: None)
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
-    cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path), "--seed", "7"])
+    more += ["--seed", "7"] if cli.VERBS[verb][2] else []
+    cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path)])
     assert [name for name, _ in called] == scripts
     assert max(argv.count("--species") for _, argv in called) == 1
     assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(cli.VERBS[verb][2])
@@ -194,6 +221,7 @@ def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monke
 def test_a_wheel_holds_the_scripts():
     """Those of all verbs, and the presets, in the folders that `commands` looks into once installed."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', Path(cli.__file__).read_text()))
+    text = "".join(Path(module.__file__).read_text() for module in (cli, references))
+    named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', text))
     scripts = {f"bin/{a or b}.py": f"airrvec/scripts/{a or b}.py" for a, b in named}
     assert wheel["force-include"] == {"conf/models": "airrvec/models", **scripts}

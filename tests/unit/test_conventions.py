@@ -68,6 +68,7 @@ OPTIONAL = {
     ),
     *("calibrate_annotation", "cluster_receptors", "compare_samples", "export_airr", "export_anndata"),
     *("describe_cells", "describe_samples", "embed_background", "export_sce", "map_receptors"),
+    "merge_references",
     "summarise_fewshot",
 }
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))

@@ -128,7 +128,7 @@ def test_vdjdb_full_table_has_both_chains_in_a_row():
         (ALPHA_2[0], None, ALPHA_2[2], *NO_CHAIN),
     ]
     assert result.receptors["species"].to_pylist() == [HUMAN, HUMAN, "musmusculus", HUMAN]
-    assert cells("vdjdb_full.tsv", "cell_id", "input_rows", *schema.LABELS[:-2])[:3] == [
+    assert cells("vdjdb_full.tsv", "cell_id", "input_rows", *schema.LABELS[:-3])[:3] == [
         ("clone one", 1, "GILGFVFTL", "M", "InfluenzaA", "MHCI", "HLA-A*02:01", "B2M", "PMID:1"),
         (None, 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-A*02:01", "B2M", "PMID:2"),
         (None, 1, "SIINFEKL", "OVA", "GallusGallus", "MHCI", "H-2Kb", "B2M", "PMID:3"),
@@ -144,7 +144,7 @@ def test_vdjdb_export_pairs_by_complex_id():
     result = normalised(DATA / "vdjdb_export.tsv")
     assert result.counts["format"] == "vdjdb"
     assert chains_of(result) == [PAIR, (*NO_CHAIN, *BETA_2), (*ALPHA_2, *NO_CHAIN)]
-    assert cells("vdjdb_export.tsv", "cell_id", "chain_pairing", "input_rows", *schema.LABELS[:-1]) == [
+    assert cells("vdjdb_export.tsv", "cell_id", "chain_pairing", "input_rows", *schema.LABELS[:-2]) == [
         ("2", "single pair", 2, "GILGFVFTL", "M", "InfluenzaA", "MHCI", "HLA-A*02:01", "B2M", "PMID:1", "1"),
         (None, "orphan VDJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2", "0"),
         (None, "orphan VJ", 1, "NLVPMVATV", "pp65", "CMV", "MHCI", "HLA-B*07:02", "B2M", "PMID:2", "0"),

@@ -79,6 +79,7 @@ def test_words_for_nothing_are_null(null, tmp_path):
         ("vdjdb_full.tsv", "vdjdb"),
         ("vdjdb_export.tsv", "vdjdb"),
         ("sceptr.tsv", "sceptr"),
+        ("merged.tsv", "reference"),
         ("tcrdist.csv", "tcrdist"),
         ("tcrdist_beta.csv", "tcrdist"),
         ("vdjdb_release.tsv", "vdjdb"),

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from airrvec.core import identity, schema, tables
-from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
+from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
 from airrvec.core.chains import has_chains, on_chains
 
 NO_STUDY = "none"  # the study of labels that name none
@@ -38,6 +38,8 @@ class ReferenceSet:
     study_names : list of str
     alleles : DataFrame or None
         From `count_alleles`; `take` leaves it as it is.
+    confidence : ndarray of float32, shape (n_receptors,), or None
+        VDJdb's highest score (0 to 3) of the receptor's labels; NaN if no source gives one.
     """
 
     receptors: pa.Table
@@ -46,6 +48,7 @@ class ReferenceSet:
     studies: sparse.csr_array
     study_names: list[str]
     alleles: pd.DataFrame | None = None
+    confidence: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.receptors)
@@ -60,6 +63,7 @@ class ReferenceSet:
             studies,
             self.study_names,
             self.alleles,
+            None if self.confidence is None else self.confidence[rows],
         )
 
 
@@ -102,8 +106,8 @@ def build_reference_set(
     group, first = identity.number_clonotypes(shown)
     row_of = pd.Series(group, index=shown["receptor_id"].to_numpy())
 
-    columns = ["receptor_id", "epitope", "reference_id", *ANTIGEN_FIELDS]
-    pairs = cells.select(columns).to_pandas()
+    columns = ["receptor_id", "epitope", "confidence", *ANTIGEN_FIELDS]
+    pairs = cells.select(columns).append_column("reference_id", study_ids(cells["reference_id"])).to_pandas()
     pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": NO_STUDY})
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
     epitopes = (
@@ -116,8 +120,17 @@ def build_reference_set(
     shown = shown.take(first)
     for name, values in _described(pairs, rows, len(first)).items():
         shown = shown.append_column(name, values)
+    confidence = np.full(len(first), np.nan, np.float32)
+    np.fmax.at(confidence, rows, vdjdb_score(pairs["confidence"]))
     alleles = count_alleles(pairs.assign(receptor_id=rows))
-    return ReferenceSet(shown, _counted(epitopes, labels, studies), labels, studies, names, alleles)
+    counted = _counted(epitopes, labels, studies)
+    return ReferenceSet(shown, counted, labels, studies, names, alleles, confidence)
+
+
+def vdjdb_score(confidence: pd.Series) -> np.ndarray:
+    """Return VDJdb's score of each label, 0 to 3, as float32; NaN where ``confidence`` is anything else."""
+    score = pd.to_numeric(confidence, errors="coerce").to_numpy(np.float32, na_value=np.nan)
+    return np.where(np.isin(score, (0, 1, 2, 3)), score, np.float32(np.nan))
 
 
 def count_alleles(labels: pd.DataFrame) -> pd.DataFrame:
@@ -212,8 +225,8 @@ def count_excluded_cells(cells: pa.Table, exclude_references: str | None) -> int
 
 
 def _has_reference(cells: pa.Table, text: str) -> pa.ChunkedArray:
-    """Return whether each cell's ``reference_id`` contains the text, ignoring case."""
-    return pc.match_substring(pc.fill_null(cells["reference_id"], ""), text, ignore_case=True)
+    """Return whether each cell's ``reference_id`` contains the text, ignoring case and spelling."""
+    return from_study(cells["reference_id"], text)
 
 
 def _indicator(rows: np.ndarray, words: pd.Series, n_rows: int) -> tuple[sparse.csr_array, list[str]]:

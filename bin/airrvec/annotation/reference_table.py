@@ -35,7 +35,7 @@ def reference_table(
         in_class = [reference for (_, chain_class), reference in references.items() if chain_class == chains]
         receptors = receptors.append_column(f"{chains}_id", _representative_ids(receptors, in_class, chains))
     used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
-    labels = [name for name in schema.LABELS if name != "split"]
+    labels = schema.REFERENCE_LABELS
     names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
     cells = reference_set.select_labelled_cells(cells, exclude_references).select(names.names).cast(names)
     evidence = cells.group_by(["receptor_id", *labels]).aggregate([([], "count_all")])

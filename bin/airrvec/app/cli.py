@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+from airrvec.app import references
 from airrvec.benchmark import training_labels
 from airrvec.core import schema
 from airrvec.core.errors import InputError, exit_on_input_error
@@ -104,6 +105,14 @@ class Work:
         cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
         return ("--cells", cells, "--receptors", receptors, "--species", *(species or [self.args.species]))
 
+    def references(self, given: str, species: Iterable[str]) -> tuple:
+        """Normalise the tables of ``--reference`` and merge several; return options as of `labelled`."""
+        paths = references.listed_paths(given)
+        if len(paths) == 1:
+            return self.labelled(paths[0], species=species)
+        cells, receptors = references.normalise_and_merge(run, paths, self.args.species, self.folder)
+        return ("--cells", cells, "--receptors", receptors, "--species", *species)
+
 
 def _normalise(work: Work, more: list[str]) -> None:
     work.normalised(work.args.outdir)
@@ -127,7 +136,7 @@ def _annotate(work: Work, more: list[str]) -> None:
     common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
     common += ("--innate",) if args.innate else ()
     species = dict.fromkeys(sample.species for sample, _, _ in found)
-    options = (*work.labelled(args.reference, species=species), *common, "--outdir", work.folder)
+    options = (*work.references(args.reference, species), *common, "--outdir", work.folder)
     run("calibrate_annotation", *options, *more)
     samples, cells, receptors = zip(*found, strict=True)
     typings = [sample.hla or donor for sample in samples]
@@ -147,6 +156,12 @@ def _typing(text: str) -> str:
         return checked_typing(text)
     except InputError as error:
         raise InputError(f"--hla: {error.described['problem']}", fix=error.described["fix"]) from error
+
+
+def _reference(work: Work, more: list[str]) -> None:
+    names = [sample.name for sample, _, _ in work.normalised(work.folder)]
+    references.merge(run, names, work.folder)
+    references.publish(work.folder, names, work.args.outdir)
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:
@@ -211,6 +226,7 @@ VERBS = {
     "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
     "embed": (_embed, "embed the distinct receptors", None),
     "annotate": (_annotate, "annotate receptors with epitopes of a labelled table", "calibrate_annotation"),
+    "reference": (_reference, "merge labelled tables into one reference for annotate", None),
     "cluster": (_together("cluster_receptors"), "clusters, their members and motifs", "cluster_receptors"),
     "compare": (_together("compare_samples"), "compare samples", "compare_samples"),
     "benchmark": (_benchmark, "benchmark encoders: few-shot AUROC on a labelled table", "benchmark_fewshot"),
@@ -253,7 +269,8 @@ def parser() -> argparse.ArgumentParser:
         if name in ("cluster", "compare"):
             verb.add_argument("--compare-by", help="metadata column whose values are compared")
         if name == "annotate":
-            verb.add_argument("--reference", type=Path, required=True, help="labelled table")
+            text = "labelled table, several separated by commas, or a folder written by the verb reference"
+            verb.add_argument("--reference", required=True, help=text)
             verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
             verb.add_argument(
                 "--hla",

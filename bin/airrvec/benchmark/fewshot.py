@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema, tables
+from airrvec.core.antigens import from_study
 from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
 
@@ -102,9 +103,7 @@ def select_labelled(
 
     cells = keep(cells, pc.is_valid(cells["epitope"]), "without an epitope")
     if exclude_references:
-        excluded = pc.match_substring(
-            pc.fill_null(cells["reference_id"], ""), exclude_references, ignore_case=True
-        )
+        excluded = from_study(cells["reference_id"], exclude_references)
         cells = keep(cells, pc.invert(excluded), f"reference contains '{exclude_references}'")
     source = ["receptor_id", "epitope", "reference_id", *({"split"} & {*cells.column_names})]
     joined = cells.select(source).join(receptors, "receptor_id")

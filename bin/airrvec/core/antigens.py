@@ -1,23 +1,28 @@
-"""Antigens of labels: the columns that describe one, MHC as one text, and links to studies."""
+"""Antigens of labels: the columns that describe one, MHC as one text, studies in one spelling, and links."""
 
 import re
 from typing import NamedTuple
 from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # Columns of a label that describe the antigen of its epitope.
 ANTIGEN_FIELDS = ("antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # β2-microglobulin, the same in every MHC of class I, in the spellings of databases.
 _B2M = {"b2m", "β2m", "beta-2-microglobulin"}
 
-_PUBMED = re.compile(r"(?:pmid|pubmed)\s*:?\s*(\d{1,9})", re.IGNORECASE)
+_PUBMED = re.compile(r"(?:pmid|pubmed(?:\s*id)?)\s*[:=]?\s*(\d{1,9})", re.IGNORECASE)
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/[^\s\"<>\\]+)", re.IGNORECASE)
 _DOI_ADDRESS = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/[^\s\"<>\\]+)", re.IGNORECASE)
 _PUBMED_ADDRESS = re.compile(
-    r"https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/(\d{1,9})/?",
+    r"https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/(\d{1,9})/?(?:[?#].*)?",
     re.IGNORECASE,
 )
 # A host and printable ASCII without characters that end an attribute or a tag.
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!#-;=?-\[\]_a-z~]*)?", re.IGNORECASE)
+# Texts that stand for no study.
+_NO_STUDY = {"", "none", "na", "n/a", "nan", "null", "-"}
 _LONGEST = 48  # characters of an address that are shown; a longer one is cut in its middle
 
 
@@ -48,6 +53,45 @@ def study(reference_id: str) -> Study:
         half = _LONGEST // 2
         return Study(bare if len(bare) <= _LONGEST else f"{bare[:half]}…{bare[1 - half :]}", text)
     return Study(text, None)
+
+
+def study_id(reference_id: str | None) -> str | None:
+    """
+    Return the one spelling of a study, or None if the text names none.
+
+    Parameters
+    ----------
+    reference_id : str or None
+        A PubMed id in any form (``PMID: 1``, ``pubmed:1``, its address) becomes ``PMID:1``. A DOI in any form
+        (``doi:10.…``, ``10.…``, its address) becomes ``https://doi.org/10.…`` in lower case, as DOIs ignore
+        case. Empty text and ``none`` become None. Any other text keeps its spelling; blanks around it are
+        cut.
+    """
+    text = (reference_id or "").strip()
+    if text.lower() in _NO_STUDY:
+        return None
+    if found := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
+        return f"PMID:{int(found[1])}"
+    if found := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
+        return f"https://doi.org/{found[1].lower()}"
+    return text
+
+
+def study_ids(reference_ids: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the `study_id` of each text of a column; each distinct text is read once."""
+    if isinstance(reference_ids, pa.ChunkedArray):
+        reference_ids = reference_ids.combine_chunks()
+    encoded = reference_ids.cast(pa.string()).dictionary_encode()
+    spellings = [study_id(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(spellings, pa.string()).take(encoded.indices)
+
+
+def from_study(reference_ids: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
+    """Return whether each ``reference_id`` contains a text, as given or as `study_id`; case is ignored."""
+    given = pc.fill_null(reference_ids, "")
+    found = pc.match_substring(given, text, ignore_case=True)
+    spelling = study_id(text)
+    return pc.or_(found, pc.match_substring(given, spelling, ignore_case=True)) if spelling else found
 
 
 def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:

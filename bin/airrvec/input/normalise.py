@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import identity, schema
+from airrvec.core.antigens import study_ids
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import species_names
@@ -201,6 +202,7 @@ class Normaliser:
             "sample_id": pa.repeat(self.sample_id, n_cells),
             **{name: receptors[name].take(receptor_of_cell) for name in ("receptor_id", "clonotype_id")},
             **cells,
+            "reference_id": study_ids(cells["reference_id"]),
             **{
                 name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
                 for name, value in self.metadata.items()

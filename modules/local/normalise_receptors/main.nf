@@ -26,7 +26,7 @@ process NORMALISE_RECEPTORS {
     ${groovy.json.JsonOutput.toJson(meta.metadata)}
     END_OF_METADATA
 
-    normalise_receptors.py ${table} --sample ${meta.id} ${layout} \\
+    normalise_receptors.py ${table} --sample ${meta.id} --part ${meta.part} ${layout} \\
         --species ${meta.species} --multichain ${settings.multichain} --max-rejected ${settings.max_rejected} \\
         --max-unpacked ${settings.max_unpacked} --partitions ${settings.partitions} --metadata metadata.json \\
         --missing ${meta.id}.missing.json --process ${task.process} --versions versions.yml ${args}

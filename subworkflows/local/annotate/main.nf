@@ -1,5 +1,6 @@
 // Epitopes of receptors: labelled receptors become a reference set, calibrated once; each sample is compared with it.
 
+include { MERGE_REFERENCES     } from '../../../modules/local/merge_references/main'
 include { CALIBRATE_ANNOTATION } from '../../../modules/local/calibrate_annotation/main'
 include { ANNOTATE_RECEPTORS   } from '../../../modules/local/annotate_receptors/main'
 include { digestOf             } from '../digest/main'
@@ -8,7 +9,7 @@ workflow ANNOTATE {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
     hla        // value: map of sample → HLA of the donor, checked; '' if unknown
-    reference  // channel: the same of --reference, if it is given
+    reference  // channel: [ meta, cells, receptors, qc ] of each table of --reference
     embeddings // value: the vectors of the run by the model below, or []
     model      // value: [ name, folder or [] ], not fine-tuned on the reference set
     settings   // map: parameters
@@ -16,7 +17,18 @@ workflow ANNOTATE {
 
     main:
     unlabelled = samples.filter { meta, _cells, _receptors -> !meta.labelled }
-    references = settings.reference ? reference : samples.filter { meta, _cells, _receptors -> meta.labelled }
+    // One table is the reference as it is; several are merged. The tables of the merge are published for both.
+    given = reference.toSortedList { a, b -> a[0].id <=> b[0].id }.filter { rows -> rows }
+    MERGE_REFERENCES(
+        given.map { rows -> [rows.collect { row -> row[0].id }, rows.collectMany { row -> row[1..3] }] },
+        digestOf(library, 'merge_references'),
+    )
+    single = given.filter { rows -> rows.size() == 1 }.map { rows -> rows[0][0..2] }
+    merged = MERGE_REFERENCES.out.reference.combine(given.map { rows -> [rows] })
+        .filter { _cells, _receptors, rows -> rows.size() > 1 }
+        .map { cells, receptors, rows -> [rows[0][0] + [id: 'reference'], cells, receptors] }
+    labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }
+    references = settings.reference ? single.mix(merged) : labelled
     // Each species of the samples is compared with references of its own.
     species = unlabelled
         .map { meta, _cells, _receptors -> meta.species ?: settings.species }
@@ -47,10 +59,11 @@ workflow ANNOTATE {
     calls = ANNOTATE_RECEPTORS.out.tables.flatten().filter { file -> file.name.endsWith('.parquet') }
     results = CALIBRATE_ANNOTATION.out.tables.mix(CALIBRATE_ANNOTATION.out.qc, ANNOTATE_RECEPTORS.out.qc).flatten()
     asked = references.map { _row -> ['annotation', 'reference'] }
+        .mix(given.map { _rows -> ['annotation', 'merged_reference'] })
         .mix(unlabelled.combine(CALIBRATE_ANNOTATION.out.reference).map { row -> ['annotation', row[0].id] })
-    ended = CALIBRATE_ANNOTATION.out.ended.mix(ANNOTATE_RECEPTORS.out.ended.transpose())
-    missing = CALIBRATE_ANNOTATION.out.missing.mix(ANNOTATE_RECEPTORS.out.missing)
-    versions = CALIBRATE_ANNOTATION.out.versions.mix(ANNOTATE_RECEPTORS.out.versions)
+    ended = CALIBRATE_ANNOTATION.out.ended.mix(MERGE_REFERENCES.out.ended, ANNOTATE_RECEPTORS.out.ended.transpose())
+    missing = CALIBRATE_ANNOTATION.out.missing.mix(MERGE_REFERENCES.out.missing, ANNOTATE_RECEPTORS.out.missing)
+    versions = CALIBRATE_ANNOTATION.out.versions.mix(MERGE_REFERENCES.out.versions, ANNOTATE_RECEPTORS.out.versions)
 
     emit:
     calls = calls // channel: file per sample

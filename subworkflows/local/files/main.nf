@@ -15,6 +15,12 @@ def inBucket(folder) {
     return folder.toUriString().contains('://')
 }
 
+// The paths of a parameter that takes several, separated by commas; a file whose name has a comma is one.
+def listedPaths(text) {
+    def one = text && text.contains(',') && !text.contains('://') && file(text, glob: false).exists()
+    return one ? [text] : (text ?: '').tokenize(',').collect { path -> path.trim() }
+}
+
 def checkNames(parameter, paths) {
     def problem = paths.findResult { path -> problemOfName(path) }
     if (problem) {

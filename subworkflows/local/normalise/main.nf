@@ -16,7 +16,7 @@ workflow NORMALISE {
     main:
     options = settings.subMap(['multichain', 'max_rejected', 'max_unpacked'])
     parts = tables.branch { meta, _table, _columns ->
-        reference: meta.id == 'reference'
+        reference: meta.part == 'reference'
         samples: true
     }
     digest = digestOf(library, 'normalise_receptors')
@@ -26,7 +26,7 @@ workflow NORMALISE {
     versions = NORMALISE_RECEPTORS.out.versions
     if (settings.reference) {
         NORMALISE_REFERENCE(parts.reference, options + [partitions: 1], digest)
-        reference = NORMALISE_REFERENCE.out.cells.join(NORMALISE_REFERENCE.out.receptors)
+        reference = NORMALISE_REFERENCE.out.cells.join(NORMALISE_REFERENCE.out.receptors).join(NORMALISE_REFERENCE.out.qc)
         failed = failed.mix(NORMALISE_REFERENCE.out.missing)
         versions = versions.mix(NORMALISE_REFERENCE.out.versions)
     }
@@ -40,7 +40,7 @@ workflow NORMALISE {
         .first()
     samples = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors)
     samples = samples.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
-    reference = reference.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
+    reference = reference.combine(passed).map { meta, cells, receptors, qc, _passed -> [meta, cells, receptors, qc] }
 
     // A partition is a range of clonotype_id: '' if there is one, else _0000, _0001, …
     divided_samples = samples.map { meta, _cells, receptors -> [meta, receptors] }
@@ -62,7 +62,7 @@ workflow NORMALISE {
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
     chains = chains // channel: [ meta, chains ]
-    reference = reference // channel: the same of --reference
+    reference = reference // channel: [ meta, cells, receptors, qc ] of each table of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]
     shards = shards // channel: [ partition, shard ], grouped by partition

@@ -1,6 +1,6 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { problemOfName ; schemaProperties } from '../files/main'
+include { listedPaths ; problemOfName ; schemaProperties } from '../files/main'
 
 // map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
 def checkedParameters(given, schemaPath) {
@@ -110,7 +110,11 @@ def problemOf(value, definition) {
     if (definition.pattern && !(text =~ definition.pattern)) {
         return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
     }
-    return definition.exists ? problemOfFile(text) : null
+    def paths = definition.several ? listedPaths(text) : [text]
+    if (paths.toUnique() != paths) {
+        return "'${text}' names one of them twice"
+    }
+    return definition.exists ? paths.findResult { path -> problemOfFile(path) } : null
 }
 
 // A bucket may say that a file is there, and yet not give it.

@@ -11,7 +11,7 @@ workflow ESTIMATE {
     library  // value: script → digest of what it imports
 
     main:
-    checked = tables.filter { meta, _table, _columns -> meta.id != 'reference' }.toList()
+    checked = tables.filter { meta, _table, _columns -> meta.part != 'reference' }.toList()
     exports = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name] }.collect { name -> name.toUpperCase() }
     exports += exports.any { name -> name != 'EXPORT_AIRR' } ? ['DESCRIBE_CELLS'] : []
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])

@@ -1,30 +1,33 @@
 // Tables of a run: the rows of the samplesheet, --labelled and --reference.
 
-include { inBucket ; problemOfName } from '../files/main'
+include { inBucket ; listedPaths ; problemOfName } from '../files/main'
 
 // The tables of a run, as CHECK takes them: part, key, line and path of a sample, format and species of another;
 // table and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
 def tablesOfRun(given) {
     def rows = given.input ? tablesOfSheet(given) : []
-    def parts = ['labelled', 'reference'].findAll { part -> given[part] && !rows.any { row -> row.part == part } }
-    def others = parts.collect { part ->
-        [part: part, key: part, format: null, species: given.species, table: file(given[part], glob: false), map: [], problem: null]
+    def parts = ['labelled'].findAll { part -> given[part] && !rows.any { row -> row.part == part } }.collect { part -> [part, given[part]] }
+    def others = (parts + given.references.collect { path -> ['reference', path] }).withIndex().collect { entry, number ->
+        def part = entry[0]
+        def path = entry[1]
+        [part: part, key: "${part} ${number}".toString(), path: path, format: null, species: given.species, table: file(path, glob: false), map: [], problem: null]
     }
     def tables = rows + others
     def allowed = withinLimit(tables)
     return tables.collect { entry -> entry + [looked: allowed.contains(entry.key)] }
 }
 
-// The labelled and the reference table, by parameter or by a row of the samplesheet: map, role → path or null.
+// The labelled and the reference table, by parameter or by a row of the samplesheet: map, role → path or null. There may
+// be several references, by both: references are the paths that the parameter gives.
 def pathsOfRoles(given) {
     def rows = given.input ? tablesOfSheet(given) : []
     return ['labelled', 'reference'].collectEntries { role ->
         def row = rows.find { row -> row.part == role }
-        if (row && given[role]) {
+        if (row && given[role] && role == 'labelled') {
             error("--${role}: the samplesheet has a table with this role too (line ${row.line}); leave out one of the two")
         }
-        [role, row ? row.path : given[role]]
-    }
+        [role, given[role] ?: row?.path]
+    } + [references: listedPaths(given.reference)]
 }
 
 // Tables in a bucket are copied to be looked at: the first of them, up to 2 GB together.

@@ -7,8 +7,11 @@ from airrvec.core.schema.annotation import (
     ANNOTATION_REFERENCE,
     ANTIGEN,
     CALIBRATION,
+    MERGED_REFERENCE,
     NEAREST,
     PRECISION_RECALL,
+    REFERENCE_CONFLICTS,
+    REFERENCE_SOURCES,
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_DONE, NOT_EVALUATED, ROC
 from airrvec.core.schema.exports import CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
@@ -60,6 +63,7 @@ from airrvec.core.schema.words import (
     ORPHAN_VJ,
     RECEPTOR_FIELDS,
     RECEPTOR_SETTING,
+    REFERENCE_LABELS,
     RULE_SETTING,
     SETTING,
     SINGLE_PAIR,
@@ -107,6 +111,7 @@ __all__ = [
     "LOCI",
     "MAP",
     "MEAN",
+    "MERGED_REFERENCE",
     "METRICS",
     "MULTICHAIN",
     "NEAREST",
@@ -121,6 +126,9 @@ __all__ = [
     "RECEPTORS",
     "RECEPTOR_FIELDS",
     "RECEPTOR_SETTING",
+    "REFERENCE_CONFLICTS",
+    "REFERENCE_LABELS",
+    "REFERENCE_SOURCES",
     "REJECTS",
     "ROC",
     "RULE_SETTING",

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from airrvec.core.schema.words import LABELS, RECEPTOR_FIELDS, readable, strings
+from airrvec.core.schema.words import RECEPTOR_FIELDS, REFERENCE_LABELS, readable, strings
 
 # Description of an epitope, as its references give it most often.
 ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
@@ -42,9 +42,37 @@ ANNOTATION = readable(
 ANNOTATION_REFERENCE = readable(
     [
         *strings(*RECEPTOR_FIELDS, "species"),
-        *strings(*(name for name in LABELS if name != "split")),
+        *strings(*REFERENCE_LABELS),
         ("n_cells", pa.int64()),
         *strings("receptor_id", "clonotype_id", "paired_id", "alpha_id", "beta_id"),
+    ]
+)
+
+# Reference merged from one or more tables: one row per receptor and epitope. Joined by `;`: `mhc` (both
+# chains of each MHC), `sources` (tables), `studies`, `methods`. The most frequent value: `antigen_…`,
+# `mhc_class`, `mhc_a`, `mhc_b`. `confidence`: VDJdb's score. `epitope_group`: from `airrvec.core.epitopes`.
+_MERGED = [
+    *strings(*RECEPTOR_FIELDS, "species", *ANTIGEN[:3], "mhc_class", "mhc_a", "mhc_b", "mhc"),
+    *strings("sources", "studies"),
+    ("n_studies", pa.int64()),
+    *strings("methods"),
+    ("confidence", pa.int64()),
+    ("epitope_group", pa.int64()),
+    *strings("receptor_id", "clonotype_id"),
+]
+MERGED_REFERENCE = readable(_MERGED)
+
+# Rows of the merged reference whose clonotype has epitopes of `n_groups` > 1 groups.
+REFERENCE_CONFLICTS = readable([*_MERGED, ("n_groups", pa.int64())])
+
+# Tables of the merged reference: `rows` = `rows_rejected` + `rows_unlabelled` + `rows_merged`, and
+# `pairs` = `new_pairs` + `shared_pairs`.
+REFERENCE_SOURCES = pa.schema(
+    [
+        *strings("source", "format"),
+        *((f"rows{part}", pa.int64()) for part in ("", "_rejected", "_unlabelled", "_merged")),
+        *((name, pa.int64()) for name in ("receptors", "epitopes", "studies")),
+        *((name, pa.int64()) for name in ("pairs", "new_pairs", "shared_pairs")),
     ]
 )
 

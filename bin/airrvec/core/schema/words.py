@@ -28,8 +28,12 @@ LABELS = (
     "mhc_b",
     "reference_id",
     "confidence",  # of the label, as given by the source, e.g. VDJdb's score
+    "label_method",  # by which the source identified the epitope
     "split",  # train, validation or test, if the user splits the labelled receptors
 )
+
+# Labels of the table of references; the others are of no use there.
+REFERENCE_LABELS = tuple(name for name in LABELS if name not in ("label_method", "split"))
 
 # Chain pairings, in scirpy's terms.
 SINGLE_PAIR = "single pair"

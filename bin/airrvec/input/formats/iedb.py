@@ -34,6 +34,7 @@ _LABELS = {
     "antigen_species": ("Epitope Source Organism", "Organism"),
     "mhc_a": ("Assay MHC Allele Names", "MHC Allele Names"),
     "reference_id": ("Reference IEDB IRI", "Reference IRI"),
+    "label_method": ("Assay Type", "Response Type"),
 }
 _NEEDED = ("Type", "CDR3 Curated", "CDR3 Calculated")
 _GENES = ("Curated V Gene", "Calculated V Gene", "Curated J Gene", "Calculated J Gene")

@@ -18,6 +18,7 @@ _LABELS = {
     "antigen_species": "Pathology",
     "mhc_a": "MHC",
     "reference_id": "PubMed.ID",
+    "label_method": "Antigen.identification.method",
 }
 
 LAYOUTS = (tuple(name for names in _CHAINS.values() for name in names.values()),)
@@ -29,12 +30,16 @@ def chains(table: pa.Table) -> pa.Table:
     Return both chains of a row.
 
     ``Pathology`` is the species of the antigen only where ``Category`` is Pathogens; elsewhere it is a
-    disease, such as melanoma. A number in ``PubMed.ID`` becomes ``PMID:`` and the number.
+    disease, such as melanoma. A number in ``PubMed.ID`` becomes ``PMID:`` and the number, and the number of
+    McPAS's list of methods becomes ``McPAS method`` and the number.
     """
     pathogen = pc.match_substring(pc.fill_null(column(table, "Category"), "Pathogens"), "Pathogen")
     table = _replaced(table, "Pathology", pc.if_else(pathogen, column(table, "Pathology"), None))
     study = pc.replace_substring_regex(column(table, "PubMed.ID"), "^([0-9]+)$", r"PMID:\1")
     table = _replaced(table, "PubMed.ID", study)
+    name = _LABELS["label_method"]
+    method = pc.replace_substring_regex(column(table, name), "^([0-9])", r"McPAS method \1")
+    table = _replaced(table, name, method)
     return chains_of_pairs(table, _CHAINS, species="Species", labels=_LABELS)
 
 

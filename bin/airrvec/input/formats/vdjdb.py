@@ -13,6 +13,8 @@ NAME = "vdjdb"
 TITLE = "VDJdb full table, web export or release"
 DELIMITER = "\t"
 
+# Name of the column, made here, with both methods of a record, joined by `;`.
+_METHOD = "airrvec.method"
 _FULL = {
     "TRA": {"v_call": "v.alpha", "j_call": "j.alpha", "junction_aa": "cdr3.alpha"},
     "TRB": {"v_call": "v.beta", "j_call": "j.beta", "junction_aa": "cdr3.beta"},
@@ -26,6 +28,7 @@ _FULL_LABELS = {
     "mhc_b": "mhc.b",
     "reference_id": "reference.id",
     "confidence": "vdjdb.score",
+    "label_method": _METHOD,
     "split": "split",
 }
 _EXPORT_LABELS = {
@@ -37,6 +40,7 @@ _EXPORT_LABELS = {
     "mhc_b": "MHC B",
     "reference_id": "Reference",
     "confidence": "Score",
+    "label_method": _METHOD,
     "split": "split",
 }
 # Columns equal in both chains of a record; releases and joined exports may use a complex.id again.
@@ -57,13 +61,16 @@ LAYOUTS = (
     ("complex.id", *_RELEASE.values(), "antigen.epitope"),
 )
 OPTIONAL = (
-    *("species", "meta.clone.id", *_FULL_LABELS.values(), *_EXPORT_LABELS.values()),
+    *("species", "meta.clone.id", "method", "Method"),
+    *(name for names in (_FULL_LABELS, _EXPORT_LABELS) for name in names.values() if name != _METHOD),
     *vdjdb_confidence.COLUMNS,
 )
 
 
 def chains(table: pa.Table) -> pa.Table:
     """Return both chains of a row, or of the two rows with one ``complex.id`` other than 0."""
+    table = table.select([name for name in table.column_names if name != _METHOD])
+    table = table.append_column(_METHOD, _methods(table))
     if "complex.id" not in table.column_names:
         table = _with_score(table)
         return chains_of_pairs(table, _FULL, cell_id="meta.clone.id", species="species", labels=_FULL_LABELS)
@@ -79,6 +86,20 @@ def chains(table: pa.Table) -> pa.Table:
         **{field: column(table, name) for field, name in fields.items()},
         **{label: column(table, name) for label, name in labels.items()},
     )
+
+
+def _methods(table: pa.Table) -> pa.ChunkedArray:
+    """Return the methods of identification and verification of each record, joined by ``;``; null if none."""
+    parts = []
+    for name in ("identification", "verification"):
+        # Releases and exports hold all methods of a record in one JSON object.
+        json = pc.coalesce(column(table, "method"), column(table, "Method"))
+        found = pc.struct_field(pc.extract_regex(json, f'"{name}": *"(?P<value>[^"]*)"'), "value")
+        parts.append(pc.coalesce(column(table, f"method.{name}"), found))
+    joined = pc.utf8_trim(
+        pc.binary_join_element_wise(*(pc.fill_null(part, "") for part in parts), ";"), characters=";"
+    )
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
 def _with_score(table: pa.Table) -> pa.Table:

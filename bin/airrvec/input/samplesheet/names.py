@@ -1,6 +1,7 @@
 """Rules for the names of samples and of samplesheet columns."""
 
 import re
+from itertools import chain, count
 from pathlib import Path
 
 from airrvec.core import schema
@@ -50,6 +51,19 @@ def name_problem(name: str) -> str | None:
 def name_of(path: Path) -> str:
     """Return a sample name from a file name: its part before the first dot, invalid characters as ``_``."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", path.name.split(".")[0]).lstrip("_-")[:LONGEST_NAME]
+
+
+def unique_names(paths: list[Path]) -> list[str]:
+    """Return names of references from their files: distinct when case is ignored, none is ``reference``."""
+    names: list[str] = []
+    taken = {"reference"}  # the name of a single table, and of several merged
+    for path in paths:
+        stem = name_of(path) or "table"
+        numbered = (f"{stem}_{number}" for number in count(2))
+        name = next(name for name in chain([stem], numbered) if name.lower() not in taken)
+        taken.add(name.lower())
+        names.append(name)
+    return names
 
 
 def column_problems(header: list[str]) -> list[tuple[str, str | None]]:

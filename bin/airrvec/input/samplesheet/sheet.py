@@ -214,7 +214,7 @@ class _Row:
             self._add(
                 f"'{shorten(role)}' is not one of {', '.join(ROLES)}; leave it empty for a sample", "role"
             )
-        elif role in names:
+        elif role == "labelled" and role in names:
             self._add(f"row {names[role][0]} has the role {role} too; a run has one such table", "role")
         names.setdefault(role, (self._number, role))
 

@@ -1,0 +1,241 @@
+"""Several labelled tables merged into one reference: pairs of receptor and epitope, conflicts, accounting."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.annotation.reference_set import vdjdb_score
+from airrvec.core import schema, tables
+from airrvec.core.antigens import mhc_name, study_id
+from airrvec.core.epitopes import epitope_groups
+from airrvec.core.errors import InputError
+from airrvec.input.mhc_names import mhc_alleles
+
+_PAIR = ["receptor_id", "epitope"]
+_EVIDENCE = ["clonotype_id", "epitope"]
+_MHC = ["mhc_a", "mhc_b"]
+_MOST_FREQUENT = ["antigen_gene", "antigen_species", "mhc_class", *_MHC]
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """
+    A labelled table, standardised.
+
+    Attributes
+    ----------
+    name : str
+        Name in ``sources``; each table has another.
+    cells, receptors : pyarrow.Table
+        As `airrvec.input.normalise.Normalised` has them.
+    counts : dict
+        Of `airrvec.input.normalise.Normaliser.summary`: ``format``, ``rows_in``, ``rows_rejected``.
+    """
+
+    name: str
+    cells: pa.Table
+    receptors: pa.Table
+    counts: dict
+
+
+@dataclass(frozen=True)
+class MergedReference:
+    """
+    Merged reference.
+
+    Attributes
+    ----------
+    cells : pyarrow.Table
+        Labelled cells of all tables, one row per study, with MHC in one spelling and their pair's score.
+    receptors : pyarrow.Table
+        Distinct receptors of all tables.
+    pairs, conflicts, sources : pyarrow.Table
+        `airrvec.core.schema.MERGED_REFERENCE`, `airrvec.core.schema.REFERENCE_CONFLICTS` and
+        `airrvec.core.schema.REFERENCE_SOURCES`.
+    """
+
+    cells: pa.Table
+    receptors: pa.Table
+    pairs: pa.Table
+    conflicts: pa.Table
+    sources: pa.Table
+
+
+def merge(sources: list[SourceTable]) -> MergedReference:
+    """
+    Merge labelled tables by receptor and epitope.
+
+    Of several tables, each is a study of its own for its labels that name no study.
+
+    Raises
+    ------
+    InputError
+        If no table has a label, two tables have one name, or rows do not add up (a bug in airrvec).
+    """
+    names = [source.name for source in sources]
+    if len(set(names)) < len(names):
+        raise InputError(f"two tables of the reference have one name: {', '.join(names)}")
+    receptors = tables.distinct_receptors(pa.concat_tables([source.receptors for source in sources]))
+    labelled = [_labelled_cells(source) for source in sources]
+    cells = pa.concat_tables(labelled, promote_options="default")
+    if not len(cells):
+        raise InputError(
+            f"no row of the reference has an epitope: {', '.join(names)}",
+            fix="Give tables with labels, e.g. a VDJdb export",
+        )
+    if len(sources) > 1:  # as one study for all tables, such labels would all be in one fold
+        cells = _replaced(cells, "reference_id", pc.coalesce(cells["reference_id"], cells["sample_id"]))
+    scored = _highest_scores(cells)
+    at = cells.column_names.index("confidence")
+    cells = cells.set_column(at, "confidence", scored)
+    columns = ["sample_id", *_PAIR, "clonotype_id", *schema.REFERENCE_LABELS[1:], "label_method"]
+    rows = cells.select(columns).to_pandas()
+    pairs = _pairs(rows, receptors)
+    table = _table(pairs, schema.MERGED_REFERENCE)
+    groups = pairs.groupby("clonotype_id")["epitope_group"].transform("nunique")
+    conflicts = pairs.assign(n_groups=groups)[groups > 1].sort_values(["clonotype_id", *_PAIR])
+    accounts = [_account(source, part, rows, pairs) for source, part in zip(sources, labelled, strict=True)]
+    return MergedReference(
+        cells,
+        receptors,
+        table,
+        _table(conflicts, schema.REFERENCE_CONFLICTS),
+        pa.Table.from_pylist(accounts, schema=schema.REFERENCE_SOURCES),
+    )
+
+
+def _labelled_cells(source: SourceTable) -> pa.Table:
+    """Return the cells with an epitope, once for each study of a label that names several."""
+    cells = source.cells.filter(pc.is_valid(source.cells["epitope"]))
+    cells = _replaced(cells, "sample_id", pa.repeat(pa.scalar(source.name, pa.string()), len(cells)))
+    for name in _MHC:
+        cells = _replaced(cells, name, mhc_alleles(cells[name]))
+    given = cells["reference_id"].to_pylist()
+    found = {text: _split(text, study_id) or [None] for text in set(given)}
+    studies = [found[text] for text in given]
+    place = np.repeat(np.arange(len(studies)), [len(words) for words in studies])
+    # A cell counts its input rows once, in the first of its studies.
+    first = np.append(True, place[1:] != place[:-1])[: len(place)]
+    cells = cells.take(pa.array(place))
+    cells = _replaced(cells, "input_rows", pc.if_else(pa.array(first), cells["input_rows"], 0))
+    words = [word for several in studies for word in several]
+    return _replaced(cells, "reference_id", pa.array(words, pa.string()))
+
+
+def _split(text: str | None, spelling=str.strip) -> list[str]:
+    """Return the distinct parts of a text joined by ``;``, in order, without those that are no value."""
+    parts = (spelling(part) for part in (text or "").split(";"))
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def _replaced(table: pa.Table, name: str, values) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+def _highest_scores(cells: pa.Table) -> pa.Array:
+    """
+    Return the confidence of each cell: the highest score of its receptor, MHC and epitope.
+
+    As in a release of VDJdb, records of one receptor, MHC and epitope share the highest of their scores.
+    A confidence that is no score stays, if no record has one.
+    """
+    rows = cells.select([*_PAIR, *_MHC, "confidence"]).to_pandas()
+    keys = [rows[name] for name in (*_PAIR, *_MHC)]
+    best = pd.Series(vdjdb_score(rows["confidence"])).groupby(keys, dropna=False)
+    texts = best.transform("max").map(lambda score: None if np.isnan(score) else str(int(score)))
+    kept = texts.astype(object).where(texts.notna(), rows["confidence"])
+    return pa.array(kept, pa.string(), from_pandas=True)
+
+
+def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
+    """
+    Return one row per receptor and epitope, sorted, with the columns of `schema.MERGED_REFERENCE`.
+
+    Receptors that differ only in alleles share their sources, studies, methods and antigens: many tables
+    give no alleles.
+    """
+    chains = rows[_MHC].astype(object).where(rows[_MHC].notna(), None)
+    rows = rows.assign(mhc=[mhc_name(*both) for both in chains.itertuples(index=False)])
+    methods = rows[_EVIDENCE].assign(label_method=rows["label_method"].map(_words)).explode("label_method")
+    evidence = rows.groupby(_EVIDENCE)["reference_id"].nunique().to_frame("n_studies")
+    for name in _MOST_FREQUENT:
+        evidence[name] = _most_frequent(rows, name)
+    for name, column in {"mhc": "mhc", "sources": "sample_id", "studies": "reference_id"}.items():
+        evidence[name] = _joined(rows, column)
+    evidence["methods"] = _joined(methods, "label_method")
+    evidence = evidence.reset_index()
+
+    epitopes = rows.groupby("epitope")["antigen_species"].agg(
+        lambda words: words.mode().iloc[0] if words.notna().any() else None
+    )
+    groups = pd.Series(epitope_groups(list(epitopes.index), list(epitopes)), index=epitopes.index)
+    evidence["epitope_group"] = evidence["epitope"].map(groups)
+    scores = rows.assign(confidence=vdjdb_score(rows["confidence"]))
+    pairs = scores.groupby([*_EVIDENCE, "receptor_id"])["confidence"].max().reset_index()
+    pairs = pairs.merge(evidence, on=_EVIDENCE, validate="many_to_one")
+    described = receptors.select(["receptor_id", "species", *schema.RECEPTOR_FIELDS]).to_pandas()
+    return pairs.merge(described, on="receptor_id", validate="many_to_one").sort_values(_PAIR)
+
+
+def _words(methods: str | None) -> list[str] | None:
+    return _split(methods) or None if isinstance(methods, str) else None
+
+
+def _most_frequent(rows: pd.DataFrame, name: str) -> pd.Series:
+    """Return the most frequent value of each pair, the first by name if several are."""
+    counted = rows.groupby([*_EVIDENCE, name]).size().reset_index(name="n")
+    counted = counted.sort_values([*_EVIDENCE, "n", name], ascending=[True, True, False, True])
+    return counted.drop_duplicates(_EVIDENCE).set_index(_EVIDENCE)[name]
+
+
+def _joined(rows: pd.DataFrame, name: str) -> pd.Series:
+    """Return the distinct values of each pair, sorted, joined by ``;``."""
+    values = rows[[*_EVIDENCE, name]].dropna().drop_duplicates().sort_values([*_EVIDENCE, name])
+    several = values.duplicated(_EVIDENCE, keep=False)  # few: joining is slow
+    single = values[~several].set_index(_EVIDENCE)[name]
+    return pd.concat([single, values[several].groupby(_EVIDENCE)[name].agg(";".join)])
+
+
+def _table(rows: pd.DataFrame, table_schema: pa.Schema) -> pa.Table:
+    columns = [
+        pa.array(
+            rows[field.name].astype("Int64") if pa.types.is_integer(field.type) else rows[field.name],
+            field.type,
+            from_pandas=True,
+        )
+        for field in table_schema
+    ]
+    return pa.table(columns, schema=table_schema)
+
+
+def _account(source: SourceTable, labelled: pa.Table, rows: pd.DataFrame, pairs: pd.DataFrame) -> dict:
+    """Return the row of a table in `schema.REFERENCE_SOURCES`."""
+    own = rows[rows["sample_id"] == source.name]
+    names = pairs.drop_duplicates(_EVIDENCE)["sources"].str.split(";")
+    alone = names[names.map(lambda several: source.name in several)].str.len() == 1
+    counts = source.counts
+    merged = pc.sum(labelled["input_rows"], min_count=0).as_py()
+    unlabelled = source.cells.filter(pc.is_null(source.cells["epitope"]))
+    account = {
+        "source": source.name,
+        "format": counts["format"],
+        "rows": counts["rows_in"],
+        "rows_rejected": counts["rows_rejected"],
+        "rows_unlabelled": pc.sum(unlabelled["input_rows"], min_count=0).as_py(),
+        "rows_merged": merged,
+        "receptors": own["receptor_id"].nunique(),
+        "epitopes": own["epitope"].nunique(),
+        "studies": own["reference_id"].nunique(),
+        "pairs": len(alone),
+        "new_pairs": int(alone.sum()),
+        "shared_pairs": int((~alone).sum()),
+    }
+    if account["rows"] != sum(account[f"rows_{part}"] for part in ("rejected", "unlabelled", "merged")):
+        raise InputError(
+            f"{source.name}: the rows of the reference do not add up: {account}",
+            fix="This is a bug in airrvec: please report it with the file",
+        )
+    return account

@@ -1,0 +1,53 @@
+"""MHC of labels in one spelling: tidytcells' names for human alleles, one form of H-2 for mouse."""
+
+import re
+
+import pyarrow as pa
+import tidytcells
+
+_MOUSE = re.compile(r"H-?2-?([A-Za-z]{1,3}\d?)", re.IGNORECASE)
+_B2M = {"b2m", "β2m", "beta-2-microglobulin", "beta2-microglobulin"}
+_LONGEST = 40  # characters of a name; longer text is no allele
+
+
+def mhc_allele(name: str | None) -> str | None:
+    """
+    Return an MHC gene, allele or serotype in one spelling; the text as given where it cannot be read.
+
+    Parameters
+    ----------
+    name : str or None
+        ``A*0201``, ``HLA-A2`` or ``HLA-DPA*01:03`` become ``HLA-A*02:01``, ``HLA-A*02`` and
+        ``HLA-DPA1*01:03`` by `tidytcells.mh.standardize`. A name whose digits tidytcells would change, as it
+        changes ``HLA-A*24:01`` into an allele of ``HLA-A*02``, stays as it is. Mouse molecules become
+        ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which present other peptides, are
+        one gene. Text with several alleles, and all other species, stay as they are.
+    """
+    text = (name or "").strip()
+    if not text or text.lower() == "none":
+        return None
+    if text.lower() in _B2M:
+        return "B2M"
+    if found := _MOUSE.fullmatch(text):
+        gene = found[1]
+        return "H-2" + (gene[0].upper() + gene[1:].lower() if len(gene) == 2 else gene)
+    if len(text) > _LONGEST or re.search(r"[,;/\s]", text):
+        return text
+    read = tidytcells.mh.standardize(text, species="homosapiens", log_failures=False)
+    return read if read and _same_digits(text, read) else text
+
+
+def mhc_alleles(names: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the `mhc_allele` of each name of a column; each distinct name is read once."""
+    if isinstance(names, pa.ChunkedArray):
+        names = names.combine_chunks()
+    encoded = names.cast(pa.string()).dictionary_encode()
+    spellings = [mhc_allele(name) for name in encoded.dictionary.to_pylist()]
+    return pa.array(spellings, pa.string()).take(encoded.indices)
+
+
+def _same_digits(given: str, read: str) -> bool:
+    """Return whether the allele that was read has the digits that were given, zeros in front ignored."""
+    _, star, allele = read.partition("*")
+    digits = re.sub(r"\D", "", given.split("*")[-1])
+    return not star or digits.lstrip("0").endswith(re.sub(r"\D", "", allele).lstrip("0"))
