@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -10,18 +9,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from airrvec.app import references
+from airrvec.app.places import PRESETS, SCRIPTS
+from airrvec.app.verb_options import DEFAULT_MODEL, add_options, donor_typing
 from airrvec.benchmark import training_labels
-from airrvec.core import schema
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
 from airrvec.core.version import __version__
 
-# The scripts are next to the library in a checkout, and inside it once installed.
-_LIBRARY = Path(__file__).parents[1]
-INSTALLED = (_LIBRARY / "scripts").is_dir()
-SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
-DEFAULT_MODEL = "sceptr"
-PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
 ALL_TOKENS = 10**18  # more than any run has: a single shard
 
 
@@ -131,7 +125,7 @@ def _embed(work: Work, more: list[str]) -> None:
 
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
-    donor = _typing(args.hla)
+    donor = donor_typing(args.hla)
     found = work.normalised(args.outdir)
     common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
     common += ("--innate",) if args.innate else ()
@@ -146,16 +140,6 @@ def _annotate(work: Work, more: list[str]) -> None:
         *("--hla", *typings) if any(typings) else (),
         *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
     )
-
-
-def _typing(text: str) -> str:
-    """Return the HLA of ``--hla`` in one spelling."""
-    from airrvec.input.hla_names import checked_typing
-
-    try:
-        return checked_typing(text)
-    except InputError as error:
-        raise InputError(f"--hla: {error.described['problem']}", fix=error.described["fix"]) from error
 
 
 def _reference(work: Work, more: list[str]) -> None:
@@ -245,54 +229,7 @@ def parser() -> argparse.ArgumentParser:
         verb = verbs.add_parser(
             name, help=title, description=title, epilog=further, formatter_class=formatter, allow_abbrev=False
         )
-        verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
-        verb.add_argument("--format", help="detected from the columns if not given")
-        verb.add_argument("--column-map", type=Path, help="column map, JSON")
-        verb.add_argument(
-            "--failed-samples",
-            choices=("stop", "skip"),
-            default="stop",
-            help="stop at samples that cannot be read, or skip them",
-        )
-        verb.add_argument(
-            "--species",
-            choices=list(schema.SPECIES),
-            default="homosapiens",
-            help="species of rows that name none",
-        )
-        verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
-        verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
-        if name == "embed":
-            verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
-        else:
-            verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
-        if name in ("cluster", "compare"):
-            verb.add_argument("--compare-by", help="metadata column whose values are compared")
-        if name == "annotate":
-            text = "labelled table, several separated by commas, or a folder written by the verb reference"
-            verb.add_argument("--reference", required=True, help=text)
-            verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
-            verb.add_argument(
-                "--hla",
-                default="",
-                help="HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
-            )
-            verb.add_argument(
-                "--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too"
-            )
-        if name == "benchmark":
-            verb.add_argument(
-                "--encoders",
-                default="sceptr,tcrdist,cdr3_levenshtein",
-                help="names, folders or Python files, separated by commas",
-            )
-        if name == "finetune":
-            verb.add_argument(
-                "--preset",
-                choices=sorted(path.stem for path in PRESETS.glob("*.json")),
-                default="neighbour",
-                help="training preset, a file of conf/models",
-            )
+        add_options(verb, name)
     return parser
 
 

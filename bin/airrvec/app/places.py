@@ -1,0 +1,8 @@
+"""Where the scripts and the presets are: next to the library in a checkout, and inside it once installed."""
+
+from pathlib import Path
+
+_LIBRARY = Path(__file__).parents[1]
+INSTALLED = (_LIBRARY / "scripts").is_dir()
+SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
+PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"

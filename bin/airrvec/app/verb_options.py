@@ -1,0 +1,71 @@
+"""Options of the verbs of the command `airrvec`."""
+
+import argparse
+import os
+from pathlib import Path
+
+from airrvec.app.places import PRESETS
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+
+DEFAULT_MODEL = "sceptr"
+
+
+def add_options(verb: argparse.ArgumentParser, name: str) -> None:
+    """Add the options of the verb of this name to its parser."""
+    verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
+    verb.add_argument("--format", help="detected from the columns if not given")
+    verb.add_argument("--column-map", type=Path, help="column map, JSON")
+    verb.add_argument(
+        "--failed-samples",
+        choices=("stop", "skip"),
+        default="stop",
+        help="stop at samples that cannot be read, or skip them",
+    )
+    verb.add_argument(
+        "--species",
+        choices=list(schema.SPECIES),
+        default="homosapiens",
+        help="species of rows that name none",
+    )
+    verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
+    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+    if name == "embed":
+        verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
+    else:
+        verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
+    if name in ("cluster", "compare"):
+        verb.add_argument("--compare-by", help="metadata column whose values are compared")
+    if name == "annotate":
+        text = "labelled table, several separated by commas, or a folder written by the verb reference"
+        verb.add_argument("--reference", required=True, help=text)
+        verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
+        verb.add_argument(
+            "--hla",
+            default="",
+            help="HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
+        )
+        verb.add_argument("--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too")
+    if name == "benchmark":
+        verb.add_argument(
+            "--encoders",
+            default="sceptr,tcrdist,cdr3_levenshtein",
+            help="names, folders or Python files, separated by commas",
+        )
+    if name == "finetune":
+        verb.add_argument(
+            "--preset",
+            choices=sorted(path.stem for path in PRESETS.glob("*.json")),
+            default="neighbour",
+            help="training preset, a file of conf/models",
+        )
+
+
+def donor_typing(text: str) -> str:
+    """Return the HLA of ``--hla`` in one spelling."""
+    from airrvec.input.hla_names import checked_typing
+
+    try:
+        return checked_typing(text)
+    except InputError as error:
+        raise InputError(f"--hla: {error.described['problem']}", fix=error.described["fix"]) from error
