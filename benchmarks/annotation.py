@@ -26,7 +26,7 @@ import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import pdist
 
-from airrvec.annotation import calibration, reference_set, search, validation
+from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
 from airrvec.annotation.annotator import Annotator
 from airrvec.core.chains import chain_classes, on_chains
 from airrvec.synthetic.synthesis import synthesise
@@ -84,11 +84,9 @@ def held_out(reference, folds, fold: int):
 
 def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> Annotator:
     """The annotator of references and a background, given as vectors."""
-    inner = calibration.cross_validate(known, vectors, contrast, threads=threads)
-    scores = search.search(negatives, known, vectors, contrast, threads=threads).score
-    fitted = calibration.Calibration(
-        inner["score"].to_numpy(), inner["right"].to_numpy(), scores[np.isfinite(scores)]
-    )
+    inner, labelled = cross_validation.cross_validate(known, vectors, contrast, threads=threads)
+    scores = search.search_candidates(negatives, known, vectors, contrast, threads=threads)
+    fitted = calibration.CalibrationScores(labelled, scores, known.labels[inner["row"].to_numpy()])
     return Annotator(chains, known, vectors, contrast, fitted, MIN_REFERENCES)
 
 
@@ -98,7 +96,7 @@ def measured(measure, reference, folds, n_test: int):
     for fold in range(folds.shape[1]):
         asking, others, known, binds = held_out(reference, folds, fold)
         epitope, score = measure.found("reference", asking, known, others)
-        right = binds[np.arange(len(asking)), epitope]
+        right = binds[np.arange(len(asking)), epitope] & (epitope >= 0)
         queries.append(pd.DataFrame({"score": score, "right": right, "findable": binds.any(axis=1)}))
         background.append(measure.found("test", np.arange(n_test), known, others)[1])
     return pd.concat(queries, ignore_index=True), np.concatenate(background)
@@ -145,7 +143,8 @@ def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: 
         fitted = annotators[-1].calibration
         epitope, labelled = ours.found("reference", asking, known, others)
         _, test = ours.found("test", np.arange(n_test), known, others)
-        right, findable = binds[np.arange(len(asking)), epitope], binds.any(axis=1)
+        right = binds[np.arange(len(asking)), epitope] & (epitope >= 0)
+        findable = binds.any(axis=1)
         for prevalence in PREVALENCES:
             n_labelled = int(prevalence / (1 - prevalence) * n_test)
             n_labelled = min(n_labelled, len(asking))
@@ -249,7 +248,7 @@ def main(argv=None):
         "test": made.slice(n_contrast + half),
     }
     print({name: len(part) for name, part in sets.items()}, len(reference.study_names), "studies", flush=True)
-    folds, _ = calibration.assign_folds(reference, seed=420)
+    folds, _ = cross_validation.assign_folds(reference, seed=420)
     ours = Ours(sets, args.threads)
     measures = [ours]
     if not args.no_peers:

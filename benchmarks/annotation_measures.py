@@ -60,7 +60,7 @@ class Peer:
         to_contrast = np.partition(to_contrast, search.N_NEIGHBOURS, axis=1)[:, : search.N_NEIGHBOURS]
         return search.score_neighbours(
             distances, nearest, to_contrast.astype(np.float32), known, kernel=self.kernel
-        )
+        ).best()
 
 
 class Exact:

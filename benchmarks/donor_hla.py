@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import calibrate_annotation
-from airrvec.annotation import calibration, reference_set, restriction
+from airrvec.annotation import cross_validation, reference_set, restriction
 from airrvec.annotation.annotator import Annotator
 from airrvec.core.chains import has_chains, on_chains
 from airrvec.encoders.sceptr import Sceptr
@@ -199,7 +199,7 @@ def main(argv=None):
             cells, receptors, **options, exclude_references=args.exclude_references
         )
         vectors = encoder.embed(reference.receptors)
-        folds, _ = calibration.assign_folds(reference, seed=420)
+        folds, _ = cross_validation.assign_folds(reference, seed=420)
 
         # Rows of the reference: its receptors' donors, and all its receptor ids.
         usable = receptors.filter(pa.array(has_chains(receptors, args.chains)))

@@ -147,7 +147,7 @@ def _called(
     options = {"fdr": args.fdr, "threads": args.cpus}
     if not donor:
         calls, prevalence = annotator.annotate(vectors, **options)
-        return calls.assign(excluded_epitope=None), prevalence, {}
+        return calls, prevalence, {}
     epitopes = annotator.reference.epitopes
     allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.reference.alleles)
     candidates = (epitopes["n_references"] >= annotator.min_references).to_numpy()
@@ -156,9 +156,7 @@ def _called(
         **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},
     }
     calls, prevalence = annotator.annotate(vectors, allowed=allowed, **options)
-    unrestricted = annotator.annotate(vectors, **options)[0]["epitope"]
-    excluded = unrestricted.isin(epitopes["epitope"][~allowed])
-    return calls.assign(excluded_epitope=unrestricted.where(excluded, None)), prevalence, counts
+    return calls, prevalence, counts
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:

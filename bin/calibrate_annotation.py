@@ -123,8 +123,10 @@ def _unseen(queries, seen: np.ndarray) -> tuple:
 
 def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
-    from airrvec.annotation import calibration, reference_set, search, validation
+    from airrvec.annotation import cross_validation, reference_set, validation
     from airrvec.annotation.annotator import Annotator
+    from airrvec.annotation.calibration import CalibrationScores
+    from airrvec.annotation.search import search_candidates
 
     reference = reference_set.build_reference_set(**options, chains=chains)
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
@@ -153,8 +155,10 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
         counts["not_calibrated"] = f"no epitope has {args.min_references} references"
         return counts, {}
     common = {"min_references": args.min_references, "threads": args.cpus}
-    queries = calibration.cross_validate(reference, vectors, contrast, seed=args.seed, **common)
-    _, counts["by_study"] = calibration.assign_folds(reference, seed=args.seed)
+    queries, labelled = cross_validation.cross_validate(
+        reference, vectors, contrast, seed=args.seed, **common
+    )
+    _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
     queries, counts["trained_on"] = _unseen(queries, labels.include(reference.receptors, chains))
     counts["tested"] = int(queries["findable"].sum())
     if counts["tested"] < MIN_TESTED:
@@ -163,8 +167,12 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
             f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
-    scores = search.search(negatives, reference, vectors, contrast, **common).score
-    fitted = calibration.Calibration(queries["score"].to_numpy(), queries["right"].to_numpy(), scores)
+    fitted = CalibrationScores(
+        labelled.take(queries.index.to_numpy()),
+        search_candidates(negatives, reference, vectors, contrast, **common),
+        reference.labels[queries["row"].to_numpy()],
+    )
+    _, scores = fitted.background.best()
     group = {"species": options["species"], "chains": chains}
     Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
         args.outdir / "reference" / f"{'_'.join(group.values())}.npz"

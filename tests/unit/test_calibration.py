@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 
-from airrvec.annotation import calibration, reference_set, search, validation
+from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
 from airrvec.core import schema
 from airrvec.synthetic.synthesis import synthesise
 
@@ -29,7 +29,7 @@ def test_score_is_the_log_share_of_the_epitope_in_the_density():
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
     epitope, score = search.score_neighbours(
         distances, np.array([rows]), np.array([[0.4]]), reference, min_references=1
-    )
+    ).best()
     of_a = np.exp(-0.1 / 0.05) + np.exp(-0.2 / 0.05)
     everything = of_a + np.exp(-0.3 / 0.05) + np.exp(-0.4 / 0.05) + np.exp(-16)
     assert reference.epitopes["epitope"][epitope[0]] == "a"
@@ -40,7 +40,8 @@ def test_an_epitope_with_too_few_references_is_no_candidate_but_counts_against_o
     reference, rows = reference_of(["a", "b", "b"], ["s", "t", "u"])
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
     none = np.full((1, 1), np.inf)
-    epitope, score = search.score_neighbours(distances, np.array([rows]), none, reference, min_references=2)
+    found = search.score_neighbours(distances, np.array([rows]), none, reference, min_references=2)
+    epitope, score = found.best()
     of_b = np.exp(-4) + np.exp(-6)
     assert reference.epitopes["epitope"][epitope[0]] == "b"
     assert score[0] == pytest.approx(np.log(of_b / (of_b + np.exp(-2) + np.exp(-16))), rel=1e-5)
@@ -51,7 +52,7 @@ def test_a_receptor_far_from_everything_scores_low_and_one_without_vector_not_at
     distances = np.array([[1.5, 1.6], [np.inf, np.inf]], np.float32)
     _, score = search.score_neighbours(
         distances, np.array([rows, [-1, -1]]), np.full((2, 1), 1.5), reference, min_references=1
-    )
+    ).best()
     assert score[0] < -10
     assert np.isnan(score[1])
 
@@ -76,7 +77,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
 def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
     studies = [f"study {number % 12}" for number in range(120)]
     reference, _ = reference_of(["a", "b"] * 60, studies)
-    folds, by_study = calibration.assign_folds(reference, seed=1)
+    folds, by_study = cross_validation.assign_folds(reference, seed=1)
     assert by_study
     of_study = reference.studies.toarray().T @ folds
     assert ((of_study > 0).sum(axis=1) == 1).all()
@@ -85,7 +86,7 @@ def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
 
 def test_cross_validation_of_one_study_is_at_random_and_says_so():
     reference, _ = reference_of(["a", "b"] * 10, ["only"] * 20)
-    folds, by_study = calibration.assign_folds(reference, seed=1)
+    folds, by_study = cross_validation.assign_folds(reference, seed=1)
     assert not by_study
     assert folds.sum(axis=0).tolist() == [4] * 5
 

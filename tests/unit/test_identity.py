@@ -12,7 +12,8 @@ from inputs import ROOT
 
 from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
-from airrvec.annotation.calibration import Calibration
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import no_candidates
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.encoders import load
@@ -139,7 +140,8 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
         assert len({len(reference) for reference in references}) == 1
         for reference in references:
             empty = np.empty((0, 64), np.float32)
-            nothing = Calibration(np.zeros(2), np.zeros(2, bool), np.zeros(2))
+            none = no_candidates(len(reference.epitopes))
+            nothing = CalibrationScores(none, none, none.scores)
             annotator = Annotator(chains, reference, empty, empty, nothing, 1)
             for _, receptors in found.values():
                 known = tables.distinct_receptors(receptors).filter(

@@ -1,6 +1,7 @@
 """Annotator of one chain class: reference set, background set and calibration, saved as one file."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from airrvec.annotation.calibration import Calibration
+from airrvec.annotation.calibration import Calibration, CalibrationScores
+from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.search import N_REPORTED, SearchResult, search
 from airrvec.core import names, schema, tables
@@ -39,7 +41,8 @@ class Annotator:
     vectors : ndarray of float32, shape (n_references, d)
     background : ndarray of float32, shape (n_background, d)
         Vectors of the background set, which are part of the density.
-    calibration : Calibration
+    scores : CalibrationScores
+        What `calibration` is fitted to.
     min_references : int
     """
 
@@ -47,12 +50,17 @@ class Annotator:
     reference: ReferenceSet
     vectors: np.ndarray
     background: np.ndarray
-    calibration: Calibration
+    scores: CalibrationScores
     min_references: int
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The calibration for a donor who may present any epitope."""
+        return self.scores.calibration()
 
     def save(self, path: Path) -> None:
         """Write the annotator as NumPy arrays, without pickled objects."""
-        reference, calibration = self.reference, self.calibration
+        reference, scores = self.reference, self.scores
         arrays = {
             **{name: _plain(reference.receptors[name].to_pandas()) for name in _COLUMNS},
             **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
@@ -62,9 +70,9 @@ class Annotator:
             **{f"alleles_{name}": _plain(values) for name, values in reference.alleles.items()},
             "vectors": self.vectors,
             "background": self.background,
-            "labelled_scores": calibration.labelled,
-            "right": calibration.right,
-            "background_scores": calibration.background,
+            **_candidate_arrays("labelled", scores.labelled),
+            **_candidate_arrays("negatives", scores.background),
+            "binds": np.stack(scores.binds.nonzero()),
             "min_references": np.array(self.min_references),
         }
         with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
@@ -93,7 +101,10 @@ class Annotator:
             reference,
             values["vectors"],
             values["background"],
-            Calibration(values["labelled_scores"], values["right"], values["background_scores"]),
+            CalibrationScores(
+                *(_candidates(values, name, len(epitopes)) for name in ("labelled", "negatives")),
+                _matrix(values["binds"], (len(values["labelled_floor"]), len(epitopes))),
+            ),
             int(values["min_references"]),
         )
 
@@ -131,24 +142,32 @@ class Annotator:
             threads=threads,
         )
         known = np.isfinite(found.score)
-        rates, probabilities = np.full(len(vectors), np.nan), np.full(len(vectors), np.nan)
-        prevalence = self.calibration.prevalence(found.score[known])
-        rates[known] = self.calibration.fdr(found.score[known], prevalence)
-        probabilities[known] = self.calibration.probability(found.score[known], prevalence)
-        possible = known if allowed is None else known & allowed[found.epitope]
+        calibration = self.calibration if allowed is None else self.scores.calibration(allowed)
+        rates, probabilities, prevalence = _rates(calibration, found.allowed_score)
+        possible = known & (found.allowed_epitope >= 0)
         called = possible & (rates <= fdr)
-        best = self.reference.epitopes.iloc[found.epitope].reset_index(drop=True)
+        best = self.reference.epitopes.iloc[np.maximum(found.allowed_epitope, 0)].reset_index(drop=True)
         calls = pd.DataFrame(
             {
                 "call": np.select([called, known], [CALLED, NO_CALL], NO_VECTOR),
                 **{name: best[name].where(called, None) for name in schema.ANTIGEN},
+                "excluded_epitope": self._excluded(found, allowed, fdr),
                 "best_epitope": best["epitope"].where(possible, None),
-                "score": found.score,
+                "score": found.allowed_score,
                 "probability": probabilities,
                 "fdr": rates,
             }
         )
         return pd.concat([calls, self._nearest(found)], axis=1), prevalence
+
+    def _excluded(self, found: SearchResult, allowed: np.ndarray | None, fdr: float) -> np.ndarray:
+        """Return the epitopes that would be called if all were allowed, and are not; else None."""
+        epitopes = self.reference.epitopes["epitope"].to_numpy(object)
+        if allowed is None:
+            return np.full(len(found.epitope), None)
+        rates, _, _ = _rates(self.calibration, found.score)
+        excluded = (rates <= fdr) & (found.epitope >= 0) & ~allowed[found.epitope]
+        return np.where(excluded, epitopes[found.epitope], None)
 
     def exact(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
         """Return the reference epitopes of each clonotype, joined by ``;``; None if it is not a reference."""
@@ -181,6 +200,16 @@ class Annotator:
         return pd.DataFrame(columns)
 
 
+def _rates(calibration: Calibration, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return false discovery rates and probabilities, NaN where the score is, and the prevalence."""
+    known = np.isfinite(scores)
+    rates, probabilities = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+    prevalence = calibration.prevalence(scores[known])
+    rates[known] = calibration.fdr(scores[known], prevalence)
+    probabilities[known] = calibration.probability(scores[known], prevalence)
+    return rates, probabilities, prevalence
+
+
 def without_calls(n: int, call: str) -> pd.DataFrame:
     """Return annotation rows of ``n`` receptors that could not be compared with references."""
     fields = [schema.ANNOTATION.field(name) for name in schema.ANNOTATION_CALLS]
@@ -199,3 +228,20 @@ def _nullable(values: np.ndarray) -> pa.Array:
 
 def _matrix(indices: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
     return sparse.csr_array((np.ones(indices.shape[1], np.float32), tuple(indices)), shape)
+
+
+def _candidate_arrays(name: str, candidates: Candidates) -> dict[str, np.ndarray]:
+    scores = candidates.scores
+    return {
+        f"{name}_scores": scores.data,
+        f"{name}_epitopes": scores.indices,
+        f"{name}_starts": scores.indptr,
+        f"{name}_floor": candidates.floor,
+    }
+
+
+def _candidates(values: dict[str, np.ndarray], name: str, n_epitopes: int) -> Candidates:
+    """Return what `_candidate_arrays` wrote."""
+    parts = tuple(values[f"{name}_{part}"] for part in ("scores", "epitopes", "starts"))
+    floor = values[f"{name}_floor"]
+    return Candidates(sparse.csr_array(parts, (len(floor), n_epitopes)), floor)

@@ -9,114 +9,17 @@ Science 23).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from scipy.optimize import isotonic_regression
 
-from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.annotation.search import MIN_REFERENCES, search
-from airrvec.benchmark.rules import KERNEL
-from airrvec.core.seeds import generator
-
-N_FOLDS = 5
+from airrvec.annotation.candidates import Candidates, binds_epitope
 
 # Prior of the prevalence: 1 binder in 100 receptors, with the weight of 100 receptors.
 PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0
 PRIOR_CALLS = 10.0  # weight of the calls expected from the mixture against the observed calls
-
-
-def assign_folds(reference: ReferenceSet, *, seed: int) -> tuple[np.ndarray, bool]:
-    """
-    Assign studies to folds of similar size: largest study first, each into the smallest fold.
-
-    With fewer than two studies, receptors are assigned to folds at random.
-
-    Returns
-    -------
-    folds : ndarray of bool, shape (n_receptors, N_FOLDS)
-        Whether a study of the fold reports the receptor.
-    by_study : bool
-        False if receptors were assigned at random.
-    """
-    if len(reference.study_names) < 2:
-        fold = generator(seed, "folds").permutation(len(reference)) % N_FOLDS
-        return fold[:, None] == np.arange(N_FOLDS), False
-    sizes = np.asarray(reference.studies.sum(axis=0)).ravel()
-    filled, fold_of = np.zeros(N_FOLDS), np.zeros(len(sizes), np.int64)
-    for study in np.argsort(-sizes, kind="stable"):
-        fold_of[study] = filled.argmin()
-        filled[fold_of[study]] += sizes[study]
-    members = sparse.csr_array(fold_of[:, None] == np.arange(N_FOLDS), dtype=np.float32)
-    return (reference.studies @ members).toarray() > 0, True
-
-
-def cross_validate(
-    reference: ReferenceSet,
-    vectors: np.ndarray,
-    background: np.ndarray,
-    *,
-    min_references: int = MIN_REFERENCES,
-    seed: int = 420,
-    kernel: float = KERNEL,
-    threads: int = 1,
-) -> pd.DataFrame:
-    """
-    Score each labelled receptor against references from other studies.
-
-    Studies are divided into `assign_folds`. A receptor of the held-out fold is compared with the receptors
-    that no study of this fold reports. Receptors of several folds are excluded as queries, because their
-    other studies would be references.
-
-    Returns
-    -------
-    DataFrame
-        One row per query: ``row`` in the reference, ``fold``, ``epitope`` (row of `ReferenceSet.epitopes`),
-        ``score``, ``right`` (the receptor binds this epitope), ``findable`` (at least one of its epitopes
-        has ``min_references`` references in the other folds).
-    """
-    folds, _ = assign_folds(reference, seed=seed)
-    in_one_fold = folds.sum(axis=1) == 1
-    parts = [_NO_QUERIES]
-    for fold in range(N_FOLDS):
-        held_out, others = np.flatnonzero(folds[:, fold] & in_one_fold), np.flatnonzero(~folds[:, fold])
-        if not len(held_out) or not len(others):
-            continue
-        references = reference.take(others)
-        found = search(
-            vectors[held_out],
-            references,
-            vectors[others],
-            background,
-            min_references=min_references,
-            kernel=kernel,
-            threads=threads,
-        )
-        binds = reference.labels[held_out].toarray() > 0
-        candidates = binds & (references.epitopes["n_references"] >= min_references).to_numpy()
-        columns = {
-            "row": held_out,
-            "fold": fold,
-            "epitope": found.epitope,
-            "score": found.score,
-            "right": candidates[np.arange(len(held_out)), found.epitope],
-            "findable": candidates.any(axis=1),
-        }
-        parts.append(pd.DataFrame(columns).dropna(subset="score"))
-    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes)
-
-
-_NO_QUERIES = pd.DataFrame(
-    {
-        "row": np.empty(0, np.int64),
-        "fold": np.empty(0, np.int64),
-        "epitope": np.empty(0, np.int64),
-        "score": np.empty(0),
-        "right": np.empty(0, bool),
-        "findable": np.empty(0, bool),
-    }
-)
 
 
 class Calibration:
@@ -143,7 +46,7 @@ class Calibration:
         is_labelled = np.arange(len(scores)) <= len(labelled)
         weights = np.where(is_labelled, 1 / (len(labelled) + 1), 1 / (len(background) + 1))
         self._is_binder = _isotonic(scores, is_labelled, weights)
-        self._is_right = _isotonic(self.labelled, self.right)
+        self._is_right = _isotonic(self.labelled, self.right) if len(labelled) else np.zeros_like
 
     def prevalence(self, scores: np.ndarray) -> float:
         """
@@ -206,6 +109,43 @@ class Calibration:
         rates = np.empty(n)
         rates[order] = np.minimum.accumulate((by_chance + (calls - by_chance) * wrong) / calls)
         return rates
+
+
+@dataclass(frozen=True)
+class CalibrationScores:
+    """
+    What a calibration is fitted to, with the scores of all candidates.
+
+    Attributes
+    ----------
+    labelled, background : Candidates
+        Of labelled receptors against references from other studies, and of background receptors.
+    binds : csr_array of float32, shape (n_labelled, n_epitopes)
+        1 where a labelled receptor binds the epitope.
+    """
+
+    labelled: Candidates
+    background: Candidates
+    binds: sparse.csr_array
+
+    def calibration(self, allowed: np.ndarray | None = None) -> Calibration:
+        """
+        Return the calibration for a donor who can present only the ``allowed`` epitopes.
+
+        Labelled receptors of which the donor can present no epitope are left out: they are not what the
+        donor's binders are like.
+        """
+        epitope, score = self.labelled.best(allowed)
+        right = self.is_right(epitope)
+        if allowed is not None:
+            kept = (self.binds @ allowed.astype(np.float32)) > 0
+            score, right = score[kept], right[kept]
+        _, background = self.background.best(allowed)
+        return Calibration(score, right, background[np.isfinite(background)])
+
+    def is_right(self, epitope: np.ndarray) -> np.ndarray:
+        """Return whether each labelled receptor binds the given epitope; False where it is -1."""
+        return binds_epitope(self.binds, epitope)
 
 
 def _share_above(sorted_scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

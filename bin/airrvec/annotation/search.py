@@ -7,11 +7,13 @@ other, like the rule ``contrast`` of `airrvec.benchmark.rules`; the constant giv
 reference a low score.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from airrvec.annotation.candidates import Candidates, no_candidates, stacked
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL
 from airrvec.search import neighbours
@@ -35,15 +37,19 @@ class SearchResult:
     Attributes
     ----------
     epitope : ndarray of int64, shape (n,)
-        Row of `ReferenceSet.epitopes`; meaningless if no epitope has any density at the receptor.
+        Row of `ReferenceSet.epitopes`; -1 if no candidate has any density at the receptor.
     score : ndarray of float64, shape (n,)
         Log share of the epitope in the local density, at most 0; NaN without a vector.
+    allowed_epitope, allowed_score : ndarray, shape (n,)
+        The same of the allowed epitopes alone.
     distances, rows : ndarray, shape (n, N_SHOWN)
         As returned by `airrvec.search.neighbours.nearest`.
     """
 
     epitope: np.ndarray
     score: np.ndarray
+    allowed_epitope: np.ndarray
+    allowed_score: np.ndarray
     distances: np.ndarray
     rows: np.ndarray
 
@@ -54,10 +60,8 @@ def search(
     vectors: np.ndarray,
     background: np.ndarray,
     *,
-    min_references: int = MIN_REFERENCES,
-    kernel: float = KERNEL,
     allowed: np.ndarray | None = None,
-    threads: int = 1,
+    **options,
 ) -> SearchResult:
     """
     Return the best epitope of each query, its score, and the nearest references.
@@ -72,24 +76,46 @@ def search(
         Vectors of the references.
     background : ndarray of float32, shape (n_background, d)
         Vectors of background receptors, which are assumed to bind no known epitope.
+    allowed : ndarray of bool, shape (n_epitopes,), optional
+        Epitopes that the donor can present; all if not given.
+    options
+        ``min_references``, ``kernel`` and ``threads``, as in `search_candidates`.
+    """
+    parts = []
+    for candidates, distances, rows in _chunks(queries, reference, vectors, background, **options):
+        best = candidates.best()
+        of_allowed = best if allowed is None else candidates.best(allowed)
+        parts.append((*best, *of_allowed, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
+    return SearchResult(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def search_candidates(
+    queries: np.ndarray, reference: ReferenceSet, vectors: np.ndarray, background: np.ndarray, **options
+) -> Candidates:
+    """
+    Return the scores of all candidate epitopes of each query.
+
+    Parameters
+    ----------
+    queries, reference, vectors, background
+        As in `search`.
     min_references : int
         An epitope with fewer references is not a candidate.
     kernel : float
         Kernel width, in the unit of the distances.
-    allowed : ndarray of bool, shape (n_epitopes,), optional
-        Epitopes that may be a receptor's best one; all if not given.
     threads : int
         Number of threads.
     """
-    parts = []
+    return stacked([part[0] for part in _chunks(queries, reference, vectors, background, **options)])
+
+
+def _chunks(queries, reference, vectors, background, *, threads: int = 1, **options) -> Iterator[tuple]:
+    """Yield candidates, distances and rows of the nearest references, of `CHUNK` queries at once."""
     for start in range(0, max(len(queries), 1), CHUNK):
         chunk = queries[start : start + CHUNK]
         distances, rows = neighbours.nearest(chunk, vectors, N_NEIGHBOURS, threads=threads)
         to_background, _ = neighbours.nearest(chunk, background, N_NEIGHBOURS, threads=threads)
-        options = {"min_references": min_references, "kernel": kernel, "allowed": allowed}
-        scored = score_neighbours(distances, rows, to_background, reference, **options)
-        parts.append((*scored, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
-    return SearchResult(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        yield score_neighbours(distances, rows, to_background, reference, **options), distances, rows
 
 
 def score_neighbours(
@@ -100,10 +126,9 @@ def score_neighbours(
     *,
     min_references: int = MIN_REFERENCES,
     kernel: float = KERNEL,
-    allowed: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Candidates:
     """
-    Return the best epitope and its score from the distances to neighbours.
+    Return the scores of all candidate epitopes from the distances to neighbours.
 
     The density at a receptor is D = Σ exp(−d / kernel), over the references of an epitope, over all
     references, or over the background. The score is log((D_epitope + LEAST) / (D_all + D_background + FAR)).
@@ -114,33 +139,21 @@ def score_neighbours(
         Distances and row numbers of the nearest references.
     to_background : ndarray, shape (n, b)
         Distances to the nearest background receptors.
-
-    Returns
-    -------
-    epitope : ndarray of int64, shape (n,)
-    score : ndarray of float64, shape (n,)
-        NaN for a receptor without neighbours.
     """
     candidate = (reference.epitopes["n_references"] >= min_references).to_numpy()
-    if allowed is not None:
-        candidate = candidate & allowed
-    labels = reference.labels * candidate.astype(np.float32)
-    epitope, score = np.zeros(len(rows), np.int64), np.full(len(rows), np.nan)
+    labels = sparse.csr_array(reference.labels * candidate.astype(np.float32))
+    labels.eliminate_zeros()
+    parts = [no_candidates(len(candidate))]
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         density = np.exp(-distances[block].astype(np.float64) / kernel)  # 0 where there is no neighbour
-        weights = sparse.csr_array(
-            (
-                density.ravel(),
-                np.maximum(rows[block], 0).ravel(),
-                np.arange(len(density) + 1) * density.shape[1],
-            ),
-            (len(density), len(reference)),
-        )
-        epitope_density = (weights @ labels).toarray() if labels.shape[1] else np.zeros((len(density), 1))
-        best = epitope_density.argmax(axis=1)
+        n, k = density.shape
+        places = np.maximum(rows[block], 0).ravel()
+        weights = sparse.csr_array((density.ravel(), places, np.arange(n + 1) * k), (n, len(reference)))
+        shares = sparse.csr_array(weights @ labels)
+        shares.sort_indices()  # the first epitope wins where scores are equal
         total = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + CONSTANT_DENSITY
-        share = (epitope_density[np.arange(len(best)), best] + MIN_DENSITY) / total
-        epitope[block] = best
-        score[block] = np.where(rows[block, 0] >= 0, np.log(share), np.nan)
-    return epitope, score
+        shares.data = np.log((shares.data + MIN_DENSITY) / np.repeat(total, np.diff(shares.indptr)))
+        floor = np.where(rows[block, 0] >= 0, np.log(MIN_DENSITY / total), np.nan)
+        parts.append(Candidates(shares, floor))
+    return stacked(parts)

@@ -26,7 +26,7 @@ def reliability_table(
     Parameters
     ----------
     queries : DataFrame
-        From `airrvec.annotation.calibration.cross_validate`.
+        From `airrvec.annotation.cross_validation.cross_validate`.
     background : ndarray, shape (b,)
         Scores of background receptors.
     group : dict
