@@ -21,8 +21,8 @@ from airrvec.core.chains import on_chains
 from airrvec.encoders import NotMeasurable
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
-# The rules of the paper.
-DEFAULT_RULES = ("nearest_neighbour", "average_distance")
+# The two of the paper, and those that recognise receptors best without training.
+DEFAULT_RULES = ("nearest_neighbour", "average_distance", "mean_of_nearest", "contrast")
 
 
 @dataclass(frozen=True)
