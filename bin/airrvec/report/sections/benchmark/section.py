@@ -129,7 +129,8 @@ def _auroc_section(summary: pd.DataFrame, titles: Titles, colours: dict, counts:
         " every k, and over splits, which all encoders share."
         + (
             f" {escaped(best)}. Rank receptors of your own by this rule. The nearest neighbour and the"
-            " average distance are the paper's rules: compare published values with these."
+            " average distance are the paper's rules: compare published values with these. The contrast also"
+            " uses the other epitopes' references, so it gains most where the negatives bind these epitopes."
             if best
             else ""
         )
