@@ -39,7 +39,6 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
     import numpy as np
-    import pyarrow.compute as pc
     import torch
 
     from airrvec import encoders
@@ -58,8 +57,7 @@ def main(argv=None):
     splits, _ = fewshot.plan_splits(labelled, ks=[200], n_splits=100, min_positives=100, seed=args.seed)
 
     def auroc(encoder) -> dict[str, float]:
-        table = scoring.score(encoder, "", labelled, splits).auroc
-        table = table.filter(pc.equal(table["rule"], "nearest_neighbour"))
+        table = scoring.score(encoder, "", labelled, splits, rules=("nearest_neighbour",)).auroc
         means = table.group_by("epitope").aggregate([("auroc", "mean")]).to_pylist()
         return {row["epitope"]: row["auroc_mean"] for row in means}
 

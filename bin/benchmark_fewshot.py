@@ -27,7 +27,11 @@ def parse_args(argv=None):
     parser.add_argument(
         "--min-positives", type=int, default=100, help="minimum number of test receptors of an epitope"
     )
-    parser.add_argument("--rules", default="nearest_neighbour,average_distance", help="decision rules")
+    parser.add_argument(
+        "--rules",
+        default="nearest_neighbour,average_distance,mean_of_nearest,contrast",
+        help="decision rules",
+    )
     parser.add_argument("--chains", default="paired", help="chains given to the encoder: paired, alpha, beta")
     parser.add_argument(
         "--test-sets", default="all", help="test sets: all, below_90, below_80, other_studies"

@@ -10,7 +10,7 @@ import pytest
 
 import airrvec
 from airrvec import encoders
-from airrvec.benchmark import test_sets
+from airrvec.benchmark import scoring, test_sets
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
 from airrvec.input import reading
@@ -83,6 +83,9 @@ def test_schema_lists_what_the_registries_hold():
     assert PARAMETERS["model"]["variants"] == list(VARIANTS)
     assert PARAMETERS["encoders"]["choices"] == list(encoders.ENCODERS)
     assert PARAMETERS["benchmark_rules"]["choices"] == list(RULES)
+    default_rules = ",".join(scoring.DEFAULT_RULES)
+    assert PARAMETERS["benchmark_rules"]["default"] == default_rules
+    assert f'default="{default_rules}"' in (ROOT / "bin/benchmark_fewshot.py").read_text()
     assert PARAMETERS["benchmark_test_sets"]["choices"] == list(test_sets.TEST_SETS)
     assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)

@@ -4,27 +4,34 @@ import numpy as np
 import pandas as pd
 import pytest
 from receptors_on_a_line import Line, labelled, plan
+from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from airrvec.benchmark import distances as benchmark_distances
 from airrvec.benchmark import fewshot, rules, scoring
 from airrvec.core import schema
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.encoders.sum import Sum
 from airrvec.stats import metrics
 
 
 class Place:
-    """The same place as a vector of one number."""
+    """The same place as a vector of one number, with a kernel width of its own."""
+
+    kernel = 0.05
 
     def embed(self, receptors):
         return np.array(receptors["tra_v_call"].to_pylist(), np.float32)[:, None]
 
 
-def plain_rules(x, references, others):
+def plain_rules(x, references, others, kernel=0.05):
     """Scores of all receptors by each rule, in float64."""
     to_epitope = [[abs(x[i] - x[r]) for r in references] for i in range(len(x))]
     to_all = [[abs(x[i] - x[r]) for r in [*references, *others]] for i in range(len(x))]
-    soft = [-0.05 * np.logaddexp.reduce(-np.array(row) / 0.05) for row in to_epitope]
-    soft_all = [-0.05 * np.logaddexp.reduce(-np.array(row) / 0.05) for row in to_all]
+    soft, soft_all = (
+        [-kernel * np.logaddexp.reduce(-np.array(row) / kernel) for row in rows]
+        for rows in (to_epitope, to_all)
+    )
     return {
         "nearest_neighbour": [min(row) for row in to_epitope],
         "average_distance": [sum(row) / len(row) for row in to_epitope],
@@ -87,15 +94,23 @@ class OnCircle:
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def test_shared_exponentials_change_no_rule():
+class WithKernel(OnCircle):
+    kernel = 0.05
+
+
+@pytest.mark.parametrize("encoder", [OnCircle(), WithKernel()])
+def test_shared_exponentials_change_no_rule(encoder):
     table = labelled()
-    shown = benchmark_distances.Distances(OnCircle(), table.receptors, None)
+    shown = benchmark_distances.Distances(encoder, table.receptors, None)
+    # Without a kernel of the encoder, 0.45 standard deviations of the distances between two receptors.
+    kernel = getattr(encoder, "kernel", 0.45 * pdist(encoder.embed(table.receptors)).std())
     shown.keep(np.arange(40))
     references, others = np.arange(12).reshape(4, 3), np.arange(12, 36).reshape(4, 6)
     to_epitope, to_others = (shown.distances(rows).astype(np.float64) for rows in (references, others))
     to_all = np.concatenate([to_epitope, to_others], axis=2)
     assert shown.density(references) is not None
-    soft, contrast = rules.soft_nearest_neighbour(to_epitope), rules.contrast(to_epitope, to_all)
+    soft = rules.soft_nearest_neighbour(to_epitope, kernel=kernel)
+    contrast = rules.contrast(to_epitope, to_all, kernel=kernel)
     # All distances are kept; only the epitope's, as in a large table; none.
     for kept in (40, 12, 0):
         shown.keep(np.arange(kept))
@@ -158,3 +173,40 @@ def test_ties_everywhere_are_chance():
     np.testing.assert_allclose(found[["auroc", "auroc_01"]], 0.5, atol=1e-12)
     share = found["n_positive"] / (found["n_positive"] + found["n_negative"])
     np.testing.assert_allclose(found["average_precision"], share)
+
+
+@pytest.mark.parametrize(("sample", "batch_bytes"), [(1000, 2**24), (1000, 8 * 60 * 7), (20, 2**24)])
+def test_a_kernel_follows_the_spread_of_the_distances(monkeypatch, sample, batch_bytes):
+    monkeypatch.setattr(benchmark_distances, "SAMPLE", sample)
+    monkeypatch.setattr(benchmark_distances, "BATCH_BYTES", batch_bytes)
+    table = labelled()
+    points = OnCircle().embed(table.receptors)[np.linspace(0, 59, min(sample, 60)).astype(int)]
+    found = benchmark_distances.Distances(OnCircle(), table.receptors, None).kernel
+    assert found == pytest.approx(0.45 * pdist(points).std(), rel=1e-6)
+
+
+def test_the_rules_with_a_kernel_do_not_depend_on_the_unit_of_the_distances():
+    class Times43(OnCircle):
+        def distance_rows(self, receptors):
+            x = self.embed(receptors).astype(float)
+            return lambda rows: 43 * cdist(x[rows], x)
+
+    table = labelled()
+    splits, _ = plan(table)
+    names = ("soft_nearest_neighbour", "contrast")
+    one, other = (
+        scoring.score(encoder, "e", table, splits, rules=names).auroc.to_pandas()["auroc"]
+        for encoder in (OnCircle(), Times43())
+    )
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_equal_distances_and_sums_have_a_kernel():
+    class Same:
+        def distances(self, queries, references):
+            return np.ones((len(queries), len(references)))
+
+    assert benchmark_distances.Distances(Same(), labelled().receptors, None).kernel == rules.KERNEL
+    assert Sum([WithKernel(), OnCircle()]).kernel == 0.05
+    assert Sum([OnCircle(), WithKernel()]).kernel is None
+    assert Sceptr.kernel == rules.KERNEL

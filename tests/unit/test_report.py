@@ -174,6 +174,21 @@ def test_benchmark_sections_hold_the_numbers(benchmark):
     assert "<1>" not in json.dumps(found)
 
 
+def test_the_best_rule_is_named_in_the_report_and_on_the_terminal(benchmark):
+    better = summary_of(encoders=(("sceptr", 0.95), ("tcrdist", 0.9))).query("rule == 'average_distance'")
+    summary = pd.concat([summary_of(), better.assign(rule="contrast")])
+    # Not measured for all encoders: no evidence for a rule.
+    summary = pd.concat([summary, better.query("encoder == 'sceptr'").assign(encoder="e1", rule="contrast")])
+    best = "Best rule at k = 5: contrast with the other epitopes (SCEPTR 0.950, TCRdist 0.900)"
+    benchmark = replace(benchmark, summary=summary)
+    assert f" {best}. Rank receptors" in sections_of(benchmark)["auroc"]["description"]
+    assert best in report_benchmark.benchmark_lines(benchmark, TITLES)
+    # Of equal rules, the first; a single rule is not compared.
+    tied = report_benchmark.best_rule_text(summary_of(), TITLES)
+    assert tied == "Best rule at k = 5: nearest neighbour (SCEPTR 0.900, TCRdist 0.800)"
+    assert report_benchmark.best_rule_text(better, TITLES) is None
+
+
 def test_other_settings_are_tabs_of_their_own(benchmark):
     summary = pd.concat(
         [

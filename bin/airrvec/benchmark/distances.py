@@ -1,15 +1,18 @@
 """Vectors of the receptors of a benchmark, and rows of their distance matrix."""
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from airrvec.benchmark.rules import KERNEL
+from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.core.plural import counted
 from airrvec.encoders import NotMeasurable, distance_rows, has_vectors, vector_distance_rows
 
 BATCH_BYTES = 2**24  # memory for distances computed at once
 KEPT_BYTES = 2**30  # memory for distances kept for reuse, and their exponentials
+SAMPLE = 1000  # receptors, evenly spaced in the table, that show the spread of the distances
 MAX_EXPONENT = 80  # exp(-80) is still a normal float32
 
 
@@ -38,6 +41,7 @@ class Distances:
                 n = counted(receptors[column].null_count, "receptor lacks", "receptors lack")
                 raise NotMeasurable(f"it needs {column}, which {n}")
         self.n = len(receptors)
+        self._own_kernel = getattr(encoder, "kernel", None)
         self.has_vectors = has_vectors(encoder)
         if self.has_vectors:
             self.vectors = _complete_vectors(encoder.embed(receptors), "receptors")
@@ -52,6 +56,25 @@ class Distances:
         self._kept_rows, self._kept = np.array([], np.int64), np.empty((0, self.n), np.float32)
         self._terms = None
 
+    @cached_property
+    def kernel(self) -> float:
+        """
+        Kernel width of the rules that have one, in the unit of the distances.
+
+        The encoder may name it as ``kernel``; otherwise it is `KERNEL_IN_SPREADS` standard deviations of the
+        distances between at most `SAMPLE` receptors.
+        """
+        if self._own_kernel is not None:
+            return self._own_kernel
+        sample = np.unique(np.linspace(0, self.n - 1, SAMPLE).astype(int))
+        step = max(BATCH_BYTES // (8 * self.n), 1)
+        blocks = [
+            self.rows_to_all(sample[start : start + step])[:, sample] for start in range(0, len(sample), step)
+        ]
+        distances = np.concatenate(blocks)[np.triu_indices(len(sample), 1)].astype(float)
+        spread = distances.std() if len(distances) else 0.0
+        return float(KERNEL_IN_SPREADS * spread) if spread > 0 else KERNEL  # equal distances need no width
+
     def fit(self, rows: np.ndarray) -> bool:
         """Return whether the distances of some receptors to all, and their exponentials, may be kept."""
         return len(rows) * self.n * 8 <= KEPT_BYTES
@@ -65,17 +88,20 @@ class Distances:
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
             self._kept[block] = _complete_distances(self.rows_to_all(rows[block]))
-        small = self._kept.max(initial=0) < MAX_EXPONENT * KERNEL
-        self._terms = np.exp(self._kept / -KERNEL) if small else None
+        self._terms = None
 
     def density(self, references: np.ndarray) -> np.ndarray | None:
         """
-        Return Σ exp(−d / `KERNEL`) over references, shape (s, k), for all receptors; shape (s, n).
+        Return Σ exp(−d / `kernel`) over references, shape (s, k), for all receptors; shape (s, n).
 
         None if the distances are not kept, or so large that terms underflow in float32.
         """
-        if self._terms is None or not np.isin(references, self._kept_rows).all():
+        if not len(self._kept) or not np.isin(references, self._kept_rows).all():
             return None
+        if self._terms is None:
+            if self._kept.max() >= MAX_EXPONENT * self.kernel:
+                return None
+            self._terms = np.exp(self._kept / np.float32(-self.kernel))
         columns = np.searchsorted(self._kept_rows, references).ravel()
         rows = np.repeat(np.arange(len(references)), references.shape[1])
         shape = (len(references), len(self._kept_rows))

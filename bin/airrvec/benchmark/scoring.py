@@ -14,15 +14,16 @@ import pyarrow as pa
 
 from airrvec.benchmark.distances import BATCH_BYTES, Distances
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
-from airrvec.benchmark.rules import KERNEL, RULES, contrast, soft_nearest_neighbour
+from airrvec.benchmark.rules import RULES, contrast, soft_nearest_neighbour
 from airrvec.benchmark.test_sets import exclusion_filter, fixed_exclusion
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
 from airrvec.encoders import NotMeasurable
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 
-# The rules of the paper.
-DEFAULT_RULES = ("nearest_neighbour", "average_distance")
+PAPER_RULES = ("nearest_neighbour", "average_distance")
+# The paper's, and the best of one epitope's references and of all epitopes' references.
+DEFAULT_RULES = (*PAPER_RULES, "mean_of_nearest", "contrast")
 
 
 @dataclass(frozen=True)
@@ -188,17 +189,20 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, encoded:
     combine, _, takes = RULES[rule]
     if takes == "vectors":
         return np.stack([combine(encoded.vectors, rows, encoded.background) for rows in references])
+    options = {}
     if combine in (soft_nearest_neighbour, contrast):
+        options["kernel"] = encoded.kernel
         # Equal to the rules, but computed from exponentials shared by all splits, if these are kept.
         terms = encoded.density(references)
         if terms is not None and takes == "epitope":
-            return -KERNEL * np.log(terms)
+            return -encoded.kernel * np.log(terms)
         if terms is not None and (other_terms := encoded.density(others)) is not None:
-            return KERNEL * np.log1p(other_terms / terms)
+            return encoded.kernel * np.log1p(other_terms / terms)
     to_epitope = encoded.distances(references)
     if takes == "all":
-        return combine(to_epitope, np.concatenate([to_epitope, encoded.distances(others)], axis=2))
-    return combine(to_epitope)
+        to_all = np.concatenate([to_epitope, encoded.distances(others)], axis=2)
+        return combine(to_epitope, to_all, **options)
+    return combine(to_epitope, **options)
 
 
 class _Report:

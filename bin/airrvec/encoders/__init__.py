@@ -3,7 +3,8 @@ Encoders turn receptors into vectors or distances: one file each, one registry.
 
 An encoder has one of these methods: ``embed(receptors)``, whose vectors are compared by Euclidean distance,
 ``distances(queries, references)``, or ``distance_rows(receptors)``. Names joined by ``+`` are a sum of
-encoders. An encoder raises `NotMeasurable` for receptors that it cannot measure.
+encoders. An encoder raises `NotMeasurable` for receptors that it cannot measure. It may have a ``kernel``,
+the width in the unit of its distances for rules of the benchmark that need one.
 """
 
 from collections.abc import Callable

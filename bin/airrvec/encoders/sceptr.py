@@ -27,6 +27,8 @@ class Sceptr:
         Number format in matrix products; see `airrvec.core.devices.choose_device`.
     """
 
+    kernel = 0.05  # width for rules of the benchmark: the temperature of the losses, for unit vectors
+
     def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
         self.loaded = weights.load(name)
         self.on_gpu = device != "cpu" and devices.has_gpu()

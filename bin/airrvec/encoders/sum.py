@@ -27,6 +27,7 @@ class Sum:
 
     def __init__(self, encoders: list):
         self.encoders = encoders
+        self.kernel = getattr(encoders[0], "kernel", None)
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """See `airrvec.encoders.distance_rows`; spreads are estimated from at most `SAMPLE` receptors."""

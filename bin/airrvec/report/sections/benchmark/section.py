@@ -16,6 +16,7 @@ from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_setting
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.benchmark.tables import (
+    best_rule_text,
     comparisons_table,
     epitope_table,
     metrics_table,
@@ -55,7 +56,7 @@ def benchmark_sections(benchmark: Benchmark, titles: Titles) -> list[dict]:
     by_rule = default_view(benchmark.summary)
     shown = default_view(benchmark.summary, one_rule=True)
     sections = [
-        _auroc_section(by_rule, encoders, colours, benchmark.counts),
+        _auroc_section(by_rule, titles, colours, benchmark.counts),
         _settings_section(benchmark.summary, shown, encoders, colours),
         epitope_table(shown, titles),
         metrics_table(by_rule, titles),
@@ -79,8 +80,10 @@ def cautions(counts: dict) -> list[str]:
 
 def benchmark_lines(benchmark: Benchmark, titles: Titles) -> list[str]:
     """Return AUROCs for the terminal, and warnings about AUROCs that are too high."""
+    best = best_rule_text(default_view(benchmark.summary), titles)
     return [
         *auroc_lines(benchmark.summary, titles),
+        *([best] if best else []),
         *(f"WARNING: {sentence}" for sentence in cautions(benchmark.counts)),
     ]
 
@@ -110,7 +113,9 @@ def auroc_lines(summary: pd.DataFrame, titles: Titles) -> list[str]:
     return lines
 
 
-def _auroc_section(summary: pd.DataFrame, encoders: dict[str, str], colours: dict, counts: dict) -> dict:
+def _auroc_section(summary: pd.DataFrame, titles: Titles, colours: dict, counts: dict) -> dict:
+    encoders = {name: titles[name] for name in summary["encoder"].unique()}
+    best = best_rule_text(summary, titles)
     removed = "; ".join(f"{n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n)
     rules = ordered_settings(summary["rule"])
     return _curves(
@@ -122,6 +127,13 @@ def _auroc_section(summary: pd.DataFrame, encoders: dict[str, str], colours: dic
         " measures how well the distance to them separates the other receptors of the epitope from all"
         f" others. Mean over {counted(n_averaged_epitopes(summary), 'epitope')} with enough receptors for"
         " every k, and over splits, which all encoders share."
+        + (
+            f" {escaped(best)}. Rank receptors of your own by this rule. The nearest neighbour and the"
+            " average distance are the paper's rules: compare published values with these. The contrast also"
+            " uses the other epitopes' references, so it gains most where the negatives bind these epitopes."
+            if best
+            else ""
+        )
         + "".join(f"<br><strong>{escaped(sentence)}.</strong>" for sentence in cautions(counts))
         + (
             f"<br>These encoders are marked{TRAINED_ON_MARK} in all tables and figures."

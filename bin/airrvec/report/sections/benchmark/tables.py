@@ -6,11 +6,12 @@ from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, SETTING
 from airrvec.encoders import Titles
-from airrvec.figures.benchmark import RULE_TITLES, setting_title
+from airrvec.figures.benchmark import RULE_TITLES, ordered_settings, setting_title
 from airrvec.report.page import escaped, section
 
 MAX_COLUMNS = 8  # encoders as columns of a table; with more, each encoder is a row
 MAX_ROWS = 50
+MAX_NAMED = 5  # encoders in the sentence on the best rule
 _METRIC_TITLES = {"auroc": "AUROC", "auroc_01": "AUC0.1", "average_precision": "Average precision"}
 
 
@@ -63,7 +64,8 @@ def metrics_table(by_rule: pd.DataFrame, titles: Titles) -> dict | None:
         "Metrics",
         f"Mean over epitopes, k = {means['k'].max()}. AUC0.1 is the area under the ROC curve up to a"
         " false-positive rate of 0.1, standardised so that chance gives 0.5. The average precision by chance"
-        " is the share of the epitope's receptors among the tested receptors.",
+        " is the share of the epitope's receptors among the tested receptors. The contrast uses the"
+        " references of all epitopes, and none of them is tested; the other rules use those of one epitope.",
         "table",
         data,
         headers={
@@ -180,6 +182,26 @@ def n_averaged_epitopes(summary: pd.DataFrame) -> int:
     """Return the number of epitopes in the mean over epitopes of the first rule."""
     rows = summary[(summary["epitope"] != MEAN) & (summary["rule"] == summary["rule"].iloc[0])]
     return len(complete_epitopes(rows["epitope"], rows["k"]))
+
+
+def best_rule_text(by_rule: pd.DataFrame, titles: Titles) -> str | None:
+    """
+    Return the rule with the highest AUROC, with its AUROC for each encoder; None for a single rule.
+
+    The AUROC is the mean over epitopes at the largest k. An encoder counts if all rules have it.
+    """
+    means = by_rule[by_rule["epitope"] == MEAN]
+    wide = means[means["k"] == means["k"].max()].pivot_table(
+        index="rule", columns="encoder", values="auroc_mean"
+    )
+    wide = wide.loc[ordered_settings(wide.index)].dropna(axis=1)
+    if len(wide) < 2 or wide.columns.empty:
+        return None
+    best = wide.mean(axis=1).idxmax()
+    encoders = [name for name in dict.fromkeys(means["encoder"]) if name in wide.columns]
+    values = ", ".join(f"{titles[name]} {wide.loc[best, name]:.3f}" for name in encoders[:MAX_NAMED])
+    further = f", and {len(encoders) - MAX_NAMED} further" if len(encoders) > MAX_NAMED else ""
+    return f"Best rule at k = {means['k'].max()}: {RULE_TITLES[best]} ({values}{further})"
 
 
 def rows_at_largest_k(summary: pd.DataFrame) -> pd.DataFrame:
