@@ -12,16 +12,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.core import runtime
-
-runtime.limit_threads(1)
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.annotation import search
 from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.core import runtime
 
 MIN_REFERENCES = search.MIN_REFERENCES
 
@@ -107,6 +105,7 @@ METHODS = {"airrvec": airrvec_scores, "tcrdist": tcrdist_scores, "exact": exact_
 
 def main() -> None:
     method, source, target = sys.argv[1:]
+    runtime.limit_threads(1)
     sys.modules["peer_methods"] = sys.modules["__main__"]  # where the pickle looks for `Fold`
     with open(source, "rb") as handle:
         fold = pickle.load(handle)  # noqa: S301  written by annotation_peers

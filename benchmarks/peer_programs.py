@@ -78,18 +78,21 @@ class Vdjmatch:
     """
     `vdjmatch annotate`, with the same pairs as reference, or their β chains.
 
-    The score is its kernel score of the selected epitope (paired: of linked α and β chains).
+    The epitope is the selected one (paired: by linked α and β chains).
 
     Attributes
     ----------
     locus : {"paired", "TRB"}
     candidates : bool
         Whether epitopes with few references are left out of the reference.
+    score : {"kernel_score", "kernel_support_share"}
+        Evidence for the epitope, or its share in that for this and the next one.
     """
 
     title: str
     locus: str
     candidates: bool
+    score: str = "kernel_score"
 
     def prepare(self, fold: Fold, folder: Path, cache: Path) -> list:
         receptors, epitopes = labelled_rows(fold, self.candidates)
@@ -122,7 +125,7 @@ class Vdjmatch:
         paired = self.locus == "paired"
         row = found["source_clone_id" if paired else "source_sequence_id"].str[1:].astype(int)
         epitope = found["selected_linked_epitope" if paired else "selected_epitope"]
-        calls = pd.DataFrame({"epitope": epitope, "score": found["kernel_score"]}).set_axis(row)
+        calls = pd.DataFrame({"epitope": epitope, "score": found[self.score]}).set_axis(row)
         return calls.reindex(range(len(fold.queries))).reset_index(drop=True)
 
 
@@ -175,6 +178,9 @@ METHODS = {
     "tcrdist": Own("TCRdist, nearest reference", "tcrdist"),
     "exact": Own("exact match", "exact"),
     "vdjmatch_paired": Vdjmatch("vdjmatch, paired, candidates", "paired", True),
+    "vdjmatch_paired_share": Vdjmatch(
+        "vdjmatch, paired, candidates, share", "paired", True, "kernel_support_share"
+    ),
     "vdjmatch_paired_all": Vdjmatch("vdjmatch, paired, all epitopes", "paired", False),
     "vdjmatch_beta": Vdjmatch("vdjmatch, β, candidates", "TRB", True),
     "vdjmatch_beta_all": Vdjmatch("vdjmatch, β, all epitopes", "TRB", False),
