@@ -12,6 +12,7 @@ Prints Markdown tables; the measures are defined in `peer_measures`.
 
 import argparse
 import sys
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.core import runtime, schema, tables
+from airrvec.core import runtime, schema, seeds, tables
 
 runtime.limit_threads(1)
 import numpy as np
@@ -58,7 +59,9 @@ def parse_args(argv=None):
     parser.add_argument("--draws", type=int, default=1000, help="of the bootstrap over studies")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for a method and fold")
     parser.add_argument("--cache", type=Path, help="folder for the environments of the peers; default: none")
-    parser.add_argument("--calls", type=Path, help="folder for the calls; those in it are not made again")
+    parser.add_argument(
+        "--calls", type=Path, help="folder for calls; those of the same receptors are not made again"
+    )
     parser.add_argument("--out", type=Path, help="a TSV of all figures, of each fold and pooled")
     return parser.parse_args(argv)
 
@@ -67,7 +70,7 @@ def divide(args, folder: Path) -> list[tuple[Fold, np.ndarray, np.ndarray]]:
     """Return for each fold what methods get, the labels of the queries, and their studies."""
     cells, receptors = normalised(args.labelled, folder)
     excluded = args.exclude_references
-    options = {"species": "homosapiens", "exclude_references": excluded}
+    options = {"species": peer_programs.SPECIES, "exclude_references": excluded}
     reference = reference_set.build_reference_set(cells, receptors, chains="paired", **options)
     complete = reference.receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas().notna().all(axis=1)
     reference = reference.take(np.flatnonzero(complete))  # the peers need all fields
@@ -116,10 +119,13 @@ def judged(found: pd.DataFrame, fold: Fold, binds: np.ndarray, study: np.ndarray
 
 def called(method, name: str, fold: int, given: Fold, args, folder: Path) -> tuple[pd.DataFrame, dict]:
     """Return a method's calls of a fold, and what it used; raises RuntimeError if it did not finish."""
+    asked = (table["receptor_id"].to_pylist() for table in (given.queries, given.known.receptors))
+    digest = seeds.short_hash([*chain(*asked), given.known.epitopes.to_csv()])
     kept = args.calls and args.calls / f"{name}_{fold}.parquet"
     if kept and kept.exists():
         found = pd.read_parquet(kept)
-        return found, found.attrs["used"]
+        if found.attrs["digest"] == digest:
+            return found, found.attrs["used"]
     place = folder / f"{name}_{fold}"
     place.mkdir()
     used = peer_programs.run(method.prepare(given, place, args.cache), place, args.limit)
@@ -128,7 +134,7 @@ def called(method, name: str, fold: int, given: Fold, args, folder: Path) -> tup
     if used["status"]:
         raise RuntimeError(f"exit status {used['status']}: {(place / 'log.txt').read_text()[-500:]}")
     found = method.read(given, place)
-    found.attrs["used"] = used
+    found.attrs |= {"used": used, "digest": digest}
     if kept:
         args.calls.mkdir(parents=True, exist_ok=True)
         found.to_parquet(kept)
@@ -151,11 +157,11 @@ def compare(args, folder: Path) -> pd.DataFrame:
             print(f"\n{method.title}, fold {len(calls)}: {error}", flush=True)
             continue
         parts = {**dict(enumerate(calls)), POOLED: Calls.pooled(calls)}
-        for part, of_part in parts.items():
-            drawn = draws[name, part] = bootstrap(of_part, args.draws)
+        for part, judgements in parts.items():
+            drawn = draws[name, part] = bootstrap(judgements, args.draws)
             less = drawn - draws[OWN, part] if (OWN, part) in draws else np.full_like(drawn, np.nan)
             bounds, differences = interval(drawn), interval(less)
-            for place, (measure, value) in enumerate(Ranking(of_part).measure().items()):
+            for place, (measure, value) in enumerate(Ranking(judgements).measure().items()):
                 row = {"method": method.title, "fold": part, "measure": measure, "value": value}
                 row |= dict(zip(("low", "high"), bounds[:, place], strict=True))
                 row |= dict(zip(("low_difference", "high_difference"), differences[:, place], strict=True))
@@ -165,9 +171,9 @@ def compare(args, folder: Path) -> pd.DataFrame:
                 ("processor_s", sum(cost["processor"] for cost in costs)),
                 ("memory_mb", max(cost["memory"] for cost in costs)),
                 ("wall_s", sum(cost["wall"] for cost in costs)),
-                ("n_queries", len(of_part.score)),
-                ("n_reachable", of_part.reachable.sum()),
-                ("n_background", len(of_part.background)),
+                ("n_queries", len(judgements.score)),
+                ("n_reachable", judgements.reachable.sum()),
+                ("n_background", len(judgements.background)),
             ):
                 rows.append({"method": method.title, "fold": part, "measure": measure, "value": value})
     return pd.DataFrame(rows)

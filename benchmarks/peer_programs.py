@@ -16,12 +16,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from airrvec.annotation.reference_set import conventional
 from airrvec.core import schema
 from peer_methods import Fold
 
 HERE = Path(__file__).parent
 PACKAGES = {"vdjmatch": "vdjmatch==0.6.2", "tcremp": "mirpy-lib==4.7.0"}
+SPECIES = "homosapiens"
 CHAINS = {"alpha": "tra", "beta": "trb"}
 
 
@@ -76,7 +79,7 @@ class Own:
 @dataclass(frozen=True)
 class Vdjmatch:
     """
-    `vdjmatch annotate`, with the same pairs as reference, or their β chains.
+    `vdjmatch annotate`, with the same pairs as reference, their β chains, or all β chains.
 
     The epitope is the selected one (paired: by linked α and β chains).
 
@@ -87,15 +90,19 @@ class Vdjmatch:
         Whether epitopes with few references are left out of the reference.
     score : {"kernel_score", "kernel_support_share"}
         Evidence for the epitope, or its share in that for this and the next one.
+    unpaired : bool
+        Whether all β chains of the other studies are references, of the same candidates.
     """
 
     title: str
     locus: str
     candidates: bool
     score: str = "kernel_score"
+    unpaired: bool = False
 
     def prepare(self, fold: Fold, folder: Path, cache: Path) -> list:
-        receptors, epitopes = labelled_rows(fold, self.candidates)
+        rows = beta_rows(fold) if self.unpaired else labelled_rows(fold, self.candidates)
+        receptors, epitopes = rows
         reference = self.chains(receptors).assign(epitope=epitopes, species="HomoSapiens")
         reference.drop_duplicates().to_csv(folder / "reference.tsv", sep="\t", index=False)
         queries = self.chains(with_alleles(fold.queries))
@@ -165,11 +172,24 @@ def labelled_rows(fold: Fold, candidates: bool) -> tuple[pd.DataFrame, np.ndarra
     return receptors, fold.known.epitopes["epitope"].to_numpy()[epitope[order]]
 
 
+def beta_rows(fold: Fold) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a row for each β chain, paired or not, of the other studies and each candidate that it binds."""
+    cells = fold.cells.select(["receptor_id", "epitope"]).to_pandas().drop_duplicates()
+    cells = cells[cells["epitope"].isin(fold.known.epitopes["epitope"][fold.candidates])]
+    shown = conventional(fold.receptors)
+    shown = shown.filter(pc.equal(shown["species"], SPECIES))
+    frame = with_alleles(shown).assign(receptor_id=shown["receptor_id"].to_numpy())
+    rows = frame.merge(cells, on="receptor_id").dropna(subset=["trb_v_call", "trb_junction_aa"])
+    return rows.drop(columns=["receptor_id", "epitope"]), rows["epitope"].to_numpy()
+
+
 def with_alleles(receptors: pa.Table) -> pd.DataFrame:
     """Return genes and junctions; a gene without an allele gets ``*01``: the peers look up alleles."""
     frame = receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
     for name in frame.columns[frame.columns.str.endswith("_call")]:
-        frame[name] = frame[name].where(frame[name].str.contains("*", regex=False), frame[name] + "*01")
+        frame[name] = frame[name].where(
+            frame[name].str.contains("*", regex=False, na=True), frame[name] + "*01"
+        )
     return frame
 
 
@@ -183,6 +203,9 @@ METHODS = {
     ),
     "vdjmatch_paired_all": Vdjmatch("vdjmatch, paired, all epitopes", "paired", False),
     "vdjmatch_beta": Vdjmatch("vdjmatch, β, candidates", "TRB", True),
+    "vdjmatch_beta_unpaired": Vdjmatch(
+        "vdjmatch, β, candidates, all β references", "TRB", True, unpaired=True
+    ),
     "vdjmatch_beta_all": Vdjmatch("vdjmatch, β, all epitopes", "TRB", False),
     "tcremp_sqrt": Tcremp("TCREMP (square root), nearest reference", "sqrt"),
     "tcremp": Tcremp("TCREMP (default), nearest reference", "squared"),
