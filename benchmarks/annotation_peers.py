@@ -39,6 +39,7 @@ from peer_methods import Fold
 
 N_CONTRAST = 5_000  # background receptors in airrvec's score
 POOLED = "pooled"
+COUNTS = ("n_queries", "n_reachable", "n_studies", "n_background")
 TITLES = dict(
     zip(
         MEASURES,
@@ -156,52 +157,60 @@ def compare(args, folder: Path) -> pd.DataFrame:
         except RuntimeError as error:
             print(f"\n{method.title}, fold {len(calls)}: {error}", flush=True)
             continue
-        parts = {**dict(enumerate(calls)), POOLED: Calls.pooled(calls)}
-        for part, judgements in parts.items():
+        for part, judgements in {**dict(enumerate(calls)), POOLED: Calls.pooled(calls)}.items():
             drawn = draws[name, part] = bootstrap(judgements, args.draws)
-            less = drawn - draws[OWN, part] if (OWN, part) in draws else np.full_like(drawn, np.nan)
-            bounds, differences = interval(drawn), interval(less)
-            for place, (measure, value) in enumerate(Ranking(judgements).measure().items()):
-                row = {"method": method.title, "fold": part, "measure": measure, "value": value}
-                row |= dict(zip(("low", "high"), bounds[:, place], strict=True))
-                row |= dict(zip(("low_difference", "high_difference"), differences[:, place], strict=True))
-                rows.append(row)
             costs = used if part == POOLED else [used[part]]
-            for measure, value in (
-                ("processor_s", sum(cost["processor"] for cost in costs)),
-                ("memory_mb", max(cost["memory"] for cost in costs)),
-                ("wall_s", sum(cost["wall"] for cost in costs)),
-                ("n_queries", len(judgements.score)),
-                ("n_reachable", judgements.reachable.sum()),
-                ("n_background", len(judgements.background)),
-            ):
-                rows.append({"method": method.title, "fold": part, "measure": measure, "value": value})
+            measured = _figures(judgements, drawn, draws.get((OWN, part)), costs)
+            rows += [{"method": method.title, "fold": part, **row} for row in measured]
     return pd.DataFrame(rows)
+
+
+def _figures(calls: Calls, drawn: np.ndarray, own: np.ndarray | None, costs: list[dict]) -> list[dict]:
+    """Return measures with their intervals and those of the difference from airrvec, costs, and counts."""
+    columns = {"value": list(Ranking(calls).measure().values())}
+    columns["low"], columns["high"] = interval(drawn)
+    if own is not None:
+        columns["low_difference"], columns["high_difference"] = interval(drawn - own)
+    plain = {
+        "processor_s": sum(cost["processor"] for cost in costs),
+        "memory_mb": max(cost["memory"] for cost in costs),
+        "wall_s": sum(cost["wall"] for cost in costs),
+        "n_queries": len(calls.score),
+        "n_reachable": calls.reachable.sum(),
+        "n_studies": len(np.unique(calls.study)),
+        "n_background": len(calls.background),
+    }
+    measures = pd.DataFrame(columns, index=pd.Index(MEASURES, name="measure")).reset_index()
+    return measures.to_dict("records") + [{"measure": name, "value": plain[name]} for name in plain]
 
 
 def show(figures: pd.DataFrame) -> None:
     """Print the pooled figures with their intervals, and the average precision of each fold."""
-    columns = [*TITLES.values(), "Processor, s", "Memory, MB"]
-    show_header("All folds", "Method", *columns)
     pooled = figures[figures["fold"] == POOLED].set_index(["method", "measure"])
-    for method in figures["method"].unique():
+    methods = figures["method"].unique()
+    n = {name: f"{pooled.loc[(methods[0], name), 'value']:,.0f}" for name in COUNTS}
+    title = (
+        "{n_queries} queries ({n_reachable} reachable) of {n_studies} studies, {n_background} of background"
+    )
+    show_header(title.format(**n), "Method", *TITLES.values(), "Processor, s", "Memory, MB")
+    for method in methods:
         rows = pooled.loc[method]
         cells = [_with_interval(rows.loc[name], ("value", "low", "high")) for name in TITLES]
-        show_row(
-            method, *cells, *(f"{rows.loc[name, 'value']:,.0f}" for name in ("processor_s", "memory_mb"))
-        )
-    show_header("Method minus airrvec, 95 % interval; **bold**: a difference", "Method", *TITLES.values())
-    for method in figures["method"].unique()[1:]:
-        rows = pooled.loc[method]
-        show_row(method, *(_difference(rows.loc[name]) for name in TITLES))
-    show_header("Average precision of each fold", "Method", *map(str, range(figures["fold"].nunique() - 1)))
+        costs = (rows.loc[name, "value"] for name in ("processor_s", "memory_mb"))
+        show_row(method, *cells, *(f"{cost:,.0f}" for cost in costs))
+    if OWN in methods:
+        show_header("Method minus airrvec, 95 %; **bold**: a difference", "Method", *TITLES.values())
+        for method in methods[methods != OWN]:
+            rows = pooled.loc[method]
+            show_row(method, *(_difference(rows.loc[name]) for name in TITLES))
     folds = figures[(figures["measure"] == "ap") & (figures["fold"] != POOLED)]
+    show_header("Average precision of each fold", "Method", *map(str, folds["fold"].unique()))
     for method, rows in folds.groupby("method", sort=False):
-        show_row(method, *(_short(value) for value in rows["value"]))
+        show_row(method, *map(_short, rows["value"]))
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
+    return f"{value:.3f}".replace("0.", ".", 1).replace("-", "−")
 
 
 def _with_interval(row: pd.Series, names: tuple[str, str, str]) -> str:

@@ -74,11 +74,11 @@ class Ranking:
         Parameters
         ----------
         weight : ndarray, shape (n,), optional
-            Weight of each labelled query; 1 if not given.
+            Weight of each labelled query; 1 if not given. All measures are NaN if no reachable query has any.
         """
         calls, n = self.calls, len(self.calls.score)
         weight = np.ones(n) if weight is None else np.asarray(weight, float)
-        if not weight.sum():
+        if not weight[calls.reachable].sum():
             return dict.fromkeys(MEASURES, float("nan"))
         share = self.prevalence * weight / weight.sum()
         positives = share[calls.reachable].sum()
@@ -103,7 +103,7 @@ class Ranking:
 
 
 def _average_precision(precision: np.ndarray, right: np.ndarray, positives: float) -> float:
-    return (np.diff(right, prepend=0) * precision).sum() / positives if positives else float("nan")
+    return (np.diff(right, prepend=0) * precision).sum() / positives
 
 
 def bootstrap(calls: Calls, draws: int, seed: int = 420) -> np.ndarray:
