@@ -38,6 +38,7 @@ chains = {"TRA": "tra_", "TRB": "trb_"}
 vectors = model.embed({
     locus: table.select(pl.col(chain + name).alias(name) for name in names) for locus, chain in chains.items()
 })
+vectors -= vectors.mean(axis=0)  # shorter vectors: differences of squares stay exact enough
 lengths = (vectors ** 2).sum(axis=1)
 squares = lengths[:, None] + lengths - 2 * vectors @ vectors.T
 np.fill_diagonal(squares, 0)
