@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""
+Our own methods of `annotation_peers`, each in a process of its own.
+
+    python peer_methods.py METHOD fold.pickle calls.parquet
+"""
+
+import pickle
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import airrvec  # noqa: F401  before numpy, as in the scripts
+from airrvec.annotation import search
+from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.core import runtime
+
+MIN_REFERENCES = search.MIN_REFERENCES
+
+
+@dataclass(frozen=True)
+class Fold:
+    """
+    What a method may use for one fold, and what it is asked.
+
+    Attributes
+    ----------
+    queries : pyarrow.Table
+        Labelled receptors of the fold's studies, then background receptors.
+    known : ReferenceSet
+        Pairs that no study of the fold reports.
+    contrast, negatives : pyarrow.Table
+        Background receptors that are not queries: those that a score contrasts with, and those that may
+        train or calibrate it.
+    cells, receptors : pyarrow.Table
+        Everything that the other studies report, single chains too.
+    """
+
+    queries: pa.Table
+    known: ReferenceSet
+    contrast: pa.Table
+    negatives: pa.Table
+    cells: pa.Table
+    receptors: pa.Table
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """Whether each epitope has enough references to be called, shape (n_epitopes,)."""
+        return (self.known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+
+
+def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return airrvec's best epitope of each query, a row of ``fold.known.epitopes``, and its score.
+
+    The one place to change if the score of annotation changes.
+    """
+    from airrvec.encoders.sceptr import Sceptr
+
+    encoder = Sceptr("sceptr")
+    queries, references, contrast = map(encoder.embed, (fold.queries, fold.known.receptors, fold.contrast))
+    found = search.search(queries, fold.known, references, contrast)
+    return found.epitope, found.score
+
+
+def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the epitope of the nearest reference by TCRdist, and minus its distance.
+
+    References of candidates alone. Among references at the same distance the most frequent epitope wins.
+    """
+    from airrvec.encoders.tcrdist import Tcrdist
+
+    labels = fold.known.labels.toarray() * fold.candidates
+    used = labels.any(axis=1)
+    references, labels = fold.known.receptors.filter(pa.array(used)), labels[used]
+    epitope, score = [], []
+    for start in range(0, len(fold.queries), 2048):
+        distances = Tcrdist().distances(fold.queries.slice(start, 2048), references)
+        least = distances.min(axis=1)
+        votes = (distances == least[:, None]).astype(np.float32) @ labels
+        epitope.append(votes.argmax(axis=1))
+        score.append(-least.astype(float))
+    return np.concatenate(epitope), np.concatenate(score)
+
+
+def exact_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
+    """Return the epitope of the references with the same genes and junctions, and 1; NaN without one."""
+    from annotation_measures import Exact
+
+    measure = Exact({"reference": fold.known.receptors, "query": fold.queries})
+    rows, references = np.arange(len(fold.queries)), np.arange(len(fold.known))
+    epitope, score = measure.found("query", rows, fold.known, references)
+    return epitope, np.where(score > 0, score, np.nan)
+
+
+METHODS = {"airrvec": airrvec_scores, "tcrdist": tcrdist_scores, "exact": exact_scores}
+
+
+def main() -> None:
+    method, source, target = sys.argv[1:]
+    runtime.limit_threads(1)
+    sys.modules["peer_methods"] = sys.modules["__main__"]  # where the pickle looks for `Fold`
+    with open(source, "rb") as handle:
+        fold = pickle.load(handle)  # noqa: S301  written by annotation_peers
+    epitope, score = METHODS[method](fold)
+    names = fold.known.epitopes["epitope"].to_numpy()[epitope]
+    pd.DataFrame({"epitope": names, "score": score}).to_parquet(target)
+
+
+if __name__ == "__main__":
+    main()
