@@ -26,11 +26,13 @@ def test_several_references_are_merged_into_one(tmp_path):
     )
     run = run_pipeline(
         tmp_path,
-        *("--input", "sheet.csv", "--annotate", "--reference", "first.csv,second.csv", "--skip_map"),
+        *("--input", "sheet.csv", "--annotate", "--skip_map"),
+        *("--reference", f"first.csv, {tmp_path / 'second.csv'}"),
         *("--background_receptors", "1500"),
     )
     assert run.status == 0, run.output
     assert run.warnings == []
+    assert "Report: " in run.output
     assert {"NORMALISE_REFERENCE", "MERGE_REFERENCES", "CALIBRATE_ANNOTATION"} <= run.processes
     folder = run.results / "annotation/reference"
     sources = tables.read(folder / "sources.parquet").to_pandas().set_index("source")
