@@ -66,7 +66,7 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
     encoder = Sceptr("sceptr")
     queries, references, contrast = map(encoder.embed, (fold.queries, fold.known.receptors, fold.contrast))
     found = search.search(queries, fold.known, references, contrast)
-    return found.epitope, found.score
+    return found.epitope, np.where(found.epitope >= 0, found.score, np.nan)
 
 
 def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
