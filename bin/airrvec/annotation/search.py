@@ -78,7 +78,7 @@ def search(
         Vectors of background receptors, which are assumed to bind no known epitope.
     allowed : ndarray of bool, shape (n_epitopes,), optional
         Epitopes that the donor can present; all if not given.
-    options
+    **options
         ``min_references``, ``kernel`` and ``threads``, as in `search_candidates`.
     """
     parts = []
@@ -90,7 +90,14 @@ def search(
 
 
 def search_candidates(
-    queries: np.ndarray, reference: ReferenceSet, vectors: np.ndarray, background: np.ndarray, **options
+    queries: np.ndarray,
+    reference: ReferenceSet,
+    vectors: np.ndarray,
+    background: np.ndarray,
+    *,
+    min_references: int = MIN_REFERENCES,
+    kernel: float = KERNEL,
+    threads: int = 1,
 ) -> Candidates:
     """
     Return the scores of all candidate epitopes of each query.
@@ -106,6 +113,7 @@ def search_candidates(
     threads : int
         Number of threads.
     """
+    options = {"min_references": min_references, "kernel": kernel, "threads": threads}
     return stacked([part[0] for part in _chunks(queries, reference, vectors, background, **options)])
 
 
