@@ -1,0 +1,129 @@
+"""Scorer and calibration of a chain class, fitted so that no receptor is scored by what it trained."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from airrvec.annotation import scorer
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import binds_epitope, no_candidates, stacked
+from airrvec.annotation.cross_validation import cross_validate
+from airrvec.annotation.evidence import Evidence, first_look, second_look
+from airrvec.annotation.scorer import Scorer
+from airrvec.annotation.sources import Sources
+
+LOOKED_AT = 0.2  # share of background receptors that are looked at again
+PREVALENCE = 0.1  # share of labelled receptors in training
+MIN_RIGHT = 100  # right epitopes of labelled receptors without which nothing is trained, in any fold
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """
+    Scorer and calibration of a chain class.
+
+    Attributes
+    ----------
+    scorer : Scorer
+    scores : CalibrationScores
+        Of labelled receptors by scorers that their studies did not train, and of background receptors.
+    queries : DataFrame
+        One row per labelled receptor: ``row`` in the reference, ``fold``, ``findable``, ``epitope`` (the best
+        one, -1 if there is none), ``score``, ``right``.
+    """
+
+    scorer: Scorer
+    scores: CalibrationScores
+    queries: pd.DataFrame
+
+
+def fit(
+    sources: Sources,
+    background: pa.Table,
+    vectors: np.ndarray,
+    *,
+    left_out: np.ndarray | None = None,
+    seed: int = 420,
+) -> Fitted:
+    """
+    Train the scorer, and score labelled and background receptors for the calibration.
+
+    Labelled receptors of a fold of studies, and a part of the background, are scored by what all others
+    train. The scorer of samples is trained by all.
+
+    Parameters
+    ----------
+    sources : Sources
+    background : pyarrow.Table
+        ``receptors`` of the chain class that are not in ``sources``, and their ``vectors``, shape (n, d).
+    left_out : ndarray of bool, shape (n_references,), optional
+        Rows of the reference that are not queried.
+    seed : int
+        Of the folds, if there are no studies.
+    """
+    first = first_look(sources, vectors)
+    epitope, best = first.best()
+    threshold = float(np.quantile(best, 1 - LOOKED_AT))
+    others = second_look(sources, background, first, threshold)
+    likeliest = others.epitope == epitope[others.receptor]
+    typical = np.median(others.measures[likeliest], axis=0)
+
+    queries, found = cross_validate(sources, threshold, seed=seed)
+    queries["kept"] = True if left_out is None else ~left_out[queries["row"]]
+    labels = sources.reference.labels[queries["row"].to_numpy()]
+    folds, of_query = np.unique(queries["fold"], return_inverse=True)
+    of_background = np.arange(len(background)) % max(len(folds), 1)
+    material = _material(queries, found, others, of_query, of_background, labels)
+    kind = material.can_train(len(folds))
+
+    def scorer_without(fold: int | None) -> Scorer:
+        if not kind:
+            return scorer.untrained(threshold, typical)
+        used = material.fold != fold
+        return scorer.fit(
+            material.measures[used], material.right[used], material.weight[used], threshold, typical
+        )
+
+    labelled, negatives = [no_candidates(len(sources.reference.epitopes))], []
+    for fold in range(len(folds)):
+        of_fold = scorer_without(fold)
+        labelled.append(of_fold.candidates(found[fold]))
+        negatives.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
+    labelled = stacked(labelled)
+    epitope, score = labelled.best()
+    queries = queries.assign(epitope=epitope, score=score, right=binds_epitope(labels, epitope))
+    kept = np.flatnonzero(queries.pop("kept"))
+    scores = CalibrationScores(labelled.take(kept), stacked(negatives), labels[kept])
+    return Fitted(scorer_without(None), scores, queries.iloc[kept].reset_index(drop=True))
+
+
+@dataclass(frozen=True)
+class _Material:
+    """Pairs of a receptor and an epitope that train: fold, measures, whether it is right, weight; (m, …)."""
+
+    fold: np.ndarray
+    measures: np.ndarray
+    right: np.ndarray
+    weight: np.ndarray
+
+    def can_train(self, n_folds: int) -> bool:
+        """Return whether there is enough to train without any of the folds."""
+        n_right = np.bincount(self.fold, self.right, minlength=n_folds)
+        return n_folds > 1 and self.right.sum() - n_right.max() >= MIN_RIGHT
+
+
+def _material(queries, found, others: Evidence, of_query, of_background, labels) -> _Material:
+    parts = []
+    kept = queries["kept"].to_numpy()
+    for number, evidence in enumerate(found):
+        row = np.flatnonzero(of_query == number)[evidence.receptor]
+        used = kept[row]
+        right = binds_epitope(labels[row[used]], evidence.epitope[used])
+        weight = np.full(used.sum(), PREVALENCE / max(kept.sum(), 1))
+        parts.append((of_query[row[used]], evidence.measures[used], right, weight))
+    n = len(others.receptor)
+    weight = np.full(n, (1 - PREVALENCE) / len(of_background))
+    parts.append((of_background[others.receptor], others.measures, np.zeros(n, bool), weight))
+    return _Material(*(np.concatenate(part) for part in zip(*parts, strict=True)))
