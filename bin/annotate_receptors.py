@@ -54,7 +54,7 @@ def main(argv=None):
     runtime.limit_threads(args.cpus)
     receptors = tables.distinct_receptors(pa.concat_tables([tables.read(path) for path in args.receptors]))
     vectors = _vectors(args, receptors)
-    annotators = cache(lambda species, chains: _annotator(args.reference, species, chains))
+    annotators = cache(lambda species, chains: _annotator(args, species, chains))
     donors = _donors(args)
     for sample, path, donor in zip(args.sample, args.cells, donors, strict=True):
         cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
@@ -76,12 +76,20 @@ def _donors(args) -> list[hla.Alleles]:
         raise InputError(f"--hla: {error}") from error
 
 
-def _annotator(reference: Path, species: str, chains: str):
+def _annotator(args, species: str, chains: str):
     """Return the annotator of a species and class of chains, or None if there is none."""
-    from airrvec.annotation.annotator import Annotator
+    from airrvec.annotation import annotator_file
 
-    path = reference / f"{species}_{chains}.npz"
-    return Annotator.load(path) if path.exists() else None
+    path = args.reference / f"{species}_{chains}.npz"
+    embed = lambda receptors: _encoder(args.model).embed(receptors)  # noqa: E731  loaded where it is needed
+    return annotator_file.load(path, embed, threads=args.cpus) if path.exists() else None
+
+
+@cache
+def _encoder(model: str):
+    from airrvec.encoders.sceptr import Sceptr
+
+    return Sceptr(model)
 
 
 def _write(sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, about: dict, args) -> None:
@@ -114,8 +122,9 @@ def annotated(
         group_annotator = annotators(species, chains) if len(rows) else None
         if group_annotator is None:
             continue
-        calls, prevalence, restricted = _called(group_annotator, vectors[rows], donor, args)
-        calls["exact_epitope"] = group_annotator.exact(receptors["clonotype_id"].take(pa.array(rows)))
+        asked = receptors.take(pa.array(rows))
+        calls, prevalence, restricted = _called(group_annotator, asked, vectors[rows], donor, args)
+        calls["exact_epitope"] = group_annotator.exact(asked["clonotype_id"])
         parts.append(calls.set_index(rows))
         called = calls[calls["call"] == annotator.CALLED]
         counts = {
@@ -139,14 +148,13 @@ def annotated(
 
 
 def _called(
-    annotator, vectors: np.ndarray, donor: hla.Alleles | None, args
+    annotator, receptors: pa.Table, vectors: np.ndarray, donor: hla.Alleles | None, args
 ) -> tuple[pd.DataFrame, float, dict]:
     """Return calls of the epitopes that the donor can present, the prevalence, and counts of candidates."""
     from airrvec.annotation import restriction
 
-    options = {"fdr": args.fdr, "threads": args.cpus}
     if not donor:
-        calls, prevalence = annotator.annotate(vectors, **options)
+        calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr)
         return calls, prevalence, {}
     epitopes = annotator.reference.epitopes
     allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.reference.alleles)
@@ -155,16 +163,14 @@ def _called(
         "candidates": int(candidates.sum()),
         **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},
     }
-    calls, prevalence = annotator.annotate(vectors, allowed=allowed, **options)
+    calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr, allowed=allowed)
     return calls, prevalence, counts
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
     """Return the vectors of the receptors, shape (n, d)."""
     if args.embeddings is None:
-        from airrvec.encoders.sceptr import Sceptr
-
-        return Sceptr(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
+        return _encoder(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
     table = tables.read_receptor_rows(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
