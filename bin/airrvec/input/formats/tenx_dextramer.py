@@ -119,11 +119,12 @@ def chains(table: pa.Table) -> pa.Table:
     A cell that binds a negative control binds whatever it meets, so it has no label.
     """
     names = further(table.column_names)
-    dextramers = [dextramer(name) for name in names]
-    binds = np.zeros((len(table), len(names)), bool)
-    for number, name in enumerate(names):
+    # Sorted, so that the order of the columns does not matter; a dextramer may have two columns.
+    dextramers = sorted({dextramer(name) for name in names}, key=str)
+    binds = np.zeros((len(table), len(dextramers)), bool)
+    for name in names:
         yes = booleans(pc.replace_substring_regex(column(table, name), r"\.0+$", ""))
-        binds[:, number] = pc.fill_null(yes, False).to_numpy()
+        binds[:, dextramers.index(dextramer(name))] |= pc.fill_null(yes, False).to_numpy()
     control = np.array([known.is_control for known in dextramers], bool)
     labelled = binds & ~control & ~binds[:, control].any(axis=1, keepdims=True)
 
