@@ -29,13 +29,18 @@ def assign_folds(reference: ReferenceSet, *, seed: int) -> tuple[np.ndarray, boo
     if len(reference.study_names) < 2:
         fold = generator(seed, "folds").permutation(len(reference)) % N_FOLDS
         return fold[:, None] == np.arange(N_FOLDS), False
+    members = sparse.csr_array(study_folds(reference)[:, None] == np.arange(N_FOLDS), dtype=np.float32)
+    return (reference.studies @ members).toarray() > 0, True
+
+
+def study_folds(reference: ReferenceSet) -> np.ndarray:
+    """Return the fold of each study, of similar sizes: largest study first, each into the smallest fold."""
     sizes = np.asarray(reference.studies.sum(axis=0)).ravel()
     filled, fold_of = np.zeros(N_FOLDS), np.zeros(len(sizes), np.int64)
     for study in np.argsort(-sizes, kind="stable"):
         fold_of[study] = filled.argmin()
         filled[fold_of[study]] += sizes[study]
-    members = sparse.csr_array(fold_of[:, None] == np.arange(N_FOLDS), dtype=np.float32)
-    return (reference.studies @ members).toarray() > 0, True
+    return fold_of
 
 
 def cross_validate(

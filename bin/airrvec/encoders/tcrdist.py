@@ -17,6 +17,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airrvec.core import schema
 from airrvec.core.runtime import in_threads
@@ -102,6 +103,18 @@ def _loci(*tables: pa.Table) -> list[str]:
     return present_loci("TCRdist", ("v_call", "junction_aa"), *tables)
 
 
+def is_measurable(receptors: pa.Table, loci: tuple[str, ...]) -> np.ndarray:
+    """Return whether V gene, with its loops, and junction of all loci are known; shape (n,)."""
+    known = np.ones(len(receptors), bool)
+    species = receptors["species"].to_pylist()
+    for locus in loci:
+        genes = list(zip(species, receptors[schema.field(locus, "v_call")].to_pylist(), strict=True))
+        has_loops = {gene: gene[1] is not None and _loops_of(*gene) is not None for gene in set(genes)}
+        known &= np.array([has_loops[gene] for gene in genes], bool)
+        known &= pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy()
+    return known
+
+
 @dataclass(frozen=True)
 class _Chains:
     """
@@ -152,11 +165,16 @@ def _v_table() -> dict[tuple[str, str], str]:
 
 
 def _aligned_loops(species: str, v_call: str) -> np.ndarray:
-    # An allele missing from the table gets the loops of allele *01.
-    for name in (v_call, f"{v_call.split('*')[0]}*01"):
-        if (species, name) in _v_table():
-            return _encoded(np.array([_v_table()[species, name]], np.bytes_))[0]
-    raise NotMeasurable(f"TCRdist has no loops of {v_call} ({species})")
+    loops = _loops_of(species, v_call)
+    if loops is None:
+        raise NotMeasurable(f"TCRdist has no loops of {v_call} ({species})")
+    return _encoded(np.array([loops], np.bytes_))[0]
+
+
+def _loops_of(species: str, v_call: str) -> str | None:
+    """Return the aligned loops of a V gene; those of allele *01 if the table lacks the allele."""
+    first = _v_table().get((species, f"{v_call.split('*')[0]}*01"))
+    return _v_table().get((species, v_call), first)
 
 
 def _encoded(sequences: np.ndarray) -> np.ndarray:

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""
+Scores of annotation side by side: SCEPTR's share alone, its sum with TCRdist's, and all evidence together.
+
+The studies of the labelled table are divided into five folds, once for each seed. Receptors of a fold, mixed
+with background receptors of OLGA, are annotated with the other folds. Everything that is trained or
+calibrated is nested in these other folds, and with other background receptors than those tested.
+"""
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "bin"))
+
+from airrvec.core import runtime, tables
+
+runtime.limit_threads(2)
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from airrvec.annotation import evidence, fitting, reference_set
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
+from airrvec.annotation.cross_validation import N_FOLDS
+from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.core.chains import on_chains
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.synthetic.synthesis import synthesise
+from annotation import normalised
+from peer_measures import Calls, Ranking
+
+PREVALENCES = (0.5, 0.1)
+CLAIMED = (0.05, 0.1, 0.2)
+MIN_REFERENCES = 10
+N_CONTRAST = 5_000
+N_TEST = 20_000
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
+    parser.add_argument("--exclude-references", default="10xgenomics")
+    parser.add_argument("--chains", default="paired", help="paired, alpha or beta")
+    parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
+    parser.add_argument("--seeds", type=int, default=3, help="divisions into folds")
+    parser.add_argument("--ablation", action="store_true", help="leave out each kind of evidence too")
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args(argv)
+
+
+def divided(reference, seed: int) -> np.ndarray:
+    """Fold of each study: largest first into the smallest; from the second seed on, sizes vary by a half."""
+    sizes = np.asarray(reference.studies.sum(axis=0)).ravel()
+    if seed:
+        sizes = sizes * np.random.default_rng(seed).uniform(0.5, 1.5, len(sizes))
+    filled, fold_of = np.zeros(N_FOLDS), np.zeros(len(sizes), np.int64)
+    for study in np.argsort(-sizes, kind="stable"):
+        fold_of[study] = filled.argmin()
+        filled[fold_of[study]] += sizes[study]
+    return fold_of
+
+
+def without(found: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:
+    """The evidence without some of its kinds, which all receptors have in common."""
+    measures = found.measures.copy()
+    measures[:, columns] = typical[columns]
+    return replace(found, measures=measures)
+
+
+def by_sum(found: evidence.Evidence, names: tuple[str, ...]) -> Candidates:
+    """Scores that are the sum of SCEPTR's and TCRdist's shares, nothing trained."""
+    plain = fitting.scorer.untrained(0.0, np.zeros(len(names)))
+    return plain.candidates(found)
+
+
+class Fold:
+    """Evidence of a fold's labelled receptors and of the tested background, and all that calibrates."""
+
+    def __init__(self, sources: Sources, fold_of: np.ndarray, fold: int, background, test):
+        reference, vectors = sources.reference, sources.vectors[sources.chains]
+        members = reference.studies @ (fold_of[:, None] == np.arange(N_FOLDS)).astype(np.float32) > 0
+        held_out = np.flatnonzero(members[:, fold])
+        asking = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
+        studies = {name for name, of in zip(reference.study_names, fold_of, strict=True) if of == fold}
+        self.left = sources.without(held_out, studies)
+        started = time.process_time()
+        self.collected = fitting.collect(self.left, *background)
+        self.collecting = time.process_time() - started
+        self.labels = reference.labels[asking]
+        possible = np.zeros(len(reference.epitopes), np.float32)
+        possible[self.left.candidates] = 1
+        self.findable = self.labels @ possible > 0
+        self.study = np.array([reference.studies[[row]].indices[0] for row in asking])
+        asked = reference.receptors.take(pa.array(asking)), vectors[asking]
+        self.asked, self.test = (self._looked_at(*given) for given in (asked, test))
+
+    def _looked_at(self, receptors, vectors) -> evidence.Evidence:
+        first = evidence.first_look(self.left, vectors)
+        return evidence.second_look(self.left, receptors, first, self.collected.threshold)
+
+    def calls(self, asked: Candidates, test: Candidates) -> Calls:
+        epitope, score = asked.best()
+        right = binds_epitope(self.labels, epitope)
+        return Calls(score, right, self.findable, self.study, test.best()[1])
+
+    def measured(self, score: str, columns: list[int]) -> tuple[Calls, CalibrationScores]:
+        """Calls by a score, and what calibrates it."""
+        collected, names = self.collected, evidence.NAMES[self.left.chains]
+        labelled = collected.found
+        if score == "SCEPTR":
+            of = [part.first for part in (self.asked, self.test, collected.others)]
+            scores = CalibrationScores(stacked([part.first for part in labelled]), of[2], collected.labels)
+            return self.calls(*of[:2]), scores
+        if score == "sum":
+            of = [by_sum(part, names) for part in (self.asked, self.test, collected.others)]
+            scores = CalibrationScores(
+                stacked([by_sum(part, names) for part in labelled]), of[2], collected.labels
+            )
+            return self.calls(*of[:2]), scores
+        cut = [without(part, columns, collected.typical) for part in (*labelled, collected.others)]
+        fitted = fitting.train(replace(collected, found=cut[:-1], others=cut[-1]))
+        of = [
+            fitted.scorer.candidates(without(part, columns, collected.typical))
+            for part in (self.asked, self.test)
+        ]
+        return self.calls(*of), fitted.scores
+
+
+def rates(calls: Calls, scores: CalibrationScores, rng) -> list[tuple]:
+    """Claimed rate, calls and false calls of four mixtures with a tenth of labelled receptors."""
+    calibration, found = scores.calibration(), []
+    n = min(len(calls.score), len(calls.background) // 9)
+    for _ in range(4):
+        asked, others = rng.permutation(len(calls.score))[:n], rng.permutation(len(calls.background))[: 9 * n]
+        score = np.concatenate([calls.score[asked], calls.background[others]])
+        right = np.concatenate([calls.right[asked], np.zeros(len(others), bool)])
+        estimated = calibration.fdr(score, calibration.prevalence(score))
+        found += [(c, (estimated <= c).sum(), ((estimated <= c) & ~right).sum()) for c in CLAIMED]
+    return found
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    with TemporaryDirectory() as folder:
+        cells, receptors = normalised(args.labelled, Path(folder))
+    options = {"species": "homosapiens", "exclude_references": args.exclude_references}
+    references = {
+        chains: reference_set.build_reference_set(cells, receptors, chains=chains, **options)
+        for chains in COMPARED[args.chains]
+    }
+    embed = Sceptr("sceptr").embed
+    made = tables.distinct_receptors(synthesise(N_CONTRAST + args.background + N_TEST, seed=1))
+    parts = [made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.background)]
+    parts.append(made.slice(N_CONTRAST + args.background))
+    contrast, background, test = (on_chains(part, args.chains) for part in parts)
+    sources = Sources(
+        args.chains,
+        references,
+        {chains: embed(reference.receptors) for chains, reference in references.items()},
+        contrast,
+        {chains: embed(on_chains(contrast, chains)) for chains in references},
+        embed,
+        MIN_REFERENCES,
+        args.threads,
+    )
+    background, test = ((table, embed(table)) for table in (background, test))
+    names = evidence.NAMES[args.chains]
+    variants = {"SCEPTR": [], "sum": [], "all": []}
+    if args.ablation:
+        kinds = {name: [number] for number, name in enumerate(names)}
+        kinds |= {"genes": [n for n, name in enumerate(names) if "genes" in name]}
+        kinds |= {"single chains": [n for n, name in enumerate(names) if name in ("alpha", "beta")]}
+        variants |= {f"all but {name}": columns for name, columns in kinds.items() if columns}
+    rows, claims = [], []
+    for seed in range(args.seeds):
+        fold_of, pooled = divided(sources.reference, seed), {name: [] for name in variants}
+        for number in range(N_FOLDS):
+            fold = Fold(sources, fold_of, number, background, test)
+            print(
+                f"seed {seed}, fold {number}: collected in {fold.collecting:.0f} s of processor", flush=True
+            )
+            for name, columns in variants.items():
+                calls, scores = fold.measured(name, columns)
+                pooled[name].append(calls)
+                if not columns:
+                    found = rates(calls, scores, np.random.default_rng(420))
+                    claims += [(name, seed, *counts) for counts in found]
+        for name, calls in pooled.items():
+            for prevalence in PREVALENCES:
+                measured = Ranking(Calls.pooled(calls), prevalence).measure()
+                rows.append({"score": name, "labelled": prevalence, "seed": seed, **measured})
+        show(pd.DataFrame(rows), pd.DataFrame(claims, columns=["score", "seed", "claimed", "calls", "false"]))
+
+
+def show(rows: pd.DataFrame, claims: pd.DataFrame) -> None:
+    """Means over the seeds so far."""
+    share = rows["top_1"].mean()
+    print(rows.drop(columns="seed").groupby(["labelled", "score"], sort=False).mean().round(3).to_string())
+    print(f"seeds: {rows['seed'].nunique()}; mean of all best epitopes right {share:.3f}")
+    total = claims.groupby(["claimed", "score"], sort=False)[["calls", "false"]].sum()
+    print(total.assign(observed=(total["false"] / total["calls"]).round(3)).to_string(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

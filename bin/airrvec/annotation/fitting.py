@@ -1,0 +1,223 @@
+"""Scorer and calibration of a chain class, fitted so that no receptor is scored by what it trained."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
+
+from airrvec.annotation import scorer
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import binds_epitope, no_candidates, stacked
+from airrvec.annotation.cross_validation import N_FOLDS, assign_folds, study_folds
+from airrvec.annotation.evidence import Evidence, first_look, second_look
+from airrvec.annotation.scorer import Scorer
+from airrvec.annotation.sources import Sources
+
+LOOKED_AT = 0.2  # share of background receptors that are looked at again
+PREVALENCE = 0.1  # share of labelled receptors in training
+MIN_RIGHT = 100  # right epitopes of labelled receptors without which nothing is trained, in any fold
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """
+    Scorer and calibration of a chain class.
+
+    Attributes
+    ----------
+    scorer : Scorer
+    scores : CalibrationScores
+        Of labelled receptors by scorers that their studies did not train, and of background receptors.
+    queries : DataFrame
+        One row per labelled receptor: ``row`` in the reference, ``fold``, ``findable``, ``epitope`` (the best
+        one, -1 if there is none), ``score``, ``right``.
+    """
+
+    scorer: Scorer
+    scores: CalibrationScores
+    queries: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Collected:
+    """
+    Evidence that trains and calibrates.
+
+    Attributes
+    ----------
+    threshold : float
+        Lowest best score by SCEPTR of receptors that are looked at again.
+    typical : ndarray of float64, shape (n_names,)
+        Median evidence for the likeliest epitope of background receptors that are looked at again.
+    queries : DataFrame
+        From `evidence_by_fold`, and ``kept``.
+    labels : csr_array of float32, shape (n_queries, n_epitopes)
+        1 where the query binds the epitope.
+    found : list of Evidence
+        Of the queries of each fold.
+    others : Evidence
+        Of background receptors.
+    """
+
+    threshold: float
+    typical: np.ndarray
+    queries: pd.DataFrame
+    labels: sparse.csr_array
+    found: list[Evidence]
+    others: Evidence
+
+
+def fit(sources: Sources, background: pa.Table, vectors: np.ndarray, **options) -> Fitted:
+    """Return scorer and calibration; parameters as in `collect`."""
+    return train(collect(sources, background, vectors, **options))
+
+
+def collect(
+    sources: Sources,
+    background: pa.Table,
+    vectors: np.ndarray,
+    *,
+    left_out: np.ndarray | None = None,
+    seed: int = 420,
+) -> Collected:
+    """
+    Collect the evidence of labelled receptors, from references of other studies, and of background receptors.
+
+    Parameters
+    ----------
+    sources : Sources
+    background : pyarrow.Table
+        ``receptors`` of the chain class that are not in ``sources``.
+    vectors : ndarray of float32, shape (n, d)
+        Their vectors.
+    left_out : ndarray of bool, shape (n_references,), optional
+        Rows of the reference that are no queries.
+    seed : int
+        Of the folds, if there are no studies.
+    """
+    first = first_look(sources, vectors)
+    epitope, best = first.best()
+    threshold = float(np.quantile(best, 1 - LOOKED_AT))
+    others = second_look(sources, background, first, threshold)
+    likeliest = others.epitope == epitope[others.receptor]
+    typical = np.median(others.measures[likeliest], axis=0)
+    queries, found = evidence_by_fold(sources, threshold, seed=seed)
+    queries["kept"] = True if left_out is None else ~left_out[queries["row"]]
+    labels = sources.reference.labels[queries["row"].to_numpy()]
+    return Collected(threshold, typical, queries, labels, found, others)
+
+
+def train(collected: Collected) -> Fitted:
+    """
+    Train the scorer, and score labelled and background receptors for the calibration.
+
+    Labelled receptors of a fold of studies, and a part of the background, are scored by what all others
+    train. The scorer of samples is trained by all.
+    """
+    queries, labels, others = collected.queries, collected.labels, collected.others
+    folds, of_query = np.unique(queries["fold"], return_inverse=True)
+    of_background = np.arange(len(others.first)) % max(len(folds), 1)
+    material = _material(collected, of_query, of_background)
+    can_train = material.can_train(len(folds))
+
+    def scorer_without(fold: int | None) -> Scorer:
+        if not can_train:
+            return scorer.untrained(collected.threshold, collected.typical)
+        used = material.fold != fold
+        given = material.measures[used], material.right[used], material.weight[used]
+        return scorer.fit(*given, collected.threshold, collected.typical)
+
+    labelled, negatives = [no_candidates(labels.shape[1])], [no_candidates(labels.shape[1])]
+    for fold in range(len(folds)):
+        of_fold = scorer_without(fold)
+        labelled.append(of_fold.candidates(collected.found[fold]))
+        negatives.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
+    labelled = stacked(labelled)
+    epitope, score = labelled.best()
+    queries = queries.assign(epitope=epitope, score=score, right=binds_epitope(labels, epitope))
+    kept = np.flatnonzero(queries.pop("kept"))
+    scores = CalibrationScores(labelled.take(kept), stacked(negatives), labels[kept])
+    return Fitted(scorer_without(None), scores, queries.iloc[kept].reset_index(drop=True))
+
+
+@dataclass(frozen=True)
+class _Material:
+    """Pairs of a receptor and an epitope that train: fold, measures, whether it is right, weight; (m, …)."""
+
+    fold: np.ndarray
+    measures: np.ndarray
+    right: np.ndarray
+    weight: np.ndarray
+
+    def can_train(self, n_folds: int) -> bool:
+        """Return whether there is enough to train without any of the folds."""
+        n_right = np.bincount(self.fold, self.right, minlength=n_folds)
+        return n_folds > 1 and self.right.sum() - n_right.max() >= MIN_RIGHT
+
+
+def _material(collected: Collected, of_query: np.ndarray, of_background: np.ndarray) -> _Material:
+    parts = []
+    kept, others = collected.queries["kept"].to_numpy(), collected.others
+    for number, evidence in enumerate(collected.found):
+        row = np.flatnonzero(of_query == number)[evidence.receptor]
+        used = kept[row]
+        right = binds_epitope(collected.labels[row[used]], evidence.epitope[used])
+        weight = np.full(used.sum(), PREVALENCE / kept.sum())
+        parts.append((of_query[row[used]], evidence.measures[used], right, weight))
+    n = len(others.receptor)
+    weight = np.full(n, (1 - PREVALENCE) / len(of_background))
+    parts.append((of_background[others.receptor], others.measures, np.zeros(n, bool), weight))
+    return _Material(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def evidence_by_fold(
+    sources: Sources, threshold: float, *, seed: int = 420
+) -> tuple[pd.DataFrame, list[Evidence]]:
+    """
+    Collect the evidence for each labelled receptor from references of other studies.
+
+    Studies are divided into `assign_folds`. A receptor of the held-out fold is compared with the receptors
+    that no study of this fold reports. Receptors of several folds are excluded as queries, because their
+    other studies would be references.
+
+    Parameters
+    ----------
+    sources : Sources
+    threshold : float
+        As in `airrvec.annotation.evidence.second_look`.
+
+    Returns
+    -------
+    queries : DataFrame
+        One row per query, in the order of the folds: ``row`` in the reference, ``fold``, ``findable`` (at
+        least one of its epitopes has enough references in the other folds).
+    evidence : list of Evidence
+        For the queries of each fold that has any.
+    """
+    reference = sources.reference
+    vectors = sources.vectors[sources.chains]
+    folds, by_study = assign_folds(reference, seed=seed)
+    in_one_fold = folds.sum(axis=1) == 1
+    of_studies = study_folds(reference)
+    parts, found = [_NO_QUERIES], []
+    for fold in range(N_FOLDS):
+        held_out, others = np.flatnonzero(folds[:, fold]), np.flatnonzero(~folds[:, fold])
+        asking = np.flatnonzero(folds[:, fold] & in_one_fold & np.isfinite(vectors).all(axis=1))
+        if not len(asking) or not len(others):
+            continue
+        names = {name for name, of in zip(reference.study_names, of_studies, strict=True) if of == fold}
+        left = sources.without(held_out, names if by_study else None)
+        first = first_look(left, vectors[asking])
+        found.append(second_look(left, reference.receptors.take(pa.array(asking)), first, threshold))
+        possible = np.zeros(len(reference.epitopes), np.float32)
+        possible[left.candidates] = 1
+        columns = {"row": asking, "fold": fold, "findable": reference.labels[asking] @ possible > 0}
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), found
+
+
+_NO_QUERIES = pd.DataFrame(
+    {"row": np.empty(0, np.int64), "fold": np.empty(0, np.int64), "findable": np.empty(0, bool)}
+)
