@@ -94,7 +94,7 @@ def _text(table: Table, random: Random, words: list[str]) -> bytes:
 def _cut(row: list[str], names: list[str]) -> list[str]:
     """A row without the empty cells at its end that no format needs."""
     end = len(row)
-    while end and not row[end - 1].strip() and names[end - 1].strip() not in _NEEDED:
+    while end and not row[end - 1].strip() and not _is_needed(names[end - 1].strip()):
         end -= 1
     return row[:end] or row
 
@@ -156,3 +156,7 @@ def can_be_spelled(table: Table) -> bool:
     cells = [cell for row in [*table.header, *table.rows] for cell in row]
     names = [name.strip() for name in table.names]
     return not any(map(_UNREADABLE.search, cells)) and len(set(names)) == len(names) and bool(table.rows)
+
+
+def _is_needed(name: str) -> bool:
+    return name in _NEEDED or any(r.further([name]) for r in FORMATS.values() if hasattr(r, "further"))

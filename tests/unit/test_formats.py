@@ -16,6 +16,7 @@ from inputs import (
     BETA,
     BETA_2,
     DATA,
+    NO_CHAIN,
     PAIR,
     assert_conserved,
     chains_of,
@@ -38,7 +39,23 @@ NEITHER = "locus, v_call and j_call are missing"
 
 OTHER_SPECIES = "the species is not one that airrvec reads"
 
+
+def no_genes(chain: tuple) -> tuple:
+    return (None, None, chain[2])
+
+
 TABLES = {
+    "10x_dextramer.csv": (
+        "10x_dextramer",
+        [
+            (*no_genes(ALPHA), *no_genes(BETA)),
+            *[(*no_genes(ALPHA_2), *no_genes(BETA_2))] * 2,  # it binds two dextramers
+            (*NO_CHAIN, *no_genes(BETA_2)),
+            (*no_genes(ALPHA_2), *no_genes(BETA)),
+            (*NO_CHAIN, *no_genes(BETA)),
+        ],
+        [*[(2, "junction_aa", ALPHA[2], EXTRA)] * 2, (5, None, None, NO_CHAIN_IN_ROW)],
+    ),
     "vdjtools.tsv": (
         "vdjtools",
         [alone(*genes_only(BETA)), alone("TRBV20-1", None, BETA_2[2])],

@@ -59,6 +59,11 @@ MHC = [
     ("HLA-A2", "HLA-A*02"),
     ("HLA-Cw3", "HLA-C*03"),
     ("DRB10401", "HLA-DRB1*04:01"),
+    ("DRB1*0401", "HLA-DRB1*04:01"),
+    ("A2402", "HLA-A*24:02"),  # tidytcells: HLA-A*02:402, which is an allele too
+    ("HLA-A*1101", "HLA-A*11:01"),  # tidytcells: HLA-A*01:101
+    ("Cw1203", "HLA-C*12:03"),
+    ("DPA0103", "HLA-DPA1*01:03"),
     ("HLA-DRB1*15 ", "HLA-DRB1*15"),
     ("HLA-DPA*01:03", "HLA-DPA1*01:03"),
     ("HLA-DRA1*01", "HLA-DRA*01"),

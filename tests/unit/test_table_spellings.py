@@ -76,6 +76,7 @@ def test_words_for_nothing_are_null(null, tmp_path):
         ("airr_bulk.tsv", "airr"),
         ("airr_single_cell.tsv", "airr"),
         ("10x.csv", "10x"),
+        ("10x_dextramer.csv", "10x_dextramer"),
         ("vdjdb_full.tsv", "vdjdb"),
         ("vdjdb_export.tsv", "vdjdb"),
         ("sceptr.tsv", "sceptr"),

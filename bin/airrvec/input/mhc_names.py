@@ -7,6 +7,8 @@ import tidytcells
 
 _MOUSE = re.compile(r"H-?2-?([A-Za-z]{1,3}\d?)", re.IGNORECASE)
 _B2M = {"b2m", "β2m", "beta-2-microglobulin", "beta2-microglobulin"}
+# Locus and four digits: two fields, but tidytcells reads A*2402 as HLA-A*02:402.
+_FOUR_DIGITS = re.compile(r"(HLA-)?([ABCEFG]|Cw|D[A-Z]{2}\d?)\*?(\d{2})(\d{2})", re.IGNORECASE)
 _LONGEST = 40  # characters of a name; longer text is no allele
 
 
@@ -18,10 +20,11 @@ def mhc_allele(name: str | None) -> str | None:
     ----------
     name : str or None
         ``A*0201``, ``HLA-A2`` or ``HLA-DPA*01:03`` become ``HLA-A*02:01``, ``HLA-A*02`` and
-        ``HLA-DPA1*01:03`` by `tidytcells.mh.standardize`. A name whose digits tidytcells would change, as it
-        changes ``HLA-A*24:01`` into an allele of ``HLA-A*02``, stays as it is. Mouse molecules become
-        ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which present other peptides, are
-        one gene. Text with several alleles, and all other species, stay as they are.
+        ``HLA-DPA1*01:03`` by `tidytcells.mh.standardize`; four digits are two fields. A name whose digits
+        tidytcells would change, as it changes ``HLA-A*24:01`` into an allele of ``HLA-A*02``, stays as it is.
+        Mouse molecules become ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which
+        present other peptides, are one gene. Text with several alleles, and all other species, stay as they
+        are.
     """
     text = (name or "").strip()
     if not text or text.lower() == "none":
@@ -33,7 +36,9 @@ def mhc_allele(name: str | None) -> str | None:
         return "H-2" + (gene[0].upper() + gene[1:].lower() if len(gene) == 2 else gene)
     if len(text) > _LONGEST or re.search(r"[,;/\s]", text):
         return text
-    read = tidytcells.mh.standardize(text, species="homosapiens", log_failures=False)
+    four = _FOUR_DIGITS.fullmatch(text)
+    two_fields = f"{four[2]}*{four[3]}:{four[4]}" if four else text
+    read = tidytcells.mh.standardize(two_fields, species="homosapiens", log_failures=False)
     return read if read and _same_digits(text, read) else text
 
 

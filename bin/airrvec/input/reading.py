@@ -8,6 +8,8 @@ Each format is one module in the registry (`airrvec.input.formats.registry`), wi
 - ``NAME``, ``TITLE``, and ``DELIMITER`` of a text (None: tab or comma),
 - ``LAYOUTS``: tuples of required columns; a file must have all columns of one tuple,
 - ``OPTIONAL``: columns used if present,
+- optionally ``further(columns)``: returns those of a file's columns that are used too, where names differ
+  from file to file; every row of a text must reach them,
 - optionally ``CLOSED``: if True, a table with any other column is not recognised as this format,
 - optionally ``NEEDED``: for each layout, the columns that every row of a text must reach, if not all,
 - optionally ``HEADER_ROWS``: allowed numbers of header lines of a text; the names of two are joined,
@@ -216,9 +218,12 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
 
 
 def _batches(reader, container: Container, header_rows: int) -> Iterator[Batch]:
-    columns = list(dict.fromkeys([*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL]))
-    names = set(container.names(header_rows))
-    needed = next(layout for layout in getattr(reader, "NEEDED", reader.LAYOUTS) if names.issuperset(layout))
+    names = container.names(header_rows)
+    further = reader.further(names) if hasattr(reader, "further") else ()
+    known = (*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL)
+    columns = list(dict.fromkeys([*known, *further]))
+    layouts = getattr(reader, "NEEDED", reader.LAYOUTS)
+    needed = (*next(layout for layout in layouts if set(names).issuperset(layout)), *further)
     first_row = 1
     for text in container.batches(columns, header_rows, needed):
         table, excluded = _selected(reader, text.table)

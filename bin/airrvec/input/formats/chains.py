@@ -96,6 +96,28 @@ def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array
     return pc.list_flatten(lists), table.select(others).take(pc.list_parent_indices(lists))
 
 
+def named_junctions(
+    table: pa.Table, name: str, others: list[str]
+) -> tuple[dict[str, pa.ChunkedArray], pa.Table]:
+    """Return locus and junction of each chain in cells such as ``TRA:CAVF;TRB:CASSF``, and other columns."""
+    texts, rows = split_cells(table, name, others)
+    texts = pc.utf8_trim_whitespace(texts)
+    given = pc.not_equal(texts, "")
+    # A part without a colon is all junction.
+    parts = pc.extract_regex(texts.filter(given), r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
+    fields = {
+        field: _without_empty(pc.struct_field(parts, part))
+        for field, part in (("locus", "locus"), ("junction_aa", "junction"))
+    }
+    return fields, rows.filter(given)
+
+
+def _without_empty(values: pa.Array) -> pa.ChunkedArray:
+    """Return the values; null if empty, as in ``TRB:``."""
+    empty = pc.equal(values, "")
+    return pa.chunked_array([pc.if_else(empty, pa.scalar(None, pa.string()), values)])
+
+
 def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
     """Return chain records with the given columns; all other columns are null."""
     n_rows = len(columns["row"])

@@ -23,6 +23,7 @@ from airrvec.input.formats import (
     tcrdist,
     tenx,
     tenx_clonotypes,
+    tenx_dextramer,
     trust4,
     vdjdb,
     vdjtools,
@@ -36,6 +37,7 @@ FORMATS: dict[str, ModuleType] = {
         airr_rearrangement,
         tenx,
         tenx_clonotypes,
+        tenx_dextramer,
         vdjdb,
         merged_reference,
         sceptr,
@@ -53,6 +55,15 @@ FORMATS: dict[str, ModuleType] = {
         immunarch,
         immrep,
         clustcr,
+    )
+}
+
+# Columns of a table that holds no chains → what the table is, and what to do.
+_WITHOUT_CHAINS = {
+    ("barcode", "antigen", "antigen_specificity_score"): (
+        "is antigen_specificity_scores.csv of 10x, which has no chains",
+        "Join its antigens to filtered_contig_annotations.csv, as 'Antigens of 10x experiments' in"
+        " docs/reference/input.md shows, and give that table",
     )
 }
 
@@ -84,6 +95,9 @@ def detect_format(path, container: Container) -> ModuleType:
     for reader in FORMATS.values():
         if matching_header_rows(reader, container) and not unexpected_columns(reader, container):
             return reader
+    for columns, (message, fix) in _WITHOUT_CHAINS.items():
+        if set(columns) <= set(container.names()):
+            raise InputError(message, file=path, fix=fix)
     raise InputError(
         f"its columns ({_shown(container.names(), 8)}) match no known format",
         file=path,

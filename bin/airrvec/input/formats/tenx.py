@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from airrvec.core import schema
 from airrvec.input.formats.chains import (
     SAMPLE_COLUMNS,
     booleans,
@@ -26,7 +27,7 @@ _KEPT = {
 }
 OPTIONAL = (
     *("productive", "is_cell", "high_confidence", "reads", "umis"),
-    *(*_KEPT.values(), *SAMPLE_COLUMNS),
+    *(*_KEPT.values(), *SAMPLE_COLUMNS, *schema.LABELS),  # 10x has no labels; those of BEAM can be joined
 )
 
 
@@ -47,5 +48,6 @@ def chains(table: pa.Table) -> pa.Table:
         high_confidence=booleans(column(table, "high_confidence")),
         duplicate_count=counts(column(table, "reads")),
         umi_count=counts(column(table, "umis")),
+        **{label: column(table, label) for label in schema.LABELS},
         **kept_fields(table, _KEPT),
     )

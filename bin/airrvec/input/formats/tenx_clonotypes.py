@@ -1,9 +1,8 @@
 """10x Genomics V(D)J: ``clonotypes.csv``, all junctions of a clonotype in one cell of the table, no genes."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chain_table, column, counts, split_cells
+from airrvec.input.formats.chains import chain_table, column, counts, named_junctions
 
 NAME = "10x_clonotypes"
 TITLE = "10x clonotypes.csv"
@@ -14,22 +13,10 @@ OPTIONAL = ()
 
 def chains(table: pa.Table) -> pa.Table:
     """Return all chains of a clonotype: ``TRA:CAVF;TRB:CASSF`` are two."""
-    texts, clonotypes = split_cells(table, "cdr3s_aa", ["row", "clonotype_id", "frequency"])
-    texts = pc.utf8_trim_whitespace(texts)
-    # A part without a colon is all junction.
-    parts = pc.extract_regex(texts, r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
-    fields = {name: _without_empty(pc.struct_field(parts, name)) for name in ("locus", "junction")}
-    chains = chain_table(
+    fields, clonotypes = named_junctions(table, "cdr3s_aa", ["row", "clonotype_id", "frequency"])
+    return chain_table(
         row=clonotypes["row"],
         cell_id=column(clonotypes, "clonotype_id"),
-        locus=fields["locus"],
-        junction_aa=fields["junction"],
         duplicate_count=counts(column(clonotypes, "frequency")),
+        **fields,
     )
-    return chains.filter(pa.chunked_array([pc.not_equal(texts, "")]))
-
-
-def _without_empty(values: pa.Array) -> pa.ChunkedArray:
-    """Return the values; null if empty, as in ``TRB:``."""
-    empty = pc.equal(values, "")
-    return pa.chunked_array([pc.if_else(empty, pa.scalar(None, pa.string()), values)])
