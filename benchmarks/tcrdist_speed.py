@@ -38,7 +38,7 @@ from pyrepseq.metric.tcr_metric import Tcrdist as PyrepseqTcrdist
 from tcrdist.repertoire import TCRrep
 
 from airrvec import encoders
-from airrvec.encoders.tcrdist import _v_table
+from airrvec.encoders.tcrdist_loops import loops_of
 from airrvec.input import normalise, reading
 
 FIELDS = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
@@ -50,7 +50,7 @@ def paired(path: Path, n: int) -> pa.Table:
     receptors = receptors.drop(["chain_pairing", "innate_like"]).drop_null()
     receptors = receptors.filter(pc.equal(receptors["species"], "homosapiens"))
     known = [
-        all(("homosapiens", row[name]) in _v_table() for name in ("tra_v_call", "trb_v_call"))
+        all(loops_of("homosapiens", row[name]) is not None for name in ("tra_v_call", "trb_v_call"))
         for row in receptors.select(["tra_v_call", "trb_v_call"]).to_pylist()
     ]
     receptors = receptors.filter(pa.array(known))

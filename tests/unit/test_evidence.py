@@ -10,7 +10,8 @@ from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.encoders.tcrdist import Tcrdist, is_measurable
+from airrvec.encoders.tcrdist import Tcrdist
+from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.synthetic.synthesis import synthesise
 
 N_STUDIES = 10

@@ -21,7 +21,8 @@ from airrvec.annotation.sources import Sources
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
-from airrvec.encoders.tcrdist import Tcrdist, is_measurable
+from airrvec.encoders.tcrdist import Tcrdist
+from airrvec.encoders.tcrdist_loops import is_measurable
 
 N_EPITOPES = 5  # epitopes of a receptor that are looked at again
 LOWEST = -40.0  # lower shares say no more

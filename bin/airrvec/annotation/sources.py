@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
-from airrvec.encoders.tcrdist import Tcrdist, is_measurable
+from airrvec.encoders.tcrdist import Tcrdist
+from airrvec.encoders.tcrdist_loops import is_measurable
 
 # Kernel width of TCRdist, in standard deviations of the distances between references: that of SCEPTR has as
 # many standard deviations of SCEPTR's.

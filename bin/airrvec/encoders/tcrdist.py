@@ -8,20 +8,17 @@ The cost of each residue at each CDR3 position of the references is tabulated on
 with CDR3s of equal length. The distances of a query to all references are sums of rows of this table.
 """
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numba
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec.core import schema
 from airrvec.core.runtime import in_threads
 from airrvec.encoders import NotMeasurable, present_loci
+from airrvec.encoders.tcrdist_loops import loops_of
 from airrvec.model.tokens import AMINO_ACIDS
 
 CDR3_WEIGHT = 3
@@ -103,18 +100,6 @@ def _loci(*tables: pa.Table) -> list[str]:
     return present_loci("TCRdist", ("v_call", "junction_aa"), *tables)
 
 
-def is_measurable(receptors: pa.Table, loci: tuple[str, ...]) -> np.ndarray:
-    """Return whether V gene, with its loops, and junction of all loci are known; shape (n,)."""
-    known = np.ones(len(receptors), bool)
-    species = receptors["species"].to_pylist()
-    for locus in loci:
-        genes = list(zip(species, receptors[schema.field(locus, "v_call")].to_pylist(), strict=True))
-        has_loops = {gene: gene[1] is not None and _loops_of(*gene) is not None for gene in set(genes)}
-        known &= np.array([has_loops[gene] for gene in genes], bool)
-        known &= pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy()
-    return known
-
-
 @dataclass(frozen=True)
 class _Chains:
     """
@@ -154,27 +139,11 @@ def _chains(receptors: pa.Table, locus: str) -> _Chains:
     )
 
 
-@cache
-def _v_table() -> dict[tuple[str, str], str]:
-    path = Path(__file__).with_name("data") / "tcrdist_v_loops.tsv"
-    with path.open() as handle:
-        return {
-            (row["species"], row["v_call"]): row["cdr1"] + row["cdr2"] + row["cdr2_5"]
-            for row in csv.DictReader(handle, delimiter="\t")
-        }
-
-
 def _aligned_loops(species: str, v_call: str) -> np.ndarray:
-    loops = _loops_of(species, v_call)
+    loops = loops_of(species, v_call)
     if loops is None:
         raise NotMeasurable(f"TCRdist has no loops of {v_call} ({species})")
     return _encoded(np.array([loops], np.bytes_))[0]
-
-
-def _loops_of(species: str, v_call: str) -> str | None:
-    """Return the aligned loops of a V gene; those of allele *01 if the table lacks the allele."""
-    first = _v_table().get((species, f"{v_call.split('*')[0]}*01"))
-    return _v_table().get((species, v_call), first)
 
 
 def _encoded(sequences: np.ndarray) -> np.ndarray:
