@@ -118,31 +118,24 @@ def _known(encoder, options: dict, chains: str) -> tuple:
     return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
 
 
-def _fitted(sources, background: pa.Table, vectors: np.ndarray, trained_on: np.ndarray, seed: int) -> tuple:
+def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
-    Return scorer and calibration without queries that the model was trained on, if enough remain; counts.
+    Return which queries are asked: without those that the model was trained on, if enough remain; and counts.
 
     Training receptors remain references, as they do for the receptors of a sample.
     """
-    from airrvec.annotation import fitting
-
-    collected = fitting.collect(sources, background, vectors, seed=seed)
-    asked = trained_on[collected.queries["row"]]
-    counts = {"queries": int(asked.sum()), "left_out": False}
-    if counts["queries"] and collected.queries["findable"][~asked].sum() >= MIN_TESTED:
-        collected.queries["kept"] = ~asked
-        counts["left_out"] = True
-    if collected.queries.loc[collected.queries["kept"], "findable"].sum() < MIN_TESTED:
-        return None, counts, int(collected.queries.loc[collected.queries["kept"], "findable"].sum())
-    fitted = fitting.train(collected)
-    return fitted, counts, int(fitted.queries["findable"].sum())
+    trained_on = seen[queries["row"]]
+    counts = {"queries": int(trained_on.sum()), "left_out": False}
+    if counts["queries"] and queries["findable"][~trained_on].sum() >= MIN_TESTED:
+        return ~trained_on, {**counts, "left_out": True}
+    return np.ones(len(queries), bool), counts
 
 
 def _calibrate(
     args, encoder, labels, options: dict, known: dict, background: pa.Table, chains: str
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
-    from airrvec.annotation import annotator_file, cross_validation, reference_set, validation
+    from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
     from airrvec.annotation.annotator import Annotator
     from airrvec.annotation.sources import COMPARED, Sources
 
@@ -183,19 +176,17 @@ def _calibrate(
         args.cpus,
     )
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
-    fitted, counts["trained_on"], counts["tested"] = _fitted(
-        sources,
-        receptors.slice(n_contrast),
-        vectors[n_contrast:],
-        labels.include(reference.receptors, chains),
-        args.seed,
-    )
-    if fitted is None:
+    collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)
+    seen = labels.include(reference.receptors, chains)
+    collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
+    counts["tested"] = int(collected.queries["findable"][collected.queries["kept"]].sum())
+    if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
             f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"
             f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
+    fitted = fitting.train(collected)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
     annotator_file.save(

@@ -52,7 +52,7 @@ class Collected:
     typical : ndarray of float64, shape (n_names,)
         Median evidence for the likeliest epitope of background receptors that are looked at again.
     queries : DataFrame
-        From `evidence_by_fold`, and ``kept``.
+        From `evidence_by_fold`, and ``kept``: whether the query trains and calibrates. All do at first.
     labels : csr_array of float32, shape (n_queries, n_epitopes)
         1 where the query binds the epitope.
     found : list of Evidence
@@ -79,7 +79,6 @@ def collect(
     background: pa.Table,
     vectors: np.ndarray,
     *,
-    left_out: np.ndarray | None = None,
     seed: int = 420,
 ) -> Collected:
     """
@@ -92,8 +91,6 @@ def collect(
         ``receptors`` of the chain class that are not in ``sources``.
     vectors : ndarray of float32, shape (n, d)
         Their vectors.
-    left_out : ndarray of bool, shape (n_references,), optional
-        Rows of the reference that are no queries.
     seed : int
         Of the folds, if there are no studies.
     """
@@ -104,7 +101,7 @@ def collect(
     likeliest = others.epitope == epitope[others.receptor]
     typical = np.median(others.measures[likeliest], axis=0)
     queries, found = evidence_by_fold(sources, threshold, seed=seed)
-    queries["kept"] = True if left_out is None else ~left_out[queries["row"]]
+    queries["kept"] = True
     labels = sources.reference.labels[queries["row"].to_numpy()]
     return Collected(threshold, typical, queries, labels, found, others)
 
