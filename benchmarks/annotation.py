@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
-Annotation of receptors whose study the reference lacks: precision and recall, ours beside TCRdist and exact
-match; claimed false discovery rates beside those observed; labelled receptors hidden in a real sample.
+The first look of annotation, SCEPTR's share, for receptors whose study the reference lacks: precision and
+recall, beside TCRdist and exact match; claimed false discovery rates beside those observed; labelled
+receptors hidden in a real sample. `annotation_scores` measures the score of calls, with all evidence.
 
 The studies of the labelled table are divided into five folds. Receptors of a fold, mixed with background
 receptors of OLGA, are annotated with the other folds; the calibration sees neither.
@@ -26,11 +27,12 @@ import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import pdist
 
-from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
-from airrvec.annotation.annotator import Annotator
+from airrvec.annotation import cross_validation, reference_set, search, validation
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import stacked
 from airrvec.core.chains import chain_classes, on_chains
 from airrvec.synthetic.synthesis import synthesise
-from annotation_measures import MIN_REFERENCES, Exact, Ours, Peer
+from annotation_measures import MIN_REFERENCES, Exact, FirstLook, Ours, Peer
 
 PREVALENCES = (0.01, 0.05, 0.1, 0.3)
 CLAIMED = (0.05, 0.1, 0.2, 0.5)
@@ -82,12 +84,20 @@ def held_out(reference, folds, fold: int):
     return asking, others, known, (reference.labels[asking].toarray() > 0) & candidate
 
 
-def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> Annotator:
-    """The annotator of references and a background, given as vectors."""
-    inner, labelled = cross_validation.cross_validate(known, vectors, contrast, threads=threads)
+def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> FirstLook:
+    """The first look of references and a background, given as vectors, with its calibration."""
+    folds, _ = cross_validation.assign_folds(known, seed=420)
+    rows, found = [], []
+    for fold in range(folds.shape[1]):
+        asking, others, left, _ = held_out(known, folds, fold)
+        if len(asking) and len(others):
+            found.append(
+                search.search_candidates(vectors[asking], left, vectors[others], contrast, threads=threads)
+            )
+            rows.append(asking)
     scores = search.search_candidates(negatives, known, vectors, contrast, threads=threads)
-    fitted = calibration.CalibrationScores(labelled, scores, known.labels[inner["row"].to_numpy()])
-    return Annotator(chains, known, vectors, contrast, fitted, MIN_REFERENCES)
+    fitted = CalibrationScores(stacked(found), scores, known.labels[np.concatenate(rows)])
+    return FirstLook(chains, known, vectors, contrast, fitted)
 
 
 def measured(measure, reference, folds, n_test: int):
@@ -178,7 +188,7 @@ def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: 
     return annotators
 
 
-def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
+def show_spiked(annotator: FirstLook, spiked, binds, own, threads: int) -> None:
     """Vectors of labelled receptors hidden among those of a real sample."""
     from sklearn.metrics import roc_auc_score
 
@@ -204,7 +214,7 @@ def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
     print(calls.iloc[highest][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
 
 
-def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -> None:
+def show_sample(annotator: FirstLook, ours: Ours, reference, folds, receptors) -> None:
     """Labelled receptors of the first fold in a real sample: OLGA's background, or half of the sample."""
     from airrvec.encoders.sceptr import Sceptr
 

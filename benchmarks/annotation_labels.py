@@ -3,7 +3,8 @@
 Annotation with labels that differ in quality: VDJdb's confidence as a weight or a threshold, chosen by nested
 cross-validation; calibration of references whose labels are set wrong; calls right by epitope and by group.
 
-Folds, background and calibration are those of `annotation`: studies of a fold are annotated with the others.
+Folds, background and calibration are those of `annotation`, which measures SCEPTR's share alone: studies of a
+fold are annotated with the others.
 """
 
 import argparse
@@ -191,9 +192,10 @@ def annotated(data: Material, asking, others, known) -> Tested:
     vectors = data.vectors[others]
     fitted = calibrated(data.chains, known, vectors, data.contrast, data.negatives, data.threads)
     queries = np.concatenate([data.vectors[asking], data.test])
-    result = search.search(queries, known, vectors, data.contrast, threads=data.threads)
+    candidates = search.search_candidates(queries, known, vectors, data.contrast, threads=data.threads)
+    epitope, score = candidates.best()
     n = len(asking)
-    return Tested(result.epitope[:n], result.score[:n], result.score[n:], fitted.calibration)
+    return Tested(epitope[:n], score[:n], score[n:], fitted.calibration)
 
 
 def mixtures(tested: Tested, repeats: int, rng: np.random.Generator):

@@ -1,10 +1,21 @@
-"""Measures of similarity that `annotation` compares: SCEPTR, TCRdist and exact match."""
+"""
+Measures of similarity that `annotation` compares: SCEPTR, TCRdist and exact match.
+
+They are the first look of annotation. `annotation_scores` measures the score of calls, with all evidence.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from airrvec.annotation import search
+from airrvec.annotation.calibration import Calibration, CalibrationScores
+from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core import schema
+from airrvec.search import neighbours
 
 MIN_REFERENCES = 10
 
@@ -24,14 +35,49 @@ class Ours:
     def found(self, name, rows, known, references):
         """Best epitope and score of some rows of a set against some references."""
         vectors = self.vectors
-        found = search.search(
+        return search.search_candidates(
             vectors[name][rows],
             known,
             vectors["reference"][references],
             vectors["contrast"],
             threads=self.threads,
+        ).best()
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """Calls by SCEPTR's share alone: references, vectors, background of the density, and what calibrates."""
+
+    chains: str
+    reference: ReferenceSet
+    vectors: np.ndarray
+    background: np.ndarray
+    scores: CalibrationScores
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The calibration of all epitopes."""
+        return self.scores.calibration()
+
+    def annotate(self, vectors: np.ndarray, *, fdr: float, threads: int = 1) -> tuple[pd.DataFrame, float]:
+        """Return calls of receptors, and the estimated prevalence, as `Annotator.annotate`."""
+        epitope, score = search.search_candidates(
+            vectors, self.reference, self.vectors, self.background, threads=threads
+        ).best()
+        distance, _ = neighbours.nearest(vectors, self.vectors, 1, threads=threads)
+        share = self.calibration.prevalence(score)
+        rates = self.calibration.fdr(score, share)
+        best = self.reference.epitopes["epitope"].to_numpy(object)[np.maximum(epitope, 0)]
+        calls = pd.DataFrame(
+            {
+                "call": np.where((rates <= fdr) & (epitope >= 0), "called", "no call"),
+                "best_epitope": np.where(epitope >= 0, best, None),
+                "score": score,
+                "fdr": rates,
+                "nearest_1_distance": distance[:, 0],
+            }
         )
-        return found.epitope, found.score
+        return calls, share
 
 
 class Peer:

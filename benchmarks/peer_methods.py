@@ -17,9 +17,11 @@ import pandas as pd
 import pyarrow as pa
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.annotation import search
+from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.annotation.sources import Sources
 from airrvec.core import runtime
+from airrvec.core.chains import on_chains
 
 MIN_REFERENCES = search.MIN_REFERENCES
 
@@ -63,10 +65,26 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
     """
     from airrvec.encoders.sceptr import Sceptr
 
-    encoder = Sceptr("sceptr")
-    queries, references, contrast = map(encoder.embed, (fold.queries, fold.known.receptors, fold.contrast))
-    found = search.search(queries, fold.known, references, contrast)
-    return found.epitope, np.where(found.epitope >= 0, found.score, np.nan)
+    embed = Sceptr("sceptr").embed
+    references = {"paired": fold.known}
+    for chains in ("alpha", "beta"):
+        references[chains] = reference_set.build_reference_set(
+            fold.cells, fold.receptors, chains=chains, species="homosapiens"
+        )
+    sources = Sources(
+        "paired",
+        references,
+        {chains: embed(reference.receptors) for chains, reference in references.items()},
+        fold.contrast,
+        {chains: embed(on_chains(fold.contrast, chains)) for chains in references},
+        embed,
+        MIN_REFERENCES,
+    )
+    scorer = fitting.fit(sources, fold.negatives, embed(fold.negatives)).scorer
+    first = evidence.first_look(sources, embed(fold.queries))
+    again = evidence.second_look(sources, fold.queries, first, scorer.threshold)
+    epitope, score = scorer.candidates(again).best()
+    return epitope, np.where(epitope >= 0, score, np.nan)
 
 
 def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
