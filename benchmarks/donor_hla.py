@@ -115,7 +115,7 @@ def donor_calls(annotator: Annotator, vectors, typing, threads: int) -> dict[str
     options = {"fdr": max(CLAIMED), "threads": threads}
     calls = {"without": annotator.annotate(vectors, **options)[0]}
     for use, donor in (("with", typing), ("one field", coarse)):
-        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], reference.alleles)
+        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
         calls[use] = annotator.annotate(vectors, allowed=allowed, **options)[0]
     return calls
 

@@ -13,8 +13,9 @@ from scipy import sparse
 from airrvec.annotation.calibration import Calibration, CalibrationScores
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
+from airrvec.annotation.restriction import epitope_molecules
 from airrvec.annotation.search import N_REPORTED, SearchResult, search
-from airrvec.core import names, schema, tables
+from airrvec.core import hla, names, schema, tables
 from airrvec.core.chains import CHAIN_LOCI
 
 _COLUMNS = ("receptor_id", "clonotype_id", *schema.RECEPTOR_FIELDS, *DESCRIPTION)
@@ -57,6 +58,11 @@ class Annotator:
     def calibration(self) -> Calibration:
         """The calibration for a donor who may present any epitope."""
         return self.scores.calibration()
+
+    @cached_property
+    def molecules(self) -> dict[str, list[hla.Alleles]]:
+        """The MHC molecules that present each epitope, by its references."""
+        return epitope_molecules(self.reference.alleles)
 
     def save(self, path: Path) -> None:
         """Write the annotator as NumPy arrays, without pickled objects."""
