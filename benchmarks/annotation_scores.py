@@ -28,7 +28,7 @@ import pyarrow as pa
 from airrvec.annotation import evidence, fitting, reference_set
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
-from airrvec.annotation.cross_validation import N_FOLDS
+from airrvec.annotation.cross_validation import N_FOLDS, study_folds
 from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
@@ -56,15 +56,9 @@ def parse_args(argv=None):
 
 
 def divided(reference, seed: int) -> np.ndarray:
-    """Fold of each study: largest first into the smallest; from the second seed on, sizes vary by a half."""
-    sizes = np.asarray(reference.studies.sum(axis=0)).ravel()
-    if seed:
-        sizes = sizes * np.random.default_rng(seed).uniform(0.5, 1.5, len(sizes))
-    filled, fold_of = np.zeros(N_FOLDS), np.zeros(len(sizes), np.int64)
-    for study in np.argsort(-sizes, kind="stable"):
-        fold_of[study] = filled.argmin()
-        filled[fold_of[study]] += sizes[study]
-    return fold_of
+    """Fold of each study; from the second seed on, sizes vary by a half."""
+    n = len(reference.study_names)
+    return study_folds(reference, np.random.default_rng(seed).uniform(0.5, 1.5, n) if seed else 1.0)
 
 
 def without(found: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:

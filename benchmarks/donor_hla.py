@@ -116,7 +116,7 @@ def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> d
     coarse = {locus: frozenset(fields[:1] for fields in alleles) for locus, alleles in typing.items()}
     calls = {"without": annotator.annotate(receptors, vectors, fdr=max(CLAIMED))[0]}
     for use, donor in (("with", typing), ("one field", coarse)):
-        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], reference.alleles)
+        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
         calls[use] = annotator.annotate(receptors, vectors, fdr=max(CLAIMED), allowed=allowed)[0]
     return calls
 

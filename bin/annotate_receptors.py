@@ -157,7 +157,7 @@ def _called(
         calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr)
         return calls, prevalence, {}
     epitopes = annotator.reference.epitopes
-    allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.reference.alleles)
+    allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.molecules)
     candidates = (epitopes["n_references"] >= annotator.min_references).to_numpy()
     counts = {
         "candidates": int(candidates.sum()),

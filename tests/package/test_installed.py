@@ -42,7 +42,7 @@ VERBS = {
         "dash_human.csv --encoders sceptr,tcrdist --k 5 --splits 2 --min-positives 50 --cpus 1"
         " --outdir {out}",
         "auroc.parquet",
-        24,
+        48,  # two encoders, three epitopes, two splits, four rules
     ),
 }
 

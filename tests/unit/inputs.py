@@ -6,13 +6,15 @@ import io
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from airrvec.benchmark import fewshot
-from airrvec.core import schema
+from airrvec.core import identity, schema
 from airrvec.input import reading
 from airrvec.input.normalise import Normalised, normalise
+from airrvec.synthetic.synthesis import synthesise
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data"
@@ -147,6 +149,24 @@ def like_first(dash: pa.Table, rows: list[dict]) -> pa.Table:
     return pa.Table.from_pylist(
         [{**dash.slice(0, 1).to_pylist()[0], **row} for row in rows], schema.RECEPTORS
     )
+
+
+def variants(seed: int, n: int, *, most: int = 1) -> pa.Table:
+    """Receptors with one residue changed in each chain, or up to ``most``, of two parents in turn."""
+    parents = synthesise(2, seed=77).to_pandas()
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(n):
+        row = dict(parents.iloc[number % 2])
+        for locus in schema.LOCI:
+            name = schema.field(locus, "junction_aa")
+            for _ in range(rng.integers(1, most + 1) if most > 1 else 1):
+                at = rng.integers(4, len(row[name]) - 4)
+                row[name] = row[name][:at] + "ACDEFGHIKLMNPQRSTVWY"[rng.integers(20)] + row[name][at + 1 :]
+        row["receptor_id"] = f"variant{seed}{number:04d}"
+        rows.append(row)
+    table = pa.Table.from_pylist(rows, schema.RECEPTORS)
+    return table.set_column(1, "clonotype_id", identity.clonotype_ids(table))
 
 
 def labelled_cells(receptors, epitopes, studies):

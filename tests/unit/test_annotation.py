@@ -9,13 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from inputs import labelled_cells
+from inputs import labelled_cells, variants
 from scipy import sparse
 
 import annotate_receptors
 import calibrate_annotation
 from airrvec.annotation import annotator, annotator_file, reference_set
-from airrvec.core import identity, schema, tables
+from airrvec.core import schema, tables
 from airrvec.core.names import receptor_names
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.report import page
@@ -31,20 +31,8 @@ def spiked(tmp_path_factory):
     variants of theirs among OLGA's receptors as the sample.
     """
     folder = tmp_path_factory.mktemp("annotation")
-    parents = synthesise(2, seed=77).to_pandas()
-    rng = np.random.default_rng(6)
-    rows = []
-    for number in range(160):
-        row = dict(parents.iloc[number % 2])
-        for locus in schema.LOCI:
-            name = schema.field(locus, "junction_aa")
-            at = rng.integers(4, len(row[name]) - 4)
-            row[name] = row[name][:at] + "ACDEFGHIKLMNPQRSTVWY"[rng.integers(20)] + row[name][at + 1 :]
-        row["receptor_id"] = f"variant{number:04d}"
-        rows.append(row)
-    variants = pa.Table.from_pylist(rows, schema.RECEPTORS)
-    variants = variants.set_column(1, "clonotype_id", identity.clonotype_ids(variants))
-    known, held_out = variants.slice(0, 120), variants.slice(120)
+    both = variants(6, 160)
+    known, held_out = both.slice(0, 120), both.slice(120)
     cells = labelled_cells(known, ["one", "two"] * 60, [f"study {number // 2 % 6}" for number in range(120)])
     for name, table in (
         ("known", known),

@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from inputs import labelled_cells
+from inputs import labelled_cells, variants
 
 from airrvec.annotation import evidence, fitting, reference_set, scorer
 from airrvec.annotation.sources import COMPARED, Sources
-from airrvec.core import identity, schema, tables
+from airrvec.core import schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.encoders.tcrdist import Tcrdist
@@ -16,24 +16,6 @@ from airrvec.synthetic.synthesis import synthesise
 
 N_STUDIES = 10
 embed = Sceptr("sceptr").embed
-
-
-def variants(seed: int, n: int) -> pa.Table:
-    """Receptors with one or two residues changed in each chain, of two parents in turn."""
-    parents = synthesise(2, seed=77).to_pandas()
-    rng = np.random.default_rng(seed)
-    rows = []
-    for number in range(n):
-        row = dict(parents.iloc[number % 2])
-        for locus in schema.LOCI:
-            name = schema.field(locus, "junction_aa")
-            for _ in range(rng.integers(1, 3)):
-                at = rng.integers(3, len(row[name]) - 3)
-                row[name] = row[name][:at] + "ACDEFGHIKLMNPQRSTVWY"[rng.integers(20)] + row[name][at + 1 :]
-        row["receptor_id"] = f"variant{seed}{number:04d}"
-        rows.append(row)
-    table = pa.Table.from_pylist(rows, schema.RECEPTORS)
-    return table.set_column(1, "clonotype_id", identity.clonotype_ids(table))
 
 
 def sources_of(receptors: pa.Table, epitopes: list[str], n_contrast: int = 200, studies=N_STUDIES) -> Sources:
@@ -59,7 +41,7 @@ def sources_of(receptors: pa.Table, epitopes: list[str], n_contrast: int = 200, 
 @pytest.fixture(scope="module")
 def small():
     """Few enough references and contrast receptors that all of them are neighbours."""
-    return sources_of(variants(1, 40), ["one", "two"] * 20, n_contrast=60)
+    return sources_of(variants(1, 40, most=2), ["one", "two"] * 20, n_contrast=60)
 
 
 def looked_at(sources: Sources, receptors: pa.Table, threshold: float = -np.inf) -> evidence.Evidence:
@@ -68,7 +50,7 @@ def looked_at(sources: Sources, receptors: pa.Table, threshold: float = -np.inf)
 
 
 def test_tcrdist_is_the_log_share_of_the_epitope_in_its_density(small):
-    asked = variants(2, 6)
+    asked = variants(2, 6, most=2)
     found = looked_at(small, asked)
     assert found.receptor.tolist() == np.repeat(np.arange(6), 2).tolist()
     reference = small.reference
@@ -86,7 +68,7 @@ def test_tcrdist_is_the_log_share_of_the_epitope_in_its_density(small):
 
 @pytest.mark.parametrize("chains", ["alpha", "beta"])
 def test_a_chain_is_compared_with_all_references_that_have_it(small, chains):
-    asked = variants(3, 6)
+    asked = variants(3, 6, most=2)
     found = looked_at(small, asked)
     reference = small.references[chains]
     distances = np.linalg.norm(embed(on_chains(asked, chains))[:, None] - small.vectors[chains], axis=2)
@@ -124,7 +106,7 @@ def test_genes_are_compared_with_the_background(small):
 
 
 def test_only_receptors_above_the_threshold_are_looked_at_again(small):
-    asked = pa.concat_tables([variants(4, 5), tables.distinct_receptors(synthesise(20, seed=5))])
+    asked = pa.concat_tables([variants(4, 5, most=2), tables.distinct_receptors(synthesise(20, seed=5))])
     _, best = evidence.first_look(small, embed(asked)).best()
     found = looked_at(small, asked, threshold=float(np.sort(best)[-6]))
     assert np.unique(found.receptor).tolist() == np.sort(np.argsort(best)[-6:]).tolist()
@@ -135,7 +117,7 @@ def test_only_receptors_above_the_threshold_are_looked_at_again(small):
 
 
 def test_without_tcrdist_its_share_is_that_of_sceptr(small):
-    asked = variants(6, 4)
+    asked = variants(6, 4, most=2)
     column = asked.column_names.index("tra_v_call")
     genes = asked["tra_v_call"].to_pylist()
     asked = asked.set_column(column, "tra_v_call", pa.array([None, None, *genes[2:]]))
@@ -148,7 +130,7 @@ def test_without_tcrdist_its_share_is_that_of_sceptr(small):
 
 @pytest.fixture(scope="module")
 def fitted():
-    labelled = variants(7, 400)
+    labelled = variants(7, 400, most=2)
     sources = sources_of(labelled, ["one", "two"] * 200)
     background = tables.distinct_receptors(synthesise(2000, seed=12))
     return sources, background, fitting.fit(sources, background, embed(background))
@@ -158,7 +140,9 @@ def test_planted_epitopes_are_found_and_rates_are_low(fitted):
     sources, _, found = fitted
     assert found.scorer.is_trained
     assert found.queries["right"].mean() > 0.9
-    sample = pa.concat_tables([variants(8, 100), tables.distinct_receptors(synthesise(1000, seed=13))])
+    sample = pa.concat_tables(
+        [variants(8, 100, most=2), tables.distinct_receptors(synthesise(1000, seed=13))]
+    )
     first = evidence.first_look(sources, embed(sample))
     candidates = found.scorer.candidates(evidence.second_look(sources, sample, first, found.scorer.threshold))
     epitope, score = candidates.best()
@@ -170,7 +154,7 @@ def test_planted_epitopes_are_found_and_rates_are_low(fitted):
 
 
 def test_no_receptor_is_scored_by_what_it_trained(monkeypatch):
-    sources = sources_of(variants(9, 400), ["one", "two"] * 200)
+    sources = sources_of(variants(9, 400, most=2), ["one", "two"] * 200)
     background = tables.distinct_receptors(synthesise(800, seed=14))
     vectors = embed(background)
     seen, fit = [], scorer.fit
@@ -206,7 +190,7 @@ def test_labels_that_mean_nothing_give_no_calls():
 
 
 def test_too_few_labels_train_nothing():
-    sources = sources_of(variants(10, 60), ["one", "two"] * 30)
+    sources = sources_of(variants(10, 60, most=2), ["one", "two"] * 30)
     background = tables.distinct_receptors(synthesise(500, seed=18))
     found = fitting.fit(sources, background, embed(background))
     assert not found.scorer.is_trained

@@ -198,7 +198,9 @@ def test_molecules_of_an_epitope_are_those_of_enough_references_or_studies():
 
 def test_epitopes_that_a_donor_can_present():
     epitopes = pd.Series(["COARSE", "GIL", "GTS", "NEW", "ODD", "TWO"])
-    allowed, verdicts = restriction.allowed_epitopes(hla.parse_typing("A*02:06;A*11:01"), epitopes, ALLELES)
+    allowed, verdicts = restriction.allowed_epitopes(
+        hla.parse_typing("A*02:06;A*11:01"), epitopes, restriction.epitope_molecules(ALLELES)
+    )
     assert verdicts.tolist() == ["allowed", "excluded", "unknown", "unknown", "unknown", "allowed"]
     assert allowed.tolist() == [True, False, True, True, True, True]
 

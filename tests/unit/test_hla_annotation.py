@@ -6,33 +6,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from inputs import labelled_cells
+from inputs import labelled_cells, variants
 
 import annotate_receptors
 import calibrate_annotation
 from airrvec.annotation import annotator_file
-from airrvec.core import identity, schema, tables
+from airrvec.core import tables
 from airrvec.synthetic.synthesis import synthesise
 
 MHC = {"one": "HLA-A*02:01", "two": "HLA-B*07:02"}
 N_SPIKED = 20  # of each epitope
-
-
-def variants(seed: int, n: int) -> pa.Table:
-    """Receptors with one residue changed in each chain, of two parents in turn."""
-    parents = synthesise(2, seed=77).to_pandas()
-    rng = np.random.default_rng(seed)
-    rows = []
-    for number in range(n):
-        row = dict(parents.iloc[number % 2])
-        for locus in schema.LOCI:
-            name = schema.field(locus, "junction_aa")
-            at = rng.integers(4, len(row[name]) - 4)
-            row[name] = row[name][:at] + "ACDEFGHIKLMNPQRSTVWY"[rng.integers(20)] + row[name][at + 1 :]
-        row["receptor_id"] = f"variant{seed}{number:04d}"
-        rows.append(row)
-    table = pa.Table.from_pylist(rows, schema.RECEPTORS)
-    return table.set_column(1, "clonotype_id", identity.clonotype_ids(table))
 
 
 @pytest.fixture(scope="module")

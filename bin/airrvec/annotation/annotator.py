@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 from airrvec.annotation import evidence
 from airrvec.annotation.calibration import Calibration, CalibrationScores
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
+from airrvec.annotation.restriction import epitope_molecules
 from airrvec.annotation.scorer import Scorer
 from airrvec.annotation.search import N_REPORTED
 from airrvec.annotation.sources import Sources
-from airrvec.core import names, schema
+from airrvec.core import hla, names, schema
 from airrvec.core.chains import CHAIN_LOCI
 
 # Words of the column ``call``.
@@ -91,6 +92,11 @@ class Annotator:
     def calibration(self) -> Calibration:
         """The calibration for a donor who may present any epitope."""
         return self.scores.calibration()
+
+    @cached_property
+    def molecules(self) -> dict[str, list[hla.Alleles]]:
+        """The MHC molecules that present each epitope, by its references."""
+        return epitope_molecules(self.reference.alleles)
 
     def annotate(
         self, receptors: pa.Table, vectors: np.ndarray, *, fdr: float, allowed: np.ndarray | None = None

@@ -33,9 +33,13 @@ def assign_folds(reference: ReferenceSet, *, seed: int) -> tuple[np.ndarray, boo
     return (reference.studies @ members).toarray() > 0, True
 
 
-def study_folds(reference: ReferenceSet) -> np.ndarray:
-    """Return the fold of each study, of similar sizes: largest study first, each into the smallest fold."""
-    sizes = np.asarray(reference.studies.sum(axis=0)).ravel()
+def study_folds(reference: ReferenceSet, scale: np.ndarray | float = 1.0) -> np.ndarray:
+    """
+    Return the fold of each study, of similar sizes: largest study first, each into the smallest fold.
+
+    ``scale``, shape (n_studies,), multiplies the sizes, for other divisions of the same studies.
+    """
+    sizes = np.asarray(reference.studies.sum(axis=0)).ravel() * scale
     filled, fold_of = np.zeros(N_FOLDS), np.zeros(len(sizes), np.int64)
     for study in np.argsort(-sizes, kind="stable"):
         fold_of[study] = filled.argmin()

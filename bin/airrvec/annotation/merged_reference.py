@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.annotation.reference_set import vdjdb_score
+from airrvec.annotation.reference_set import mhc_names, most_frequent, vdjdb_score
 from airrvec.core import schema, tables
-from airrvec.core.antigens import mhc_name, study_id
+from airrvec.core.antigens import study_id
 from airrvec.core.epitopes import epitope_groups
 from airrvec.core.errors import InputError
 from airrvec.input.mhc_names import mhc_alleles
@@ -157,8 +157,7 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
     Receptors that differ only in alleles share their sources, studies, methods and antigens: many tables
     give no alleles.
     """
-    chains = rows[_MHC].astype(object).where(rows[_MHC].notna(), None)
-    rows = rows.assign(mhc=[mhc_name(*both) for both in chains.itertuples(index=False)])
+    rows = rows.assign(mhc=mhc_names(rows))
     methods = rows[_EVIDENCE].assign(label_method=rows["label_method"].map(_words)).explode("label_method")
     evidence = rows.groupby(_EVIDENCE)["reference_id"].nunique().to_frame("n_studies")
     for name in _MOST_FREQUENT:
@@ -168,9 +167,7 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
     evidence["methods"] = _joined(methods, "label_method")
     evidence = evidence.reset_index()
 
-    epitopes = rows.groupby("epitope")["antigen_species"].agg(
-        lambda words: words.mode().iloc[0] if words.notna().any() else None
-    )
+    epitopes = rows.groupby("epitope")["antigen_species"].agg(most_frequent)
     groups = pd.Series(epitope_groups(list(epitopes.index), list(epitopes)), index=epitopes.index)
     evidence["epitope_group"] = evidence["epitope"].map(groups)
     scores = rows.assign(confidence=vdjdb_score(rows["confidence"]))

@@ -110,11 +110,7 @@ def build_reference_set(
     pairs = cells.select(columns).append_column("reference_id", study_ids(cells["reference_id"])).to_pandas()
     pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": NO_STUDY})
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
-    epitopes = (
-        pairs.groupby("epitope")[list(ANTIGEN_FIELDS)]
-        .agg(lambda words: words.mode().iloc[0] if len(words.mode()) else None)
-        .reset_index()
-    )
+    epitopes = pairs.groupby("epitope")[list(ANTIGEN_FIELDS)].agg(most_frequent).reset_index()
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
     shown = shown.take(first)
@@ -125,6 +121,12 @@ def build_reference_set(
     alleles = count_alleles(pairs.assign(receptor_id=rows))
     counted = _counted(epitopes, labels, studies)
     return ReferenceSet(shown, counted, labels, studies, names, alleles, confidence)
+
+
+def most_frequent(words: pd.Series) -> str | None:
+    """Return the most frequent text, the first by name if several are; None if all are null."""
+    modes = words.mode()
+    return modes.iloc[0] if len(modes) else None
 
 
 def vdjdb_score(confidence: pd.Series) -> np.ndarray:
@@ -148,21 +150,22 @@ def count_alleles(labels: pd.DataFrame) -> pd.DataFrame:
         ``epitope``, ``mhc`` (`airrvec.core.antigens.mhc_name`), ``n_references``, ``n_studies``; without
         labels that name no MHC; sorted by the first two.
     """
-    named = labels.assign(mhc=_mhc_names(labels)).fillna({"reference_id": NO_STUDY}).dropna(subset="mhc")
+    named = labels.assign(mhc=mhc_names(labels)).fillna({"reference_id": NO_STUDY}).dropna(subset="mhc")
     counts = named.groupby(["epitope", "mhc"], sort=True).agg(
         n_references=("receptor_id", "nunique"), n_studies=("reference_id", "nunique")
     )
     return counts.reset_index()
 
 
-def _mhc_names(pairs: pd.DataFrame) -> list[str | None]:
+def mhc_names(pairs: pd.DataFrame) -> list[str | None]:
+    """Return both chains of the MHC of each label, ``mhc_a`` and ``mhc_b``, as one text."""
     chains = pairs[["mhc_a", "mhc_b"]].astype(object).where(pairs[["mhc_a", "mhc_b"]].notna(), None)
     return [mhc_name(*both) for both in chains.itertuples(index=False)]
 
 
 def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, pa.Array]:
     """Return the distinct values of `DESCRIPTION` in the labels of each receptor, sorted, joined by ``;``."""
-    pairs = pairs.assign(row=rows, mhc=_mhc_names(pairs))
+    pairs = pairs.assign(row=rows, mhc=mhc_names(pairs))
     columns = {}
     for name in DESCRIPTION:
         values = pairs[["row", name]].dropna().drop_duplicates().sort_values(["row", name])

@@ -55,7 +55,7 @@ def _molecules(rows: pd.DataFrame) -> list[hla.Alleles]:
 
 
 def allowed_epitopes(
-    donor: hla.Alleles, epitopes: pd.Series, alleles: pd.DataFrame
+    donor: hla.Alleles, epitopes: pd.Series, molecules: dict[str, list[hla.Alleles]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """
     Return which epitopes a donor can present.
@@ -65,8 +65,8 @@ def allowed_epitopes(
     donor : dict
         From `airrvec.core.hla.parse_typing`.
     epitopes : Series of str, shape (n_epitopes,)
-    alleles : DataFrame
-        As in `epitope_molecules`.
+    molecules : dict
+        From `epitope_molecules`.
 
     Returns
     -------
@@ -75,6 +75,5 @@ def allowed_epitopes(
     verdicts : ndarray of str, shape (n_epitopes,)
         ``allowed``, ``excluded`` or ``unknown`` (`airrvec.core.hla.allows`).
     """
-    molecules = epitope_molecules(alleles)
     verdicts = np.array([hla.allows(donor, molecules.get(epitope, [])) for epitope in epitopes], str)
     return verdicts != hla.EXCLUDED, verdicts

@@ -9,14 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.benchmark.rules import KERNEL_IN_SPREADS
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 
-# Kernel width of TCRdist, in standard deviations of the distances between references: that of SCEPTR has as
-# many standard deviations of SCEPTR's.
-KERNEL_IN_SPREADS = 0.45
 SAMPLE = 1000  # references whose distances give the spread
 LEAST_KERNEL = 1.0
 
@@ -67,7 +65,7 @@ class Sources:
 
     @cached_property
     def kernel(self) -> float:
-        """Kernel width of TCRdist, in its unit."""
+        """Kernel width of TCRdist, in its unit: `KERNEL_IN_SPREADS` of the distances between references."""
         receptors = self.reference.receptors
         usable = np.flatnonzero(is_measurable(receptors, CHAIN_LOCI[self.chains]))
         sample = usable[np.unique(np.linspace(0, len(usable) - 1, SAMPLE).astype(int))] if len(usable) else []

@@ -7,10 +7,12 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airrvec.core.columns import by_distinct
+
 # Columns of a label that describe the antigen of its epitope.
 ANTIGEN_FIELDS = ("antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # β2-microglobulin, the same in every MHC of class I, in the spellings of databases.
-_B2M = {"b2m", "β2m", "beta-2-microglobulin"}
+B2M = {"b2m", "β2m", "beta-2-microglobulin"}
 
 _PUBMED = re.compile(r"(?:pmid|pubmed(?:\s*id)?)\s*[:=]?\s*(\d{1,9})", re.IGNORECASE)
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/[^\s\"<>\\]+)", re.IGNORECASE)
@@ -79,11 +81,7 @@ def study_id(reference_id: str | None) -> str | None:
 
 def study_ids(reference_ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `study_id` of each text of a column; each distinct text is read once."""
-    if isinstance(reference_ids, pa.ChunkedArray):
-        reference_ids = reference_ids.combine_chunks()
-    encoded = reference_ids.cast(pa.string()).dictionary_encode()
-    spellings = [study_id(text) for text in encoded.dictionary.to_pylist()]
-    return pa.array(spellings, pa.string()).take(encoded.indices)
+    return by_distinct(reference_ids.cast(pa.string()), study_id)
 
 
 def from_study(reference_ids: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
@@ -100,5 +98,5 @@ def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:
 
     β2-microglobulin is left out: ``HLA-A*02:01``, ``H-2Db``; ``HLA-DRA*01/HLA-DRB1*04:01``.
     """
-    second = None if mhc_b and mhc_b.strip().lower() in _B2M else mhc_b
+    second = None if mhc_b and mhc_b.strip().lower() in B2M else mhc_b
     return "/".join(dict.fromkeys(chain for chain in (mhc_a, second) if chain)) or None

@@ -5,8 +5,11 @@ import re
 import pyarrow as pa
 import tidytcells
 
+from airrvec.core.antigens import B2M
+from airrvec.core.columns import by_distinct
+
 _MOUSE = re.compile(r"H-?2-?([A-Za-z]{1,3}\d?)", re.IGNORECASE)
-_B2M = {"b2m", "β2m", "beta-2-microglobulin", "beta2-microglobulin"}
+_B2M = {*B2M, "beta2-microglobulin"}
 # Locus and four digits: two fields, but tidytcells reads A*2402 as HLA-A*02:402.
 _FOUR_DIGITS = re.compile(r"(HLA-)?([ABCEFG]|Cw|D[A-Z]{2}\d?)\*?(\d{2})(\d{2})", re.IGNORECASE)
 _LONGEST = 40  # characters of a name; longer text is no allele
@@ -44,11 +47,7 @@ def mhc_allele(name: str | None) -> str | None:
 
 def mhc_alleles(names: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `mhc_allele` of each name of a column; each distinct name is read once."""
-    if isinstance(names, pa.ChunkedArray):
-        names = names.combine_chunks()
-    encoded = names.cast(pa.string()).dictionary_encode()
-    spellings = [mhc_allele(name) for name in encoded.dictionary.to_pylist()]
-    return pa.array(spellings, pa.string()).take(encoded.indices)
+    return by_distinct(names.cast(pa.string()), mhc_allele)
 
 
 def _same_digits(given: str, read: str) -> bool:

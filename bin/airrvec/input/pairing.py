@@ -5,8 +5,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
+from airrvec.core.columns import contiguous
 from airrvec.input.chain_tables import chains_of_cells
-from airrvec.input.standardise import contiguous, failures
+from airrvec.input.standardise import failures
 
 EXTRA_CHAIN = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 DUPLICATE_ROW = "repeats another row: the same chain of the same cell"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema
+from airrvec.core.columns import by_distinct, contiguous
 from airrvec.input import junctions, species_names
 from airrvec.input.calls import read_call
 
@@ -50,7 +51,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         `FAILURES`: every other chain once, with the first rule that it breaks.
     """
     chains = chains.combine_chunks()
-    species = _by_distinct(chains["species"], lambda raw: _species(raw, default_species))
+    species = by_distinct(chains["species"], lambda raw: _species(raw, default_species))
     v_call, v_problem, v_uncertain = _genes(chains["v_call"], species, "V")
     j_call, j_problem, j_uncertain = _genes(chains["j_call"], species, "J")
     locus = _loci(chains, v_call, j_call)
@@ -122,18 +123,6 @@ def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) ->
 
 def _where(mask, reason: str):
     return pc.if_else(pc.fill_null(mask, False), reason, pa.scalar(None, pa.string()))
-
-
-def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _by_distinct(values, function: Callable) -> pa.Array:
-    """Apply a function once to each distinct value, a string or None."""
-    encoded = contiguous(values).dictionary_encode(null_encoding="encode")
-    results = [function(value) for value in encoded.dictionary.to_pylist()]
-    return pa.array(results, pa.string()).take(encoded.indices)
 
 
 def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import identity, innate, schema, tables
+from airrvec.core.columns import contiguous
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator, numbered_generator
-from airrvec.input.standardise import contiguous
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from olga.utils import calc_steady_state_dist, nt2aa
 
 from airrvec.core import schema
+from airrvec.core.columns import contiguous
 from airrvec.input import junctions
 from airrvec.input.calls import read_call
-from airrvec.input.standardise import contiguous
 from airrvec.synthetic import generation
 
 _NUCLEOTIDES = "ACGT"

@@ -78,9 +78,8 @@ def _left(sample: dict, species: str, chains: str) -> str:
     """Return the number of epitopes that may be called, as text: ``12 of 45``."""
     for group in sample["groups"]:
         if (group["species"], group["chains"]) == (species, chains):
-            return f"{group['candidates'] - group['excluded']:,} of {group['candidates']:,}".replace(
-                ",", "&#44;"
-            )
+            left = group["candidates"] - group["excluded"]
+            return cells.text_cell(f"{left:,} of {group['candidates']:,}")
     return ""
 
 
