@@ -24,6 +24,7 @@ from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
+from airrvec.search import counting
 
 N_EPITOPES = 5  # epitopes of a receptor that are looked at again
 LOWEST = -40.0  # lower shares say no more
@@ -169,10 +170,9 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
 
 
 def _nearest(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns, not sorted."""
-    k = min(search.N_NEIGHBOURS, distances.shape[1])
-    columns = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    return np.take_along_axis(distances, columns, 1).astype(np.float32), columns
+    """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns."""
+    least, columns = counting.nearest(distances, min(search.N_NEIGHBOURS, distances.shape[1]))
+    return least.astype(np.float32), columns
 
 
 def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.ndarray) -> np.ndarray:
