@@ -111,13 +111,21 @@ class Page:
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def rest(self):
-        """Wait until the page has neither grown nor scrolled for a second."""
-        place, since = None, time.monotonic()
-        while time.monotonic() - since < 1:
-            now = self.value("[document.documentElement.scrollHeight, scrollY]")
-            if now != place:
-                place, since = now, time.monotonic()
+        """Wait until the page has neither grown nor scrolled in ten looks, a tenth of a second apart."""
+        self._wait_for_same("[document.documentElement.scrollHeight, scrollY]", looks=10)
+
+    def _wait_for_same(self, expression: str, *, looks: int):
+        """Return an expression's value once it is true and has been the same so many times."""
+        last, same = None, 0
+        deadline = time.monotonic() + 120
+        # Looks are counted, not seconds: a page that draws for long answers once in that time.
+        while same < looks:
+            assert time.monotonic() < deadline, (expression, last)
+            now = self.value(expression)
+            same = same + 1 if now and now == last else 0
+            last = now
             time.sleep(0.1)
+        return last
 
     def contrasts(self, selector: str, colour: str) -> list:
         """
@@ -128,11 +136,13 @@ class Page:
         return self.value(f"({_CONTRASTS})({selector!r}, {colour!r})")
 
     def click(self, selector: str):
-        """Press and release the mouse in the middle of an element."""
-        x, y = self.value(
+        """Press and release the mouse in the middle of an element, once it stays there uncovered."""
+        x, y = self._wait_for_same(
             f"(() => {{ const e = document.querySelector({selector!r});"
-            " e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect();"
-            " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+            " e.scrollIntoView({block: 'center', behavior: 'instant'}); const b = e.getClientRects()[0];"
+            " const [x, y] = [b.x + b.width / 2, b.y + b.height / 2];"
+            " return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null; })()",
+            looks=2,
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
