@@ -2,7 +2,7 @@
 """Call the epitopes of the receptors of each sample, with probability and false discovery rate."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
@@ -21,6 +21,7 @@ N_TOP = 50  # calls in the report
 # What the report shows of a call, beside the fields of its receptor.
 _SHOWN = [
     *("receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr", "n_cells"),
+    *schema.EVIDENCE,
     *(f"nearest_1_{name}" for name in schema.NEAREST),
 ]
 
@@ -81,8 +82,14 @@ def _annotator(args, species: str, chains: str):
     from airrvec.annotation import annotator_file
 
     path = args.reference / f"{species}_{chains}.npz"
-    embed = lambda receptors: _encoder(args.model).embed(receptors)  # noqa: E731  loaded where it is needed
-    return annotator_file.load(path, embed, threads=args.cpus) if path.exists() else None
+    return (
+        annotator_file.load(path, partial(_embed, args.model), threads=args.cpus) if path.exists() else None
+    )
+
+
+def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
+    """Return vectors by a model, which is loaded when the first receptor needs it."""
+    return _encoder(model).embed(receptors, **options)
 
 
 @cache
@@ -170,7 +177,7 @@ def _called(
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
     """Return the vectors of the receptors, shape (n, d)."""
     if args.embeddings is None:
-        return _encoder(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
+        return _embed(args.model, receptors, progress=runtime.progress("receptors", len(receptors)))
     table = tables.read_receptor_rows(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
