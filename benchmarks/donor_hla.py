@@ -32,7 +32,7 @@ from airrvec.annotation.annotator import Annotator
 from airrvec.core.chains import has_chains, on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
-from annotation import normalised
+from annotation_material import normalised
 
 CLAIMED = (0.05, 0.1, 0.2)
 MIN_REFERENCES = 10

@@ -20,7 +20,7 @@ import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.sources import Sources
-from airrvec.core import runtime
+from airrvec.core import runtime, schema
 from airrvec.core.chains import on_chains
 
 MIN_REFERENCES = search.MIN_REFERENCES
@@ -109,13 +109,19 @@ def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exact_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
-    """Return the epitope of the references with the same genes and junctions, and 1; NaN without one."""
-    from annotation_measures import Exact
+    """Return the epitope of most references with the same genes and junctions, and 1; NaN without one."""
+    candidate = (fold.known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+    labels = fold.known.labels.toarray() * candidate
+    votes = pd.DataFrame(labels).groupby(_genes_and_junctions(fold.known.receptors)).sum()
+    found = votes.reindex(_genes_and_junctions(fold.queries)).to_numpy()
+    has_one = np.nan_to_num(found).max(axis=1, initial=0) > 0
+    return np.nan_to_num(found).argmax(axis=1), np.where(has_one, 1.0, np.nan)
 
-    measure = Exact({"reference": fold.known.receptors, "query": fold.queries})
-    rows, references = np.arange(len(fold.queries)), np.arange(len(fold.known))
-    epitope, score = measure.found("query", rows, fold.known, references)
-    return epitope, np.where(score > 0, score, np.nan)
+
+def _genes_and_junctions(receptors: pa.Table) -> np.ndarray:
+    """Return the fields of both chains, without alleles, as one text for each receptor."""
+    frame = receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
+    return frame.apply(lambda column: column.str.split("*").str[0]).agg("|".join, axis=1).to_numpy()
 
 
 METHODS = {"airrvec": airrvec_scores, "tcrdist": tcrdist_scores, "exact": exact_scores}
