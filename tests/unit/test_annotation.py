@@ -20,6 +20,7 @@ from airrvec.core.names import receptor_names
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.report import page
 from airrvec.report.sections import annotation
+from airrvec.report.sections.calls import EVIDENCE
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 
@@ -257,6 +258,18 @@ def test_cells_and_references_are_written_by_name(spiked):
         assert set(paired[f"nearest_{place}_antigen_species"]) == {"virus"}
 
 
+def test_evidence_is_that_of_the_chain_class(spiked):
+    """Null without a second look; no evidence lowers a score."""
+    frame = tables.read(spiked / "x.parquet").to_pandas()
+    called = frame[frame["call"] == "called"]
+    assert set(called["chains"]) == {"paired"}
+    assert (called[list(schema.EVIDENCE)] >= 0).all().all()
+    assert (called[["evidence_sceptr", "evidence_tcrdist"]].max(axis=1) > 0.5).all()
+    unlikely = frame[frame["evidence_sceptr"].isna() & frame["score"].notna()]
+    assert len(unlikely) and unlikely[list(schema.EVIDENCE)].isna().all().all()
+    assert unlikely["score"].max() < called["score"].min()
+
+
 def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report(spiked):
     frame = tables.read(spiked / "x.parquet").to_pandas()
     called = frame[frame["call"] == "called"]
@@ -275,3 +288,5 @@ def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report
             assert parts == [v_call.split("*")[0], cdr3, j_call.split("*")[0]]
         assert f"{row['nearest_tra']} · {row['nearest_trb']}" == call.nearest_1_receptor
         assert row["nearest_epitope"] == call.nearest_1_epitope
+        weights = {words: getattr(call, name) for name, words in EVIDENCE.items()}
+        assert row["evidence"].startswith(max(weights, key=weights.get))
