@@ -266,7 +266,8 @@ def test_evidence_is_that_of_the_chain_class(spiked):
     assert (called[list(schema.EVIDENCE)] >= 0).all().all()
     assert (called[["evidence_sceptr", "evidence_tcrdist"]].max(axis=1) > 0.5).all()
     unlikely = frame[frame["evidence_sceptr"].isna() & frame["score"].notna()]
-    assert len(unlikely) and unlikely[list(schema.EVIDENCE)].isna().all().all()
+    assert len(unlikely)
+    assert unlikely[list(schema.EVIDENCE)].isna().all().all()
     assert unlikely["score"].max() < called["score"].min()
 
 
