@@ -200,6 +200,16 @@ class Cells(HTMLParser):
             self.cells[self.column] = self.cells.get(self.column, "") + data
 
 
+def test_a_score_that_is_not_trained_is_named(folder):
+    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    assert "too few labelled receptors to learn" not in counts["description"]
+    calibration = json.loads((folder / "calibration.qc.json").read_text())
+    calibration["groups"][0]["trained"] = False
+    (folder / "calibration.qc.json").write_text(json.dumps(calibration))
+    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    assert "to learn the weights of single chains and genes: α and β chains." in counts["description"]
+
+
 def test_hostile_words_pass_through_multiqc_as_words(folder):
     """What MultiQC makes of the cells: words as they were, links to the given addresses, nothing else."""
     hostile = "</td><script>alert('x, y')</script>\"&lt"
