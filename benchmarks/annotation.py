@@ -1,225 +1,171 @@
 #!/usr/bin/env python3
 """
-Annotation of receptors whose study the reference lacks: precision and recall, ours beside TCRdist and exact
-match; claimed false discovery rates beside those observed; labelled receptors hidden in a real sample.
+Annotation of receptors whose study the reference lacks: precision, recall, and claimed false discovery rates
+beside those observed. Scores side by side: SCEPTR's share alone, its sum with TCRdist's, all evidence.
 
-The studies of the labelled table are divided into five folds. Receptors of a fold, mixed with background
-receptors of OLGA, are annotated with the other folds; the calibration sees neither.
+The studies of the labelled table are divided into five folds, once for each seed. Receptors of a fold, mixed
+with background receptors of OLGA or of a real sample, are annotated with the other folds. Everything that is
+trained or calibrated is nested in these other folds, and with other background receptors than those tested.
 """
 
 import argparse
-import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-from airrvec.core import runtime, schema, tables
+from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from scipy.spatial.distance import pdist
 
-from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
-from airrvec.annotation.annotator import Annotator
-from airrvec.core.chains import chain_classes, on_chains
+from airrvec.annotation import evidence, fitting, reference_set
+from airrvec.annotation.calibration import CalibrationScores
+from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
+from airrvec.annotation.cross_validation import N_FOLDS, study_folds
+from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.core.chains import on_chains, with_chains
+from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
-from annotation_measures import MIN_REFERENCES, Exact, Ours, Peer
+from annotation_material import MIN_REFERENCES, normalised
+from peer_measures import Calls, Ranking
 
-PREVALENCES = (0.01, 0.05, 0.1, 0.3)
-CLAIMED = (0.05, 0.1, 0.2, 0.5)
-N_SPIKED = 100
+PREVALENCES = (0.5, 0.1)
+MIXED = (0.01, 0.05, 0.1, 0.3)  # shares of labelled receptors in the mixtures of claimed rates
+CLAIMED = (0.05, 0.1, 0.2)
+N_MIXTURES = 4
+N_CONTRAST = 5_000
+N_TEST = 20_000
 
 
 def parse_args(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
-    parser.add_argument("--sample", type=Path, help="a real sample, e.g. of 10x, to hide receptors in")
+    parser.add_argument("--sample", type=Path, help="a real sample, e.g. of 10x: background to test with")
     parser.add_argument("--exclude-references", default="10xgenomics")
-    parser.add_argument("--chains", default="paired", help="paired, alpha, beta; peers are for paired alone")
-    parser.add_argument("--background", type=int, default=50_000, help="receptors: 1/10 density, rest halved")
-    parser.add_argument("--repeats", type=int, default=4, help="random mixtures a fold and prevalence")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--chains", default="paired", help="paired, alpha or beta")
+    parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
+    parser.add_argument("--seeds", type=int, default=3, help="divisions into folds")
     parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
-    parser.add_argument("--no-peers", action="store_true", help="leave out TCRdist and exact match")
+    parser.add_argument("--ablation", action="store_true", help="leave out each kind of evidence too")
+    parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
 
 
-def normalised(path: Path, folder: Path):
-    """Cells and receptors of a file."""
-    command = [ROOT / "bin" / "normalise_receptors.py", path, "--sample", path.name.split(".")[0]]
-    subprocess.run([sys.executable, *map(str, command), "--outdir", str(folder)], check=True, cwd=folder)
-    name = path.name.split(".")[0]
-    receptors = [tables.read(part) for part in sorted(folder.glob(f"{name}.receptors_*.parquet"))]
-    return tables.read(folder / f"{name}.cells.parquet"), tables.distinct_receptors(
-        pa.concat_tables(receptors)
-    )
+def divided(reference, seed: int) -> np.ndarray:
+    """Fold of each study; from the second seed on, sizes vary by a half."""
+    n = len(reference.study_names)
+    return study_folds(reference, np.random.default_rng(seed).uniform(0.5, 1.5, n) if seed else 1.0)
 
 
-def held_out(reference, folds, fold: int):
-    """
-    Labelled receptors of a fold's studies alone, as queries against the receptors of no study of it.
-
-    Returns
-    -------
-    asking, others : ndarray of int64
-        Rows of the queries, and of the references.
-    known : annotation.Reference
-        The references.
-    binds : ndarray of bool, shape (n_asking, n_epitopes)
-        Which of the epitopes that may be called a query binds.
-    """
-    asking = np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1))
-    others = np.flatnonzero(~folds[:, fold])
-    known = reference.take(others)
-    candidate = (known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
-    return asking, others, known, (reference.labels[asking].toarray() > 0) & candidate
+def without(found: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:
+    """The evidence without some of its kinds, which all receptors have in common."""
+    measures = found.measures.copy()
+    measures[:, columns] = typical[columns]
+    return replace(found, measures=measures)
 
 
-def calibrated(chains: str, known, vectors, contrast, negatives, threads: int) -> Annotator:
-    """The annotator of references and a background, given as vectors."""
-    inner, labelled = cross_validation.cross_validate(known, vectors, contrast, threads=threads)
-    scores = search.search_candidates(negatives, known, vectors, contrast, threads=threads)
-    fitted = calibration.CalibrationScores(labelled, scores, known.labels[inner["row"].to_numpy()])
-    return Annotator(chains, known, vectors, contrast, fitted, MIN_REFERENCES)
+def by_sum(found: evidence.Evidence, names: tuple[str, ...]) -> Candidates:
+    """Scores that are the sum of SCEPTR's and TCRdist's shares, nothing trained."""
+    plain = fitting.scorer.untrained(0.0, np.zeros(len(names)))
+    return plain.candidates(found)
 
 
-def measured(measure, reference, folds, n_test: int):
-    """Queries of all folds and the test background, against the references of other folds."""
-    queries, background = [], []
-    for fold in range(folds.shape[1]):
-        asking, others, known, binds = held_out(reference, folds, fold)
-        epitope, score = measure.found("reference", asking, known, others)
-        right = binds[np.arange(len(asking)), epitope] & (epitope >= 0)
-        queries.append(pd.DataFrame({"score": score, "right": right, "findable": binds.any(axis=1)}))
-        background.append(measure.found("test", np.arange(n_test), known, others)[1])
-    return pd.concat(queries, ignore_index=True), np.concatenate(background)
+class Fold:
+    """Evidence of a fold's labelled receptors and of the tested background, and all that calibrates."""
 
+    def __init__(self, sources: Sources, fold_of: np.ndarray, fold: int, background: tuple, test: tuple):
+        reference, vectors = sources.reference, sources.vectors[sources.chains]
+        members = reference.studies @ (fold_of[:, None] == np.arange(N_FOLDS)).astype(np.float32) > 0
+        held_out = np.flatnonzero(members[:, fold])
+        asking = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
+        studies = {name for name, of in zip(reference.study_names, fold_of, strict=True) if of == fold}
+        self.left = sources.without(held_out, studies)
+        started = time.process_time()
+        self.collected = fitting.collect(self.left, *background)
+        self.collecting = time.process_time() - started
+        self.labels = reference.labels[asking]
+        possible = np.zeros(len(reference.epitopes), np.float32)
+        possible[self.left.candidates] = 1
+        self.findable = self.labels @ possible > 0
+        self.study = np.array([reference.studies[[row]].indices[0] for row in asking])
+        asked = reference.receptors.take(pa.array(asking)), vectors[asking]
+        self.asked, self.test = (self._looked_at(*given) for given in (asked, test))
 
-def show_precision_recall(measures, reference, folds, n_test: int) -> None:
-    print(f"\nRecall (%) of {'findable labelled receptors':<30} by precision and share of labelled receptors")
-    print(
-        f"{'':<14}" + "".join(f"{f'{p:.0%}, of {v:.0%}':>14}" for v in (0.1, 0.01) for p in (0.95, 0.8, 0.5))
-    )
-    for measure in measures:
-        started = time.time()
-        queries, background = measured(measure, reference, folds, n_test)
-        shown = []
-        for prevalence in (0.1, 0.01):
-            curve = validation.precision_recall(
-                *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, prevalence
+    def _looked_at(self, receptors, vectors) -> evidence.Evidence:
+        first = evidence.first_look(self.left, vectors)
+        return evidence.second_look(self.left, receptors, first, self.collected.threshold)
+
+    def calls(self, asked: Candidates, test: Candidates) -> Calls:
+        epitope, score = asked.best()
+        right = binds_epitope(self.labels, epitope)
+        return Calls(score, right, self.findable, self.study, test.best()[1])
+
+    def measured(self, score: str, columns: list[int]) -> tuple[Calls, CalibrationScores]:
+        """Calls by a score, and what calibrates it."""
+        collected, names = self.collected, evidence.NAMES[self.left.chains]
+        labelled = collected.found
+        if score == "SCEPTR":
+            of = [part.first for part in (self.asked, self.test, collected.others)]
+            scores = CalibrationScores(stacked([part.first for part in labelled]), of[2], collected.labels)
+            return self.calls(*of[:2]), scores
+        if score == "sum":
+            of = [by_sum(part, names) for part in (self.asked, self.test, collected.others)]
+            scores = CalibrationScores(
+                stacked([by_sum(part, names) for part in labelled]), of[2], collected.labels
             )
-            if isinstance(measure, Exact):
-                curve = curve[curve["score"] > 0]
-                point = curve.iloc[0] if len(curve) else None
-                print(
-                    f"  {measure.title}, {prevalence:.0%} labelled: {point.to_dict() if len(curve) else None}"
-                )
-            shown += [
-                curve.loc[curve["precision"] >= precision, "recall"].max() for precision in (0.95, 0.8, 0.5)
-            ]
-        numbers = "".join(f"{100 * np.nan_to_num(value):>14.1f}" for value in shown)
-        print(f"{measure.title:<14}{numbers}   {time.time() - started:.0f} s", flush=True)
+            return self.calls(*of[:2]), scores
+        cut = [without(part, columns, collected.typical) for part in (*labelled, collected.others)]
+        fitted = fitting.train(replace(collected, found=cut[:-1], others=cut[-1]))
+        of = [
+            fitted.scorer.candidates(without(part, columns, collected.typical))
+            for part in (self.asked, self.test)
+        ]
+        return self.calls(*of), fitted.scores
 
 
-def show_rates(ours: Ours, reference, folds, n_test: int, repeats: int, chains: str) -> list:
-    """Claimed and observed false discovery rates of mixtures; the annotator of each fold."""
-    rng = np.random.default_rng(420)
-    n_folds = folds.shape[1]
-    counted = {(share, claimed): np.zeros((n_folds, 3)) for share in PREVALENCES for claimed in CLAIMED}
-    errors, annotators = {prevalence: [] for prevalence in PREVALENCES}, []
-    vectors, contrast = ours.vectors["reference"], ours.vectors["contrast"]
-    for fold in range(n_folds):
-        asking, others, known, binds = held_out(reference, folds, fold)
-        annotators.append(
-            calibrated(chains, known, vectors[others], contrast, ours.vectors["negatives"], ours.threads)
-        )
-        fitted = annotators[-1].calibration
-        epitope, labelled = ours.found("reference", asking, known, others)
-        _, test = ours.found("test", np.arange(n_test), known, others)
-        right = binds[np.arange(len(asking)), epitope] & (epitope >= 0)
-        findable = binds.any(axis=1)
-        for prevalence in PREVALENCES:
-            n_labelled = int(prevalence / (1 - prevalence) * n_test)
-            n_labelled = min(n_labelled, len(asking))
-            n_background = int(n_labelled * (1 - prevalence) / prevalence)
-            for _ in range(repeats):
-                chosen = rng.permutation(len(asking))[:n_labelled]
-                others_chosen = rng.permutation(n_test)[:n_background]
-                scores = np.concatenate([labelled[chosen], test[others_chosen]])
-                truth = np.concatenate([right[chosen], np.zeros(n_background, bool)])
-                share = fitted.prevalence(scores)
-                rates = fitted.fdr(scores, share)
-                errors[prevalence].append(np.mean((fitted.probability(scores, share) - truth) ** 2))
-                for claimed in CLAIMED:
-                    called = rates <= claimed
-                    found = called.sum(), (called & ~truth).sum(), findable[chosen].sum()
-                    counted[prevalence, claimed][fold] += found
-        print(f"  fold {fold}: {len(asking):,} queries, {len(others):,} references", flush=True)
-    print(f"\nClaimed and observed false discovery rate ({chains}), {repeats} mixtures a fold")
-    print(
-        f"{'labelled':>9}{'claimed':>9}{'observed':>10}{'ratio':>7}{'calls':>8}{'recall':>8}{'Brier':>9}"
-        "   false of calls in each fold"
-    )
-    for (prevalence, claimed), of_folds in counted.items():
-        calls, false, n_findable = of_folds.sum(axis=0)
-        observed = false / calls if calls else float("nan")
-        print(
-            f"{prevalence:>9.0%}{claimed:>9.0%}{observed:>10.3f}{observed / claimed:>7.2f}{calls:>8.0f}"
-            f"{(calls - false) / n_findable:>8.3f}{np.mean(errors[prevalence]):>9.4f}   "
-            + ", ".join(f"{n_false:.0f}/{n:.0f}" for n, n_false, _ in of_folds)
-        )
-    return annotators
+def rates(calls: Calls, scores: CalibrationScores, rng) -> list[tuple]:
+    """Share of labelled receptors, claimed rate, calls, false and right calls, and queries of mixtures."""
+    calibration, found = scores.calibration(), []
+    for share in MIXED:
+        n = min(len(calls.score), int(len(calls.background) * share / (1 - share)))
+        for _ in range(N_MIXTURES):
+            asked = rng.permutation(len(calls.score))[:n]
+            others = rng.permutation(len(calls.background))[: int(n * (1 - share) / share)]
+            score = np.concatenate([calls.score[asked], calls.background[others]])
+            right = np.concatenate([calls.right[asked], np.zeros(len(others), bool)])
+            estimated = calibration.fdr(score, calibration.prevalence(score))
+            for claimed in CLAIMED:
+                called = estimated <= claimed
+                counts = called.sum(), (called & ~right).sum(), (called & right).sum()
+                found.append((share, claimed, *counts, n, calls.reachable[asked].sum()))
+    return found
 
 
-def show_spiked(annotator: Annotator, spiked, binds, own, threads: int) -> None:
-    """Vectors of labelled receptors hidden among those of a real sample."""
-    from sklearn.metrics import roc_auc_score
-
-    vectors = np.concatenate([spiked, own])
-    is_spiked = np.arange(len(vectors)) < len(spiked)
-    number = {name: row for row, name in enumerate(annotator.reference.epitopes["epitope"])}
-    for claimed in (0.05, 0.1, 0.2):
-        calls, share = annotator.annotate(vectors, fdr=claimed, threads=threads)
-        called = (calls["call"] == "called").to_numpy()
-        epitopes = calls["best_epitope"][is_spiked].map(number).to_numpy()
-        right = binds[np.arange(len(spiked)), epitopes] & called[is_spiked]
-        print(
-            f"  claimed {claimed:.0%}: {called.sum()} calls, {called[is_spiked].sum()} of spiked receptors"
-            f" ({right.sum()} right), {called[~is_spiked].sum()} of the sample's own; share like the"
-            f" reference {share:.3f}"
-        )
-    order = np.argsort(-calls["score"].to_numpy(), kind="stable")
-    print(f"  AUROC of the spiked receptors {roc_auc_score(is_spiked, calls['score']):.3f}")
-    for n in (10, 20, 50):
-        print(f"  of the {n} highest scores, spiked: {is_spiked[order[:n]].sum()}")
-    highest = order[~is_spiked[order]][:10]
-    print("  the highest scores of the sample's own receptors:")
-    print(calls.iloc[highest][["best_epitope", "fdr", "nearest_1_distance"]].to_string(index=False))
+COUNTS = ["score", "labelled", "claimed", "calls", "false", "right", "queries", "reachable"]
 
 
-def show_sample(annotator: Annotator, ours: Ours, reference, folds, receptors) -> None:
-    """Labelled receptors of the first fold in a real sample: OLGA's background, or half of the sample."""
-    from airrvec.encoders.sceptr import Sceptr
+def with_background(sources: Sources, receptors: pa.Table) -> tuple[Sources, tuple, tuple]:
+    """
+    Sources with a part of real receptors as background, the part that calibrates, and the part that tests.
 
-    asking, _, known, binds = held_out(reference, folds, 0)
-    chosen = np.random.default_rng(420).choice(np.flatnonzero(binds.any(axis=1)), N_SPIKED, replace=False)
-    spiked, binds = ours.vectors["reference"][asking[chosen]], binds[chosen]
-    own = Sceptr("sceptr").embed(receptors.filter(pa.array(chain_classes(receptors) == annotator.chains)))
-    print(f"\n{N_SPIKED} labelled receptors of other studies among {len(own):,} of the sample")
-    show_spiked(annotator, spiked, binds, own, ours.threads)
-    order = np.random.default_rng(420).permutation(len(own))
-    background, rest = own[order[: len(own) // 2]], own[order[len(own) // 2 :]]
-    contrast, negatives = np.split(background, [len(background) // 6])
-    real = calibrated(annotator.chains, known, annotator.vectors, contrast, negatives, ours.threads)
-    print(f"\nThe same among {len(rest):,} of them, with the other {len(background):,} as background")
-    show_spiked(real, spiked, binds, rest, ours.threads)
+    Half of the receptors are for the run, as with ``--background``, a sixth of these in the densities.
+    """
+    half = len(receptors) // 2
+    sizes = half // 6, half - half // 6, len(receptors) - half
+    order = np.random.default_rng(420).permutation(len(receptors))
+    taken = np.split(order, np.cumsum(sizes)[:2])
+    contrast, *others = (receptors.take(pa.array(rows)) for rows in taken)
+    vectors = {chains: sources.embed(on_chains(contrast, chains)) for chains in sources.references}
+    changed = replace(sources, contrast=contrast, contrast_vectors=vectors)
+    return changed, *((table, sources.embed(table)) for table in others)
 
 
 def main(argv=None):
@@ -227,38 +173,75 @@ def main(argv=None):
     with TemporaryDirectory() as folder:
         cells, receptors = normalised(args.labelled, Path(folder))
         own = normalised(args.sample, Path(folder))[1] if args.sample else None
-    reference = reference_set.build_reference_set(
-        cells,
-        receptors,
-        chains=args.chains,
-        species="homosapiens",
-        exclude_references=args.exclude_references,
-        innate=args.innate,
-    )
-    if not args.no_peers:  # they need all fields
-        frame = reference.receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
-        reference = reference.take(np.flatnonzero(frame.notna().all(axis=1)))
-    made = on_chains(tables.distinct_receptors(synthesise(args.background, seed=1)), args.chains)
-    n_contrast = args.background // 10
-    half = (len(made) - n_contrast) // 2
-    sets = {
-        "reference": reference.receptors,
-        "contrast": made.slice(0, n_contrast),
-        "negatives": made.slice(n_contrast, half),
-        "test": made.slice(n_contrast + half),
+    options = {"species": "homosapiens", "exclude_references": args.exclude_references, "innate": args.innate}
+    references = {
+        chains: reference_set.build_reference_set(cells, receptors, chains=chains, **options)
+        for chains in COMPARED[args.chains]
     }
-    print({name: len(part) for name, part in sets.items()}, len(reference.study_names), "studies", flush=True)
-    folds, _ = cross_validation.assign_folds(reference, seed=420)
-    ours = Ours(sets, args.threads)
-    measures = [ours]
-    if not args.no_peers:
-        first = ours.vectors["reference"][:1000]
-        of_peers = {name: part for name, part in sets.items() if name != "negatives"}
-        measures += [Peer(of_peers, pdist(first).std()), Exact(of_peers)]
-    show_precision_recall(measures, reference, folds, len(sets["test"]))
-    annotators = show_rates(ours, reference, folds, len(sets["test"]), args.repeats, args.chains)
+    embed = Sceptr("sceptr").embed
+    made = tables.distinct_receptors(synthesise(N_CONTRAST + args.background + N_TEST, seed=1))
+    parts = [made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.background)]
+    parts.append(made.slice(N_CONTRAST + args.background))
+    contrast, background, test = (on_chains(part, args.chains) for part in parts)
+    sources = Sources(
+        args.chains,
+        references,
+        {chains: embed(reference.receptors) for chains, reference in references.items()},
+        contrast,
+        {chains: embed(on_chains(contrast, chains)) for chains in references},
+        embed,
+        MIN_REFERENCES,
+        args.threads,
+    )
+    background, test = ((table, embed(table)) for table in (background, test))
+    trials = {"OLGA": (sources, background, test)}
     if own is not None:
-        show_sample(annotators[0], ours, reference, folds, own)
+        own = on_chains(reference_set.conventional(with_chains(own, args.chains)), args.chains)
+        trials["OLGA; tested with the sample"] = sources, background, (own, embed(own))
+        trials["half of the sample; tested with the other"] = with_background(sources, own)
+    for name, trial in trials.items():
+        sizes = len(sources.reference), *(len(part[0]) for part in trial[1:])
+        print("\nBackground of {}: {:,} references, {:,} that calibrate, {:,} tested".format(name, *sizes))
+        compare(*trial, args)
+
+
+def compare(sources: Sources, background: tuple, test: tuple, args) -> None:
+    """Print what the scores find in all folds of all divisions."""
+    names = evidence.NAMES[args.chains]
+    variants = {"SCEPTR": [], "sum": [], "all": []}
+    if args.ablation:
+        kinds = {name: [number] for number, name in enumerate(names)}
+        kinds |= {"genes": [n for n, name in enumerate(names) if "genes" in name]}
+        kinds |= {"single chains": [n for n, name in enumerate(names) if name in ("alpha", "beta")]}
+        variants |= {f"all but {name}": columns for name, columns in kinds.items() if columns}
+    rows, claims = [], []
+    for seed in range(args.seeds):
+        fold_of, pooled = divided(sources.reference, seed), {name: [] for name in variants}
+        for number in range(N_FOLDS):
+            fold = Fold(sources, fold_of, number, background, test)
+            print(f"division {seed}, fold {number}: {fold.collecting:.0f} s of processor", flush=True)
+            for name, columns in variants.items():
+                calls, scores = fold.measured(name, columns)
+                pooled[name].append(calls)
+                if not columns:
+                    claims += [(name, *counts) for counts in rates(calls, scores, np.random.default_rng(420))]
+        for name, calls in pooled.items():
+            calls = Calls.pooled(calls)
+            for prevalence in PREVALENCES:
+                measured = Ranking(calls, prevalence).measure()
+                found = measured["recall_10"] * calls.reachable.mean()
+                rows.append({"score": name, "labelled": prevalence, **measured, "recall_10_all": found})
+    show(pd.DataFrame(rows), pd.DataFrame(claims, columns=COUNTS))
+
+
+def show(rows: pd.DataFrame, claims: pd.DataFrame) -> None:
+    """Means over the divisions, and sums over their mixtures."""
+    print(rows.groupby(["labelled", "score"], sort=False).mean().round(4).to_string())
+    print(f"share of all best epitopes right {rows['top_1'].mean():.3f}")
+    found = claims.groupby(["labelled", "score", "claimed"], sort=False).sum()
+    found["observed"] = (found["false"] / found["calls"]).round(4)
+    found["recall"] = (found["right"] / found["reachable"]).round(3)
+    print(found.to_string())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Annotation with labels that differ in quality: VDJdb's confidence as a weight or a threshold, chosen by nested
 cross-validation; calibration of references whose labels are set wrong; calls right by epitope and by group.
 
-Folds, background and calibration are those of `annotation`: studies of a fold are annotated with the others.
+Receptors are scored by SCEPTR's share alone, and studies of a fold with the references of the others.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.search import neighbours
 from airrvec.synthetic.synthesis import synthesise
-from annotation import calibrated, held_out, normalised
+from annotation_material import calibrated, held_out, normalised
 from label_changes import (
     KINDS,
     confidence_weights,
@@ -189,11 +189,12 @@ class Tested:
 def annotated(data: Material, asking, others, known) -> Tested:
     """Annotate queries and test background with references whose labels may be wrong."""
     vectors = data.vectors[others]
-    fitted = calibrated(data.chains, known, vectors, data.contrast, data.negatives, data.threads)
+    fitted = calibrated(known, vectors, data.contrast, data.negatives, data.threads)
     queries = np.concatenate([data.vectors[asking], data.test])
-    result = search.search(queries, known, vectors, data.contrast, threads=data.threads)
+    candidates = search.search_candidates(queries, known, vectors, data.contrast, threads=data.threads)
+    epitope, score = candidates.best()
     n = len(asking)
-    return Tested(result.epitope[:n], result.score[:n], result.score[n:], fitted.calibration)
+    return Tested(epitope[:n], score[:n], score[n:], fitted.calibration())
 
 
 def mixtures(tested: Tested, repeats: int, rng: np.random.Generator):

@@ -33,7 +33,7 @@ from airrvec.annotation import cross_validation, reference_set
 from airrvec.core.chains import on_chains
 from airrvec.synthetic.synthesis import synthesise
 from alternation import OWN, show_header, show_row
-from annotation import normalised
+from annotation_material import normalised
 from peer_measures import MEASURES, Calls, Ranking, bootstrap, interval
 from peer_methods import Fold
 

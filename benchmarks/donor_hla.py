@@ -27,17 +27,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import calibrate_annotation
-from airrvec.annotation import cross_validation, reference_set, restriction
+from airrvec.annotation import annotator_file, cross_validation, reference_set, restriction
 from airrvec.annotation.annotator import Annotator
 from airrvec.core.chains import has_chains, on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
-from annotation import normalised
+from annotation_material import normalised
 
 CLAIMED = (0.05, 0.1, 0.2)
 MIN_REFERENCES = 10
 DONOR_BACKGROUND = 1_000  # background receptors of a donor, and nine times the donor's labelled ones if more
 SPECIES = "homosapiens"
+COLUMNS = ["receptor_id", "clonotype_id", "species", *schema.RECEPTOR_FIELDS]
 
 
 def parse_args(argv=None):
@@ -105,36 +106,39 @@ def reference_without(cells, receptors, seen, background: Path, folder: Path, ar
             *("--exclude-references", args.exclude_references, "--outdir", str(folder)),
         ]
     )
-    return Annotator.load(folder / "reference" / f"{SPECIES}_{args.chains}.npz")
+    path = folder / "reference" / f"{SPECIES}_{args.chains}.npz"
+    return annotator_file.load(path, Sceptr("sceptr").embed, threads=args.threads)
 
 
-def donor_calls(annotator: Annotator, vectors, typing, threads: int) -> dict[str, pd.DataFrame]:
+def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> dict[str, pd.DataFrame]:
     """Calls of a donor's receptors without and with the donor's HLA, as given and at one field."""
     reference = annotator.reference
     coarse = {locus: frozenset(fields[:1] for fields in alleles) for locus, alleles in typing.items()}
-    options = {"fdr": max(CLAIMED), "threads": threads}
-    calls = {"without": annotator.annotate(vectors, **options)[0]}
+    calls = {"without": annotator.annotate(receptors, vectors, fdr=max(CLAIMED))[0]}
     for use, donor in (("with", typing), ("one field", coarse)):
         allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
-        calls[use] = annotator.annotate(vectors, allowed=allowed, **options)[0]
+        calls[use] = annotator.annotate(receptors, vectors, fdr=max(CLAIMED), allowed=allowed)[0]
     return calls
 
 
-def measured(annotator: Annotator, queries: pd.DataFrame, vectors, test, rng, threads: int) -> tuple:
+def measured(annotator: Annotator, queries: pd.DataFrame, asked, test, rng) -> tuple:
     """
     Counts of calls by donor, claim and use of HLA, and scores of the best epitopes.
 
-    `queries` holds the text of the typing, the row of the vectors, and the epitopes.
+    `queries` holds the text of the typing, the row in `asked`, and the epitopes. `asked` and `test` are
+    receptors and their vectors.
     """
     known = annotator.reference.epitopes
     candidates = set(known.loc[known["n_references"] >= MIN_REFERENCES, "epitope"])
     counts, scores = [], []
     for text, rows in queries.groupby("typing_text"):
         typing = hla.parse_typing(text)
-        n_background = min(max(DONOR_BACKGROUND, 9 * len(rows)), len(test))
-        mixed = np.concatenate([vectors[rows["row"]], test[rng.permutation(len(test))[:n_background]]])
+        n_background = min(max(DONOR_BACKGROUND, 9 * len(rows)), len(test[1]))
+        others = rng.permutation(len(test[1]))[:n_background]
+        mixed = np.concatenate([asked[1][rows["row"]], test[1][others]])
+        receptors = pa.concat_tables([asked[0].take(pa.array(rows["row"])), test[0].take(pa.array(others))])
         findable = sum(bool(epitopes & candidates) for epitopes in rows["epitopes"])
-        for use, calls in donor_calls(annotator, mixed, typing, threads).items():
+        for use, calls in donor_calls(annotator, receptors, mixed, typing).items():
             right = np.zeros(len(mixed), bool)
             best = calls["best_epitope"][: len(rows)]
             right[: len(rows)] = [word in own for word, own in zip(best, rows["epitopes"], strict=True)]
@@ -193,12 +197,12 @@ def main(argv=None):
         tables.write(synthesise(args.background, seed=1), folder / "background.parquet")
         test = on_chains(synthesise(args.test_background, seed=2), args.chains)
         encoder = Sceptr("sceptr")
-        test = encoder.embed(test)
+        test = test.select(COLUMNS), encoder.embed(test)
         options = {"chains": args.chains, "species": SPECIES}
         reference = reference_set.build_reference_set(
             cells, receptors, **options, exclude_references=args.exclude_references
         )
-        vectors = encoder.embed(reference.receptors)
+        asked = reference.receptors.select(COLUMNS), encoder.embed(reference.receptors)
         folds, _ = cross_validation.assign_folds(reference, seed=420)
 
         # Rows of the reference: its receptors' donors, and all its receptor ids.
@@ -228,7 +232,7 @@ def main(argv=None):
                 cells, receptors, seen.tolist(), folder / "background.parquet", folder, args
             )
             queries = queries.assign(epitopes=epitopes)
-            of_fold = measured(annotator, queries, vectors, test, rng, args.threads)
+            of_fold = measured(annotator, queries, asked, test, rng)
             counts += of_fold[0]
             scores += of_fold[1]
             print(

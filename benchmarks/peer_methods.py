@@ -17,9 +17,11 @@ import pandas as pd
 import pyarrow as pa
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.annotation import search
+from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.core import runtime
+from airrvec.annotation.sources import Sources
+from airrvec.core import runtime, schema
+from airrvec.core.chains import on_chains
 
 MIN_REFERENCES = search.MIN_REFERENCES
 
@@ -63,10 +65,26 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
     """
     from airrvec.encoders.sceptr import Sceptr
 
-    encoder = Sceptr("sceptr")
-    queries, references, contrast = map(encoder.embed, (fold.queries, fold.known.receptors, fold.contrast))
-    found = search.search(queries, fold.known, references, contrast)
-    return found.epitope, np.where(found.epitope >= 0, found.score, np.nan)
+    embed = Sceptr("sceptr").embed
+    references = {"paired": fold.known}
+    for chains in ("alpha", "beta"):
+        references[chains] = reference_set.build_reference_set(
+            fold.cells, fold.receptors, chains=chains, species="homosapiens"
+        )
+    sources = Sources(
+        "paired",
+        references,
+        {chains: embed(reference.receptors) for chains, reference in references.items()},
+        fold.contrast,
+        {chains: embed(on_chains(fold.contrast, chains)) for chains in references},
+        embed,
+        MIN_REFERENCES,
+    )
+    scorer = fitting.fit(sources, fold.negatives, embed(fold.negatives)).scorer
+    first = evidence.first_look(sources, embed(fold.queries))
+    again = evidence.second_look(sources, fold.queries, first, scorer.threshold)
+    epitope, score = scorer.candidates(again).best()
+    return epitope, np.where(epitope >= 0, score, np.nan)
 
 
 def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
@@ -91,13 +109,19 @@ def tcrdist_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exact_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
-    """Return the epitope of the references with the same genes and junctions, and 1; NaN without one."""
-    from annotation_measures import Exact
+    """Return the epitope of most references with the same genes and junctions, and 1; NaN without one."""
+    candidate = (fold.known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
+    labels = fold.known.labels.toarray() * candidate
+    votes = pd.DataFrame(labels).groupby(_genes_and_junctions(fold.known.receptors)).sum()
+    found = votes.reindex(_genes_and_junctions(fold.queries)).to_numpy()
+    has_one = np.nan_to_num(found).max(axis=1, initial=0) > 0
+    return np.nan_to_num(found).argmax(axis=1), np.where(has_one, 1.0, np.nan)
 
-    measure = Exact({"reference": fold.known.receptors, "query": fold.queries})
-    rows, references = np.arange(len(fold.queries)), np.arange(len(fold.known))
-    epitope, score = measure.found("query", rows, fold.known, references)
-    return epitope, np.where(score > 0, score, np.nan)
+
+def _genes_and_junctions(receptors: pa.Table) -> np.ndarray:
+    """Return the fields of both chains, without alleles, as one text for each receptor."""
+    frame = receptors.select(list(schema.RECEPTOR_FIELDS)).to_pandas()
+    return frame.apply(lambda column: column.str.split("*").str[0]).agg("|".join, axis=1).to_numpy()
 
 
 METHODS = {"airrvec": airrvec_scores, "tcrdist": tcrdist_scores, "exact": exact_scores}

@@ -2,7 +2,7 @@
 """Call the epitopes of the receptors of each sample, with probability and false discovery rate."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
@@ -21,6 +21,7 @@ N_TOP = 50  # calls in the report
 # What the report shows of a call, beside the fields of its receptor.
 _SHOWN = [
     *("receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr", "n_cells"),
+    *schema.EVIDENCE,
     *(f"nearest_1_{name}" for name in schema.NEAREST),
 ]
 
@@ -54,7 +55,7 @@ def main(argv=None):
     runtime.limit_threads(args.cpus)
     receptors = tables.distinct_receptors(pa.concat_tables([tables.read(path) for path in args.receptors]))
     vectors = _vectors(args, receptors)
-    annotators = cache(lambda species, chains: _annotator(args.reference, species, chains))
+    annotators = cache(lambda species, chains: _annotator(args, species, chains))
     donors = _donors(args)
     for sample, path, donor in zip(args.sample, args.cells, donors, strict=True):
         cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
@@ -76,12 +77,26 @@ def _donors(args) -> list[hla.Alleles]:
         raise InputError(f"--hla: {error}") from error
 
 
-def _annotator(reference: Path, species: str, chains: str):
+def _annotator(args, species: str, chains: str):
     """Return the annotator of a species and class of chains, or None if there is none."""
-    from airrvec.annotation.annotator import Annotator
+    from airrvec.annotation import annotator_file
 
-    path = reference / f"{species}_{chains}.npz"
-    return Annotator.load(path) if path.exists() else None
+    path = args.reference / f"{species}_{chains}.npz"
+    return (
+        annotator_file.load(path, partial(_embed, args.model), threads=args.cpus) if path.exists() else None
+    )
+
+
+def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
+    """Return vectors by a model, which is loaded when the first receptor needs it."""
+    return _encoder(model).embed(receptors, **options)
+
+
+@cache
+def _encoder(model: str):
+    from airrvec.encoders.sceptr import Sceptr
+
+    return Sceptr(model)
 
 
 def _write(sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, about: dict, args) -> None:
@@ -114,8 +129,9 @@ def annotated(
         group_annotator = annotators(species, chains) if len(rows) else None
         if group_annotator is None:
             continue
-        calls, prevalence, restricted = _called(group_annotator, vectors[rows], donor, args)
-        calls["exact_epitope"] = group_annotator.exact(receptors["clonotype_id"].take(pa.array(rows)))
+        asked = receptors.take(pa.array(rows))
+        calls, prevalence, restricted = _called(group_annotator, asked, vectors[rows], donor, args)
+        calls["exact_epitope"] = group_annotator.exact(asked["clonotype_id"])
         parts.append(calls.set_index(rows))
         called = calls[calls["call"] == annotator.CALLED]
         counts = {
@@ -139,14 +155,13 @@ def annotated(
 
 
 def _called(
-    annotator, vectors: np.ndarray, donor: hla.Alleles | None, args
+    annotator, receptors: pa.Table, vectors: np.ndarray, donor: hla.Alleles | None, args
 ) -> tuple[pd.DataFrame, float, dict]:
     """Return calls of the epitopes that the donor can present, the prevalence, and counts of candidates."""
     from airrvec.annotation import restriction
 
-    options = {"fdr": args.fdr, "threads": args.cpus}
     if not donor:
-        calls, prevalence = annotator.annotate(vectors, **options)
+        calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr)
         return calls, prevalence, {}
     epitopes = annotator.reference.epitopes
     allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.molecules)
@@ -155,16 +170,14 @@ def _called(
         "candidates": int(candidates.sum()),
         **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},
     }
-    calls, prevalence = annotator.annotate(vectors, allowed=allowed, **options)
+    calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr, allowed=allowed)
     return calls, prevalence, counts
 
 
 def _vectors(args, receptors: pa.Table) -> np.ndarray:
     """Return the vectors of the receptors, shape (n, d)."""
     if args.embeddings is None:
-        from airrvec.encoders.sceptr import Sceptr
-
-        return Sceptr(args.model).embed(receptors, progress=runtime.progress("receptors", len(receptors)))
+        return _embed(args.model, receptors, progress=runtime.progress("receptors", len(receptors)))
     table = tables.read_receptor_rows(args.embeddings, receptors["receptor_id"].combine_chunks())
     columns = [name for name in table.column_names if name.startswith("dim_")]
     return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
-from airrvec.core.chains import CHAIN_CLASSES, with_chains
+from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.plural import counted
@@ -83,8 +83,9 @@ def main(argv=None):
             continue
         if not args.innate:
             receptors = reference_set.conventional(receptors)
+        known = {chains: _known(encoder, options, chains) for chains in CHAIN_CLASSES}
         for chains in CHAIN_CLASSES:
-            counts, found = _calibrate(args, encoder, labels, options, receptors, chains)
+            counts, found = _calibrate(args, encoder, labels, options, known, receptors, chains)
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = found.pop("reference", None)
             for name, table in found.items():
@@ -107,80 +108,96 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
     return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
 
 
-def _unseen(queries, seen: np.ndarray) -> tuple:
+def _known(encoder, options: dict, chains: str) -> tuple:
+    """Return the references of a class of chains, their vectors, and how many have none."""
+    from airrvec.annotation import reference_set
+
+    reference = reference_set.build_reference_set(**options, chains=chains)
+    vectors = encoder.embed(reference.receptors)
+    seen = np.isfinite(vectors).all(axis=1)
+    return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
+
+
+def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
-    Return the queries without those that the model was trained on, if enough remain, and the counts.
+    Return which queries are asked: without those that the model was trained on, if enough remain; and counts.
 
     Training receptors remain references, as they do for the receptors of a sample.
     """
     trained_on = seen[queries["row"]]
     counts = {"queries": int(trained_on.sum()), "left_out": False}
-    unseen = queries[~trained_on]
-    if counts["queries"] and unseen["findable"].sum() >= MIN_TESTED:
-        return unseen, {**counts, "left_out": True}
-    return queries, counts
+    if counts["queries"] and queries["findable"][~trained_on].sum() >= MIN_TESTED:
+        return ~trained_on, {**counts, "left_out": True}
+    return np.ones(len(queries), bool), counts
 
 
-def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chains: str) -> tuple[dict, dict]:
+def _calibrate(
+    args, encoder, labels, options: dict, known: dict, background: pa.Table, chains: str
+) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
-    from airrvec.annotation import cross_validation, reference_set, validation
+    from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
     from airrvec.annotation.annotator import Annotator
-    from airrvec.annotation.calibration import CalibrationScores
-    from airrvec.annotation.search import search_candidates
+    from airrvec.annotation.sources import COMPARED, Sources
 
-    reference = reference_set.build_reference_set(**options, chains=chains)
+    reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
-    vectors = encoder.embed(reference.receptors)
+    receptors = with_chains(background, chains)
+    vectors = encoder.embed(receptors)
     seen = np.isfinite(vectors).all(axis=1)
-    reference, vectors = reference.take(np.flatnonzero(seen)), vectors[seen]
-    others = encoder.embed(with_chains(background, chains))
-    others = others[np.isfinite(others).all(axis=1)]
-    contrast, negatives = np.split(others, [round(CONTRAST * len(others))])
+    receptors, vectors = receptors.filter(pa.array(seen)), vectors[seen]
+    n_contrast = round(CONTRAST * len(receptors))
     candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())
     counts = {
         "references": len(reference),
         "excluded_labels": int(excluded["n_excluded"].sum()),
-        "without_vector": int((~seen).sum()),
+        "without_vector": n_without,
         "epitopes": len(reference.epitopes),
         "candidates": candidates,
         "studies": len(reference.study_names),
-        "background": len(negatives),
+        "background": len(receptors) - n_contrast,
         "not_calibrated": None,
     }
-    if len(others) < MIN_BACKGROUND:
-        n = counted(len(others), "background receptor")
+    if len(receptors) < MIN_BACKGROUND:
+        n = counted(len(receptors), "background receptor")
         counts["not_calibrated"] = f"{n}, and {MIN_BACKGROUND} are needed"
         return counts, {}
     if not candidates:
         counts["not_calibrated"] = f"no epitope has {args.min_references} references"
         return counts, {}
-    common = {"min_references": args.min_references, "threads": args.cpus}
-    queries, labelled = cross_validation.cross_validate(
-        reference, vectors, contrast, seed=args.seed, **common
+    contrast = receptors.slice(0, n_contrast)
+    sources = Sources(
+        chains,
+        {name: known[name][0] for name in COMPARED[chains]},
+        {name: known[name][1] for name in COMPARED[chains]},
+        contrast,
+        {name: encoder.embed(on_chains(contrast, name)) for name in COMPARED[chains]},
+        encoder.embed,
+        args.min_references,
+        args.cpus,
     )
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
-    queries, counts["trained_on"] = _unseen(queries, labels.include(reference.receptors, chains))
-    counts["tested"] = int(queries["findable"].sum())
+    collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)
+    seen = labels.include(reference.receptors, chains)
+    collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
+    counts["tested"] = int(collected.queries["findable"][collected.queries["kept"]].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
             f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"
             f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
-    fitted = CalibrationScores(
-        labelled.take(queries.index.to_numpy()),
-        search_candidates(negatives, reference, vectors, contrast, **common),
-        reference.labels[queries["row"].to_numpy()],
-    )
-    _, scores = fitted.background.best()
+    fitted = fitting.train(collected)
+    counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
-    Annotator(chains, reference, vectors, contrast, fitted, args.min_references).save(
-        args.outdir / "reference" / f"{'_'.join(group.values())}.npz"
+    annotator_file.save(
+        Annotator(sources, fitted.scorer, fitted.scores),
+        args.outdir / "reference" / f"{'_'.join(group.values())}.npz",
     )
-    reliability, counts["brier"] = validation.reliability_table(queries, scores, group)
+    _, scores = fitted.scores.background.best()
+    reliability, counts["brier"] = validation.reliability_table(fitted.queries, scores, group)
     epitopes = validation.epitope_table(
         reference,
-        queries,
+        fitted.queries,
         scores,
         group,
         fdr=args.fdr,
@@ -190,7 +207,7 @@ def _calibrate(args, encoder, labels, options: dict, background: pa.Table, chain
     return counts, {
         "reference": reference,
         "calibration": reliability,
-        "precision_recall": validation.precision_recall_table(queries, scores, group),
+        "precision_recall": validation.precision_recall_table(fitted.queries, scores, group),
         "epitopes": epitopes,
     }
 

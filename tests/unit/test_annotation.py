@@ -14,12 +14,13 @@ from scipy import sparse
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation import annotator, reference_set
-from airrvec.annotation.annotator import Annotator
+from airrvec.annotation import annotator, annotator_file, reference_set
 from airrvec.core import schema, tables
 from airrvec.core.names import receptor_names
+from airrvec.encoders.sceptr import Sceptr
 from airrvec.report import page
 from airrvec.report.sections import annotation
+from airrvec.report.sections.calls import EVIDENCE
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 
@@ -109,13 +110,15 @@ def test_tables_of_the_reference_have_their_schemas(spiked):
 
 
 def test_a_saved_annotator_says_the_same(spiked, tmp_path):
-    first = Annotator.load(spiked / "reference" / "homosapiens_paired.npz")
-    first.save(tmp_path / "homosapiens_paired.npz")
-    again = Annotator.load(tmp_path / "homosapiens_paired.npz")
-    queries = first.vectors[:5].copy()
+    embed = Sceptr("sceptr").embed
+    first = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", embed)
+    annotator_file.save(first, tmp_path / "homosapiens_paired.npz")
+    again = annotator_file.load(tmp_path / "homosapiens_paired.npz", embed)
+    asked = first.reference.receptors.slice(0, 5)
+    queries = first.sources.vectors["paired"][:5].copy()
     queries[3] = np.nan
     (one, share), (other, other_share) = (
-        annotator.annotate(queries, fdr=0.1) for annotator in (first, again)
+        annotator.annotate(asked, queries, fdr=0.1) for annotator in (first, again)
     )
     pd.testing.assert_frame_equal(one, other)
     assert share == other_share
@@ -126,12 +129,16 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
 
 def test_a_reference_without_a_study_has_none(spiked):
     """Rows 0 and 1 of the reference get no study, row 2 another one as well."""
-    annotator = Annotator.load(spiked / "reference" / "homosapiens_paired.npz")
+    embed = Sceptr("sceptr").embed
+    annotator = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", embed)
     reference, n = annotator.reference, len(annotator.reference)
     studies = np.zeros((n, 3), np.float32)
     studies[:2, 0], studies[2, :2], studies[3:, 2] = 1, 1, 1
     reference = replace(reference, studies=sparse.csr_array(studies), study_names=["none", "PMID:1", "x"])
-    calls, _ = replace(annotator, reference=reference).annotate(annotator.vectors[:4], fdr=0.1)
+    sources = annotator.sources
+    sources = replace(sources, references={**sources.references, "paired": reference})
+    asked, vectors = reference.receptors.slice(0, 4), sources.vectors["paired"][:4]
+    calls, _ = replace(annotator, sources=sources).annotate(asked, vectors, fdr=0.1)
     found = dict(zip(calls["nearest_1_id"], calls["nearest_1_study"], strict=True))
     ids = reference.receptors["receptor_id"].to_pylist()[:4]
     assert [found[receptor_id] for receptor_id in ids] == [None, None, "PMID:1", "x"]
@@ -194,7 +201,7 @@ class Cautious:
 
     n_receptors = 0
 
-    def annotate(self, vectors, **_):
+    def annotate(self, receptors, vectors, **_):
         Cautious.n_receptors += len(vectors)
         return annotator.without_calls(len(vectors), annotator.NO_CALL), 0.01
 
@@ -251,6 +258,19 @@ def test_cells_and_references_are_written_by_name(spiked):
         assert set(paired[f"nearest_{place}_antigen_species"]) == {"virus"}
 
 
+def test_evidence_is_that_of_the_chain_class(spiked):
+    """Null without a second look; no evidence lowers a score."""
+    frame = tables.read(spiked / "x.parquet").to_pandas()
+    called = frame[frame["call"] == "called"]
+    assert set(called["chains"]) == {"paired"}
+    assert (called[list(schema.EVIDENCE)] >= 0).all().all()
+    assert (called[["evidence_sceptr", "evidence_tcrdist"]].max(axis=1) > 0.5).all()
+    unlikely = frame[frame["evidence_sceptr"].isna() & frame["score"].notna()]
+    assert len(unlikely)
+    assert unlikely[list(schema.EVIDENCE)].isna().all().all()
+    assert unlikely["score"].max() < called["score"].min()
+
+
 def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report(spiked):
     frame = tables.read(spiked / "x.parquet").to_pandas()
     called = frame[frame["call"] == "called"]
@@ -269,3 +289,5 @@ def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report
             assert parts == [v_call.split("*")[0], cdr3, j_call.split("*")[0]]
         assert f"{row['nearest_tra']} · {row['nearest_trb']}" == call.nearest_1_receptor
         assert row["nearest_epitope"] == call.nearest_1_epitope
+        weights = {words: getattr(call, name) for name, words in EVIDENCE.items()}
+        assert row["evidence"].startswith(max(weights, key=weights.get))

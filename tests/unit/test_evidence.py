@@ -195,7 +195,8 @@ def test_too_few_labels_train_nothing():
     found = fitting.fit(sources, background, embed(background))
     assert not found.scorer.is_trained
     assert found.queries["right"].mean() > 0.9
-    left_out = np.arange(len(sources.reference)) < 10
-    kept = fitting.fit(sources, background, embed(background), left_out=left_out)
+    collected = fitting.collect(sources, background, embed(background))
+    collected.queries["kept"] = collected.queries["row"] >= 10
+    kept = fitting.train(collected)
     assert kept.queries["row"].min() >= 10
     assert len(kept.scores.labelled) == len(kept.queries) == len(found.queries) - 10

@@ -10,7 +10,7 @@ from inputs import labelled_cells, variants
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation.annotator import Annotator
+from airrvec.annotation import annotator_file
 from airrvec.core import tables
 from airrvec.synthetic.synthesis import synthesise
 
@@ -67,7 +67,7 @@ def truth(frame: pd.DataFrame) -> pd.Series:
 
 
 def test_alleles_of_the_reference_are_saved_with_the_annotator(folder):
-    alleles = Annotator.load(folder / "reference/homosapiens_paired.npz").reference.alleles
+    alleles = annotator_file.load(folder / "reference/homosapiens_paired.npz", None).reference.alleles
     assert alleles.to_numpy().tolist() == [["one", MHC["one"], 60, 6], ["two", MHC["two"], 60, 6]]
 
 

@@ -4,7 +4,6 @@ import csv
 import gzip
 import importlib
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -12,8 +11,7 @@ from inputs import ROOT
 
 from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
-from airrvec.annotation.calibration import CalibrationScores
-from airrvec.annotation.candidates import no_candidates
+from airrvec.annotation.sources import Sources
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.encoders import load
@@ -139,10 +137,8 @@ def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):
         ]
         assert len({len(reference) for reference in references}) == 1
         for reference in references:
-            empty = np.empty((0, 64), np.float32)
-            none = no_candidates(len(reference.epitopes))
-            nothing = CalibrationScores(none, none, none.scores)
-            annotator = Annotator(chains, reference, empty, empty, nothing, 1)
+            sources = Sources(chains, {chains: reference}, {}, reference.receptors, {}, len, 1)
+            annotator = Annotator(sources, None, None)
             for _, receptors in found.values():
                 known = tables.distinct_receptors(receptors).filter(
                     pa.array(chain_classes(tables.distinct_receptors(receptors)) == chains)

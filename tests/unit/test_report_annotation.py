@@ -43,6 +43,10 @@ def folder(tmp_path):
                 "probability": 0.9,
                 "fdr": 0.05,
                 "n_cells": 4,
+                "evidence_sceptr": 0.5,
+                "evidence_beta": 2.04,
+                "evidence_alpha": None,
+                "evidence_genes": 0.01,
                 "nearest_1_id": "r2",
                 "nearest_1_distance": 0.3,
                 "nearest_1_receptor": "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7",
@@ -196,6 +200,16 @@ class Cells(HTMLParser):
             self.cells[self.column] = self.cells.get(self.column, "") + data
 
 
+def test_a_score_that_is_not_trained_is_named(folder):
+    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    assert "too few labelled receptors to learn" not in counts["description"]
+    calibration = json.loads((folder / "calibration.qc.json").read_text())
+    calibration["groups"][0]["trained"] = False
+    (folder / "calibration.qc.json").write_text(json.dumps(calibration))
+    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    assert "to learn the weights of single chains and genes: α and β chains." in counts["description"]
+
+
 def test_hostile_words_pass_through_multiqc_as_words(folder):
     """What MultiQC makes of the cells: words as they were, links to the given addresses, nothing else."""
     hostile = "</td><script>alert('x, y')</script>\"&lt"
@@ -220,3 +234,4 @@ def test_hostile_words_pass_through_multiqc_as_words(folder):
     assert (found.cells["id"], found.cells["nearest_id"]) == ("123456789012345678901234", "1e2")
     assert found.cells["study"] == f"{hostile}; x.org/a,b?c='1'&d=2; javascript:alert(1)"
     assert found.cells["tra"] == "TRAV27 CAGAGSQGNLIF TRAJ42"
+    assert found.cells["evidence"] == "β chain +2.0, SCEPTR +0.5"

@@ -19,18 +19,36 @@ def pairs(seed: int, n: int = 4000):
     return measures, right, rng.random(n) + 0.1
 
 
+def log_odds(measures: np.ndarray) -> np.ndarray:
+    share = np.exp(np.minimum(measures[:, :2], -1e-6))
+    return np.log(share / (1 - share))
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return scorer.fit(*pairs(1), threshold=-5.0, typical=np.full(N_NAMES, -10.0))
+
+
+def test_values_are_rounded_down_to_quantiles():
+    measures, _, _ = pairs(1)
+    coarse = scorer.coarse(measures)
+    assert (coarse <= measures).all()
+    for column, given in zip(coarse.T, measures.T, strict=True):
+        assert len(np.unique(column)) == scorer.N_LEVELS
+        assert np.isin(column, given).all()
+        # as many as a quantile's share, and no more
+        assert np.unique(column, return_counts=True)[1].max() <= len(given) / (scorer.N_LEVELS - 1) + 1
+    few = np.repeat([[-3.0], [0.0]], 5, axis=0)
+    np.testing.assert_array_equal(scorer.coarse(few), few)
 
 
 def test_the_trees_are_those_of_scikit_learn(fitted):
     measures, right, weight = pairs(1)
     options = {"monotonic_cst": [1] * N_NAMES, "early_stopping": False, "random_state": 0}
     oracle = HistGradientBoostingClassifier(**scorer.TREES, **options)
-    oracle.fit(measures, right, sample_weight=weight / weight.mean())
+    oracle.fit(scorer.coarse(measures), right, sample_weight=weight / weight.mean())
     new = np.concatenate([pairs(2)[0], measures[:100], np.full((1, N_NAMES), -40.0)])
-    linear = scorer.LINEAR * (new[:, 0] + new[:, 1])
+    linear = scorer.LINEAR * log_odds(new).sum(axis=1)
     np.testing.assert_allclose(fitted.score(new) - linear, oracle.decision_function(new), atol=1e-10)
 
 
@@ -58,7 +76,7 @@ def test_without_training_the_score_is_in_proportion_to_both_shares():
     plain = scorer.untrained(-5.0, np.full(N_NAMES, -10.0))
     measures, _, _ = pairs(5)
     assert not plain.is_trained
-    np.testing.assert_allclose(plain.score(measures), scorer.LINEAR * measures[:, :2].sum(axis=1))
+    np.testing.assert_allclose(plain.score(measures), scorer.LINEAR * log_odds(measures).sum(axis=1))
 
 
 def test_candidates_without_a_second_look_are_below_all_others(fitted):

@@ -1,24 +1,23 @@
-"""Annotator of one chain class: reference set, background set and calibration, saved as one file."""
+"""Annotator of one chain class: sources, scorer and calibration."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import sparse
 
+from airrvec.annotation import evidence
 from airrvec.annotation.calibration import Calibration, CalibrationScores
-from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.restriction import epitope_molecules
-from airrvec.annotation.search import N_REPORTED, SearchResult, search
-from airrvec.core import hla, names, schema, tables
+from airrvec.annotation.scorer import Scorer
+from airrvec.annotation.search import N_REPORTED
+from airrvec.annotation.sources import Sources
+from airrvec.core import hla, names, schema
 from airrvec.core.chains import CHAIN_LOCI
-
-_COLUMNS = ("receptor_id", "clonotype_id", *schema.RECEPTOR_FIELDS, *DESCRIPTION)
 
 # Words of the column ``call``.
 CALLED = "called"
@@ -26,6 +25,33 @@ NO_CALL = "no call"
 NO_VECTOR = "no vector"
 NOT_CALIBRATED = "not calibrated"
 INNATE_LIKE = "innate-like"
+
+# Column of `airrvec.core.schema.EVIDENCE` → kinds of evidence whose weights it sums.
+_COLUMNS_OF = {
+    "evidence_sceptr": ("sceptr",),
+    "evidence_tcrdist": ("tcrdist",),
+    "evidence_alpha": ("alpha",),
+    "evidence_beta": ("beta",),
+    "evidence_genes": ("alpha_genes", "beta_genes"),
+}
+
+
+class _Found(NamedTuple):
+    """
+    Best epitope, evidence and nearest references of n receptors.
+
+    `epitope` is a row of `ReferenceSet.epitopes` or -1, `score` NaN without a vector; `allowed_…` are those
+    of allowed epitopes. `weights`, shape (n, n_names): what each kind of evidence adds to the score of the
+    allowed epitope; NaN for receptors that were not looked at again. `distances`, `rows`: (n, N_REPORTED).
+    """
+
+    epitope: np.ndarray
+    score: np.ndarray
+    allowed_epitope: np.ndarray
+    allowed_score: np.ndarray
+    weights: np.ndarray
+    distances: np.ndarray
+    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -35,24 +61,32 @@ class Annotator:
 
     Attributes
     ----------
-    chains : {"paired", "alpha", "beta"}
-    reference : ReferenceSet
-        Its ``receptors`` hold only ids, the fields of both chains, and
+    sources : Sources
+        The ``receptors`` of its reference hold only ids, species, the fields of both chains, and
         `airrvec.annotation.reference_set.DESCRIPTION`.
-    vectors : ndarray of float32, shape (n_references, d)
-    background : ndarray of float32, shape (n_background, d)
-        Vectors of the background set, which are part of the density.
+    scorer : Scorer
     scores : CalibrationScores
         What `calibration` is fitted to.
-    min_references : int
     """
 
-    chains: str
-    reference: ReferenceSet
-    vectors: np.ndarray
-    background: np.ndarray
+    sources: Sources
+    scorer: Scorer
     scores: CalibrationScores
-    min_references: int
+
+    @property
+    def chains(self) -> str:
+        """The chain class: paired, alpha or beta."""
+        return self.sources.chains
+
+    @property
+    def reference(self) -> ReferenceSet:
+        """References of the chain class."""
+        return self.sources.reference
+
+    @property
+    def min_references(self) -> int:
+        """An epitope with fewer references is not called."""
+        return self.sources.min_references
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -64,72 +98,22 @@ class Annotator:
         """The MHC molecules that present each epitope, by its references."""
         return epitope_molecules(self.reference.alleles)
 
-    def save(self, path: Path) -> None:
-        """Write the annotator as NumPy arrays, without pickled objects."""
-        reference, scores = self.reference, self.scores
-        arrays = {
-            **{name: _plain(reference.receptors[name].to_pandas()) for name in _COLUMNS},
-            **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
-            "labels": np.stack(reference.labels.nonzero()),
-            "studies": np.stack(reference.studies.nonzero()),
-            "study_names": np.array(reference.study_names, str),
-            **{f"alleles_{name}": _plain(values) for name, values in reference.alleles.items()},
-            "vectors": self.vectors,
-            "background": self.background,
-            **_candidate_arrays("labelled", scores.labelled),
-            **_candidate_arrays("negatives", scores.background),
-            "binds": np.stack(scores.binds.nonzero()),
-            "min_references": np.array(self.min_references),
-        }
-        with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
-            np.savez(handle, **arrays)
-
-    @classmethod
-    def load(cls, path: Path) -> "Annotator":
-        """Read a file written by `save`; the stem of its name ends with ``_`` and the chains."""
-        with np.load(path, allow_pickle=False) as arrays:
-            values = {name: arrays[name] for name in arrays.files}
-        epitopes = pd.DataFrame(
-            {name.removeprefix("epitopes_"): values[name] for name in values if name.startswith("epitopes_")}
-        ).replace("", None)
-        alleles = {name: values[name] for name in values if name.startswith("alleles_")}
-        n = len(values["receptor_id"])
-        reference = ReferenceSet(
-            pa.table({name: _nullable(values[name]) for name in _COLUMNS}),
-            epitopes,
-            _matrix(values["labels"], (n, len(epitopes))),
-            _matrix(values["studies"], (n, len(values["study_names"]))),
-            values["study_names"].tolist(),
-            pd.DataFrame({name.removeprefix("alleles_"): column for name, column in alleles.items()}),
-        )
-        return cls(
-            Path(path).stem.split("_")[-1],
-            reference,
-            values["vectors"],
-            values["background"],
-            CalibrationScores(
-                *(_candidates(values, name, len(epitopes)) for name in ("labelled", "negatives")),
-                _matrix(values["binds"], (len(values["labelled_floor"]), len(epitopes))),
-            ),
-            int(values["min_references"]),
-        )
-
     def annotate(
-        self, vectors: np.ndarray, *, fdr: float, allowed: np.ndarray | None = None, threads: int = 1
+        self, receptors: pa.Table, vectors: np.ndarray, *, fdr: float, allowed: np.ndarray | None = None
     ) -> tuple[pd.DataFrame, float]:
         """
         Return epitope calls for the receptors of a sample that have these chains.
 
         Parameters
         ----------
+        receptors : pyarrow.Table
+            ``receptors``, each once, shape (n,).
         vectors : ndarray of float32, shape (n, d)
-            Each receptor once; NaN for a receptor without a vector.
+            Their vectors; NaN for a receptor without a vector.
         fdr : float
             Highest accepted false discovery rate of the calls.
         allowed : ndarray of bool, shape (n_epitopes,), optional
             Epitopes that may be called, in the order of `ReferenceSet.epitopes`.
-        threads : int
-            Number of threads.
 
         Returns
         -------
@@ -138,15 +122,7 @@ class Annotator:
         float
             Estimated prevalence: the share of receptors that are like the reference receptors.
         """
-        found = search(
-            vectors,
-            self.reference,
-            self.vectors,
-            self.background,
-            min_references=self.min_references,
-            allowed=allowed,
-            threads=threads,
-        )
+        found = self._search(receptors, vectors, allowed)
         known = np.isfinite(found.score)
         calibration = self.calibration if allowed is None else self.scores.calibration(allowed)
         rates, probabilities, prevalence = _rates(calibration, found.allowed_score)
@@ -162,11 +138,37 @@ class Annotator:
                 "score": found.allowed_score,
                 "probability": probabilities,
                 "fdr": rates,
+                **self._evidence(found),
             }
         )
         return pd.concat([calls, self._nearest(found)], axis=1), prevalence
 
-    def _excluded(self, found: SearchResult, allowed: np.ndarray | None, fdr: float) -> np.ndarray:
+    def _search(self, receptors: pa.Table, vectors: np.ndarray, allowed: np.ndarray | None) -> _Found:
+        parts, start = [], 0
+        for first, distances, rows in evidence.first_looks(self.sources, vectors):
+            chunk = receptors.slice(start, len(first))
+            start += len(first)
+            again = evidence.second_look(self.sources, chunk, first, self.scorer.threshold)
+            candidates = self.scorer.candidates(again)
+            best = candidates.best()
+            of_allowed = best if allowed is None else candidates.best(allowed)
+            weights = np.full((len(first), again.measures.shape[1]), np.nan)
+            used = np.flatnonzero(of_allowed[0][again.receptor] == again.epitope)
+            weights[again.receptor[used]] = self.scorer.weights_of_evidence(again.measures[used])
+            parts.append((*best, *of_allowed, weights, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
+        return _Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _evidence(self, found: _Found) -> dict[str, np.ndarray]:
+        """Return the columns `schema.EVIDENCE`; NaN where a class has no such evidence."""
+        kinds = evidence.NAMES[self.chains]
+        columns = {}
+        for column, parts in _COLUMNS_OF.items():
+            present = [kinds.index(part) for part in parts if part in kinds]
+            nothing = np.full(len(found.score), np.nan)
+            columns[column] = found.weights[:, present].sum(axis=1) if present else nothing
+        return columns
+
+    def _excluded(self, found: _Found, allowed: np.ndarray | None, fdr: float) -> np.ndarray:
         """Return the epitopes that would be called if all were allowed, and are not; else None."""
         epitopes = self.reference.epitopes["epitope"].to_numpy(object)
         if allowed is None:
@@ -182,7 +184,7 @@ class Annotator:
         words = join_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
         return np.append(words, None)[rows]
 
-    def _nearest(self, found: SearchResult) -> pd.DataFrame:
+    def _nearest(self, found: _Found) -> pd.DataFrame:
         """Return names, labels, studies, distances and ids of the nearest references."""
         reference = self.reference
         columns = {
@@ -221,33 +223,3 @@ def without_calls(n: int, call: str) -> pd.DataFrame:
     fields = [schema.ANNOTATION.field(name) for name in schema.ANNOTATION_CALLS]
     empty = pa.table({field.name: pa.nulls(n, field.type) for field in fields}).to_pandas()
     return empty.assign(call=call)
-
-
-def _plain(values: pd.Series) -> np.ndarray:
-    return values.fillna("").to_numpy(str) if values.dtype == object else values.to_numpy()
-
-
-def _nullable(values: np.ndarray) -> pa.Array:
-    """Return texts, null where `_plain` wrote an empty one."""
-    return pa.array(np.where(values == "", None, values.astype(object)), pa.string())
-
-
-def _matrix(indices: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.csr_array((np.ones(indices.shape[1], np.float32), tuple(indices)), shape)
-
-
-def _candidate_arrays(name: str, candidates: Candidates) -> dict[str, np.ndarray]:
-    scores = candidates.scores
-    return {
-        f"{name}_scores": scores.data,
-        f"{name}_epitopes": scores.indices,
-        f"{name}_starts": scores.indptr,
-        f"{name}_floor": candidates.floor,
-    }
-
-
-def _candidates(values: dict[str, np.ndarray], name: str, n_epitopes: int) -> Candidates:
-    """Return what `_candidate_arrays` wrote."""
-    parts = tuple(values[f"{name}_{part}"] for part in ("scores", "epitopes", "starts"))
-    floor = values[f"{name}_floor"]
-    return Candidates(sparse.csr_array(parts, (len(floor), n_epitopes)), floor)

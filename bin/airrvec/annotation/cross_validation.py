@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy import sparse
 
-from airrvec.annotation.candidates import Candidates, binds_epitope, no_candidates, stacked
+from airrvec.annotation.evidence import Evidence, first_look, second_look
 from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.annotation.search import MIN_REFERENCES, search_candidates
-from airrvec.benchmark.rules import KERNEL
+from airrvec.annotation.sources import Sources
 from airrvec.core.seeds import generator
 
 N_FOLDS = 5
@@ -47,74 +47,52 @@ def study_folds(reference: ReferenceSet, scale: np.ndarray | float = 1.0) -> np.
     return fold_of
 
 
-def cross_validate(
-    reference: ReferenceSet,
-    vectors: np.ndarray,
-    background: np.ndarray,
-    *,
-    min_references: int = MIN_REFERENCES,
-    seed: int = 420,
-    kernel: float = KERNEL,
-    threads: int = 1,
-) -> tuple[pd.DataFrame, Candidates]:
+def evidence_by_fold(
+    sources: Sources, threshold: float, *, seed: int = 420
+) -> tuple[pd.DataFrame, list[Evidence]]:
     """
-    Score each labelled receptor against references from other studies.
+    Collect the evidence for each labelled receptor from references of other studies.
 
     Studies are divided into `assign_folds`. A receptor of the held-out fold is compared with the receptors
     that no study of this fold reports. Receptors of several folds are excluded as queries, because their
     other studies would be references.
 
+    Parameters
+    ----------
+    sources : Sources
+    threshold : float
+        As in `airrvec.annotation.evidence.second_look`.
+
     Returns
     -------
     queries : DataFrame
-        One row per query: ``row`` in the reference, ``fold``, ``epitope`` (row of `ReferenceSet.epitopes`, -1
-        if there is none), ``score``, ``right`` (the receptor binds this epitope), ``findable`` (at least one
-        of its epitopes has ``min_references`` references in the other folds).
-    candidates : Candidates
-        Scores of all candidates of each query.
+        One row per query, in the order of the folds: ``row`` in the reference, ``fold``, ``findable`` (at
+        least one of its epitopes has enough references in the other folds).
+    evidence : list of Evidence
+        For the queries of each fold that has any.
     """
-    folds, _ = assign_folds(reference, seed=seed)
+    reference = sources.reference
+    vectors = sources.vectors[sources.chains]
+    folds, by_study = assign_folds(reference, seed=seed)
     in_one_fold = folds.sum(axis=1) == 1
-    parts, found = [_NO_QUERIES], [no_candidates(len(reference.epitopes))]
+    of_studies = study_folds(reference)
+    parts, found = [_NO_QUERIES], []
     for fold in range(N_FOLDS):
-        held_out, others = np.flatnonzero(folds[:, fold] & in_one_fold), np.flatnonzero(~folds[:, fold])
-        if not len(held_out) or not len(others):
+        held_out, others = np.flatnonzero(folds[:, fold]), np.flatnonzero(~folds[:, fold])
+        asking = np.flatnonzero(folds[:, fold] & in_one_fold & np.isfinite(vectors).all(axis=1))
+        if not len(asking) or not len(others):
             continue
-        references = reference.take(others)
-        candidates = search_candidates(
-            vectors[held_out],
-            references,
-            vectors[others],
-            background,
-            min_references=min_references,
-            kernel=kernel,
-            threads=threads,
-        )
-        usable = np.flatnonzero(np.isfinite(candidates.floor))
-        held_out, candidates = held_out[usable], candidates.take(usable)
-        epitope, score = candidates.best()
-        binds = reference.labels[held_out]
-        possible = (references.epitopes["n_references"] >= min_references).to_numpy(np.float32)
-        columns = {
-            "row": held_out,
-            "fold": fold,
-            "epitope": epitope,
-            "score": score,
-            "right": binds_epitope(binds, epitope),
-            "findable": binds @ possible > 0,
-        }
+        names = {name for name, of in zip(reference.study_names, of_studies, strict=True) if of == fold}
+        left = sources.without(held_out, names if by_study else None)
+        first = first_look(left, vectors[asking])
+        found.append(second_look(left, reference.receptors.take(pa.array(asking)), first, threshold))
+        possible = np.zeros(len(reference.epitopes), np.float32)
+        possible[left.candidates] = 1
+        columns = {"row": asking, "fold": fold, "findable": reference.labels[asking] @ possible > 0}
         parts.append(pd.DataFrame(columns))
-        found.append(candidates)
-    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), stacked(found)
+    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), found
 
 
 _NO_QUERIES = pd.DataFrame(
-    {
-        "row": np.empty(0, np.int64),
-        "fold": np.empty(0, np.int64),
-        "epitope": np.empty(0, np.int64),
-        "score": np.empty(0),
-        "right": np.empty(0, bool),
-        "findable": np.empty(0, bool),
-    }
+    {"row": np.empty(0, np.int64), "fold": np.empty(0, np.int64), "findable": np.empty(0, bool)}
 )

@@ -7,6 +7,7 @@ of each epitope in the density by TCRdist, in that by either chain alone among a
 and the likelihood of the V and J genes. Numbers are natural logarithms; greater is more likely.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from airrvec.annotation import search
-from airrvec.annotation.candidates import Candidates
+from airrvec.annotation.candidates import Candidates, stacked
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.sources import Sources
 from airrvec.benchmark.rules import KERNEL
@@ -23,6 +24,7 @@ from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
+from airrvec.search import counting
 
 N_EPITOPES = 5  # epitopes of a receptor that are looked at again
 LOWEST = -40.0  # lower shares say no more
@@ -64,9 +66,18 @@ class Evidence:
         return Evidence(receptor, self.epitope[used], self.measures[used], self.first.take(rows))
 
 
-def first_look(sources: Sources, vectors: np.ndarray) -> Candidates:
-    """Return the scores of all candidates by SCEPTR's vectors, shape (n, d), alone."""
-    return search.search_candidates(
+def first_looks(sources: Sources, vectors: np.ndarray) -> Iterator[tuple[Candidates, np.ndarray, np.ndarray]]:
+    """
+    Yield the scores by SCEPTR's vectors, shape (n, d), alone, of many receptors at once.
+
+    Yields
+    ------
+    candidates : Candidates
+        Of the next receptors.
+    distances, rows : ndarray, shape (n_receptors, k)
+        Of the nearest references, nearest first.
+    """
+    yield from search.chunks(
         vectors,
         sources.reference,
         sources.vectors[sources.chains],
@@ -74,6 +85,11 @@ def first_look(sources: Sources, vectors: np.ndarray) -> Candidates:
         min_references=sources.min_references,
         threads=sources.threads,
     )
+
+
+def first_look(sources: Sources, vectors: np.ndarray) -> Candidates:
+    """Return the scores of all candidates by SCEPTR's vectors, shape (n, d), alone."""
+    return stacked([candidates for candidates, _, _ in first_looks(sources, vectors)])
 
 
 def second_look(sources: Sources, receptors: pa.Table, first: Candidates, threshold: float) -> Evidence:
@@ -154,10 +170,9 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
 
 
 def _nearest(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns, not sorted."""
-    k = min(search.N_NEIGHBOURS, distances.shape[1])
-    columns = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    return np.take_along_axis(distances, columns, 1).astype(np.float32), columns
+    """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns."""
+    least, columns = counting.nearest(distances, min(search.N_NEIGHBOURS, distances.shape[1]))
+    return least.astype(np.float32), columns
 
 
 def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.ndarray) -> np.ndarray:

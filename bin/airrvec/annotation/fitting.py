@@ -10,7 +10,7 @@ from scipy import sparse
 from airrvec.annotation import scorer
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import binds_epitope, no_candidates, stacked
-from airrvec.annotation.cross_validation import N_FOLDS, assign_folds, study_folds
+from airrvec.annotation.cross_validation import evidence_by_fold
 from airrvec.annotation.evidence import Evidence, first_look, second_look
 from airrvec.annotation.scorer import Scorer
 from airrvec.annotation.sources import Sources
@@ -52,7 +52,7 @@ class Collected:
     typical : ndarray of float64, shape (n_names,)
         Median evidence for the likeliest epitope of background receptors that are looked at again.
     queries : DataFrame
-        From `evidence_by_fold`, and ``kept``.
+        From `evidence_by_fold`, and ``kept``: whether the query trains and calibrates. All do at first.
     labels : csr_array of float32, shape (n_queries, n_epitopes)
         1 where the query binds the epitope.
     found : list of Evidence
@@ -79,7 +79,6 @@ def collect(
     background: pa.Table,
     vectors: np.ndarray,
     *,
-    left_out: np.ndarray | None = None,
     seed: int = 420,
 ) -> Collected:
     """
@@ -92,8 +91,6 @@ def collect(
         ``receptors`` of the chain class that are not in ``sources``.
     vectors : ndarray of float32, shape (n, d)
         Their vectors.
-    left_out : ndarray of bool, shape (n_references,), optional
-        Rows of the reference that are no queries.
     seed : int
         Of the folds, if there are no studies.
     """
@@ -104,7 +101,7 @@ def collect(
     likeliest = others.epitope == epitope[others.receptor]
     typical = np.median(others.measures[likeliest], axis=0)
     queries, found = evidence_by_fold(sources, threshold, seed=seed)
-    queries["kept"] = True if left_out is None else ~left_out[queries["row"]]
+    queries["kept"] = True
     labels = sources.reference.labels[queries["row"].to_numpy()]
     return Collected(threshold, typical, queries, labels, found, others)
 
@@ -170,54 +167,3 @@ def _material(collected: Collected, of_query: np.ndarray, of_background: np.ndar
     weight = np.full(n, (1 - PREVALENCE) / len(of_background))
     parts.append((of_background[others.receptor], others.measures, np.zeros(n, bool), weight))
     return _Material(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def evidence_by_fold(
-    sources: Sources, threshold: float, *, seed: int = 420
-) -> tuple[pd.DataFrame, list[Evidence]]:
-    """
-    Collect the evidence for each labelled receptor from references of other studies.
-
-    Studies are divided into `assign_folds`. A receptor of the held-out fold is compared with the receptors
-    that no study of this fold reports. Receptors of several folds are excluded as queries, because their
-    other studies would be references.
-
-    Parameters
-    ----------
-    sources : Sources
-    threshold : float
-        As in `airrvec.annotation.evidence.second_look`.
-
-    Returns
-    -------
-    queries : DataFrame
-        One row per query, in the order of the folds: ``row`` in the reference, ``fold``, ``findable`` (at
-        least one of its epitopes has enough references in the other folds).
-    evidence : list of Evidence
-        For the queries of each fold that has any.
-    """
-    reference = sources.reference
-    vectors = sources.vectors[sources.chains]
-    folds, by_study = assign_folds(reference, seed=seed)
-    in_one_fold = folds.sum(axis=1) == 1
-    of_studies = study_folds(reference)
-    parts, found = [_NO_QUERIES], []
-    for fold in range(N_FOLDS):
-        held_out, others = np.flatnonzero(folds[:, fold]), np.flatnonzero(~folds[:, fold])
-        asking = np.flatnonzero(folds[:, fold] & in_one_fold & np.isfinite(vectors).all(axis=1))
-        if not len(asking) or not len(others):
-            continue
-        names = {name for name, of in zip(reference.study_names, of_studies, strict=True) if of == fold}
-        left = sources.without(held_out, names if by_study else None)
-        first = first_look(left, vectors[asking])
-        found.append(second_look(left, reference.receptors.take(pa.array(asking)), first, threshold))
-        possible = np.zeros(len(reference.epitopes), np.float32)
-        possible[left.candidates] = 1
-        columns = {"row": asking, "fold": fold, "findable": reference.labels[asking] @ possible > 0}
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), found
-
-
-_NO_QUERIES = pd.DataFrame(
-    {"row": np.empty(0, np.int64), "fold": np.empty(0, np.int64), "findable": np.empty(0, bool)}
-)

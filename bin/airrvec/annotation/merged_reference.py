@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.annotation.reference_set import mhc_names, most_frequent, vdjdb_score
-from airrvec.core import schema, tables
+from airrvec.annotation.reference_set import mhc_names, vdjdb_score
+from airrvec.core import groups, schema, tables
 from airrvec.core.antigens import study_id
 from airrvec.core.epitopes import epitope_groups
 from airrvec.core.errors import InputError
@@ -95,8 +95,8 @@ def merge(sources: list[SourceTable]) -> MergedReference:
     rows = cells.select(columns).to_pandas()
     pairs = _pairs(rows, receptors)
     table = _table(pairs, schema.MERGED_REFERENCE)
-    groups = pairs.groupby("clonotype_id")["epitope_group"].transform("nunique")
-    conflicts = pairs.assign(n_groups=groups)[groups > 1].sort_values(["clonotype_id", *_PAIR])
+    n_groups = pairs.groupby("clonotype_id")["epitope_group"].transform("nunique")
+    conflicts = pairs.assign(n_groups=n_groups)[n_groups > 1].sort_values(["clonotype_id", *_PAIR])
     accounts = [_account(source, part, rows, pairs) for source, part in zip(sources, labelled, strict=True)]
     return MergedReference(
         cells,
@@ -161,15 +161,17 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
     methods = rows[_EVIDENCE].assign(label_method=rows["label_method"].map(_words)).explode("label_method")
     evidence = rows.groupby(_EVIDENCE)["reference_id"].nunique().to_frame("n_studies")
     for name in _MOST_FREQUENT:
-        evidence[name] = _most_frequent(rows, name)
+        evidence[name] = groups.most_frequent(rows, _EVIDENCE, name)
     for name, column in {"mhc": "mhc", "sources": "sample_id", "studies": "reference_id"}.items():
-        evidence[name] = _joined(rows, column)
-    evidence["methods"] = _joined(methods, "label_method")
+        evidence[name] = groups.joined(rows, _EVIDENCE, column)
+    evidence["methods"] = groups.joined(methods, _EVIDENCE, "label_method")
     evidence = evidence.reset_index()
 
-    epitopes = rows.groupby("epitope")["antigen_species"].agg(most_frequent)
-    groups = pd.Series(epitope_groups(list(epitopes.index), list(epitopes)), index=epitopes.index)
-    evidence["epitope_group"] = evidence["epitope"].map(groups)
+    names = sorted(rows["epitope"].unique())
+    species = groups.most_frequent(rows, ["epitope"], "antigen_species").reindex(names)
+    found = epitope_groups(names, list(species.where(species.notna(), None)))
+    of_epitope = dict(zip(names, found, strict=True))
+    evidence["epitope_group"] = evidence["epitope"].map(of_epitope)
     scores = rows.assign(confidence=vdjdb_score(rows["confidence"]))
     pairs = scores.groupby([*_EVIDENCE, "receptor_id"])["confidence"].max().reset_index()
     pairs = pairs.merge(evidence, on=_EVIDENCE, validate="many_to_one")
@@ -179,21 +181,6 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
 
 def _words(methods: str | None) -> list[str] | None:
     return _split(methods) or None if isinstance(methods, str) else None
-
-
-def _most_frequent(rows: pd.DataFrame, name: str) -> pd.Series:
-    """Return the most frequent value of each pair, the first by name if several are."""
-    counted = rows.groupby([*_EVIDENCE, name]).size().reset_index(name="n")
-    counted = counted.sort_values([*_EVIDENCE, "n", name], ascending=[True, True, False, True])
-    return counted.drop_duplicates(_EVIDENCE).set_index(_EVIDENCE)[name]
-
-
-def _joined(rows: pd.DataFrame, name: str) -> pd.Series:
-    """Return the distinct values of each pair, sorted, joined by ``;``."""
-    values = rows[[*_EVIDENCE, name]].dropna().drop_duplicates().sort_values([*_EVIDENCE, name])
-    several = values.duplicated(_EVIDENCE, keep=False)  # few: joining is slow
-    single = values[~several].set_index(_EVIDENCE)[name]
-    return pd.concat([single, values[several].groupby(_EVIDENCE)[name].agg(";".join)])
 
 
 def _table(rows: pd.DataFrame, table_schema: pa.Schema) -> pa.Table:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from airrvec.core import identity, schema, tables
+from airrvec.core import groups, identity, schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
 from airrvec.core.chains import has_chains, on_chains
 
@@ -110,7 +110,10 @@ def build_reference_set(
     pairs = cells.select(columns).append_column("reference_id", study_ids(cells["reference_id"])).to_pandas()
     pairs = pairs[pairs["receptor_id"].isin(row_of.index)].fillna({"reference_id": NO_STUDY})
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
-    epitopes = pairs.groupby("epitope")[list(ANTIGEN_FIELDS)].agg(most_frequent).reset_index()
+    epitopes = pd.DataFrame({"epitope": np.unique(pairs["epitope"].to_numpy(str)).astype(object)})
+    for name in ANTIGEN_FIELDS:
+        found = groups.most_frequent(pairs, ["epitope"], name).reindex(epitopes["epitope"]).to_numpy(object)
+        epitopes[name] = np.where(pd.isna(found), None, found)
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
     shown = shown.take(first)
@@ -121,12 +124,6 @@ def build_reference_set(
     alleles = count_alleles(pairs.assign(receptor_id=rows))
     counted = _counted(epitopes, labels, studies)
     return ReferenceSet(shown, counted, labels, studies, names, alleles, confidence)
-
-
-def most_frequent(words: pd.Series) -> str | None:
-    """Return the most frequent text, the first by name if several are; None if all are null."""
-    modes = words.mode()
-    return modes.iloc[0] if len(modes) else None
 
 
 def vdjdb_score(confidence: pd.Series) -> np.ndarray:
@@ -168,8 +165,7 @@ def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, 
     pairs = pairs.assign(row=rows, mhc=mhc_names(pairs))
     columns = {}
     for name in DESCRIPTION:
-        values = pairs[["row", name]].dropna().drop_duplicates().sort_values(["row", name])
-        joined = values.groupby("row")[name].agg(";".join).reindex(range(n_rows))
+        joined = groups.joined(pairs, ["row"], name).reindex(range(n_rows))
         columns[name] = pa.array(joined.tolist(), pa.string(), from_pandas=True)
     return columns
 

@@ -8,7 +8,6 @@ reference a low score.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -29,66 +28,6 @@ CHUNK = 65_536  # queries whose neighbours are in memory at once
 BLOCK = 8192  # queries whose densities of all epitopes are in memory at once
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """
-    Best epitope and nearest references of each receptor.
-
-    Attributes
-    ----------
-    epitope : ndarray of int64, shape (n,)
-        Row of `ReferenceSet.epitopes`; -1 if no candidate has any density at the receptor.
-    score : ndarray of float64, shape (n,)
-        Log share of the epitope in the local density, at most 0; NaN without a vector.
-    allowed_epitope, allowed_score : ndarray, shape (n,)
-        The same of the allowed epitopes alone.
-    distances, rows : ndarray, shape (n, N_SHOWN)
-        As returned by `airrvec.search.neighbours.nearest`.
-    """
-
-    epitope: np.ndarray
-    score: np.ndarray
-    allowed_epitope: np.ndarray
-    allowed_score: np.ndarray
-    distances: np.ndarray
-    rows: np.ndarray
-
-
-def search(
-    queries: np.ndarray,
-    reference: ReferenceSet,
-    vectors: np.ndarray,
-    background: np.ndarray,
-    *,
-    allowed: np.ndarray | None = None,
-    **options,
-) -> SearchResult:
-    """
-    Return the best epitope of each query, its score, and the nearest references.
-
-    Parameters
-    ----------
-    queries : ndarray of float32, shape (n, d)
-        Vectors of receptors; NaN for a receptor without a vector.
-    reference : ReferenceSet
-        Reference set to compare with.
-    vectors : ndarray of float32, shape (n_references, d)
-        Vectors of the references.
-    background : ndarray of float32, shape (n_background, d)
-        Vectors of background receptors, which are assumed to bind no known epitope.
-    allowed : ndarray of bool, shape (n_epitopes,), optional
-        Epitopes that the donor can present; all if not given.
-    **options
-        ``min_references``, ``kernel`` and ``threads``, as in `search_candidates`.
-    """
-    parts = []
-    for candidates, distances, rows in _chunks(queries, reference, vectors, background, **options):
-        best = candidates.best()
-        of_allowed = best if allowed is None else candidates.best(allowed)
-        parts.append((*best, *of_allowed, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
-    return SearchResult(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
 def search_candidates(
     queries: np.ndarray,
     reference: ReferenceSet,
@@ -104,8 +43,14 @@ def search_candidates(
 
     Parameters
     ----------
-    queries, reference, vectors, background
-        As in `search`.
+    queries : ndarray of float32, shape (n, d)
+        Vectors of receptors; NaN for a receptor without a vector.
+    reference : ReferenceSet
+        Reference set to compare with.
+    vectors : ndarray of float32, shape (n_references, d)
+        Vectors of the references.
+    background : ndarray of float32, shape (n_background, d)
+        Vectors of background receptors, which are assumed to bind no known epitope.
     min_references : int
         An epitope with fewer references is not a candidate.
     kernel : float
@@ -114,10 +59,10 @@ def search_candidates(
         Number of threads.
     """
     options = {"min_references": min_references, "kernel": kernel, "threads": threads}
-    return stacked([part[0] for part in _chunks(queries, reference, vectors, background, **options)])
+    return stacked([part[0] for part in chunks(queries, reference, vectors, background, **options)])
 
 
-def _chunks(queries, reference, vectors, background, *, threads: int = 1, **options) -> Iterator[tuple]:
+def chunks(queries, reference, vectors, background, *, threads: int = 1, **options) -> Iterator[tuple]:
     """Yield candidates, distances and rows of the nearest references, of `CHUNK` queries at once."""
     for start in range(0, max(len(queries), 1), CHUNK):
         chunk = queries[start : start + CHUNK]

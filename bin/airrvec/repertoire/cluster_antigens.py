@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import tables
+from airrvec.core import groups, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
 
 COLUMNS = ("antigen_gene", "antigen_species", "mhc")
@@ -26,12 +26,17 @@ def describe_epitopes(paths: list[Path]) -> pd.DataFrame:
         [tables.read_filtered(path, pc.is_valid(pc.field("epitope")), columns) for path in paths]
     )
     counts = counts.group_by(columns).aggregate([([], "count_all")]).to_pandas()
-    rows = {}
-    for epitope, labels in counts.groupby("epitope"):
-        found = {name: _most_frequent(labels, name) for name in ANTIGEN_FIELDS}
-        mhc = mhc_name(found.pop("mhc_a"), found.pop("mhc_b"))
-        rows[epitope] = {**found, "mhc": mhc}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS)).rename_axis("epitope")
+    epitopes = pd.Index(sorted(counts["epitope"].unique()), name="epitope")
+    found = {
+        name: groups.most_frequent(counts, ["epitope"], name, counts="count_all").reindex(epitopes)
+        for name in ANTIGEN_FIELDS
+    }
+    described = pd.DataFrame(found, index=epitopes).astype(object)
+    described = described.where(described.notna(), None)
+    described["mhc"] = [
+        mhc_name(*chains) for chains in zip(described["mhc_a"], described["mhc_b"], strict=True)
+    ]
+    return described[list(COLUMNS)]
 
 
 def with_antigens(clusters: pa.Table, described: pd.DataFrame) -> pa.Table:
@@ -41,9 +46,3 @@ def with_antigens(clusters: pa.Table, described: pd.DataFrame) -> pa.Table:
         values = pa.array([antigen.get(epitope) for epitope in clusters["epitope"].to_pylist()], pa.string())
         clusters = clusters.set_column(clusters.column_names.index(name), name, values)
     return clusters
-
-
-def _most_frequent(labels: pd.DataFrame, name: str) -> str | None:
-    """Return the most frequent value; of several the first in the alphabet; None if there is none."""
-    numbers = labels.groupby(name)["count_all"].sum()
-    return min(numbers.index[numbers == numbers.max()]) if len(numbers) else None

@@ -10,6 +10,10 @@ ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
+# By how much each kind of evidence raises the score of `best_epitope`; null if the receptor is not looked at
+# again, or its chain class has no such evidence.
+EVIDENCE = tuple(f"evidence_{name}" for name in ("sceptr", "tcrdist", "alpha", "beta", "genes"))
+
 # What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated, innate-like.
 # `epitope` and its details: only if called. `exact_epitope`: epitopes of references of the same clonotype,
 # called or not. `score`, `probability` and `fdr` refer to `best_epitope`. `excluded_epitope`: the
@@ -25,6 +29,7 @@ _CALLS = [
     ),
     *strings("exact_epitope", "excluded_epitope", "best_epitope"),
     ("score", pa.float64()),
+    *((name, pa.float64()) for name in EVIDENCE),
 ]
 ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
 

@@ -131,6 +131,21 @@ def _excluded(annotation: Annotation) -> list[str]:
     ]
 
 
+def _untrained(annotation: Annotation) -> list[str]:
+    """Return a sentence on the chain classes whose score is not trained; an empty list if all are."""
+    titles = [
+        _title(annotation, group)
+        for group in annotation.reference["groups"]
+        if not group.get("trained", True)
+    ]
+    if not titles:
+        return []
+    return [
+        "Called by SCEPTR's vectors and TCRdist alone, because there are too few labelled receptors to learn"
+        f" the weights of single chains and genes: {', '.join(titles)}."
+    ]
+
+
 def _innate(annotation: Annotation) -> list[str]:
     """Return a sentence on innate-like receptors; an empty list if there are none."""
     if annotation.reference.get("innate"):
@@ -199,13 +214,14 @@ def _counts(annotation: Annotation) -> dict:
         if group["references"]
     )
     words = [
-        "An epitope is called if the receptor is close to references of this epitope, and closer to them"
-        " than to references of other epitopes and to background receptors."
+        "An epitope is called if the receptor is close to references of this epitope, by vectors, sequences"
+        " and genes, and closer to them than to references of other epitopes and to background receptors."
         + (f" At most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
         "A receptor without a call may still bind an epitope: most epitopes have no reference.",
         f"Reference set: {reference_groups}.",
         f"Background set: {escaped(annotation.reference['background'])}. The expected error rates hold only"
         " if receptors that bind no epitope of the reference set resemble the background set.",
+        *_untrained(annotation),
         *_innate(annotation),
         *_excluded(annotation),
         *(f"<strong>{escaped(sentence)}.</strong>" for sentence in _cautions(annotation)),

@@ -4,6 +4,16 @@ from airrvec.report import receptor_cells as cells
 from airrvec.report.page import escaped, section
 
 N_TOP = 200  # calls in the table, of all samples
+LEAST = 0.05  # evidence that raises a score by less is not shown
+
+# Column of the calls → evidence, as the report names it.
+EVIDENCE = {
+    "evidence_sceptr": "SCEPTR",
+    "evidence_tcrdist": "TCRdist",
+    "evidence_alpha": "α chain",
+    "evidence_beta": "β chain",
+    "evidence_genes": "V, J genes",
+}
 
 
 def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> dict:
@@ -25,6 +35,7 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
             "epitope": cells.text_cell(row["epitope"]),
             "probability": row["probability"],
             "fdr": row["fdr"],
+            "evidence": cells.text_cell(_evidence(row)),
             **cells.antigen_cells(row),
             "cells": row["n_cells"],
             **cells.nearest_cells(row),
@@ -39,6 +50,12 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
         "epitope": cells.text_header("Epitope"),
         "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
         "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
+        "evidence": cells.text_header(
+            "Rests on",
+            "By how much each evidence raises the score: nearness of the vectors (SCEPTR) and of the"
+            " sequences (TCRdist) to references of the epitope, nearness of either chain alone, and V and J"
+            " genes",
+        ),
         **cells.ANTIGEN_HEADERS,
         "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
         **cells.nearest_headers(),
@@ -59,3 +76,10 @@ def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> di
         headers=headers,
         pconfig={"col1_header": "Sample, call", "sort_rows": False},
     )
+
+
+def _evidence(row: dict) -> str:
+    """Return the evidence of a call in words, the strongest first."""
+    weights = {words: row.get(name) or 0.0 for name, words in EVIDENCE.items()}
+    strongest = sorted(weights, key=weights.get, reverse=True)
+    return ", ".join(f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST)

@@ -135,7 +135,8 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
         fdr = next((sample["fdr"] for sample in annotation.samples if sample.get("fdr")), None)
         words.append(
             "Epitopes were called by comparison with labelled receptors of known epitopes and with"
-            f" {_background(annotation.reference['background'])}; probabilities were calibrated by"
+            f" {_background(annotation.reference['background'])}, by vectors, TCRdist [tcrdist], single"
+            " chains and genes; boosted trees weighed this evidence, and probabilities were calibrated, in"
             " cross-validation over studies"
             + (f", and calls were made at a false discovery rate of {100 * fdr:g} %." if fdr else ".")
         )
