@@ -104,7 +104,7 @@ REPORT = (
     ),
     _shot(
         _part("annotation_top"),
-        *_headers(_part("annotation_top"), "α chain", "Epitope", "Probability", "FDR"),
+        *_headers(_part("annotation_top"), "α chain", "Epitope", "Probability", "FDR", "Rests on"),
         height=420,
     ),
     _shot(

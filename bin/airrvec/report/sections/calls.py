@@ -82,4 +82,5 @@ def _evidence(row: dict) -> str:
     """Return the evidence of a call in words, the strongest first."""
     weights = {words: row.get(name) or 0.0 for name, words in EVIDENCE.items()}
     strongest = sorted(weights, key=weights.get, reverse=True)
-    return ", ".join(f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST)
+    shown = [f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST]
+    return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in shown)
