@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.evidence import Evidence
@@ -126,7 +127,11 @@ def fit(values: np.ndarray, right: np.ndarray, weight: np.ndarray, threshold: fl
 
     trees = HistGradientBoostingClassifier(
         **TREES, monotonic_cst=[1] * values.shape[1], early_stopping=False, random_state=0
-    ).fit(coarse(values), right, sample_weight=weight / weight.mean())
+    )
+    # OpenMP's threads wait for each other at every node of a tree: where other tasks share the cores, two of
+    # them take many times as long as one.
+    with threadpool_limits(1, "openmp"):
+        trees.fit(coarse(values), right, sample_weight=weight / weight.mean())
     return Scorer(threshold, typical, *_arrays(trees))
 
 
