@@ -81,7 +81,7 @@ def values(name: str, folder: Path) -> list[tuple[list[str], object]]:
 
 
 def _paths(name: str, folder: Path, number: int) -> list[str]:
-    """Return a path with a word in the names of a file and of its folder; mixed words also in either alone."""
+    """Return a path with a word in the names of file and folder; of mixed words also in either alone."""
     folder, word = folder / str(number), payload(PAYLOADS[number])
     new_folder = PARAMETERS[name].get("format") == "directory-path"
     suffix, content = MATERIAL.get(name, ("", None if new_folder else ""))

@@ -192,7 +192,7 @@ shift && exec "$@"
 
 @pytest.mark.parametrize("engine", ["local", "docker"])
 def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, engine):
-    """By tasks with the real scripts and programs that are stand-ins; docker is one that runs its command here."""
+    """Tasks run the real scripts with stand-ins for programs; docker is one that runs its command here."""
     number = ["local", "docker"].index(engine)
     place = folder / engine
     chosen = {name: words[number % len(words)] for name, words in accepted.items()}
