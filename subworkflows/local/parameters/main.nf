@@ -1,6 +1,6 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { listedPaths ; problemOfName ; schemaProperties } from '../files/main'
+include { controls ; listedPaths ; problemOfName ; schemaProperties ; shown } from '../files/main'
 
 // map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
 def checkedParameters(given, schemaPath) {
@@ -78,6 +78,9 @@ def problemOf(value, definition) {
         return null
     }
     def text = value.toString()
+    if (text =~ controls()) {
+        return "'${shown(text)}' holds a line break or another control character; leave it out"
+    }
     if (value instanceof Boolean && definition.type != 'boolean') {
         return "needs a value (${definition.description})"
     }
