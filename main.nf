@@ -40,7 +40,7 @@ workflow {
         ESTIMATE(CHECK.out.checked, settings, plan, library)
     }
     else if (run.settings) {
-        run.marker = markStart(settings.outdir)
+        run.marker = markStart(settings)
         NORMALISE(CHECK.out.checked, settings, library)
         samples = NORMALISE.out.samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
         labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }

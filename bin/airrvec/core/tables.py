@@ -1,8 +1,10 @@
 """Reading and writing of all tables: Parquet with zstd, under a temporary name until complete."""
 
+import errno
 import json
 import math
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,21 +29,40 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
-    The file gets the permissions of any new file, whichever library writes it: some libraries make files
-    that only their owner can read.
+    The content is on the disk before the name is, so that the loss of power leaves no half-written file under
+    that name. The file gets the permissions of any new file, whichever library writes it: some libraries make
+    files that only their owner can read.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # A process id is not enough: two containers that share a folder may have processes of the same id.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         temporary.touch()
         permissions = stat.S_IMODE(temporary.stat().st_mode)
         temporary.unlink()
         yield temporary
         temporary.chmod(permissions)
+        _flush(temporary)
         os.replace(temporary, path)
+        _flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a folder where one may write, but not list
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as problem:
+        if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot do so for folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None) -> None:
