@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
-from airrvec.core import schema
+from airrvec.core import records, schema
 from airrvec.core.errors import InputError
 from airrvec.core.pages import batches, intact
 
@@ -41,6 +41,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(permissions)
         os.replace(temporary, path)
+        records.note(path)
     finally:
         temporary.unlink(missing_ok=True)
 
