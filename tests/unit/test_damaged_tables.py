@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from damaged_files import flipped, in_column, page_bytes
 from inputs import DATA
 
 import collect_receptors
@@ -33,26 +34,6 @@ def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("3f") / "task"
     normalise_receptors.main([str(DATA / "10x.csv"), "--sample", "a", "--outdir", str(folder)])
     return folder
-
-
-def page_bytes(path: Path) -> range:
-    """Places of the pages: between the first magic word and the footer."""
-    content = path.read_bytes()
-    return range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
-
-
-def flipped(source: Path, place: int, bit: int, target: Path) -> Path:
-    content = bytearray(source.read_bytes())
-    content[place] ^= 1 << bit
-    target.write_bytes(content)
-    return target
-
-
-def in_column(path: Path, number: int = 0) -> int:
-    """The last byte of a column: content of its page, which has a checksum."""
-    column = pq.read_metadata(path).row_group(0).column(number)
-    start = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)))
-    return start + column.total_compressed_size - 1
 
 
 @pytest.mark.parametrize("reader", READERS)
