@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.evidence import Evidence
+from airrvec.core.runtime import one_openmp_thread
 
 LINEAR = 0.3  # weight of the log odds of SCEPTR's and TCRdist's shares beside the trees
 NOT_LOOKED_AT = -60.0  # added to the scores of candidates without a second look
@@ -128,9 +128,7 @@ def fit(values: np.ndarray, right: np.ndarray, weight: np.ndarray, threshold: fl
     trees = HistGradientBoostingClassifier(
         **TREES, monotonic_cst=[1] * values.shape[1], early_stopping=False, random_state=0
     )
-    # OpenMP's threads wait for each other at every node of a tree: where other tasks share the cores, two of
-    # them take many times as long as one.
-    with threadpool_limits(1, "openmp"):
+    with one_openmp_thread():  # a loop for each node of a tree
         trees.fit(coarse(values), right, sample_weight=weight / weight.mean())
     return Scorer(threshold, typical, *_arrays(trees))
 

@@ -52,6 +52,16 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
             yield waiting.pop(0).result()
 
 
+def one_openmp_thread() -> threadpool_limits:
+    """
+    Return a context in which OpenMP's loops take one thread.
+
+    For many short loops: threads wait for each other at the end of each, and where other tasks share the
+    cores, two of them take many times as long as one.
+    """
+    return threadpool_limits(1, "openmp")
+
+
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:
     """
     Return a function that prints progress to standard error, every few seconds and at the end.
