@@ -8,69 +8,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import results_folder
 from damaged_files import flipped, in_column
 from inputs import DATA, ROOT
+from results_folder import write_manifest
 
-import collect_receptors
-import embed_receptors
-import export_airr
-import merge_embeddings
-import normalise_receptors
 from airrvec.app import cli, manifest
 from airrvec.core import records, tables
-
-INPUTS = {"a": ("10x.csv", 9), "labelled": ("vdjdb_full.tsv", 5)}
-
-
-def run(script, *options) -> None:
-    script.main([*map(str, options)])
-
-
-def cell(value) -> str:
-    return "" if value is None else str(value)
-
-
-def write_manifest(results: Path) -> None:
-    """As the end of a run does, of all files that are in the folder now."""
-    found = []
-    for path in results.rglob("*"):
-        if path.is_file() and "manifest" not in path.name:
-            record = records.measure(path)
-            row = {"path": path.relative_to(results), "kind": "result", **vars(record), "process": "MADE"}
-            found.append(row)
-    for sample, (name, n_rows) in INPUTS.items():
-        row = {"path": DATA / name, "kind": "input", **vars(records.measure(DATA / name)), "sample": sample}
-        found.append({**row, "rows": n_rows})
-    lines = ["\t".join(manifest.COLUMNS)]
-    lines += ["\t".join(cell(row.get(name)) for name in manifest.COLUMNS) for row in found]
-    content = "\n".join(lines) + "\n"
-    (results / "pipeline_info").mkdir(exist_ok=True)
-    (results / manifest.MANIFEST).write_text(content)
-    digest = hashlib.sha256(content.encode()).hexdigest()
-    (results / manifest.CHECKSUM).write_text(f"{digest}  manifest.tsv\n")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """Results of two tables, as a run publishes them."""
-    work, results = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("made") / "results"
-    for sample, (name, _) in INPUTS.items():
-        run(normalise_receptors, DATA / name, "--sample", sample, "--outdir", work)
-        for kind in ("cells", "chains", "rejects"):
-            (results / kind).mkdir(parents=True, exist_ok=True)
-            shutil.copy(work / f"{sample}.{kind}.parquet", results / kind / f"{sample}.parquet")
-        (results / "airr").mkdir(exist_ok=True)
-        given = ("--cells", work / f"{sample}.cells.parquet", "--chains", work / f"{sample}.chains.parquet")
-        run(export_airr, *given, "--out", results / f"airr/{sample}.tsv")
-    of_labelled = ("--labelled", work / "labelled.receptors_0000.parquet")
-    run(collect_receptors, work / "a.receptors_0000.parquet", *of_labelled, "--outdir", work)
-    run(embed_receptors, work / "receptors.parquet", "--out", work / "vectors.parquet")
-    given = (work / "vectors.parquet", "--receptors", work / "receptors.parquet", "--qc", work / "qc.json")
-    run(merge_embeddings, *given, "--out", results / "embeddings/sceptr.parquet")
-    (results / "receptors").mkdir()
-    shutil.copy(work / "receptors.parquet", results / "receptors")
-    write_manifest(results)
-    return results
+    return results_folder.write_results(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -119,11 +68,13 @@ def test_missing_and_left_over_files_are_named(results, capsys):
     (results / "clusters/members.parquet").write_bytes(b"")
     (results / "models").mkdir()
     (results / "models/old").symlink_to("nowhere")
+    (results / "models/older").symlink_to(results / "cells")
     (results / "notes.txt").write_text("a user's own, in no folder of results")
     assert said(results, capsys) == [
         "chains/a.parquet: missing",
         "clusters/members.parquet: left over: not in pipeline_info/manifest.tsv",
         "models/old: left over: not in pipeline_info/manifest.tsv",
+        "models/older: left over: not in pipeline_info/manifest.tsv",
     ]
 
 
@@ -163,6 +114,22 @@ def test_a_folder_without_a_manifest_is_an_error(tmp_path, capsys):
         cli.main(["verify", str(tmp_path)])
     assert ended.value.code == 1
     assert "Give the --outdir of a run that got as far as its report" in capsys.readouterr().err
+
+
+def test_a_link_to_a_folder_is_a_result_too(results, capsys, tmp_path):
+    """As --publish_dir_mode symlink publishes a model."""
+    (tmp_path / "work/model").mkdir(parents=True)
+    (tmp_path / "work/model/config.json").write_text("{}")
+    (results / "models").mkdir()
+    (results / "models/own").symlink_to(tmp_path / "work/model")
+    record = records.measure(tmp_path / "work/model/config.json")
+    text = (results / manifest.MANIFEST).read_text()
+    text += f"models/own/config.json\tresult\t{record.sha256}\t{record.size}\t\t\t\t\t\n"
+    (results / manifest.MANIFEST).write_text(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    (results / manifest.CHECKSUM).write_text(f"{digest}  manifest.tsv\n")
+    cli.main(["verify", str(results)])
+    assert "11 files and 2 inputs are as" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/hostname", "cells/../../outside.txt"])

@@ -80,6 +80,8 @@ def file_problems(path: Path, row: Row) -> Iterator[str]:
             check_pages(path)
         except InputError as error:
             yield error.described["problem"]
+        except MemoryError:
+            yield "the Parquet file is damaged: its pages do not fit into memory"
 
 
 def left_over(results: Path, rows: list[Row]) -> list[str]:
@@ -88,7 +90,10 @@ def left_over(results: Path, rows: list[Row]) -> list[str]:
     folders = _folders_of_inputs(rows)
     inputs = [_input_path(row, folders) for row in rows if row.kind == "input"]
     known.update(path.resolve() for path in inputs if path)
-    found = [path for name in FOLDERS for path in (results / name).rglob("*") if not path.is_dir()]
+    # A link to a folder is published as one: known if it leads to known files.
+    known.update([parent for path in known for parent in path.parents if parent.is_symlink()])
+    found = [path for name in FOLDERS for path in (results / name).rglob("*")]
+    found = [path for path in found if path.is_symlink() or not path.is_dir()]
     return [
         str(path.relative_to(results))
         for path in sorted(found)

@@ -9,6 +9,9 @@ import pyarrow.parquet as pq
 
 from airrvec.core.errors import InputError
 
+# What Arrow raises when it reads a damaged file, which may hold any text and any number.
+ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
+
 
 @contextmanager
 def intact(path: str | Path) -> Iterator[None]:
@@ -24,7 +27,7 @@ def intact(path: str | Path) -> Iterator[None]:
         yield
     except (FileNotFoundError, pa.ArrowMemoryError):
         raise
-    except (pa.ArrowException, OSError) as error:
+    except ERRORS as error:
         if "FieldRef" in str(error):  # a column that the file lacks: the file is another one, not damaged
             raise
         raise damaged(path, error) from error

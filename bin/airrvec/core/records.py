@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
+
+from airrvec.core.pages import ERRORS
 
 CHUNK = 1 << 20  # bytes in memory at once
 MARK = "# "  # of a record in a file of versions, for which it is a comment
@@ -75,7 +76,7 @@ def _parquet(path: Path) -> tuple[int | None, str | None]:
         with pq.ParquetFile(path) as parquet:
             columns = [f"{field.name}: {field.type}" for field in parquet.schema_arrow]
             return parquet.metadata.num_rows, schema_digest(columns)
-    except (pa.ArrowException, OSError):
+    except ERRORS:
         return None, None
 
 

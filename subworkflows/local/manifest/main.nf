@@ -17,6 +17,15 @@ def codeDigests(library) {
 
 // Writes pipeline_info/manifest.tsv after a run that made its report; an error line for each file that is not what its task wrote.
 def writeManifest(run) {
+    try {
+        compareAndWrite(run)
+    }
+    catch (IOException problem) {
+        log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
+    }
+}
+
+def compareAndWrite(run) {
     def root = run.marker ? file(run.settings.outdir, glob: false) : null
     def folders = run.tasks.collect { folder -> located(folder) }
     if (!root || !root.resolve('summary.txt').exists() || !isPublished(root.resolve('summary.txt'), run.marker, folders)) {
@@ -47,6 +56,7 @@ def resultRows(root, run, records) {
     def inFolders = resultFolders().collectMany { name ->
         filesBelow(root.resolve(name)).findAll { path -> !inputs.any { input -> path.startsWith(input) } }
             .collect { path -> [path, "${name}/${located(root.resolve(name)).relativize(path)}".toString()] }
+            .collectMany { path, word -> filesAt(path, word) }
     }
     def others = ['summary.txt', 'pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml', 'pipeline_info/started.txt']
         .collect { name -> [root.resolve(name), name] }
@@ -99,10 +109,15 @@ def inputRows(run, records) {
         .collect { word -> [word, file(word, glob: false)] }
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
     def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { _word, path -> path }
-    def ofFiles = files.collectMany { word, path ->
-        path.isDirectory() ? filesBelow(path).collect { found -> [word + '/' + located(path).relativize(found), found] } : [[word, path]]
-    }
-    return ofTables + ofFiles.collect { word, path -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
+    def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
+    return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
+}
+
+// A file, or all files of a folder or of a link to one, with their names.
+def filesAt(path, name) {
+    return !path.isDirectory() ? [[path, name]] : java.nio.file.Files.walk(located(path), java.nio.file.FileVisitOption.FOLLOW_LINKS).toList()
+        .findAll { found -> found.exists() && !found.isDirectory() }
+        .collect { found -> [found, "${name}/${located(path).relativize(found)}".toString()] }
 }
 
 def fileDigest(path) {
