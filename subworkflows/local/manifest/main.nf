@@ -108,7 +108,7 @@ def inputRows(run, records) {
         .unique()
         .collect { word -> [word, file(word, glob: false)] }
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
-    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { _word, path -> path }
+    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { pair -> pair[1] } // of two arguments it would compare
     def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
     return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
 }
