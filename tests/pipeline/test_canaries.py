@@ -195,7 +195,7 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
     """Tasks run the real scripts with stand-ins for programs; docker is one that runs its command here."""
     number = ["local", "docker"].index(engine)
     note = payload(MIXED[0])
-    # The folder of launch and work. Docker takes none with such a name: the run fails, and runs nothing of it.
+    # The folder of launch and work. With containers, such a name is refused.
     place = folder / (engine if engine == "docker" else f"{engine}{note}")
     place.mkdir()
     chosen = {name: words[number % len(words)] for name, words in accepted.items()}
@@ -227,3 +227,14 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
 def make_parent(path: Path) -> Path:
     make(path, "")
     return path
+
+
+@pytest.mark.parametrize("sign", ["`", "$"])
+def test_a_work_folder_that_docker_would_run_is_refused(folder, project, sign):
+    """Nextflow starts a container by a line in double quotation marks, in which the folder's name stands."""
+    place = folder / f"work {ord(sign)}"
+    work = place / f"a{sign}b"
+    done = run(place, project, {"labelled": DASH}, "-profile", "docker", "-w", str(work))
+    assert done.status == 1
+    assert done.processes == set()
+    assert f"the name of the work folder, '{work}', holds '{sign}'" in done.output
