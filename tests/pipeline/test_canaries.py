@@ -194,17 +194,19 @@ shift && exec "$@"
 def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, engine):
     """Tasks run the real scripts with stand-ins for programs; docker is one that runs its command here."""
     number = ["local", "docker"].index(engine)
-    place = folder / engine
+    note = payload(MIXED[0])
+    # The folder of launch and work. With containers, such a name is refused.
+    place = folder / (engine if engine == "docker" else f"{engine}{note}")
+    place.mkdir()
     chosen = {name: words[number % len(words)] for name, words in accepted.items()}
     chosen = {**EVERYTHING, **chosen, "synthetic_receptors": 100}
     for name in ("model",) if engine == "docker" else ("pretrain", "synthetic_receptors"):
         del chosen[name]
-    note = payload(MIXED[0])
     rows = [{**row, "hla": "A*02:01", note: note} for row in good_rows]
     write_sheet(place / "samples.csv", rows, ("condition", note))
     if "input" in accepted:
         shutil.copy(place / "samples.csv", make_parent(Path(chosen["input"])))
-    programs = place / "programs"
+    programs = folder / f"programs of {engine}"
     programs.mkdir()
     stand_in(programs / "multiqc", "multiqc_report.html")
     stand_in(programs / "Rscript", "nothing.txt")
@@ -213,8 +215,8 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
     path = f"{programs}{os.pathsep}{environment()['PATH']}"
     profile = ("-profile", "docker") if engine == "docker" else ()
     done = run(place, project, {"input": "samples.csv", **chosen}, *profile, PATH=path)
-    assert done.status == 0, done.output
     assert done.canaries == []
+    assert done.status == 0, done.output
     assert done.processes >= PROCESSES | OPTIONAL
     assert ("PRETRAIN" in done.processes) == (engine == "docker")
     # The names arrive as they are.
@@ -225,3 +227,14 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
 def make_parent(path: Path) -> Path:
     make(path, "")
     return path
+
+
+@pytest.mark.parametrize("sign", ["`", "$"])
+def test_a_work_folder_that_docker_would_run_is_refused(folder, project, sign):
+    """Nextflow starts a container by a line in double quotation marks, in which the folder's name stands."""
+    place = folder / f"work {ord(sign)}"
+    work = place / f"a{sign}b"
+    done = run(place, project, {"labelled": DASH}, "-profile", "docker", "-w", str(work))
+    assert done.status == 1
+    assert done.processes == set()
+    assert f"the name of the work folder, '{work}', holds '{sign}'" in done.output

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
+from airrvec.app import cli
 from airrvec.training.options import checkpoint_folder
 
 
@@ -22,3 +23,11 @@ def test_a_plain_name_and_none(monkeypatch):
     assert checkpoint_folder() == Path("/data/checkpoints")
     monkeypatch.delenv("AIRRVEC_CHECKPOINTS")
     assert checkpoint_folder() == Path("checkpoints")
+
+
+def test_a_script_that_trains_takes_it_unless_told_otherwise(monkeypatch):
+    monkeypatch.setenv("AIRRVEC_CHECKPOINTS", quote("/a b/$(x)"))
+    args = ["receptors.parquet", "--preset", "x.json", "--process", "P", "--versions", "v.yml"]
+    parse = cli.script("pretrain").parse_args
+    assert parse(args).checkpoints == Path("/a b/$(x)")
+    assert parse([*args, "--checkpoints", "50%25"]).checkpoints == Path("50%25")

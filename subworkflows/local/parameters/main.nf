@@ -21,6 +21,7 @@ def checkedParameters(given, schemaPath) {
 
 // map: the same parameters, once those that need each other are there; the tables may be rows of the samplesheet
 def checkedTogether(settings) {
+    checkFolders(["folder of the pipeline": "${projectDir}", "work folder": workflow.workDir.toString()], workflow.containerEngine)
     checkTables(settings)
     checkAnnotation(settings)
     checkCloud(settings, workflow.profile.tokenize(','))
@@ -37,6 +38,16 @@ def typed(value, type) {
     }
     def text = value.toString()
     return type == 'boolean' ? text.toBoolean() : type == 'integer' ? text as Long : type == 'number' ? text as BigDecimal : text
+}
+
+// Nextflow starts the task of a container by a line in double quotation marks, in which these names stand.
+def checkFolders(folders, engine) {
+    folders.each { what, path ->
+        def sign = engine ? path.find(/[`$"\\]/) : null
+        if (sign) {
+            error("the name of the ${what}, '${path}', holds '${sign}', which a shell would run where ${engine} is started; use another one (-w gives the work folder)")
+        }
+    }
 }
 
 def checkTables(settings) {
