@@ -142,8 +142,3 @@ def removeEmpty(folder) {
         }
     }
 }
-
-// One message of all failures.
-def failure(reasons, what) {
-    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
-}
