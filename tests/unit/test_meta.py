@@ -12,18 +12,17 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.parent for path in (ROOT / "modules/local").glob("*/main.nf"))
 SUBWORKFLOWS = sorted(path.parent for path in (ROOT / "subworkflows/local").glob("*/main.nf"))
 FUNCTIONS = {
-    *(
-        "advice",
-        "conclude",
-        "digest",
-        "files",
-        "lock",
-        "manifest",
-        "missing",
-        "models",
-        "parameters",
-        "samplesheet",
-    ),
+    "advice",
+    "conclude",
+    "digest",
+    "files",
+    "lock",
+    "manifest",
+    "missing",
+    "models",
+    "parameters",
+    "published",
+    "samplesheet",
 }
 # nf-core's schema for modules.
 TYPES = {"map", "file", "directory", "string", "integer", "float", "boolean", "list", "eval"}

@@ -258,6 +258,6 @@ def test_both_forms_of_a_table_have_the_same_rows(results, capsys):
 
 
 def test_folders_are_those_of_the_pipeline():
-    source = (ROOT / "subworkflows/local/conclude/main.nf").read_text()
+    source = (ROOT / "subworkflows/local/published/main.nf").read_text()
     listed = source[source.index("def resultFolders()") :].split("]")[0]
     assert tuple(re.findall(r"'(\w+)'", listed)) == manifest.FOLDERS

@@ -1,15 +1,8 @@
 // The end of a run: files of earlier runs are put aside; the terminal says what came out or, after a failure, what to do.
 
-include { advice                   } from '../advice/main'
-include { releaseBucket ; takeLock } from '../lock/main'
-
-// Folders of --outdir that hold results. `checkpoints` is of all runs, `pipeline_info` Nextflow's.
-def resultFolders() {
-    return [
-        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'chains', 'clusters', 'comparison', 'embeddings',
-        'map', 'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
-    ]
-}
+include { advice                                                                                } from '../advice/main'
+include { releaseBucket ; takeLock                                                              } from '../lock/main'
+include { allBelow ; filesBelow ; inputPaths ; isFolder ; isPublished ; located ; resultFolders } from '../published/main'
 
 // A file that is as old as this run: its time is that of the disk, which may differ from this machine's. Refuses a
 // second run into the same folder.
@@ -18,17 +11,6 @@ def markStart(settings) {
     def marker = file("${settings.outdir}/pipeline_info/started.txt", glob: false)
     marker.text = "${workflow.start} ${workflow.runName}\n"
     return marker
-}
-
-// Files and folders of --outdir's disk that a run reads: its samples' tables, and every parameter that is a path.
-def inputPaths(given, tables) {
-    def root = file(given.outdir, glob: false)
-    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
-        .collectMany { _name, value -> value.toString().tokenize(',').collect { word -> word.trim() } }
-        .findAll { word -> word.contains('/') && (!word.contains('://') || word.startsWith(given.outdir.toString())) }
-    def paths = words.collect { word -> file(word, glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
-    return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
-        .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
 }
 
 // The last words of a run on the terminal.
@@ -93,36 +75,6 @@ def resultsText(outdir, marker, tasks, inputs, success) {
     return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${moved}"
 }
 
-// Whether this run has published a file. A hard link has the time of its content, and a symbolic link that leads to
-// the right place already is left as it is: hence the time of the last change, and the folders of this run's tasks.
-def isPublished(path, marker, folders) {
-    def since = changed(path) >= changed(marker)
-    return since || (java.nio.file.Files.isSymbolicLink(path) && path.exists() && folders.any { folder -> located(path).startsWith(folder) })
-}
-
-def changed(path) {
-    return path.fileSystem.supportedFileAttributeViews().contains('unix')
-        ? java.nio.file.Files.getAttribute(path, 'unix:ctime', java.nio.file.LinkOption.NOFOLLOW_LINKS)
-        : java.nio.file.Files.getLastModifiedTime(path)
-}
-
-// Buckets have no links.
-def located(path) {
-    return path.fileSystem == java.nio.file.FileSystems.default ? path.toRealPath() : path
-}
-
-def isFolder(path) {
-    return java.nio.file.Files.isDirectory(path, java.nio.file.LinkOption.NOFOLLOW_LINKS)
-}
-
-def allBelow(folder) {
-    return folder.exists() ? java.nio.file.Files.walk(located(folder)).toList() : []
-}
-
-def filesBelow(folder) {
-    return allBelow(folder).findAll { path -> !isFolder(path) }
-}
-
 def moveFile(path, target) {
     java.nio.file.Files.createDirectories(target.parent)
     def link = java.nio.file.Files.isSymbolicLink(path) ? java.nio.file.Files.readSymbolicLink(path) : null
@@ -141,9 +93,4 @@ def removeEmpty(folder) {
             java.nio.file.Files.delete(path)
         }
     }
-}
-
-// One message of all failures.
-def failure(reasons, what) {
-    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
 }

@@ -1,8 +1,8 @@
 // The manifest of a run: checksum, size, rows and schema of every input and every published file. Tasks record what they
 // write, in comments of their versions.yml; the end of the run compares this with what has been published.
 
-include { filesBelow ; inputPaths ; isPublished ; located ; resultFolders } from '../conclude/main'
 include { inBucket                                                        } from '../files/main'
+include { filesBelow ; inputPaths ; isPublished ; located ; resultFolders } from '../published/main'
 
 // Files that hold what does not come from a task of our own, or times: folder or file → process
 def withoutRecord() {
