@@ -120,7 +120,9 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     (tmp_path / "changed.config").write_text(
         "process { withName: DESCRIBE_SAMPLES { afterScript = 'echo more >> clones.tsv' } }\n"
     )
+    (tmp_path / "report.yml").write_text("report_comment: ours\n")
     options = ("--input", "samples.csv", "--skip_map", "--publish_dir_mode", mode)
+    options += ("--multiqc_config", "report.yml")
     run = run_pipeline(tmp_path, *options, "-c", "changed.config")
     assert "ERROR" in run.log
     assert run.output.count("is not what a task of this run wrote") == 1
@@ -130,7 +132,9 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 1
     assert done.stdout.startswith("samples/clones.tsv: differs from what the run wrote (")
-    assert rows_of(run.results)["samples.csv"]["size"] == str((tmp_path / "samples.csv").stat().st_size)
+    for name in ("samples.csv", "report.yml"):
+        digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        assert rows_of(run.results)[name]["sha256"] == digest
 
 
 def test_a_file_that_changes_after_it_was_published_is_an_error(tmp_path):

@@ -20,7 +20,7 @@ def writeManifest(run) {
     try {
         compareAndWrite(run)
     }
-    catch (IOException problem) {
+    catch (Exception problem) {
         log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
     }
 }
@@ -113,7 +113,7 @@ def inputRows(run, records) {
         .unique()
         .collect { word -> [word, file(word, glob: false)] }
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
-    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { _word, path -> path }
+    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { entry -> entry[1] }
     def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
     return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
 }
