@@ -120,7 +120,9 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     (tmp_path / "changed.config").write_text(
         "process { withName: DESCRIBE_SAMPLES { afterScript = 'echo more >> clones.tsv' } }\n"
     )
+    (tmp_path / "report.yml").write_text("report_comment: ours\n")
     options = ("--input", "samples.csv", "--skip_map", "--publish_dir_mode", mode)
+    options += ("--multiqc_config", "report.yml")
     run = run_pipeline(tmp_path, *options, "-c", "changed.config")
     assert "ERROR" in run.log
     assert run.output.count("is not what a task of this run wrote") == 1
@@ -130,7 +132,32 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 1
     assert done.stdout.startswith("samples/clones.tsv: differs from what the run wrote (")
-    assert rows_of(run.results)["samples.csv"]["size"] == str((tmp_path / "samples.csv").stat().st_size)
+    for name in ("samples.csv", "report.yml"):
+        digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        assert rows_of(run.results)[name]["sha256"] == digest
+
+
+def test_a_file_that_changes_after_it_was_published_is_an_error(tmp_path):
+    """Of a task that records its files, of MultiQC, and one that no task made."""
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{ROOT / 'assets/test/pbmc_b.csv'}\n")
+    names = ("receptors/receptors.parquet", "multiqc/multiqc_report.html", "cells/none.parquet")
+    changes = "; ".join(f"new File('{tmp_path}/results/{name}') << 'x'" for name in names)
+    (tmp_path / "changed.config").write_text(f"workflow.onComplete = {{ {changes} }}\n")
+    run = run_pipeline(tmp_path, "--input", "samples.csv", "--skip_map", "-c", "changed.config")
+    said = set(re.findall(r"(\S+) in the results is not what a task of this run wrote", run.output))
+    assert said == set(names)
+    done = verified(run.results, tmp_path)
+    assert done.returncode == 1
+    lines = {line.split(" (")[0] for line in done.stdout.splitlines()}
+    assert lines == {
+        *(f"{name}: differs from what the run wrote" for name in names[:2]),
+        "receptors/receptors.parquet: the Parquet file is damaged: it cannot be read",
+        "cells/none.parquet: left over: not in pipeline_info/manifest.tsv",
+    }
+    # The next run publishes all of them anew.
+    again = run_pipeline(tmp_path, "--input", "samples.csv", "--skip_map", "-resume")
+    assert "is not what a task" not in again.output
+    assert verified(again.results, tmp_path).returncode == 0
 
 
 def test_a_run_that_fails_leaves_no_manifest(tmp_path):

@@ -3,10 +3,14 @@
 import hashlib
 import json
 
+import pyarrow as pa
 import pytest
 from inputs import DATA
 
-from airrvec.core import records
+from airrvec.core import records, tables
+from airrvec.core import script as options
+from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,29 @@ def test_records_are_of_what_the_last_script_wrote(tmp_path, script):
     assert (given["sample"], given["rows"], given["name"]) == ("a", 9, "10x.csv")
     assert "# " not in records.without_records(text)
     assert '"NORMALISE:NORMALISE_RECEPTORS":\n    python: "' in records.without_records(text)
+
+
+@pytest.mark.parametrize("written", [["a"], []])
+def test_a_part_that_fails_records_what_it_has_written(tmp_path, written):
+    """Results of other samples of the same task are published: the end of the run has to know them."""
+
+    @optional_part("annotation")
+    def main(argv):
+        parser = options.parser("")
+        options.add_options(parser, "missing")
+        parser.parse_args(argv)
+        for name in written:
+            tables.write(pa.table({"x": [1, 2]}), tmp_path / f"{name}.parquet")
+        raise InputError("the second is damaged")
+
+    given = ["--missing", str(tmp_path / "b.missing.json"), "--versions", str(tmp_path / "versions.yml")]
+    main([*given, "--process", "ANNOTATE:ANNOTATE_RECEPTORS"])
+    assert (tmp_path / "b.missing.json").exists()
+    assert (tmp_path / "versions.yml").exists() == bool(written)
+    if written:
+        (line,) = [
+            line for line in (tmp_path / "versions.yml").read_text().splitlines() if line.startswith("# ")
+        ]
+        record = json.loads(line[2:])
+        assert (record["process"], record["rows"]) == ("ANNOTATE_RECEPTORS", 2)
+        assert record["name"].endswith("a.parquet")

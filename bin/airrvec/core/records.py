@@ -93,6 +93,11 @@ def note(path: str | Path) -> None:
     _written[os.path.abspath(path)] = None
 
 
+def noted() -> bool:
+    """Return whether the script has written a file."""
+    return bool(_written)
+
+
 def lines(*, process: str, script: str, inputs: list[dict] | None = None) -> list[str]:
     """
     Return the records of all noted files, and of inputs, as comments of a file of versions.

@@ -20,7 +20,7 @@ def writeManifest(run) {
     try {
         compareAndWrite(run)
     }
-    catch (IOException problem) {
+    catch (Exception problem) {
         log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
     }
 }
@@ -62,10 +62,12 @@ def resultRows(root, run, records) {
         .collect { name -> [root.resolve(name), name] }
         .findAll { path, _name -> path.exists() }
     def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
-    return (inFolders + others).collect { path, name -> resultRow(path, name, made) }
+    // Tasks without records, of R and MultiQC: their own copies are looked at.
+    def plain = run.tasks.findAll { folder -> !inBucket(folder) && !recordsOf(folder.resolve('versions.yml')) }
+    return (inFolders + others).collect { path, name -> resultRow(path, name, made, plain) }
 }
 
-def resultRow(path, name, made) {
+def resultRow(path, name, made, folders) {
     def candidates = taskNames(name).collectMany { word -> made[word] ?: [] }
     def size = java.nio.file.Files.size(path)
     def plain = withoutRecord().findResult { prefix, process -> name.startsWith(prefix) ? [process: process, script: process.toLowerCase()] : null }
@@ -76,10 +78,13 @@ def resultRow(path, name, made) {
     if (record) {
         return record.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name]
     }
-    if (plain || workflow.stubRun) {
+    def own = plain ? folders.collect { folder -> folder.resolve(name.replaceFirst(/^(r|multiqc|pipeline_info)\//, '')) }.findAll { copy -> copy.exists() } : []
+    def changed = own && !own.any { copy -> fileDigest(copy) == digest }
+    if ((plain && !changed) || workflow.stubRun) {
         return (plain ?: [:]) + [kind: 'result', path: name, sha256: digest, size: size]
     }
-    def first = candidates ? candidates[0] : [:] // as it should be, so that it is found by `airrvec verify` too
+    // As it should be, so that `airrvec verify` finds it too.
+    def first = changed ? plain + [sha256: fileDigest(own[0]), size: java.nio.file.Files.size(own[0])] : candidates ? candidates[0] : [:]
     def problem = "${name} in the results is not what a task of this run wrote: the file was damaged or changed when or after it was published; run again with -resume"
     return first.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name, problem: problem.toString()]
 }
@@ -108,7 +113,7 @@ def inputRows(run, records) {
         .unique()
         .collect { word -> [word, file(word, glob: false)] }
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
-    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { pair -> pair[1] } // of two arguments it would compare
+    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { entry -> entry[1] }
     def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
     return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
 }
