@@ -7,7 +7,9 @@ def takeLock(settings) {
     def words = holder().collect { name, value -> "${name}\t${value}\n" }.join('')
     acquire(lock, words, settings.outdir, 3)
     // Not at the end of the workflow: Nextflow writes its reports after that, and a failed start has no end.
-    Runtime.runtime.addShutdownHook(new Thread({ -> releaseLock(settings, words) } as Runnable))
+    if (isLocal(lock)) {
+        Runtime.runtime.addShutdownHook(new Thread({ -> releaseLock(settings, words) } as Runnable))
+    }
     keepTrace(settings)
 }
 
