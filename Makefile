@@ -27,7 +27,7 @@ REGISTRY ?= ghcr.io/airrvec
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo demo-finetune same test check lint unit fuzz pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: help env demo demo-finetune same test check lint unit fuzz faults pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
 .PHONY: bench chromium clean $(IMAGES)
 
 help: ## Print this list
@@ -75,6 +75,9 @@ unit: $(TEST_ENV) ## Run the tests of the library and the scripts
 
 fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
+
+faults: $(TEST_ENV) ## Run the tests that docs/reliability.md names
+	python -m pytest $$(grep -o 'tests/[a-z]*/test_[a-z_]*\.py' docs/reliability.md | sort -u) -n $(JOBS) --dist loadfile -q
 
 pipeline: $(TEST_ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10

@@ -22,25 +22,30 @@ include { MAP                         } from './subworkflows/local/map/main'
 include { EXPORT                      } from './subworkflows/local/export/main'
 include { SUMMARISE                   } from './subworkflows/local/report/main'
 include { conclude ; markStart        } from './subworkflows/local/conclude/main'
+include { codeDigests ; writeManifest } from './subworkflows/local/manifest/main'
 
 workflow {
     main:
     def schema = "${projectDir}/nextflow_schema.json"
-    def run = [tasks: []] // settings; tables; marker, a file as old as the run; folders of its tasks
+    // settings; tables; codes, digests of scripts; marker, as old as the run; tasks, their folders; inputs
+    def run = [tasks: [], inputs: []]
     if (!printed(params, schema)) { // --help or --version
         values = checkedParameters(params, schema)
         run.settings = checkedTogether(values + pathsOfRoles(values))
         run.tables = tablesOfRun(run.settings)
         plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses, extras
         settings = run.settings + folderDigests(run.settings, plan.start)
-        CHECK(run.tables, settings, plan, libraryDigests(projectDir))
+        digests = libraryDigests(projectDir)
+        run.codes = codeDigests(digests)
+        CHECK(run.tables, settings, plan, digests)
         library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
     }
     if (run.settings?.dry_run) {
         ESTIMATE(CHECK.out.checked, settings, plan, library)
     }
     else if (run.settings) {
-        run.marker = markStart(settings.outdir)
+        run.marker = markStart(settings)
+        CHECK.out.checked.subscribe { meta, table, _columns -> run.inputs.add([meta.id, table]) }
         NORMALISE(CHECK.out.checked, settings, library)
         samples = NORMALISE.out.samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
         labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }
@@ -105,5 +110,8 @@ workflow {
         SUMMARISE(results, optional, missing, versions, settings, library)
         SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
     }
-    workflow.onComplete = { conclude(run) }
+    workflow.onComplete = {
+        conclude(run)
+        writeManifest(run)
+    }
 }

@@ -132,7 +132,7 @@ def main() -> None:
     runtime.limit_threads(1)
     sys.modules["peer_methods"] = sys.modules["__main__"]  # where the pickle looks for `Fold`
     with open(source, "rb") as handle:
-        fold = pickle.load(handle)  # noqa: S301  written by annotation_peers
+        fold = pickle.load(handle)  # noqa: S301 - written by annotation_peers
     epitope, score = METHODS[method](fold)
     names = fold.known.epitopes["epitope"].to_numpy()[epitope]
     pd.DataFrame({"epitope": names, "score": score}).to_parquet(target)

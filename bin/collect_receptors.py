@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from airrvec.core import database, schema, script, tables
 from airrvec.core.errors import exit_on_input_error
+from airrvec.core.pages import check_pages
 from airrvec.model.tokens import shards
 
 BATCH = 100_000  # receptors
@@ -59,6 +60,8 @@ def main(argv=None):
     path = args.outdir / f"receptors{args.part}.parquet"
     counts = {"receptors": 0, "clonotypes": 0, "public_clonotypes": 0}
     last = None
+    for given in (*args.receptors, *([args.labelled] if args.labelled else [])):
+        check_pages(given)
     with (
         database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection,
         tables.writer(path, schema.COLLECTED_RECEPTORS) as receptors,

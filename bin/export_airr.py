@@ -5,6 +5,7 @@ from pathlib import Path
 
 from airrvec.core import database, schema, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.core.pages import check_pages
 from airrvec.input import cells
 from airrvec.input.formats.airr_rearrangement import REQUIRED
 
@@ -47,6 +48,7 @@ def main(argv=None):
     ):
         named = cells.with_unique_names(connection, args.cells)
         named = named.project(", ".join(("name", "cell", "cell_id AS given", *schema.LABELS)))
+        check_pages(args.chains)
         chains = connection.read_parquet(str(args.chains))
         chains = chains.project("*, count(*) OVER (PARTITION BY cell_row) AS n_chains")
         joined = named.join(chains, "cell = cell_row").order("cell, locus")

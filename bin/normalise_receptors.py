@@ -55,17 +55,19 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
+    n_rows = None
     try:
-        write_normalised(args)
+        n_rows = write_normalised(args)
     except InputError as error:
         if args.missing is None:
             raise
         write_missing([{"part": args.part, "name": args.sample, "reason": str(error)}], args.missing)
-    script.write_versions(args, "anndata", "pyarrow", "tidytcells")
+    read = {"path": args.table, "sample": args.sample, "rows": n_rows}
+    script.write_versions(args, "anndata", "pyarrow", "tidytcells", inputs=[read])
 
 
-def write_normalised(args) -> None:
-    """Write cells, their chains, receptors of each partition, rejects and counts."""
+def write_normalised(args) -> int:
+    """Write cells, their chains, receptors of each partition, rejects and counts; return the rows read."""
     metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
@@ -95,6 +97,7 @@ def write_normalised(args) -> None:
             ):
                 partition.write_table(receptors)
     tables.write_json(normaliser.summary(source), f"{stem}.qc.json")
+    return normaliser.counts.rows_in
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from airrvec.core import processor
+from airrvec.core import caches, processor
 from airrvec.core.version import __version__
 
 __all__ = ["__version__", "embed", "match_barcodes", "nearest", "read"]
 
 processor.set_openblas_kernels()
+caches.set_folders()
 
 if TYPE_CHECKING:
     from airrvec.app.api import embed, nearest, read

@@ -147,7 +147,7 @@ def _serve(pipe, log: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_MIB << 20,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pa.set_cpu_count(1)
-    in_memory = Path("/dev/shm")  # noqa: S108
+    in_memory = Path("/dev/shm")  # noqa: S108 - only asked whether it is there
     folders = in_memory if os.access(in_memory, os.W_OK) else None
     properties.script("normalise_receptors")
     configurations.warm_up()

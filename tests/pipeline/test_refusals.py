@@ -79,13 +79,20 @@ CASES = [
     ((*SHEET, "--annotate", "--reference", "dash.csv,no.csv"), "--reference: there is no file 'no.csv'"),
     ((*SHEET, "--annotate", "--reference", "dash.csv,dash.csv"), "names one of them twice"),
     ((*SHEET, "--compare_by", "condition"), "--compare_by: there is nothing to compare by it"),
+    # Words for the shell of a task
+    ((*DASH, "--benchmark_k", "1,2\n"), "--benchmark_k: '1,2?' holds a line break or another control"),
+    ((*DASH, "--registry", "x$(id)"), "--registry: 'x$(id)' may hold letters, digits and _ . / : @ + ~ -"),
+    ((*DASH, "--background", "x$y"), "--background: the name of "),
+    (("--labelled", "-x.csv"), "-x.csv' begins with '-', which a program would read as an option; rename it"),
+    (("--labelled", "a\tb.csv"), "--labelled: 'a?b.csv' holds a line break or another control character"),
+    ((*DASH, "--email", "-oQ@x.org"), "--email: '-oQ@x.org' is not an e-mail address"),
 ]
 
 
 def prepare(folder) -> None:
     shutil.copy(ROOT / "assets/demo/dash_human.csv", folder / "dash.csv")
     write_presets(folder)
-    for name in ("tcrdist.py", "a b.py"):
+    for name in ("tcrdist.py", "a b.py", "-x.csv"):
         (folder / name).write_text("")
     (folder / "roles.csv").write_text("sample,path,role\na,dash.csv,\nb,dash.csv,labelled\n")
 

@@ -223,7 +223,7 @@ def run_example(number: int) -> None:
     """Run a block of code of the page."""
     page = (ROOT / "docs/reference/input.md").read_text()
     section = page.split("## Antigens of 10x experiments\n")[1].split("\n## ")[0]
-    exec(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[number], {})  # noqa: S102
+    exec(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[number], {})  # noqa: S102 - our page
 
 
 def test_the_join_of_beam_on_the_page(experiment):

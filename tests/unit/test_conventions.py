@@ -152,8 +152,8 @@ def test_every_published_file_is_written_anew_and_its_folder_known():
     rules = re.findall(r"\[path: \{ \"\$\{params\.outdir\}/?([^\"]*)\" \}(.*)\]", config)
     assert len(rules) == config.count("publish_dir_mode") > 20
     assert all("overwrite: true" in rule for _folder, rule in rules)
-    conclude = (ROOT / "subworkflows/local/conclude/main.nf").read_text()
-    listed = re.search(r"def resultFolders\(\) \{\s+return \[(.*?)\]", conclude, re.DOTALL).group(1)
+    published = (ROOT / "subworkflows/local/published/main.nf").read_text()
+    listed = re.search(r"def resultFolders\(\) \{\s+return \[(.*?)\]", published, re.DOTALL).group(1)
     folders = {folder.split("/")[0] for folder, _rule in rules}
     assert folders - {"", "pipeline_info"} == set(re.findall(r"'(\w+)'", listed))
 

@@ -11,7 +11,19 @@ from nf_core.utils import unquote
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.parent for path in (ROOT / "modules/local").glob("*/main.nf"))
 SUBWORKFLOWS = sorted(path.parent for path in (ROOT / "subworkflows/local").glob("*/main.nf"))
-FUNCTIONS = {"conclude", "digest", "files", "missing", "models", "parameters", "samplesheet"}
+FUNCTIONS = {
+    "advice",
+    "conclude",
+    "digest",
+    "files",
+    "lock",
+    "manifest",
+    "missing",
+    "models",
+    "parameters",
+    "published",
+    "samplesheet",
+}
 # nf-core's schema for modules.
 TYPES = {"map", "file", "directory", "string", "integer", "float", "boolean", "list", "eval"}
 # Scripts without options that a user could add.

@@ -194,7 +194,7 @@ def test_broken_bytes_are_read_or_refused(name, pack, tmp_path):
     @settings(few, max_examples=6)
     @given(st.integers(0, 2**32), st.booleans())
     def check(number, packed_first):
-        seed = random.Random(number)  # noqa: S311
+        seed = random.Random(number)  # noqa: S311 - no secret
         bad = broken(pack(content), seed) if packed_first else pack(broken(content, seed))
         try:
             result = normalised_text(tmp_path / "x", bad)

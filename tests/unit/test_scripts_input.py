@@ -226,6 +226,6 @@ def test_order_of_the_files_does_not_change_a_byte(script, samples, tmp_path):
 def test_collected_receptors_can_be_queried_by_others(script, samples, tmp_path):
     paths, ids = samples
     script("collect_receptors", *paths, "--outdir", tmp_path)
-    query = f"select receptor_id from '{tmp_path}/receptors.parquet' where chain_pairing = 'single pair'"  # noqa: S608
+    query = f"select receptor_id from '{tmp_path}/receptors.parquet' where chain_pairing = 'single pair'"  # noqa: S608 - own path
     assert len(duckdb.sql(query).fetchall()) == 1
     assert sorted(pd.read_parquet(tmp_path / "receptors.parquet")["receptor_id"]) == sorted(ids)

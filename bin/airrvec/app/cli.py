@@ -199,6 +199,12 @@ def _finetune(work: Work, more: list[str]) -> None:
     )
 
 
+def _verify(work: Work, more: list[str]) -> None:
+    from airrvec.app.verify import verify
+
+    verify(work.args.results)
+
+
 def _one(paths: list[Path]) -> Path:
     if len(paths) > 1:
         raise InputError(f"{len(paths)} tables are given, but this verb takes one", fix="Join the tables")
@@ -215,6 +221,7 @@ VERBS = {
     "compare": (_together("compare_samples"), "compare samples", "compare_samples"),
     "benchmark": (_benchmark, "benchmark encoders: few-shot AUROC on a labelled table", "benchmark_fewshot"),
     "finetune": (_finetune, "fine-tune a model on a labelled table", "finetune"),
+    "verify": (_verify, "compare the results of a run with its manifest, and its tables", None),
 }
 
 

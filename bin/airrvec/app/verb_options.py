@@ -13,6 +13,9 @@ DEFAULT_MODEL = "sceptr"
 
 def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     """Add the options of the verb of this name to its parser."""
+    if name == "verify":
+        verb.add_argument("results", type=Path, help="--outdir of a run of the pipeline")
+        return
     verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
     verb.add_argument("--format", help="detected from the columns if not given")
     verb.add_argument("--column-map", type=Path, help="column map, JSON")

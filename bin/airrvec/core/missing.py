@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import records, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 
 PARTS = {
@@ -42,13 +42,18 @@ def optional_part(part: str):
         def wrapped(argv=None) -> None:
             option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
             option.add_argument("--missing", type=Path, action="append")
-            paths = option.parse_known_args(argv)[0].missing
+            option.add_argument("--versions", type=Path)
+            option.add_argument("--process", default="airrvec")
+            given = option.parse_known_args(argv)[0]
+            paths = given.missing
             if paths is None:
                 return exit_on_input_error(main)(argv)
             try:
                 return main(argv)
             except InputError as error:
                 reason = str(error)
+            if records.noted():  # of several results some are there, and will be published
+                script.write_versions(given)
             for path in paths:
                 name = path.name.removesuffix(".missing.json")
                 write_missing([{"part": part, "name": name, "reason": reason}], path)

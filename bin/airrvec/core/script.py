@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import records, tables
 from airrvec.core.version import __version__
 
 GB = 1 << 30
@@ -13,6 +13,7 @@ GB = 1 << 30
 
 def parser(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options that every process of the pipeline passes."""
+    records.begin()
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
@@ -48,11 +49,26 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(f"--{name}", **_OPTIONS[name])
 
 
-def write_versions(args: argparse.Namespace, *packages: str) -> None:
-    """Write the versions of Python, airrvec and some packages if ``--versions`` is given."""
+def write_versions(args: argparse.Namespace, *packages: str, inputs: list[dict] | None = None) -> None:
+    """
+    Write the versions of Python, airrvec and some packages if ``--versions`` is given. Call it last.
+
+    The file ends with the records of all files that the script wrote, for the manifest of the run.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of `parser`.
+    *packages : str
+        Names of packages.
+    inputs : list of dict, optional
+        Files of the user, as `airrvec.core.records.lines` takes them.
+    """
     if args.versions is None:
         return
     versions = {"python": ".".join(map(str, sys.version_info[:3])), "airrvec": __version__}
     versions.update({package: version(package) for package in packages})
     lines = [f'"{args.process}":', *(f'    {name}: "{value}"' for name, value in versions.items())]
+    process = args.process.split(":")[-1]
+    lines += records.lines(process=process, script=Path(sys.argv[0]).stem, inputs=inputs)
     tables.write_text("\n".join(lines) + "\n", args.versions)

@@ -1,8 +1,10 @@
 """Reading and writing of all tables: Parquet with zstd, under a temporary name until complete."""
 
+import errno
 import json
 import math
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
-from airrvec.core import schema
+from airrvec.core import records, schema
 from airrvec.core.errors import InputError
+from airrvec.core.pages import batches, intact
 
 BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
 
@@ -27,21 +30,41 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
-    The file gets the permissions of any new file, whichever library writes it: some libraries make files
-    that only their owner can read.
+    The content is on the disk before the name is, so that the loss of power leaves no half-written file under
+    that name. The file gets the permissions of any new file, whichever library writes it: some libraries make
+    files that only their owner can read.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # A process id is not enough: two containers that share a folder may have processes of the same id.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         temporary.touch()
         permissions = stat.S_IMODE(temporary.stat().st_mode)
         temporary.unlink()
         yield temporary
         temporary.chmod(permissions)
+        _flush(temporary)
         os.replace(temporary, path)
+        _flush(path.parent)
+        records.note(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a folder where one may write, but not list
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as problem:
+        if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot do so for folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = None) -> None:
@@ -76,7 +99,7 @@ def writer(
 def _options(table_schema: pa.Schema) -> dict:
     """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
-    return {"compression": "zstd", "use_dictionary": words}
+    return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
@@ -137,8 +160,8 @@ def read(path: str | Path, columns: list[str] | None = None) -> pa.Table:
     for name in files(path):
         # A handle, because pyarrow reads partition keys from a path such as `a=b/c.parquet`. Not a Python
         # handle: a pyarrow thread that still holds one when Python exits aborts the process.
-        with pa.OSFile(name) as handle:
-            parts.append(pq.read_table(handle, columns=columns))
+        with intact(name), pa.OSFile(name) as handle:
+            parts.append(pq.read_table(handle, columns=columns, page_checksum_verification=True))
     return pa.concat_tables(parts)
 
 
@@ -149,21 +172,23 @@ def sample_name(cells: str | Path) -> str:
 
 def n_rows(path: str | Path) -> int:
     """Return the number of rows of a Parquet file."""
-    return pq.read_metadata(path).num_rows
+    with intact(path):
+        return pq.read_metadata(path).num_rows
 
 
 def parquet_file(file) -> pq.ParquetFile:
     """Open a Parquet file to read it in batches; Arrow's own buffer would hold everything that was read."""
-    return pq.ParquetFile(file, pre_buffer=False)
+    return pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
 
 
 def read_batches(path: str | Path, n: int) -> Iterator[pa.Table]:
     """Yield a Parquet file in tables of at most ``n`` rows; an empty file yields one empty table."""
-    with parquet_file(path) as parquet:
-        batches = parquet.iter_batches(n)
-        first = next(batches, None)
-        yield parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
-        yield from (pa.Table.from_batches([batch]) for batch in batches)
+    with intact(path):
+        parquet = parquet_file(path)
+    with parquet:
+        yield from (pa.Table.from_batches([batch]) for batch in batches(parquet, path, n))
+        if not parquet.metadata.num_rows:
+            yield parquet.schema_arrow.empty_table()
 
 
 def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | None = None) -> pa.Table:
@@ -172,14 +197,16 @@ def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | 
 
     Other rows are skipped without being held in memory: Arrow reads little ahead and buffers nothing.
     """
-    return pyarrow.dataset.dataset(files(path), format="parquet").to_table(
-        columns=columns,
-        filter=wanted,
-        batch_size=BATCH,
-        batch_readahead=4,
-        fragment_readahead=1,
-        fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
-    )
+    options = pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
+    with intact(path):
+        return pyarrow.dataset.dataset(files(path), format="parquet").to_table(
+            columns=columns,
+            filter=wanted,
+            batch_size=BATCH,
+            batch_readahead=4,
+            fragment_readahead=1,
+            fragment_scan_options=options,
+        )
 
 
 def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
@@ -212,7 +239,7 @@ def distinct_receptors(receptors: pa.Table) -> pa.Table:
 
 def metadata(path: str | Path) -> dict[str, str]:
     """Return the key-value metadata of a Parquet file, or the `merge_metadata` metadata of its partitions."""
-    per_file = [pq.read_schema(name).metadata or {} for name in files(path)]
+    per_file = [_schema(name).metadata or {} for name in files(path)]
     return merge_metadata(
         [{key.decode(): value.decode() for key, value in pairs.items()} for pairs in per_file]
     )
@@ -230,7 +257,12 @@ def merge_metadata(metadata: list[dict[str, str]]) -> dict[str, str]:
 
 def arrow_schema(path: str | Path) -> pa.Schema:
     """Return names and types of a Parquet file's columns."""
-    return pq.read_schema(path).remove_metadata()
+    return _schema(path).remove_metadata()
+
+
+def _schema(path: str | Path) -> pa.Schema:
+    with intact(path):
+        return pq.read_schema(path)
 
 
 def embeddings_table(receptor_ids: pa.ChunkedArray, vectors: np.ndarray) -> pa.Table:

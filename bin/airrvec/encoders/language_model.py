@@ -29,6 +29,8 @@ from airrvec.model.transformer import torch_device
 
 # Largest number of tokens in a batch, padding included.
 BATCH_TOKENS = 8192
+# In a cache of the hub, `refs/main` names the commit that the user has downloaded; a run downloads nothing.
+REVISION = "main"
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,9 @@ def _model_folder(model: str, repository: str, hub_cache: str | Path | None) -> 
     if (folder / "config.json").exists():
         return folder
     try:
-        return Path(snapshot_download(repository, cache_dir=hub_cache, local_files_only=True))
+        return Path(
+            snapshot_download(repository, revision=REVISION, cache_dir=hub_cache, local_files_only=True)
+        )
     except LocalEntryNotFoundError:
         cached = "models--" + repository.replace("/", "--")
         raise InputError(

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from airrvec.core import schema
+from airrvec.core.pages import check_pages
 
 
 def with_unique_names(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:
@@ -18,6 +19,7 @@ def with_unique_names(connection: duckdb.DuckDBPyConnection, path: str | Path) -
     with a name gets the suffix ``_2``, the third ``_3``; more underscores if such a name is taken already.
     """
     columns = ("sample_id", "cell_id", "receptor_id", "duplicate_count", "umi_count", *schema.LABELS)
+    check_pages(path)
     source = connection.read_parquet(str(path)).project(", ".join(columns))
     numbered = source.project("*, row_number() OVER () AS cell")
     named = numbered.project("*, coalesce(cell_id, sample_id || '_' || cell) AS name")
@@ -36,6 +38,7 @@ def names_across_samples(
     """
     samples = []
     for number, path in enumerate(paths):
+        check_pages(path)
         source = connection.read_parquet(str(path)).project("sample_id, cell_id")
         numbered = source.project("*, row_number() OVER () AS cell")
         named = numbered.project("*, sample_id || '_' || coalesce(cell_id, cell::VARCHAR) AS name")

@@ -149,7 +149,7 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
 
     pairs = np.stack(sparse.triu(graph).nonzero(), axis=1)
     # igraph has one random number generator for the whole process.
-    igraph.set_random_number_generator(random.Random(seed))  # noqa: S311
+    igraph.set_random_number_generator(random.Random(seed))  # noqa: S311 - no secret
     communities = igraph.Graph(graph.shape[0], pairs.tolist()).community_leiden("modularity", n_iterations=-1)
     return np.array(communities.membership, np.int64)
 

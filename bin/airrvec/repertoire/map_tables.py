@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema, tables
+from airrvec.core.pages import batches
 
 
 def count_vectors(embeddings: Path) -> tuple[int, int]:
@@ -87,4 +88,4 @@ def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
 
 def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     with tables.parquet_file(path) as parquet:
-        yield from parquet.iter_batches(tables.BATCH, columns=columns)
+        yield from batches(parquet, path, tables.BATCH, columns)

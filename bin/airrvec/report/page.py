@@ -9,6 +9,7 @@ import pandas as pd
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.plural import counted
+from airrvec.core.records import without_records
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names
@@ -259,7 +260,8 @@ def merged_versions(documents: list[str], nextflow: str) -> str:
     """Return one YAML with the versions of all tasks, once per process, and of the workflow."""
     own = f'"REPORT":\n    multiqc: "{version("multiqc")}"\n'
     workflow = f'"Workflow":\n    airrvec: "{__version__}"\n    nextflow: "{nextflow}"\n'
-    blocks = {document.strip() + "\n" for document in [*documents, own] if document.strip()}
+    texts = [without_records(document).strip() for document in [*documents, own]]
+    blocks = {text + "\n" for text in texts if text}
     return "".join([*sorted(blocks), workflow])
 
 

@@ -1,12 +1,26 @@
-"""Checkpoints of training, from which an interrupted run resumes."""
+"""
+Checkpoints of training, from which an interrupted run resumes.
 
+The last two are kept. The checksum at the end of a file shows whether it is damaged; training then resumes
+from the one before.
+"""
+
+import hashlib
 import logging
+import os
+import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import lightning as L
 import torch
 
 from airrvec.core import tables
+from airrvec.core.errors import InputError
+
+SEAL = b"airrvec SHA-256:"  # before the checksum, at the end of a file
+ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 
 
 class Checkpoints(L.Callback):
@@ -19,20 +33,57 @@ class Checkpoints(L.Callback):
     def path(self) -> Path:
         return self.folder / "last.ckpt"
 
+    @property
+    def previous(self) -> Path:
+        return self.folder / "previous.ckpt"
+
     def last(self) -> Path | None:
-        """Return the checkpoint to resume from; None if there is none of this training."""
-        if not self.path.exists():
-            return None
-        saved = torch.load(self.path, map_location="cpu", weights_only=True)
+        """
+        Return the checkpoint to resume from; None if there is none of this training.
+
+        Damaged files are renamed, so that no later start reads them again.
+        """
+        self._remove_abandoned()
+        warnings = []
+        found = next((path for path in (self.path, self.previous) if self._usable(path, warnings)), None)
+        start = f"training resumes from {found}" if found else "training starts from step 0"
+        for warning in warnings:
+            logging.getLogger(__name__).warning("%s: %s", warning, start)
+        return found
+
+    def _usable(self, path: Path, warnings: list[str]) -> bool:
+        """Return whether training can resume from a file; if not, add the reason to ``warnings``."""
+        try:
+            saved = read(path)
+        except FileNotFoundError:  # also where another process of this training has just renamed it
+            return False
+        except DamagedError as problem:
+            aside = path.with_suffix(".damaged")
+            with suppress(FileNotFoundError):  # another process of this training was faster
+                os.replace(path, aside)
+            warnings.append(f"{path} is damaged ({problem}) and now named {aside.name}")
+            return False
         if saved.get("fingerprint") == self.fingerprint:
-            return self.path
-        logging.getLogger(__name__).warning(
-            "%s belongs to other data or settings: training starts from step 0", self.path
-        )
-        return None
+            return True
+        warnings.append(f"{path} belongs to other data or settings")
+        return False
+
+    def _remove_abandoned(self) -> None:
+        """Delete what processes killed in the middle of a checkpoint have left."""
+        for path in self.folder.glob(f".{self.path.stem}.*.tmp"):
+            if time.time() - path.stat().st_mtime > ABANDONED:
+                path.unlink(missing_ok=True)
 
     def on_save_checkpoint(self, trainer, loop, saved):
         saved["fingerprint"] = self.fingerprint
+
+    def on_load_checkpoint(self, trainer, loop, saved):
+        if saved.get("fingerprint") != self.fingerprint:
+            raise InputError(
+                "another training has just written a checkpoint into this folder",
+                fix="Give each training a folder of its own",
+                file=self.folder,
+            )
 
     def on_train_batch_end(self, trainer, loop, *_):
         if trainer.global_step % self.every == 0:
@@ -41,4 +92,61 @@ class Checkpoints(L.Callback):
                 return
             with tables.atomic_path(self.path) as temporary:
                 trainer.save_checkpoint(temporary)
+                seal(temporary)
+                self._keep_previous()
             tables.write_tsv(loop.history(), self.folder / "log.tsv")
+
+    def _keep_previous(self) -> None:
+        """Give the last checkpoint a second name, under which it stays when the new one takes the first."""
+        if not self.path.exists():
+            return
+        with tables.atomic_path(self.previous) as temporary:
+            try:
+                os.link(self.path, temporary)
+            except OSError:  # no hard links on this file system
+                shutil.copyfile(self.path, temporary)
+
+
+class DamagedError(Exception):
+    """A checkpoint whose content is not what was written."""
+
+
+def seal(path: Path) -> None:
+    """Append the SHA-256 of a file to it; PyTorch reads what is before."""
+    digest = _sha256(path, path.stat().st_size)
+    with path.open("ab") as file:
+        file.write(SEAL + digest)
+
+
+def read(path: Path) -> dict:
+    """
+    Return what a checkpoint holds.
+
+    Raises
+    ------
+    DamagedError
+        If the file is incomplete or differs from its SHA-256. The checksums that PyTorch writes (CRC-32) are
+        not enough: a changed byte in the directory of the zip file gives other content.
+    FileNotFoundError, PermissionError
+        As `open`.
+    """
+    length = len(SEAL) + hashlib.sha256().digest_size
+    size = path.stat().st_size - length
+    with path.open("rb") as file:
+        file.seek(max(size, 0))
+        ending = file.read()
+    if not ending.startswith(SEAL):
+        raise DamagedError("its end is missing")
+    if _sha256(path, size) != ending.removeprefix(SEAL):
+        raise DamagedError("its checksum differs")
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _sha256(path: Path, size: int) -> bytes:
+    """Return the digest of the first ``size`` bytes of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while size > 0 and (block := file.read(min(size, 1 << 20))):
+            digest.update(block)
+            size -= len(block)
+    return digest.digest()

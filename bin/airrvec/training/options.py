@@ -1,10 +1,21 @@
 """Command-line options of the scripts that train."""
 
 import argparse
+import os
 from pathlib import Path
+from urllib.parse import unquote
 
 from airrvec.core.script import add_options
 from airrvec.training.presets import CHECKPOINT_EVERY
+
+
+def checkpoint_folder() -> Path:
+    """
+    Return the folder that the pipeline names in the environment, else ``checkpoints``.
+
+    The name is percent-encoded: Nextflow writes it into the shell scripts of tasks, unescaped.
+    """
+    return Path(unquote(os.environ.get("AIRRVEC_CHECKPOINTS", "checkpoints")))
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +24,10 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, help="largest number of steps; None takes the preset's")
     parser.add_argument("--batch-size", type=int, help="receptors per step; None takes the preset's")
     parser.add_argument(
-        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; training resumes from it"
+        "--checkpoints",
+        type=Path,
+        default=checkpoint_folder(),
+        help="folder; training resumes from it. By default what AIRRVEC_CHECKPOINTS says, percent-encoded",
     )
     parser.add_argument(
         "--checkpoint-every", type=int, default=CHECKPOINT_EVERY, help="steps between two checkpoints"

@@ -18,14 +18,13 @@ process PRETRAIN {
 
     script:
     def args = task.ext.args ?: ''
-    // The folder of checkpoints is no input: another one is no reason to train again.
+    // The folder of checkpoints, AIRRVEC_CHECKPOINTS, is no input: another one is no reason to train again.
     """
     pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
         ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
         ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
         --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
-        --precision ${settings.train_precision} --checkpoints "\${AIRRVEC_CHECKPOINTS:-checkpoints}" \\
-        --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
+        --precision ${settings.train_precision} --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -4,7 +4,7 @@ include { CHECK_SAMPLES } from '../../../modules/local/check_samples/main'
 include { CHECK_R       } from '../../../modules/local/check_r/main'
 include { CHECK_DEVICE  } from '../../../modules/local/check_device/main'
 include { digestOf      } from '../digest/main'
-include { failure       } from '../conclude/main'
+include { failure       } from '../advice/main'
 
 workflow CHECK {
     take:

@@ -1,30 +1,16 @@
 // The end of a run: files of earlier runs are put aside; the terminal says what came out or, after a failure, what to do.
 
-// Folders of --outdir that hold results. `checkpoints` is of all runs, `pipeline_info` Nextflow's.
-def resultFolders() {
-    return [
-        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'chains', 'clusters', 'comparison', 'embeddings',
-        'map', 'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
-    ]
-}
+include { advice                                                                                } from '../advice/main'
+include { releaseBucket ; takeLock                                                              } from '../lock/main'
+include { allBelow ; filesBelow ; inputPaths ; isFolder ; isPublished ; located ; resultFolders } from '../published/main'
 
-// A file that is as old as this run: its time is that of the disk, which may differ from this machine's.
-def markStart(outdir) {
-    def marker = file("${outdir}/pipeline_info/started.txt", glob: false)
-    marker.parent.mkdirs()
+// A file that is as old as this run: its time is that of the disk, which may differ from this machine's. Refuses a
+// second run into the same folder.
+def markStart(settings) {
+    takeLock(settings)
+    def marker = file("${settings.outdir}/pipeline_info/started.txt", glob: false)
     marker.text = "${workflow.start} ${workflow.runName}\n"
     return marker
-}
-
-// Files and folders of --outdir's disk that a run reads: its samples' tables, and every parameter that is a path.
-def inputPaths(given, tables) {
-    def root = file(given.outdir, glob: false)
-    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
-        .collectMany { _name, value -> value.toString().tokenize(',').collect { word -> word.trim() } }
-        .findAll { word -> word.contains('/') && (!word.contains('://') || word.startsWith(given.outdir.toString())) }
-    def paths = words.collect { word -> file(word, glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
-    return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
-        .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
 }
 
 // The last words of a run on the terminal.
@@ -37,6 +23,9 @@ def conclude(run) {
     def todo = workflow.success ? null : advice(workflow.errorReport)
     if (todo) {
         log.error(todo)
+    }
+    if (run.marker) {
+        releaseBucket(run.settings.outdir)
     }
     if (run.settings) {
         mail(run.settings, [said, todo ?: workflow.errorReport].findAll { text -> text }.join('\n'))
@@ -86,36 +75,6 @@ def resultsText(outdir, marker, tasks, inputs, success) {
     return "\n${summary.text}\nReport: ${outdir}/multiqc/multiqc_report.html\n${moved}"
 }
 
-// Whether this run has published a file. A hard link has the time of its content, and a symbolic link that leads to
-// the right place already is left as it is: hence the time of the last change, and the folders of this run's tasks.
-def isPublished(path, marker, folders) {
-    def since = changed(path) >= changed(marker)
-    return since || (java.nio.file.Files.isSymbolicLink(path) && path.exists() && folders.any { folder -> located(path).startsWith(folder) })
-}
-
-def changed(path) {
-    return path.fileSystem.supportedFileAttributeViews().contains('unix')
-        ? java.nio.file.Files.getAttribute(path, 'unix:ctime', java.nio.file.LinkOption.NOFOLLOW_LINKS)
-        : java.nio.file.Files.getLastModifiedTime(path)
-}
-
-// Buckets have no links.
-def located(path) {
-    return path.fileSystem == java.nio.file.FileSystems.default ? path.toRealPath() : path
-}
-
-def isFolder(path) {
-    return java.nio.file.Files.isDirectory(path, java.nio.file.LinkOption.NOFOLLOW_LINKS)
-}
-
-def allBelow(folder) {
-    return folder.exists() ? java.nio.file.Files.walk(located(folder)).toList() : []
-}
-
-def filesBelow(folder) {
-    return allBelow(folder).findAll { path -> !isFolder(path) }
-}
-
 def moveFile(path, target) {
     java.nio.file.Files.createDirectories(target.parent)
     def link = java.nio.file.Files.isSymbolicLink(path) ? java.nio.file.Files.readSymbolicLink(path) : null
@@ -134,36 +93,4 @@ def removeEmpty(folder) {
             java.nio.file.Files.delete(path)
         }
     }
-}
-
-// One message of all failures.
-def failure(reasons, what) {
-    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
-}
-
-// One sentence on a failure, by its report, or null.
-def advice(report) {
-    def partition = report =~ /invalid partition specified: (\S+)/
-    if (partition) {
-        return "Slurm has no partition '${partition[0][1]}': give one that `sinfo` lists with -process.queue"
-    }
-    def program = report =~ /\b(docker|podman|apptainer|singularity|conda): command not found/
-    if (program) {
-        return "there is no ${program[0][1]} where the task ran: install it there, or choose another profile than ${program[0][1]}"
-    }
-    def image = report =~ /(?:Unable to find image '|Trying to pull |reading manifest \S+ in \S*\/|short-name "|Failed to pull singularity image\s+command: \S+ pull .* docker:\/\/)([\w.:\/-]*\w)/
-    if (image) {
-        return "there is no image ${image[0][1]}: build it with `make images`, or give a registry that has it with --registry (docs/guides/running.md, Containers)"
-    }
-    def causes = [
-        'Cannot connect to the Docker daemon': 'the daemon of docker does not run where the task ran: start it (`sudo systemctl start docker`), or choose another profile, such as podman or apptainer',
-        'permission denied while trying to connect to the Docker daemon': 'you may not use the daemon of docker: ask to be put into the group docker, or choose another profile, such as podman or apptainer',
-        'Missing AWS Batch job queue': 'AWS Batch needs the name of a job queue: give yours with -process.queue (docs/guides/cloud.md, AWS Batch)',
-        'aws: command not found': 'the image has no AWS command line, which AWS Batch needs there: add it, or set aws.batch.cliPath (docs/guides/cloud.md, AWS Batch)',
-        'Requested node configuration is not available': 'no node of the Slurm partition has the cores, memory or GPUs that the task asks for: give another partition with -process.queue, or less of them with process.resourceLimits',
-        'Invalid generic resource (gres) specification': 'this Slurm has no GPUs (gres): leave out -profile gpu',
-        'Invalid account or account/partition combination': 'Slurm does not accept the account: give yours with `export SBATCH_ACCOUNT=...`',
-        'Cannot run program "sbatch"': 'there is no sbatch on this machine: start the run where jobs can be submitted, or leave out -profile slurm',
-    ]
-    return causes.find { words, _advice -> report?.contains(words) }?.value
 }

@@ -30,6 +30,23 @@ def checkNames(parameter, paths) {
 
 // Nextflow links a task's files by the shell, and leaves these signs to it: x[1].tsv would be x1.tsv if there is one.
 def problemOfName(path) {
-    def sign = (inBucket(path) ? path.name : path.toString()).find(/[*?\[\]{}$]/)
-    return sign ? "the name of '${path}' holds '${sign}', which the shell of a task would read as a pattern or a variable; rename the file or its folder" : null
+    def name = inBucket(path) ? path.name : path.toString()
+    def sign = name.find(/[*?\[\]{}$]/)
+    if (sign) {
+        return "the name of '${path}' holds '${sign}', which the shell of a task would read as a pattern or a variable; rename the file or its folder"
+    }
+    if (name =~ controls()) {
+        return "the name of '${shown(name)}' holds a line break or another control character; rename the file or its folder"
+    }
+    return "${path.name}".startsWith('-') ? "the name of '${path}' begins with '-', which a program would read as an option; rename it" : null
+}
+
+// Control characters, among them line breaks, for which no shell has a plain form.
+def controls() {
+    return /[\x00-\x1f\x7f]/
+}
+
+// A text in one line.
+def shown(text) {
+    return text.replaceAll(controls(), '?')
 }

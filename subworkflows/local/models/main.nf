@@ -7,6 +7,7 @@ include { checkNames ; inBucket ; schemaProperties } from '../files/main'
 def planRun(given, schemaPath) {
     def plan = planLearning(given, schemaPath)
     def extras = [plan.pretrain || plan.finetune ? 'learn' : null, plan.encoders.any { encoder -> encoder[2] } ? 'plm' : null]
+    checkNames('background', given.background ? [file(given.background, glob: false)] : [])
     return plan + [analyses: planAnalyses(given, schemaPath), extras: extras.findAll { extra -> extra }]
 }
 
@@ -38,6 +39,11 @@ def planLearning(given, schemaPath) {
     def taken = trained.find { name -> known.encoders.choices.contains(name) || names.count(name) > 1 }
     if (taken) {
         error("'${taken}' would be the name of two models; copy the preset to a file of another name, and give that one")
+    }
+    def ends = [docker: /:/, podman: /:/, apptainer: /[:,]/, singularity: /[:,]/][workflow.containerEngine]
+    def sign = trained && ends ? given.checkpoint_dir?.find(ends) : null
+    if (sign) {
+        error("--checkpoint_dir: '${given.checkpoint_dir}' holds '${sign}', where ${workflow.containerEngine} would end the name of the folder; give one without")
     }
     if (trained && given.checkpoint_dir && !inBucket(workflow.workDir)) {
         makeFolder('checkpoint_dir', given.checkpoint_dir)
@@ -86,9 +92,9 @@ def ownEncoders(words, takenNames) {
         error("--encoders: there is no file '${missing}'")
     }
     checkNames('encoders', own.values())
-    def unfit = own.values().find { path -> !(path.baseName ==~ /[A-Za-z0-9_.-]+/) }
+    def unfit = own.values().find { path -> !(path.baseName ==~ /[A-Za-z0-9_][A-Za-z0-9_.-]*/) }
     if (unfit) {
-        error("--encoders: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, then .py")
+        error("--encoders: '${unfit.name}' names the encoder: letters, digits, '.', '_' and '-' alone, no '.' or '-' first, then .py")
     }
     def names = own.values().collect { path -> path.baseName }
     def taken = names.find { name -> takenNames.contains(name) || names.count(name) > 1 }
@@ -132,8 +138,8 @@ def presetFile(parameter, preset) {
     if (!found.isFile()) {
         error("--${parameter}: '${preset}' is neither a file nor one of ${shipped.collect { candidate -> candidate.baseName }.sort().join(', ')}")
     }
-    if (!(found.name ==~ /[A-Za-z0-9_.-]+\.json/)) {
-        error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, then .json")
+    if (!(found.name ==~ /[A-Za-z0-9_][A-Za-z0-9_.-]*\.json/)) {
+        error("--${parameter}: '${found.name}' names the model: letters, digits, '.', '_' and '-' alone, no '.' or '-' first, then .json")
     }
     checkNames(parameter, [found])
     jsonObject(parameter, found)
@@ -153,8 +159,8 @@ def startModel(model, variants) {
     }
     checkNames('model', [folder])
     def name = jsonObject('model', folder.resolve('config.json')).name ?: folder.name
-    if (!(name ==~ /[A-Za-z0-9_.-]+/)) {
-        error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone")
+    if (!(name ==~ /[A-Za-z0-9_][A-Za-z0-9_.-]*/)) {
+        error("--model: '${name}', the name in its config.json, may hold letters, digits, '.', '_' and '-' alone, no '.' or '-' first")
     }
     return [name, folder]
 }

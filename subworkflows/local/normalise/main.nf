@@ -5,7 +5,7 @@ include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/lo
 include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
 include { byName                                     } from '../files/main'
 include { digestOf                                   } from '../digest/main'
-include { failure                                    } from '../conclude/main'
+include { failure                                    } from '../advice/main'
 
 workflow NORMALISE {
     take:

@@ -1,6 +1,6 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { listedPaths ; problemOfName ; schemaProperties } from '../files/main'
+include { controls ; listedPaths ; problemOfName ; schemaProperties ; shown } from '../files/main'
 
 // map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
 def checkedParameters(given, schemaPath) {
@@ -21,6 +21,7 @@ def checkedParameters(given, schemaPath) {
 
 // map: the same parameters, once those that need each other are there; the tables may be rows of the samplesheet
 def checkedTogether(settings) {
+    checkFolders(["folder of the pipeline": "${projectDir}", "work folder": workflow.workDir.toString()], workflow.containerEngine)
     checkTables(settings)
     checkAnnotation(settings)
     checkCloud(settings, workflow.profile.tokenize(','))
@@ -37,6 +38,16 @@ def typed(value, type) {
     }
     def text = value.toString()
     return type == 'boolean' ? text.toBoolean() : type == 'integer' ? text as Long : type == 'number' ? text as BigDecimal : text
+}
+
+// Nextflow starts the task of a container by a line in double quotation marks, in which these names stand.
+def checkFolders(folders, engine) {
+    folders.each { what, path ->
+        def sign = engine ? path.find(/[`$"\\]/) : null
+        if (sign) {
+            error("the name of the ${what}, '${path}', holds '${sign}', which a shell would run where ${engine} is started; use another one (-w gives the work folder)")
+        }
+    }
 }
 
 def checkTables(settings) {
@@ -78,6 +89,9 @@ def problemOf(value, definition) {
         return null
     }
     def text = value.toString()
+    if (text =~ controls()) {
+        return "'${shown(text)}' holds a line break or another control character; leave it out"
+    }
     if (value instanceof Boolean && definition.type != 'boolean') {
         return "needs a value (${definition.description})"
     }

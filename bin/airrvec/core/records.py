@@ -1,0 +1,130 @@
+"""Records of files: checksum, size, rows and schema, taken by the task that writes or reads them."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from airrvec.core.pages import ERRORS
+
+CHUNK = 1 << 20  # bytes in memory at once
+MARK = "# "  # of a record in a file of versions, for which it is a comment
+
+
+@dataclass(frozen=True)
+class Record:
+    """
+    What is recorded of a file.
+
+    Attributes
+    ----------
+    sha256 : str
+        64 hexadecimal digits.
+    size : int
+        Bytes.
+    rows : int or None
+        Rows of a Parquet file, or lines of a TSV file below its header; None of other files.
+    schema : str or None
+        `schema_digest` of a Parquet or TSV file; None of other files.
+    """
+
+    sha256: str
+    size: int
+    rows: int | None = None
+    schema: str | None = None
+
+
+def measure(path: str | Path) -> Record:
+    """Read a file once and return its record; the rows and schema of a damaged Parquet file are None."""
+    path = Path(path)
+    digest, size, lines, header, quoted = hashlib.sha256(), 0, 0, b"", False
+    is_tsv = path.suffix == ".tsv"
+    for chunk in _chunks(path):
+        digest.update(chunk)
+        size += len(chunk)
+        if is_tsv:
+            header += b"" if b"\n" in header else chunk
+            for part in chunk.split(b'"'):  # a line break in quotation marks ends no row
+                lines += 0 if quoted else part.count(b"\n")
+                quoted = not quoted
+            quoted = not quoted
+    if is_tsv:
+        columns = header.split(b"\n")[0].decode("utf-8", "replace").split("\t")
+        return Record(digest.hexdigest(), size, max(lines - 1, 0), schema_digest(columns))
+    if path.suffix == ".parquet":
+        return Record(digest.hexdigest(), size, *_parquet(path))
+    return Record(digest.hexdigest(), size)
+
+
+def schema_digest(columns: list[str]) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of columns, one per line."""
+    return hashlib.sha256("\n".join(columns).encode()).hexdigest()[:16]
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as handle:
+        while chunk := handle.read(CHUNK):
+            yield chunk
+
+
+def _parquet(path: Path) -> tuple[int | None, str | None]:
+    try:
+        with pq.ParquetFile(path) as parquet:
+            columns = [f"{field.name}: {field.type}" for field in parquet.schema_arrow]
+            return parquet.metadata.num_rows, schema_digest(columns)
+    except ERRORS:
+        return None, None
+
+
+_written: dict[str, None] = {}  # absolute paths, in order; a script that is called again begins anew
+
+
+def begin() -> None:
+    """Forget the files that were written before."""
+    _written.clear()
+
+
+def note(path: str | Path) -> None:
+    """Note a file that has been written, for `lines`."""
+    _written[os.path.abspath(path)] = None
+
+
+def noted() -> bool:
+    """Return whether the script has written a file."""
+    return bool(_written)
+
+
+def lines(*, process: str, script: str, inputs: list[dict] | None = None) -> list[str]:
+    """
+    Return the records of all noted files, and of inputs, as comments of a file of versions.
+
+    Parameters
+    ----------
+    process : str
+        Name of the process, without those of its subworkflows.
+    script : str
+        Name of the script, without its ending.
+    inputs : list of dict, optional
+        ``path``, ``sample``, ``rows`` that were read.
+    """
+    about = {"process": process, "script": script}
+    found = [
+        {"kind": "result", "name": os.path.relpath(path), **about, **asdict(measure(path))}
+        for path in _written
+        if os.path.isfile(path)
+    ]
+    for given in inputs or []:
+        record = asdict(measure(given["path"]))
+        more = {"sample": given["sample"], "rows": given["rows"]}
+        found.append({"kind": "input", "name": Path(given["path"]).name, **about, **record, **more})
+    return [MARK + json.dumps(record, allow_nan=False) for record in found]
+
+
+def without_records(versions: str) -> str:
+    """Return the text of a file of versions without its records."""
+    kept = [line for line in versions.splitlines(keepends=True) if not line.startswith(MARK)]
+    return "".join(kept)

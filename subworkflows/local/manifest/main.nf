@@ -1,0 +1,137 @@
+// The manifest of a run: checksum, size, rows and schema of every input and every published file. Tasks record what they
+// write, in comments of their versions.yml; the end of the run compares this with what has been published.
+
+include { inBucket                                                        } from '../files/main'
+include { filesBelow ; inputPaths ; isPublished ; located ; resultFolders } from '../published/main'
+
+// Files that hold what does not come from a task of our own, or times: folder or file → process
+def withoutRecord() {
+    return ['r/': 'EXPORT_SCE', 'multiqc/': 'REPORT', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT', 'pipeline_info/started.txt': '']
+}
+
+// map: script of bin/ → SHA-256 of its text and of the digest of what it imports
+def codeDigests(library) {
+    def scripts = file("${projectDir}/bin", glob: false).listFiles().findAll { path -> path.extension in ['py', 'R'] }
+    return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
+}
+
+// Writes pipeline_info/manifest.tsv after a run that made its report; an error line for each file that is not what its task wrote.
+def writeManifest(run) {
+    try {
+        compareAndWrite(run)
+    }
+    catch (Exception problem) {
+        log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
+    }
+}
+
+def compareAndWrite(run) {
+    def root = run.marker ? file(run.settings.outdir, glob: false) : null
+    def folders = run.tasks.collect { folder -> located(folder) }
+    if (!root || !root.resolve('summary.txt').exists() || !isPublished(root.resolve('summary.txt'), run.marker, folders)) {
+        return
+    }
+    def records = run.tasks.unique().collectMany { folder -> recordsOf(folder.resolve('versions.yml')) }
+    def results = resultRows(root, run, records)
+    results.findAll { row -> row.problem }.each { row -> log.error(row.problem) }
+    def rows = results.findAll { row -> row.sha256 } + inputRows(run, records)
+    def columns = ['path', 'kind', 'sha256', 'size', 'rows', 'schema', 'process', 'code', 'sample']
+    def lines = rows.collect { row -> row + [code: row.code ?: run.codes[row.script]] }
+        .collect { row -> columns.collect { name -> escaped(row[name]) }.join('\t') }
+        .sort()
+    def text = ([columns.join('\t')] + lines).join('\n') + '\n'
+    root.resolve('pipeline_info/manifest.tsv').text = text
+    root.resolve('pipeline_info/manifest.tsv.sha256').text = "${text.sha256()}  manifest.tsv\n"
+}
+
+// list of maps: kind, name, process, script, sha256, size, rows, schema; of an input also sample
+def recordsOf(versions) {
+    def lines = versions.exists() ? versions.readLines('UTF-8') : []
+    return lines.findAll { line -> line.startsWith('# {') }.collect { line -> new groovy.json.JsonSlurperClassic().parseText(line.substring(2)) }
+}
+
+// One map per published file; problem: the error line, or null.
+def resultRows(root, run, records) {
+    def inputs = inputPaths(run.settings, run.tables)
+    def inFolders = resultFolders().collectMany { name ->
+        filesBelow(root.resolve(name)).findAll { path -> !inputs.any { input -> path.startsWith(input) } }
+            .collect { path -> [path, "${name}/${located(root.resolve(name)).relativize(path)}".toString()] }
+            .collectMany { path, word -> filesAt(path, word) }
+    }
+    def others = ['summary.txt', 'pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml', 'pipeline_info/started.txt']
+        .collect { name -> [root.resolve(name), name] }
+        .findAll { path, _name -> path.exists() }
+    def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
+    // Tasks without records, of R and MultiQC: their own copies are looked at.
+    def plain = run.tasks.findAll { folder -> !inBucket(folder) && !recordsOf(folder.resolve('versions.yml')) }
+    return (inFolders + others).collect { path, name -> resultRow(path, name, made, plain) }
+}
+
+def resultRow(path, name, made, folders) {
+    def candidates = taskNames(name).collectMany { word -> made[word] ?: [] }
+    def size = java.nio.file.Files.size(path)
+    def plain = withoutRecord().findResult { prefix, process -> name.startsWith(prefix) ? [process: process, script: process.toLowerCase()] : null }
+    // A file in a bucket is not fetched again: its size is compared.
+    def remote = inBucket(path) && candidates
+    def digest = remote ? null : fileDigest(path)
+    def record = candidates.find { found -> remote ? found.size == size : found.sha256 == digest }
+    if (record) {
+        return record.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name]
+    }
+    def own = plain ? folders.collect { folder -> folder.resolve(name.replaceFirst(/^(r|multiqc|pipeline_info)\//, '')) }.findAll { copy -> copy.exists() } : []
+    def changed = own && !own.any { copy -> fileDigest(copy) == digest }
+    if ((plain && !changed) || workflow.stubRun) {
+        return (plain ?: [:]) + [kind: 'result', path: name, sha256: digest, size: size]
+    }
+    // As it should be, so that `airrvec verify` finds it too.
+    def first = changed ? plain + [sha256: fileDigest(own[0]), size: java.nio.file.Files.size(own[0])] : candidates ? candidates[0] : [:]
+    def problem = "${name} in the results is not what a task of this run wrote: the file was damaged or changed when or after it was published; run again with -resume"
+    return first.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name, problem: problem.toString()]
+}
+
+// Names that the file of a task may have where it is published under this one: a.cells.parquet for cells/a.parquet.
+def taskNames(name) {
+    def words = name.tokenize('/')
+    def base = words.last()
+    def parent = words.size() > 1 ? words[-2] : ''
+    def stem = base.contains('.') ? base.substring(0, base.lastIndexOf('.')) : base
+    return [stem + '.' + parent + base.substring(stem.size()), parent + '.' + base, base]
+}
+
+// Tables, as the task that read them recorded them; other files that parameters name, and files of their folders.
+def inputRows(run, records) {
+    def read = records.findAll { record -> record.kind == 'input' }.collectEntries { record -> [record.sample, record] }
+    def ofTables = run.inputs.findAll { id, _table -> read[id] }.collect { id, table ->
+        def given = run.tables.find { entry -> entry.table == table }?.path ?: table.toUriString()
+        read[id].subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script', 'sample']) + [kind: 'input', path: given]
+    }
+    def tables = run.tables.collect { entry -> entry.table }
+    def named = run.settings.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
+        .collectMany { _name, value -> value instanceof CharSequence ? [value.toString()] + value.tokenize(',') : [] }
+        .collect { word -> word.trim() }
+        .findAll { word -> word.contains('/') || word.contains('.') }
+        .unique()
+        .collect { word -> [word, file(word, glob: false)] }
+    def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
+    def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { entry -> entry[1] }
+    def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
+    return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
+}
+
+// A file, or all files of a folder or of a link to one, with their names.
+def filesAt(path, name) {
+    return !path.isDirectory() ? [[path, name]] : java.nio.file.Files.walk(located(path), java.nio.file.FileVisitOption.FOLLOW_LINKS).toList()
+        .findAll { found -> found.exists() && !found.isDirectory() }
+        .collect { found -> [found, "${name}/${located(path).relativize(found)}".toString()] }
+}
+
+def fileDigest(path) {
+    def digest = java.security.MessageDigest.getInstance('SHA-256')
+    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
+    return digest.digest().encodeHex().toString()
+}
+
+// A cell of the table: signs that would end it are written as in Python.
+def escaped(value) {
+    return value == null ? '' : value.toString().replace('\\', '\\\\').replace('\t', '\\t').replace('\n', '\\n').replace('\r', '\\r')
+}
