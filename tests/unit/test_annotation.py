@@ -127,6 +127,16 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
     assert one["nearest_1_id"][3] is None
 
 
+def test_another_model_than_the_references_is_refused(spiked, tmp_path, capsys):
+    for model in ("sceptr_tiny", "sceptr_cdr3_only"):
+        arguments = ["--sample", "x", "--cells", spiked / "sample.cells.parquet"]
+        arguments += ["--receptors", spiked / "sample.receptors.parquet", "--model", model]
+        arguments += ["--reference", spiked / "reference"]
+        with pytest.raises(SystemExit):
+            annotate_receptors.main([str(word) for word in [*arguments, "--outdir", tmp_path]])
+        assert f"are of another model than '{model}'" in capsys.readouterr().err
+
+
 def test_a_reference_without_a_study_has_none(spiked):
     """Rows 0 and 1 of the reference get no study, row 2 another one as well."""
     embed = Sceptr("sceptr").embed
