@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Annotation with labels that differ in quality: VDJdb's confidence as a weight or a threshold, chosen by nested
-cross-validation; calibration of references whose labels are set wrong; calls right by epitope and by group.
+cross-validation; calls right by epitope and by group.
 
 Receptors are scored by SCEPTR's share alone, and studies of a fold with the references of the others.
 """
@@ -29,21 +29,13 @@ from airrvec.encoders.sceptr import Sceptr
 from airrvec.search import neighbours
 from airrvec.synthetic.synthesis import synthesise
 from annotation_material import calibrated, held_out, normalised
-from label_changes import (
-    KINDS,
-    confidence_weights,
-    group_labels,
-    group_numbers,
-    shifted_distances,
-    with_wrong_labels,
-)
+from label_changes import confidence_weights, group_labels, group_numbers, shifted_distances
 from peer_measures import PREVALENCE, Calls, Ranking, bootstrap, interval
 
 SEED = 420
 CLAIMED = (0.05, 0.1, 0.2, 0.5)
-SHARES = (0.1, 0.25, 0.5)
 DRAWS = 300  # of the bootstrap over studies
-PARTS = ("confidence", "wrong", "groups")
+PARTS = ("confidence", "groups")
 
 
 # Weights of references with VDJdb's scores 0 to 3; a weight of 0 removes them.
@@ -66,7 +58,7 @@ def parse_args(argv=None):
     parser.add_argument("--chains", default="paired", help="paired, alpha, beta")
     parser.add_argument("--background", type=int, default=30_000, help="receptors: 1/10 density, rest halved")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--seeds", type=int, default=3, help="of the wrong labels and their mixtures")
+    parser.add_argument("--seeds", type=int, default=3, help="of the mixtures")
     parser.add_argument("--repeats", type=int, default=2, help="mixtures of a fold and seed")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
@@ -230,30 +222,6 @@ def show_counts(title: str, of_seeds: np.ndarray) -> None:
         print(f"{title:<18}{claimed:>5.0%}{observed:>8}{calls:>9,.0f}{recall:>8.3f}   {each}")
 
 
-def show_wrong(data: Material, seeds: int, repeats: int) -> None:
-    reference, folds = data.reference, data.folds()
-    print(f"\nWrong labels, {PREVALENCE:.0%} labelled, {seeds} seeds")
-    print(f"{'labels':<18}{'claim':>5}{'observed':>8}{'calls':>9}{'recall':>8}   false/calls of each seed")
-    for kind, share in [("random", 0.0), *((kind, share) for kind in KINDS for share in SHARES)]:
-        of_seeds, wrong, measures = np.zeros((seeds, len(CLAIMED), 3)), [], []
-        for seed in range(seeds):
-            rng, calls = np.random.default_rng([SEED, seed]), []
-            for fold in range(folds.shape[1]):
-                asking, others, known, binds = held_out(reference, folds, fold)
-                changed, is_wrong = with_wrong_labels(known, share, kind, rng)
-                wrong.append(is_wrong.mean())
-                tested = annotated(data, asking, others, changed)
-                right, reachable = binds_epitope(reference.labels[asking], tested.epitope), binds.any(axis=1)
-                # No bootstrap here: the rows stand for the studies.
-                calls.append(Calls(tested.score, right, reachable, asking, tested.background))
-                of_seeds[seed] += counts(tested, right, reachable, repeats, rng)
-            measures.append(Ranking(Calls.pooled(calls)).measure())
-        show_counts(f"{kind} {np.mean(wrong):.1%}", of_seeds)
-        for name in ("ap", "recall_10", "top_1"):
-            print(f"  {name}: " + ", ".join(f"{of_seed[name]:.3f}" for of_seed in measures), end=";")
-        print(f"  wrong: {min(wrong):.3f} to {max(wrong):.3f}", flush=True)
-
-
 def show_groups(data: Material, seeds: int, repeats: int) -> None:
     reference, folds = data.reference, data.folds()
     group = group_numbers(reference.epitopes)
@@ -289,8 +257,6 @@ def main(argv=None):
         show_groups(data, args.seeds, args.repeats)
     if "confidence" in args.parts:
         show_confidence(data)
-    if "wrong" in args.parts:
-        show_wrong(data, args.seeds, args.repeats)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,28 @@
-"""Labels of a reference set for `annotation_labels`: set wrong, weighted, in groups of epitopes."""
+"""Labels for the benchmarks of labels: set wrong, weighted, in groups of epitopes."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy import sparse
 
-from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.annotation.reference_set import NO_STUDY, ReferenceSet
+from airrvec.core.antigens import study_ids
 from airrvec.core.epitopes import epitope_groups
 
 KINDS = ("random", "study", "renamed")
 
 
-def with_wrong_labels(
-    reference: ReferenceSet, share: float, kind: str, rng: np.random.Generator
-) -> tuple[ReferenceSet, np.ndarray]:
+def wrong_labels(
+    labels: sparse.csr_array, studies: sparse.csr_array, share: float, kind: str, rng: np.random.Generator
+) -> tuple[sparse.csr_array, np.ndarray]:
     """
-    Return the reference set with a share of its labels set wrong, and the receptors whose labels are wrong.
+    Return labels of receptors with a share set wrong, and the receptors whose labels are wrong.
 
     Parameters
     ----------
+    labels, studies : csr_array, shape (n_receptors, n_epitopes) and (n_receptors, n_studies)
     share : float
         Share of the receptors whose labels change, from 0 to 1.
     kind : {"random", "study", "renamed"}
@@ -30,23 +33,55 @@ def with_wrong_labels(
 
     Returns
     -------
-    ReferenceSet
-        With the same receptors and studies.
+    labels : csr_array, shape (n_receptors, n_epitopes)
     wrong : ndarray of bool, shape (n_receptors,)
         Receptors that share no epitope with their true labels.
     """
-    n_wrong = round(share * len(reference))
+    n = labels.shape[0]
     if kind == "random":
-        rows = np.sort(rng.permutation(len(reference))[:n_wrong])
+        rows = np.sort(rng.permutation(n)[: round(share * n)])
     else:
-        rows = receptors_of_studies(reference.studies, n_wrong, rng)
+        rows = receptors_of_studies(studies, round(share * n), rng)
     if kind == "renamed":
-        labels = _renamed(reference.labels, rows, rng)
+        changed = _renamed(labels, rows, rng)
     else:
-        place = np.arange(len(reference))
-        place[rows] = rows[derangement(reference.labels[rows], rng)]
-        labels = reference.labels[place]
-    return relabelled(reference, labels), ~_share_an_epitope(reference.labels, labels)
+        place = np.arange(n)
+        place[rows] = rows[derangement(labels[rows], rng)]
+        changed = labels[place]
+    return changed, ~_share_an_epitope(labels, changed)
+
+
+def wrong_cells(
+    cells: pa.Table, share: float, kind: str, rng: np.random.Generator
+) -> tuple[pa.Table, np.ndarray]:
+    """
+    Return labelled cells of which a share of the receptors has `wrong_labels`, and which receptors these are.
+
+    Each receptor keeps its studies, which report all its labels. Other fields of the labels are null.
+    """
+    frame = cells.select(["receptor_id", "epitope"]).to_pandas()
+    frame["reference_id"] = study_ids(cells["reference_id"]).to_pandas().fillna(NO_STUDY).to_numpy()
+    codes, words = {}, {}
+    for name in frame:
+        codes[name], words[name] = pd.factorize(frame[name], sort=True)
+    n = len(words["receptor_id"])
+    labels, studies = (
+        sparse.csr_array(
+            (np.ones(len(frame), np.float32), (codes["receptor_id"], codes[name])), (n, len(words[name]))
+        )
+        for name in ("epitope", "reference_id")
+    )
+    changed, wrong = wrong_labels(labels, studies, share, kind, rng)
+    labelled, reported = (
+        pd.DataFrame(dict(zip(("receptor_id", name), matrix.tocoo().coords, strict=True)))
+        for name, matrix in (("epitope", changed), ("reference_id", studies))
+    )
+    joined = labelled.merge(reported, on="receptor_id").drop_duplicates()
+    columns = {name: pa.array(words[name][joined[name]], pa.string()) for name in joined}
+    found = [
+        columns.get(field.name, pa.nulls(len(joined), field.type)).cast(field.type) for field in cells.schema
+    ]
+    return pa.table(found, cells.schema), wrong
 
 
 def receptors_of_studies(studies: sparse.csr_array, n: int, rng: np.random.Generator) -> np.ndarray:

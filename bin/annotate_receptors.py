@@ -82,13 +82,20 @@ def _annotator(args, species: str, chains: str):
     from airrvec.annotation import annotator_file
 
     path = args.reference / f"{species}_{chains}.npz"
-    return (
-        annotator_file.load(path, partial(_embed, args.model), threads=args.cpus) if path.exists() else None
-    )
+    if not path.exists():
+        return None
+    annotator = annotator_file.load(path, partial(_embed, args.model), threads=args.cpus)
+    if not annotator.sources.is_model():
+        raise InputError(
+            f"the vectors of {path.name} are of another model than '{args.model}'",
+            fix="give the model that made the reference with --model",
+            file=args.reference,
+        )
+    return annotator
 
 
 def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
-    """Return vectors by a model, which is loaded when the first receptor needs it."""
+    """Return vectors by a model, which is loaded once."""
     return _encoder(model).embed(receptors, **options)
 
 

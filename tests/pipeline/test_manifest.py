@@ -91,7 +91,7 @@ def test_every_one_of_1000_changed_bytes_is_found(real_run, tmp_path):
     shutil.copytree(real_run.results, results)
     rows = {row.path: row for row in manifest.read_manifest(results)[0] if row.kind == "result"}
     paths = [*sorted(rows), str(manifest.MANIFEST), str(manifest.CHECKSUM)]
-    draw, n_found, whole = random.Random(20), 0, []  # noqa: S311
+    draw, n_found, whole = random.Random(20), 0, []  # noqa: S311 - no secret
     for number in range(N_CHANGES):
         name = draw.choice(paths)
         path = results / name

@@ -43,16 +43,9 @@ def spiked(tmp_path_factory):
     tables.write(cells, folder / "known.cells.parquet")
     receptors = tables.read(folder / "sample.receptors.parquet")
     n = len(receptors)
-    tables.write(
-        pa.table(
-            {
-                "sample_id": ["x"] * n,
-                "cell_id": [f"cell {number}" for number in range(n)],
-                "receptor_id": receptors["receptor_id"],
-            }
-        ),
-        folder / "sample.cells.parquet",
-    )
+    cell_ids = [f"cell {number}" for number in range(n)]
+    columns = {"sample_id": ["x"] * n, "cell_id": cell_ids, "receptor_id": receptors["receptor_id"]}
+    tables.write(pa.table(columns), folder / "sample.cells.parquet")
     known, sample = (
         [f"--{what}={folder}/{name}.{what}.parquet" for what in ("cells", "receptors")]
         for name in ("known", "sample")
@@ -125,6 +118,15 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
     assert one["call"][3] == "no vector"
     assert one["nearest_1_distance"].tolist()[:3] == pytest.approx([0, 0, 0], abs=1e-3)
     assert one["nearest_1_id"][3] is None
+
+
+@pytest.mark.parametrize("model", ["sceptr_tiny", "sceptr_cdr3_only"])
+def test_another_model_than_the_references_is_refused(spiked, tmp_path, capsys, model):
+    sample = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
+    given = [*sample, f"--reference={spiked}/reference", "--sample=x", f"--outdir={tmp_path}"]
+    with pytest.raises(SystemExit):
+        annotate_receptors.main([*given, f"--model={model}"])
+    assert f"are of another model than '{model}'" in capsys.readouterr().err
 
 
 def test_a_reference_without_a_study_has_none(spiked):
@@ -267,7 +269,7 @@ def test_evidence_is_that_of_the_chain_class(spiked):
     assert (called[["evidence_sceptr", "evidence_tcrdist"]].max(axis=1) > 0.5).all()
     unlikely = frame[frame["evidence_sceptr"].isna() & frame["score"].notna()]
     assert len(unlikely)
-    assert unlikely[list(schema.EVIDENCE)].isna().all().all()
+    assert unlikely[list(schema.EVIDENCE)].isna().to_numpy().all()
     assert unlikely["score"].max() < called["score"].min()
 
 

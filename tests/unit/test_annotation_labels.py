@@ -1,4 +1,4 @@
-"""Wrong, weighted and grouped labels of `benchmarks/annotation_labels.py`."""
+"""Wrong, weighted and grouped labels of the benchmarks of labels."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,8 @@ from label_changes import (
     receptors_of_studies,
     relabelled,
     shifted_distances,
-    with_wrong_labels,
+    wrong_cells,
+    wrong_labels,
 )
 
 N, N_EPITOPES, N_STUDIES = 400, 12, 9
@@ -36,6 +37,11 @@ def reference(seed=0) -> ReferenceSet:
     receptors = pa.table({"receptor_id": [f"r{row}" for row in rows]})
     made = ReferenceSet(receptors, epitopes, *map(sparse.csr_array, (labels, studies)), names)
     return relabelled(made, made.labels)
+
+
+def with_wrong_labels(true: ReferenceSet, share: float, kind: str, rng) -> tuple[ReferenceSet, np.ndarray]:
+    labels, wrong = wrong_labels(true.labels, true.studies, share, kind, rng)
+    return relabelled(true, labels), wrong
 
 
 def epitopes_of(labels) -> list[frozenset]:
@@ -106,6 +112,30 @@ def test_renamed_epitopes_are_wrong_in_the_same_way_for_all_receptors_of_the_stu
     assert len(known) > 90
     assert all({renamed[epitope] for epitope in a} == b for a, b in known)
     assert changed.epitopes["n_references"].tolist() == changed.labels.toarray().sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("kind", ["random", "study", "renamed"])
+def test_cells_have_the_wrong_labels_of_their_receptors(kind):
+    """Pairs of receptor and study stay; labels are those of the matrices, in the order of the words."""
+    true = reference()
+    rows, columns = true.labels.nonzero()
+    cells = [(f"r{row:03d}", f"E{column:02d}", f"s{s}") for row, column in zip(rows, columns, strict=True)
+             for s in true.studies[[row]].indices]  # fmt: skip
+    columns = dict(
+        zip(("receptor_id", "epitope", "reference_id"), map(list, zip(*cells, strict=True)), strict=True)
+    )
+    table = pa.table({**columns, "mhc_a": pa.nulls(len(cells), pa.string())})
+    changed, wrong = wrong_cells(table, 0.25, kind, np.random.default_rng(7))
+    expected, expected_wrong = wrong_labels(true.labels, true.studies, 0.25, kind, np.random.default_rng(7))
+    assert wrong.tolist() == expected_wrong.tolist()
+    assert changed.schema == table.schema
+    found = changed.to_pandas()
+    before = set(zip(columns["receptor_id"], columns["reference_id"], strict=True))
+    assert set(zip(found["receptor_id"], found["reference_id"], strict=True)) == before
+    labels = found.groupby("receptor_id")["epitope"].agg(
+        lambda words: frozenset(int(word[1:]) for word in words)
+    )
+    assert labels.tolist() == epitopes_of(expected)
 
 
 def test_a_weight_counts_a_reference_as_often():

@@ -187,7 +187,7 @@ SCRIPT = """
 
     os.replace = rename
     torch.set_num_threads(1)
-    torch.save(trained(folder)[0], out)
+    torch.save(trained(folder), out)
 """
 
 
@@ -199,21 +199,37 @@ def started(tmp_path, name: str, killed_at: int = -1) -> subprocess.Popen:
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""})
 
 
-def test_a_kill_between_writing_and_renaming_loses_one_checkpoint(tmp_path, undisturbed):
+def outcome(tmp_path, name: str) -> tuple[dict, int]:
+    """What `trained` returned in a process of its own."""
+    return torch.load(tmp_path / f"{name}.pt", weights_only=True)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> dict:
+    """The weights of an undisturbed training in a process of its own, whose sums may differ from ours."""
+    folder = tmp_path_factory.mktemp("alone")
+    assert started(folder, "alone").wait(300) == 0
+    weights, steps = outcome(folder, "alone")
+    assert steps == SHORT.steps
+    return weights
+
+
+def test_a_kill_between_writing_and_renaming_loses_one_checkpoint(tmp_path, alone):
     process = started(tmp_path, "killed", killed_at=4)
     assert process.wait(300) == -signal.SIGKILL
     folder = tmp_path / "checkpoints"
     assert read(folder / "last.ckpt")["global_step"] == 6
     assert len(list(folder.glob(".last.ckpt.*.tmp"))) == 1  # complete, but without its name
-    weights, steps = trained(folder)
-    assert (steps, same(weights, undisturbed)) == (SHORT.steps - 6, True)
+    assert started(tmp_path, "resumed").wait(300) == 0
+    weights, steps = outcome(tmp_path, "resumed")
+    assert (steps, same(weights, alone)) == (SHORT.steps - 6, True)
 
 
-def test_two_trainings_in_one_folder_at_once_lose_nothing(tmp_path, undisturbed):
+def test_two_trainings_in_one_folder_at_once_lose_nothing(tmp_path, alone):
     processes = [started(tmp_path, name) for name in ("one", "two")]
     assert [process.wait(300) for process in processes] == [0, 0]
     for name in ("one", "two"):
-        assert same(torch.load(tmp_path / f"{name}.pt", weights_only=True), undisturbed)
+        assert same(outcome(tmp_path, name)[0], alone)
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {
         "last.ckpt",
         "previous.ckpt",

@@ -41,7 +41,7 @@ def made(tmp_path_factory) -> Path:
 def test_no_flipped_bit_of_a_page_is_read_as_another_value(made, tmp_path, name, reader):
     source, read = made / name, READERS[reader]
     expected = read(source)
-    draw, named = random.Random(1), 0  # noqa: S311
+    draw, named = random.Random(1), 0  # noqa: S311 - no secret
     for _ in range(400):
         path = flipped(source, draw.choice(page_bytes(source)), draw.randrange(8), tmp_path / name)
         message = None
@@ -61,7 +61,7 @@ def test_without_checksums_flipped_bits_are_other_values(made, tmp_path):
     """What the checksums are for."""
     table = tables.read(made / "a.cells.parquet")
     pq.write_table(table, tmp_path / "plain.parquet", compression="none", use_dictionary=False)
-    source, draw, silent = tmp_path / "plain.parquet", random.Random(1), 0  # noqa: S311
+    source, draw, silent = tmp_path / "plain.parquet", random.Random(1), 0  # noqa: S311 - no secret
     for _ in range(100):
         path = flipped(source, draw.choice(page_bytes(source)), draw.randrange(8), tmp_path / "x.parquet")
         with contextlib.suppress(pa.ArrowException, OSError):

@@ -48,9 +48,10 @@ class Machine:
             "AIRRVEC_NEXTFLOW": "24.10.0", "AIRRVEC_CACHE": str(self.cache),
             "MAVEN_JARS": str(self.folder / "source"), "MAVEN_LOG": str(self.folder / "log"), **more,
         }  # fmt: skip
+        # A shell that starts the tests in the background ignores SIGINT, and so would all that they start.
         return subprocess.Popen(
-            [str(self.folder / "nextflow"), "run"], env=env, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            ["env", "--default-signal=INT", str(self.folder / "nextflow"), "run"], env=env, text=True,
+            start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     def run(self, **more: str) -> tuple[int, str, str]:

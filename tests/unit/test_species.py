@@ -69,6 +69,7 @@ def folder(tmp_path_factory):
             run("calibrate_annotation", *labelled, "--outdir", at / "annotation")
             sample = ["--cells", cells[0], "--receptors", at / "receptors.parquet", "--sample", "a"]
             sample += ["--embeddings", at / "vectors.parquet", "--reference", at / "annotation/reference"]
+            sample += ["--model", "sceptr_tiny"]
             run("annotate_receptors", *sample, "--fdr", 0.9, "--outdir", at / "annotation")
     return folder
 
