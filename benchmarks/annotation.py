@@ -72,12 +72,6 @@ def without(found: evidence.Evidence, columns: list[int], typical: np.ndarray) -
     return replace(found, measures=measures)
 
 
-def by_sum(found: evidence.Evidence, names: tuple[str, ...]) -> Candidates:
-    """Scores that are the sum of SCEPTR's and TCRdist's shares, nothing trained."""
-    plain = fitting.scorer.untrained(0.0, np.zeros(len(names)))
-    return plain.candidates(found)
-
-
 class Fold:
     """Evidence of a fold's labelled receptors and of the tested background, and all that calibrates."""
 
@@ -97,11 +91,9 @@ class Fold:
         self.findable = self.labels @ possible > 0
         self.study = np.array([reference.studies[[row]].indices[0] for row in asking])
         asked = reference.receptors.take(pa.array(asking)), vectors[asking]
-        self.asked, self.test = (self._looked_at(*given) for given in (asked, test))
-
-    def _looked_at(self, receptors, vectors) -> evidence.Evidence:
-        first = evidence.first_look(self.left, vectors)
-        return evidence.second_look(self.left, receptors, first, self.collected.threshold)
+        self.asked, self.test = (
+            evidence.both_looks(self.left, *given, self.collected.threshold) for given in (asked, test)
+        )
 
     def calls(self, asked: Candidates, test: Candidates) -> Calls:
         epitope, score = asked.best()
@@ -110,18 +102,15 @@ class Fold:
 
     def measured(self, score: str, columns: list[int]) -> tuple[Calls, CalibrationScores]:
         """Calls by a score, and what calibrates it."""
-        collected, names = self.collected, evidence.NAMES[self.left.chains]
+        collected = self.collected
         labelled = collected.found
-        if score == "SCEPTR":
-            of = [part.first for part in (self.asked, self.test, collected.others)]
-            scores = CalibrationScores(stacked([part.first for part in labelled]), of[2], collected.labels)
-            return self.calls(*of[:2]), scores
-        if score == "sum":
-            of = [by_sum(part, names) for part in (self.asked, self.test, collected.others)]
-            scores = CalibrationScores(
-                stacked([by_sum(part, names) for part in labelled]), of[2], collected.labels
-            )
-            return self.calls(*of[:2]), scores
+        # The sum of SCEPTR's and TCRdist's log odds: nothing is trained.
+        plain = fitting.scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
+        candidates_of = {"SCEPTR": lambda part: part.first, "sum": plain.candidates}.get(score)
+        if candidates_of:
+            asked, test, others = map(candidates_of, (self.asked, self.test, collected.others))
+            scores = CalibrationScores(stacked(list(map(candidates_of, labelled))), others, collected.labels)
+            return self.calls(asked, test), scores
         cut = [without(part, columns, collected.typical) for part in (*labelled, collected.others)]
         fitted = fitting.train(replace(collected, found=cut[:-1], others=cut[-1]))
         of = [
@@ -183,16 +172,8 @@ def main(argv=None):
     parts = [made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.background)]
     parts.append(made.slice(N_CONTRAST + args.background))
     contrast, background, test = (on_chains(part, args.chains) for part in parts)
-    sources = Sources(
-        args.chains,
-        references,
-        {chains: embed(reference.receptors) for chains, reference in references.items()},
-        contrast,
-        {chains: embed(on_chains(contrast, chains)) for chains in references},
-        embed,
-        MIN_REFERENCES,
-        args.threads,
-    )
+    limits = {"min_references": MIN_REFERENCES, "threads": args.threads}
+    sources = Sources.embedded(args.chains, references, contrast, embed, **limits)
     background, test = ((table, embed(table)) for table in (background, test))
     trials = {"OLGA": (sources, background, test)}
     if own is not None:

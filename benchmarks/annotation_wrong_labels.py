@@ -8,7 +8,7 @@ is set wrong, in pairs and single chains alike. What trains and calibrates sees 
 
 import argparse
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +27,6 @@ from airrvec.annotation import cross_validation, evidence, fitting, reference_se
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core.antigens import study_ids
-from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
 from annotation_labels import CLAIMED, SEED, Tested, counts, show_counts
@@ -70,9 +69,7 @@ class Material:
             known = pd.Index(self.true.references[chains].receptors["clonotype_id"].to_pylist())
             rows = known.get_indexer(reference.receptors["clonotype_id"].to_pylist())
             vectors[chains] = self.true.vectors[chains][rows]
-        true = self.true
-        shared = true.contrast, true.contrast_vectors, true.embed, true.min_references, true.threads
-        return Sources(CHAINS, references, vectors, *shared)
+        return replace(self.true, references=references, vectors=vectors)
 
 
 def references_of(cells: pa.Table, receptors: pa.Table) -> dict[str, reference_set.ReferenceSet]:
@@ -91,17 +88,8 @@ def material(args) -> Material:
     made = tables.distinct_receptors(synthesise(N_CONTRAST + args.background + args.test, seed=1))
     contrast, negatives = made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.background)
     test = made.slice(N_CONTRAST + args.background)
-    references = references_of(cells, receptors)
-    true = Sources(
-        CHAINS,
-        references,
-        {chains: embed(reference.receptors) for chains, reference in references.items()},
-        contrast,
-        {chains: embed(on_chains(contrast, chains)) for chains in references},
-        embed,
-        MIN_REFERENCES,
-        args.threads,
-    )
+    options = {"min_references": MIN_REFERENCES, "threads": args.threads}
+    true = Sources.embedded(CHAINS, references_of(cells, receptors), contrast, embed, **options)
     return Material(cells, receptors, true, (negatives, embed(negatives)), (test, embed(test)))
 
 
@@ -110,9 +98,8 @@ def annotated(data: Material, sources: Sources, asking: np.ndarray) -> tuple[Tes
     fitted = fitting.fit(sources, *data.negatives)
 
     def candidates(receptors: pa.Table, vectors: np.ndarray) -> Candidates:
-        first = evidence.first_look(sources, vectors)
-        again = evidence.second_look(sources, receptors, first, fitted.scorer.threshold)
-        return fitted.scorer.candidates(again)
+        found = evidence.both_looks(sources, receptors, vectors, fitted.scorer.threshold)
+        return fitted.scorer.candidates(found)
 
     reference = data.true.reference
     queries = reference.receptors.take(pa.array(asking)), data.true.vectors[CHAINS][asking]

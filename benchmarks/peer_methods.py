@@ -21,7 +21,6 @@ from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.sources import Sources
 from airrvec.core import runtime, schema
-from airrvec.core.chains import on_chains
 
 MIN_REFERENCES = search.MIN_REFERENCES
 
@@ -71,19 +70,10 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
         references[chains] = reference_set.build_reference_set(
             fold.cells, fold.receptors, chains=chains, species="homosapiens"
         )
-    sources = Sources(
-        "paired",
-        references,
-        {chains: embed(reference.receptors) for chains, reference in references.items()},
-        fold.contrast,
-        {chains: embed(on_chains(fold.contrast, chains)) for chains in references},
-        embed,
-        MIN_REFERENCES,
-    )
+    sources = Sources.embedded("paired", references, fold.contrast, embed, min_references=MIN_REFERENCES)
     scorer = fitting.fit(sources, fold.negatives, embed(fold.negatives)).scorer
-    first = evidence.first_look(sources, embed(fold.queries))
-    again = evidence.second_look(sources, fold.queries, first, scorer.threshold)
-    epitope, score = scorer.candidates(again).best()
+    found = evidence.both_looks(sources, fold.queries, embed(fold.queries), scorer.threshold)
+    epitope, score = scorer.candidates(found).best()
     return epitope, np.where(epitope >= 0, score, np.nan)
 
 

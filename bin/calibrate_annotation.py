@@ -164,13 +164,15 @@ def _calibrate(
     if not candidates:
         counts["not_calibrated"] = f"no epitope has {args.min_references} references"
         return counts, {}
-    contrast = receptors.slice(0, n_contrast)
+    contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
+    for name in set(COMPARED[chains]) - {chains}:
+        contrast_vectors[name] = encoder.embed(on_chains(contrast, name))
     sources = Sources(
         chains,
         {name: known[name][0] for name in COMPARED[chains]},
         {name: known[name][1] for name in COMPARED[chains]},
         contrast,
-        {name: encoder.embed(on_chains(contrast, name)) for name in COMPARED[chains]},
+        contrast_vectors,
         encoder.embed,
         args.min_references,
         args.cpus,

@@ -1,6 +1,7 @@
 """Runs of the real pipeline, each in a folder of its own."""
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -30,8 +31,9 @@ class Run:
 
     @property
     def tasks(self) -> list[dict]:
-        """Rows of the execution trace."""
-        with (self.results / "pipeline_info" / "execution_trace.txt").open() as handle:
+        """Rows of the execution trace; that of a run that was killed has kept the name of a running one."""
+        killed = self.results / "pipeline_info" / "running_execution_trace.txt"
+        with (killed if killed.exists() else killed.with_name("execution_trace.txt")).open() as handle:
             return list(csv.DictReader(handle, delimiter="\t"))
 
     @property
@@ -67,6 +69,24 @@ def run_pipeline(folder: Path, *args: str, project: Path = ROOT, timeout=600, **
         timeout=timeout,
     )
     return Run(folder, done.returncode, done.stdout, (folder / ".nextflow.log").read_text())
+
+
+def project_of(folder: Path, script: str) -> Path:
+    """A project of the functions of ours, in ``folder``, whose workflow is another of this folder."""
+    project = folder / "project"
+    project.mkdir()
+    for name in ("assets", "conf", "modules", "subworkflows", "nextflow.config", "nextflow_schema.json"):
+        (project / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "tests/pipeline" / script, project / "main.nf")
+    return project
+
+
+def checked_cases(folder: Path, cases: list[dict]) -> list:
+    """What the checks of parameters say to each case, in one run."""
+    (folder / "cases.json").write_text(json.dumps(cases))
+    run = run_pipeline(folder, "--cases", "cases.json", project=project_of(folder, "refusals.nf"))
+    assert run.status == 0, run.output
+    return [json.loads(said)[0] for said in re.findall(r"^REFUSAL (.*)$", run.output, re.MULTILINE)]
 
 
 @pytest.fixture(scope="session")

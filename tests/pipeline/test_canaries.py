@@ -22,7 +22,7 @@ from canaries import (
     values,
     write_sheet,
 )
-from conftest import NEXTFLOW, ROOT, environment, run_pipeline
+from conftest import NEXTFLOW, ROOT, checked_cases, environment
 from test_run import PROCESSES
 
 DASH = str(ROOT / "assets/demo/dash_human.csv")
@@ -108,15 +108,7 @@ def tried(folder) -> dict[str, list]:
             if name == "input" and path.is_file():
                 shutil.copy(place / "samples.csv", path)
             cases.append({**common, name: value})
-    (place / "cases.json").write_text(json.dumps(cases))
-    checks = place / "project"
-    checks.mkdir()
-    for name in ("assets", "conf", "modules", "subworkflows", "nextflow.config", "nextflow_schema.json"):
-        (checks / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "tests/pipeline/refusals.nf", checks / "main.nf")
-    done = run_pipeline(place, "--cases", "cases.json", project=checks)
-    assert done.status == 0, done.output
-    said = [json.loads(line)[0] for line in re.findall(r"^REFUSAL (.*)$", done.output, re.MULTILINE)]
+    said = checked_cases(place, cases)
     assert len(said) == len(cases)
     answers = iter(said)
     tried = {name: [(*pair, next(answers)) for pair in found] for name, found in given.items()}

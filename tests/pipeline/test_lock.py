@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-from conftest import NEXTFLOW, ROOT, Run, environment, run_pipeline
+from conftest import NEXTFLOW, ROOT, Run, environment, project_of, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 
@@ -75,13 +74,8 @@ def said(tmp_path_factory) -> Run:
     ]
     (folder / "locks.json").write_text(json.dumps(locks))
     (folder / "failures.json").write_text(json.dumps(reports))
-    project = folder / "project"
-    project.mkdir()
-    for name in ("assets", "conf", "modules", "subworkflows", "nextflow.config", "nextflow_schema.json"):
-        (project / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "tests/pipeline/locks.nf", project / "main.nf")
     cases = ("--locks", "locks.json", "--failures", "failures.json")
-    run = run_pipeline(folder, *cases, project=project)
+    run = run_pipeline(folder, *cases, project=project_of(folder, "locks.nf"))
     assert run.status == 0, run.output
     return run
 

@@ -1,12 +1,10 @@
 """Parameters that are refused before the first task, each with one sentence that says what and where."""
 
-import json
-import re
 import shutil
 from itertools import zip_longest
 
 import pytest
-from conftest import ROOT, run_pipeline
+from conftest import ROOT, checked_cases, run_pipeline
 from test_learning import write_presets
 
 DASH = ("--labelled", "dash.csv")
@@ -110,15 +108,7 @@ def refusals(tmp_path_factory) -> list[str | None]:
     """What the checks say to each case. One run, as the start of Nextflow takes longer than all of them."""
     folder = tmp_path_factory.mktemp("refusals")
     prepare(folder)
-    (folder / "cases.json").write_text(json.dumps([parameters(args) for args, _ in CASES]))
-    project = folder / "project"
-    project.mkdir()
-    for name in ("assets", "conf", "modules", "subworkflows", "nextflow.config", "nextflow_schema.json"):
-        (project / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "tests/pipeline/refusals.nf", project / "main.nf")
-    run = run_pipeline(folder, "--cases", "cases.json", project=project)
-    assert run.status == 0, run.output
-    return [json.loads(said)[0] for said in re.findall(r"^REFUSAL (.*)$", run.output, re.MULTILINE)]
+    return checked_cases(folder, [parameters(args) for args, _ in CASES])
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: " ".join(CASES[number][0]) or "none")

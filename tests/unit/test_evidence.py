@@ -27,15 +27,7 @@ def sources_of(receptors: pa.Table, epitopes: list[str], n_contrast: int = 200, 
         for chains in COMPARED["paired"]
     }
     contrast = tables.distinct_receptors(synthesise(n_contrast, seed=11))
-    return Sources(
-        "paired",
-        references,
-        {chains: embed(reference.receptors) for chains, reference in references.items()},
-        contrast,
-        {chains: embed(on_chains(contrast, chains)) for chains in references},
-        embed,
-        min_references=5,
-    )
+    return Sources.embedded("paired", references, contrast, embed, min_references=5)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 from scipy import sparse
 
-from airrvec.annotation.evidence import Evidence, first_look, second_look
+from airrvec.annotation.evidence import Evidence, both_looks
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.sources import Sources
 from airrvec.core.seeds import generator
@@ -84,8 +84,8 @@ def evidence_by_fold(
             continue
         names = {name for name, of in zip(reference.study_names, of_studies, strict=True) if of == fold}
         left = sources.without(held_out, names if by_study else None)
-        first = first_look(left, vectors[asking])
-        found.append(second_look(left, reference.receptors.take(pa.array(asking)), first, threshold))
+        asked = reference.receptors.take(pa.array(asking))
+        found.append(both_looks(left, asked, vectors[asking], threshold))
         possible = np.zeros(len(reference.epitopes), np.float32)
         possible[left.candidates] = 1
         columns = {"row": asking, "fold": fold, "findable": reference.labels[asking] @ possible > 0}

@@ -92,6 +92,11 @@ def first_look(sources: Sources, vectors: np.ndarray) -> Candidates:
     return stacked([candidates for candidates, _, _ in first_looks(sources, vectors)])
 
 
+def both_looks(sources: Sources, receptors: pa.Table, vectors: np.ndarray, threshold: float) -> Evidence:
+    """Return the evidence of receptors with vectors of shape (n, d); the rest as in `second_look`."""
+    return second_look(sources, receptors, first_look(sources, vectors), threshold)
+
+
 def second_look(sources: Sources, receptors: pa.Table, first: Candidates, threshold: float) -> Evidence:
     """
     Return the evidence for the likeliest epitopes of receptors.

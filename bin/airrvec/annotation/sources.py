@@ -55,6 +55,22 @@ class Sources:
     min_references: int
     threads: int = 1
 
+    @classmethod
+    def embedded(
+        cls,
+        chains: str,
+        references: dict[str, ReferenceSet],
+        contrast: pa.Table,
+        embed: Callable[[pa.Table], np.ndarray],
+        *,
+        min_references: int,
+        threads: int = 1,
+    ) -> "Sources":
+        """Return the sources of references and contrast receptors, whose vectors ``embed`` computes."""
+        vectors = {name: embed(reference.receptors) for name, reference in references.items()}
+        contrast_vectors = {name: embed(on_chains(contrast, name)) for name in references}
+        return cls(chains, references, vectors, contrast, contrast_vectors, embed, min_references, threads)
+
     @property
     def reference(self) -> ReferenceSet:
         """References of the class itself, whose epitopes are the candidates."""

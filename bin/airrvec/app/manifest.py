@@ -12,7 +12,7 @@ CHECKSUM = Path("pipeline_info/manifest.tsv.sha256")
 COLUMNS = ("path", "kind", "sha256", "size", "rows", "schema", "process", "code", "sample")
 KINDS = ("input", "result")
 
-# Folders of results that a run fills and cleans, as in subworkflows/local/conclude/main.nf.
+# Folders of results that a run fills and cleans, as in subworkflows/local/published/main.nf.
 FOLDERS = (
     *("airr", "analyses", "anndata", "annotation", "benchmark", "cells", "chains", "clusters", "comparison"),
     *("embeddings", "map", "models", "multiqc", "r", "receptors", "rejects", "samples"),
