@@ -21,13 +21,14 @@ RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
 CASES    ?= 10000
+RUNS     ?= 100
 SEED     ?= 0
 ENGINE   ?= docker
 REGISTRY ?= ghcr.io/airrvec
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo demo-finetune same test check lint unit fuzz faults pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: help env demo demo-finetune same test check lint unit fuzz faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
 .PHONY: bench chromium clean $(IMAGES)
 
 help: ## Print this list
@@ -75,6 +76,9 @@ unit: $(TEST_ENV) ## Run the tests of the library and the scripts
 
 fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
+
+soak: $(TEST_ENV) ## Disturb RUNS=100 runs at random (SEED=0), resume each, and compare the results by hash with those of an undisturbed one (as root)
+	PYTHONPATH=tests python -m soak --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
 faults: $(TEST_ENV) ## Run the tests that docs/reliability.md names
 	python -m pytest $$(grep -o 'tests/[a-z]*/test_[a-z_]*\.py' docs/reliability.md | sort -u) -n $(JOBS) --dist loadfile -q

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Write the content of the MultiQC report, the summary for the terminal, and the versions of all software."""
+"""Write the MultiQC report, the summary for the terminal, and the versions of all software."""
 
+import argparse
 import json
 import traceback
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.encoders import Titles
-from airrvec.report import chapters, page
+from airrvec.report import chapters, multiqc, page
 from airrvec.report.sections import (
     analyses,
     annotation,
@@ -48,6 +49,9 @@ def parse_args(argv=None):
     parser.add_argument("--software", type=Path, nargs="+", default=[], help="versions.yml of each task")
     parser.add_argument("--nextflow", default="unknown", help="version of Nextflow")
     script.add_options(parser, "outdir")
+    parser.add_argument(
+        "--multiqc", nargs=argparse.REMAINDER, help="make MultiQC's page of the content, with these options"
+    )
     return parser.parse_args(argv)
 
 
@@ -168,6 +172,9 @@ def main(argv=None):
             summary = "\n".join([summary, *lines[name], ""])
     summary = "\n".join([*report_missing.missing_lines(missing), summary])
     tables.write_text(summary, args.outdir / "summary.txt")
+    if args.multiqc is not None:
+        style = ["--custom-css-file", str(args.outdir / "report.css")]
+        multiqc.write_page(args.outdir, [*style, *args.multiqc])
 
 
 if __name__ == "__main__":

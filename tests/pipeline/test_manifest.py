@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,8 +17,10 @@ from test_run import SAMPLES
 from airrvec.app import manifest
 from airrvec.app.verify import file_problems
 
-# Written by Nextflow after the manifest, and the manifest itself.
-NOT_LISTED = r"pipeline_info/(execution_(report|timeline|trace)|pipeline_dag)\.\w+|pipeline_info/manifest\..+"
+# What holds times, and the manifest itself.
+NOT_LISTED = (
+    r"pipeline_info/(execution_(report|timeline|trace)|pipeline_dag|started)\.\w+|pipeline_info/manifest\..+"
+)
 N_CHANGES, N_WHOLE = 1000, 10
 
 
@@ -127,6 +130,9 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     assert "ERROR" in run.log
     assert run.output.count("is not what a task of this run wrote") == 1
     assert "samples/clones.tsv in the results is not what a task of this run wrote" in run.output
+    # A resumed run would take the damaged file from the cache.
+    (told,) = re.findall(r"changed; delete (\S+) and run again with -resume", run.output)
+    assert (Path(told) / "clones.tsv").exists()
     assert "could not be written" not in run.output
     done = verified(run.results, tmp_path)
     assert done.returncode == 1
@@ -146,6 +152,7 @@ def test_a_file_that_changes_after_it_was_published_is_an_error(tmp_path):
     run = run_pipeline(tmp_path, "--input", "samples.csv", "--skip_map", "-c", "changed.config")
     said = set(re.findall(r"(\S+) in the results is not what a task of this run wrote", run.output))
     assert said == set(names)
+    assert run.output.count("changed; run again with -resume") == len(names)
     done = verified(run.results, tmp_path)
     assert done.returncode == 1
     lines = {line.split(" (")[0] for line in done.stdout.splitlines()}

@@ -38,6 +38,7 @@ TABLES = (
     schema.SPLIT,
     schema.SPECIFICITY,
     schema.TRAINING,
+    schema.TRAINING_TIMES,
     schema.CLUSTERS,
     schema.CLUSTER_MEMBERS,
     schema.CLUSTER_MOTIFS,

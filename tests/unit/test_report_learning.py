@@ -73,7 +73,7 @@ def measured(before=0.8, after=0.9, floor=0.85) -> words.Finetuning:
 @pytest.fixture
 def trained(tmp_path) -> Path:
     rows = [
-        {"step": step, "part": part, "seconds": 1.0, "loss": 1 / step, "mlm_loss": 1 / step}
+        {"step": step, "part": part, "loss": 1 / step, "mlm_loss": 1 / step}
         for part, every in (("train", 1), ("validation", 100))
         for step in range(every, 1001, every)
     ]

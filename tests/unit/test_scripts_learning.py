@@ -25,6 +25,7 @@ FILES = [
     "training.parquet",
     "training.png",
     "training.svg",
+    "training_times.parquet",
 ]
 
 
@@ -185,7 +186,8 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     path = preset(tmp_path / "own.json", **SUPERVISED)
     options = ("--split", "random", "--min-receptors", 50, "--name", "own")
     script("finetune", *labelled, "--preset", path, "--model", "sceptr_tiny", *options)
-    assert sorted(file.name for file in (tmp_path / "own").iterdir()) == [*FILES, "training_labels.parquet"]
+    expected = sorted([*FILES, "training_labels.parquet"])
+    assert sorted(file.name for file in (tmp_path / "own").iterdir()) == expected
     split = tables.read("split.parquet")
     assert split.schema.equals(schema.SPLIT)
     parts = split.to_pandas().groupby("part")["receptor_id"].agg(set)

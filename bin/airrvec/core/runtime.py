@@ -42,7 +42,7 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
     function : callable
         Runs in parallel while it is in compiled loops, which release the interpreter lock.
     """
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n) as pool:
         waiting = []
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -60,6 +60,15 @@ def one_openmp_thread() -> threadpool_limits:
     cores, two of them take many times as long as one.
     """
     return threadpool_limits(1, "openmp")
+
+
+def one_blas_thread() -> threadpool_limits:
+    """
+    Return a context in which matrix products take one thread.
+
+    Their sums are in another order with each number of threads, and so are the last bits of the result.
+    """
+    return threadpool_limits(1, "blas")
 
 
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:

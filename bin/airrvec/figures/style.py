@@ -15,6 +15,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 OTHERS = "#A3A3A3"  # all groups that have no colour of their own
 _MARKERS = "osD^vPX"
 
+# Names of shapes within an SVG are random otherwise.
+matplotlib.rcParams["svg.hashsalt"] = "airrvec"
+
 
 def panels(n: int, width: float, height: float, **shared):
     """Return a figure and its ``n`` axes, at most three in a row; ``width``, ``height``: inches per panel."""

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from airrvec.core.runtime import one_blas_thread
 from airrvec.core.seeds import numbered_generator
 from airrvec.search.neighbours import nearest
 from airrvec.stats.components import signs
@@ -72,10 +73,11 @@ def place_on_map(
 def pca(vectors: np.ndarray) -> np.ndarray:
     """Return the first two principal components, shape (n, 2); missing components are 0."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
-    axes = np.linalg.svd(centred.T @ centred)[2][:2]
-    axes = axes * signs(axes)[:, None]
     places = np.zeros((len(vectors), 2), np.float32)
-    places[:, : len(axes)] = centred @ axes.T
+    with one_blas_thread():
+        axes = np.linalg.svd(centred.T @ centred)[2][:2]
+        axes = axes * signs(axes)[:, None]
+        places[:, : len(axes)] = centred @ axes.T
     return places
 
 

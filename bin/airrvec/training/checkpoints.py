@@ -94,7 +94,8 @@ class Checkpoints(L.Callback):
                 trainer.save_checkpoint(temporary)
                 seal(temporary)
                 self._keep_previous()
-            tables.write_tsv(loop.history(), self.folder / "log.tsv")
+            log = loop.history().append_column("seconds", loop.times()["seconds"])
+            tables.write_tsv(log, self.folder / "log.tsv")
 
     def _keep_previous(self) -> None:
         """Give the last checkpoint a second name, under which it stays when the new one takes the first."""

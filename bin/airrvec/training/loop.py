@@ -282,6 +282,10 @@ class Loop(L.LightningModule):
         """Return the log of all steps; `airrvec.core.schema.TRAINING`."""
         return pa.Table.from_pylist(self.rows, schema.TRAINING)
 
+    def times(self) -> pa.Table:
+        """Return the time of each row of `history`; `airrvec.core.schema.TRAINING_TIMES`."""
+        return pa.Table.from_pylist(self.rows, schema.TRAINING_TIMES)
+
 
 def _rows(batch: PaddedTokens, rows: slice) -> PaddedTokens:
     return PaddedTokens(batch.tokens[rows], batch.padding[rows])

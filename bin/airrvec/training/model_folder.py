@@ -50,6 +50,7 @@ def write(
     details = {"start": start, "step": trained.step, "data": data, "labels": labels.write(folder)}
     weights.save(trained.encoder, name, folder, {**details, "preset": preset.as_dict()})
     tables.write(trained.history, folder / "training.parquet")
+    tables.write(trained.times, folder / "training_times.parquet")
     text = model_card.card(
         trained, preset, name=name, start=start, data=data, labelled=bool(len(labels.receptors))
     )

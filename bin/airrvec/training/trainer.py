@@ -42,6 +42,8 @@ class Trained:
         Model with the lowest validation loss, or the last one; on the CPU, in evaluation mode.
     history : pyarrow.Table
         `airrvec.core.schema.TRAINING`.
+    times : pyarrow.Table
+        `airrvec.core.schema.TRAINING_TIMES`.
     step : int
         Step of ``encoder``.
     notes : list of str
@@ -50,6 +52,7 @@ class Trained:
 
     encoder: ReceptorEncoder
     history: pa.Table
+    times: pa.Table
     step: int
     notes: list[str]
 
@@ -139,7 +142,7 @@ def train(
         raise SystemExit(0)
     if loop.best is not None:
         encoder.load_state_dict(loop.best)
-    return Trained(encoder.cpu().eval(), loop.history(), loop.best_step, loop.notes)
+    return Trained(encoder.cpu().eval(), loop.history(), loop.times(), loop.best_step, loop.notes)
 
 
 def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> None:

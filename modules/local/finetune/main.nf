@@ -35,7 +35,7 @@ process FINETUNE {
     stub:
     """
     mkdir ${preset.baseName}
-    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet
+    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet ${preset.baseName}/training_times.parquet
     touch {split,specificity,unseen}.{parquet,tsv} finetune.qc.json versions.yml
     """
 }

@@ -30,7 +30,7 @@ process PRETRAIN {
     stub:
     """
     mkdir ${preset.baseName}
-    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet
+    touch ${preset.baseName}/model.safetensors ${preset.baseName}/config.json ${preset.baseName}/training.parquet ${preset.baseName}/training_times.parquet
     touch versions.yml
     """
 }

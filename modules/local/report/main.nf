@@ -34,12 +34,9 @@ process REPORT {
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
         --described described --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
-        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content
+        --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content \\
+        --multiqc ${configs} ${title ? "--title '${title}'" : ''} ${args}
     mv content/summary.txt content/software_versions.yml .
-    multiqc ${configs} --custom-css-file content/report.css ${title ? "--title '${title}'" : ''} --filename multiqc_report.html --no-version-check ${args} content
-    # MultiQC keeps a copy of all tables for summaries by AI, which the report does not offer: a fifth of its size.
-    sed -E 's/(aiReportMetadataBase64 = ")[^"]*/\\1bnVsbA==/' multiqc_report.html > smaller.html
-    mv smaller.html multiqc_report.html
     """
 
     stub:

@@ -4,9 +4,9 @@
 include { inBucket                                                        } from '../files/main'
 include { filesBelow ; inputPaths ; isPublished ; located ; resultFolders } from '../published/main'
 
-// Files that hold what does not come from a task of our own, or times: folder or file → process
+// Files without a record of their task: folder or file → process
 def withoutRecord() {
-    return ['r/': 'EXPORT_SCE', 'multiqc/': 'REPORT', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT', 'pipeline_info/started.txt': '']
+    return ['r/': 'EXPORT_SCE', 'multiqc/': 'REPORT', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT']
 }
 
 // map: script of bin/ → SHA-256 of its text and of the digest of what it imports
@@ -31,7 +31,9 @@ def compareAndWrite(run) {
     if (!root || !root.resolve('summary.txt').exists() || !isPublished(root.resolve('summary.txt'), run.marker, folders)) {
         return
     }
-    def records = run.tasks.unique().collectMany { folder -> recordsOf(folder.resolve('versions.yml')) }
+    def records = run.tasks.unique().collectMany { folder ->
+        recordsOf(folder.resolve('versions.yml')).collect { record -> record + [folder: folder] }
+    }
     def results = resultRows(root, run, records)
     results.findAll { row -> row.problem }.each { row -> log.error(row.problem) }
     def rows = results.findAll { row -> row.sha256 } + inputRows(run, records)
@@ -58,7 +60,7 @@ def resultRows(root, run, records) {
             .collect { path -> [path, "${name}/${located(root.resolve(name)).relativize(path)}".toString()] }
             .collectMany { path, word -> filesAt(path, word) }
     }
-    def others = ['summary.txt', 'pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml', 'pipeline_info/started.txt']
+    def others = ['summary.txt', 'pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml']
         .collect { name -> [root.resolve(name), name] }
         .findAll { path, _name -> path.exists() }
     def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
@@ -85,8 +87,16 @@ def resultRow(path, name, made, folders) {
     }
     // As it should be, so that `airrvec verify` finds it too.
     def first = changed ? plain + [sha256: fileDigest(own[0]), size: java.nio.file.Files.size(own[0])] : candidates ? candidates[0] : [:]
-    def problem = "${name} in the results is not what a task of this run wrote: the file was damaged or changed when or after it was published; run again with -resume"
+    // A resumed run would take a damaged work folder from the cache.
+    def todo = first.folder && isChanged(first) ? "delete ${first.folder.toUriString()} and run again with -resume" : 'run again with -resume'
+    def problem = "${name} in the results is not what a task of this run wrote: the file was damaged or changed; ${todo}"
     return first.subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script']) + [kind: 'result', path: name, problem: problem.toString()]
+}
+
+// Whether a task's own copy of a file is not what it wrote.
+def isChanged(record) {
+    def copy = record.folder.resolve(record.name)
+    return !inBucket(copy) && copy.exists() && fileDigest(copy) != record.sha256
 }
 
 // Names that the file of a task may have where it is published under this one: a.cells.parquet for cells/a.parquet.

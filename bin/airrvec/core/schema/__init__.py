@@ -47,7 +47,7 @@ from airrvec.core.schema.samples import (
     RAREFACTION,
     VJ_PAIRING,
 )
-from airrvec.core.schema.training import SPECIFICITY, SPLIT, TRAINING, TRAINING_LABELS
+from airrvec.core.schema.training import SPECIFICITY, SPLIT, TRAINING, TRAINING_LABELS, TRAINING_TIMES
 from airrvec.core.schema.words import (
     CHAIN_FIELDS,
     CHAIN_PAIRINGS,
@@ -144,6 +144,7 @@ __all__ = [
     "SPLIT",
     "TRAINING",
     "TRAINING_LABELS",
+    "TRAINING_TIMES",
     "TWO_FULL_CHAINS",
     "VJ_PAIRING",
     "dimensions",

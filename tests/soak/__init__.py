@@ -1,0 +1,1 @@
+"""Runs of the pipeline, each disturbed at random, resumed, and compared with an undisturbed one by hash."""
