@@ -23,6 +23,7 @@ include { EXPORT                      } from './subworkflows/local/export/main'
 include { SUMMARISE                   } from './subworkflows/local/report/main'
 include { conclude ; markStart        } from './subworkflows/local/conclude/main'
 include { codeDigests ; writeManifest } from './subworkflows/local/manifest/main'
+include { writeCrate                  } from './subworkflows/local/crate/main'
 
 workflow {
     main:
@@ -112,6 +113,6 @@ workflow {
     }
     workflow.onComplete = {
         conclude(run)
-        writeManifest(run)
+        writeCrate(run, writeManifest(run))
     }
 }

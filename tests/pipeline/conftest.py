@@ -1,6 +1,7 @@
 """Runs of the real pipeline, each in a folder of its own."""
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
+MANIFEST = ("pipeline_info/manifest.tsv", "pipeline_info/manifest.tsv.sha256")
+# These hold times.
+TIMES = re.compile(r"pipeline_info/(execution_.*|pipeline_dag.*|started\.txt)|ro-crate-metadata\.json")
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,23 @@ def checked_cases(folder: Path, cases: list[dict]) -> list:
     run = run_pipeline(folder, "--cases", "cases.json", project=project_of(folder, "refusals.nf"))
     assert run.status == 0, run.output
     return [json.loads(said)[0] for said in re.findall(r"^REFUSAL (.*)$", run.output, re.MULTILINE)]
+
+
+def digests(results: Path) -> dict[str, str]:
+    """SHA-256 of each file of a folder, by its path; without those that hold times."""
+    files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in sorted(files.items())
+        if not TIMES.fullmatch(name)
+    }
+
+
+def differences(found: dict[str, str], expected: dict[str, str]) -> list[str]:
+    missing = [f"{name} is missing" for name in expected.keys() - found.keys()]
+    more = [f"{name} is left over" for name in found.keys() - expected.keys()]
+    both = found.keys() & expected.keys()
+    return sorted([*missing, *more, *(f"{name} differs" for name in both if found[name] != expected[name])])
 
 
 @pytest.fixture(scope="session")

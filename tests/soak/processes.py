@@ -79,9 +79,7 @@ class OutOfMemory(Fault):
 
 
 class Clock(Fault):
-    """The clock of Nextflow and its tasks is set, forwards or back."""
-
-    survives = True
+    """The clock of Nextflow and its tasks is set; set back, Nextflow itself fails on a negative duration."""
 
     def prepare(self):
         self.clock = self.case.folder.parent / f"{self.case.folder.name}.clock"

@@ -1,7 +1,6 @@
 """One run of the pipeline, from outside: its events, its processes, its files."""
 
 import csv
-import hashlib
 import os
 import re
 import signal
@@ -12,27 +11,8 @@ from pathlib import Path
 
 from conftest import NEXTFLOW, ROOT, environment
 
-# These hold times.
-TIMES = re.compile(r"pipeline_info/(execution_.*|pipeline_dag.*|started\.txt)")
 LONGEST = 900  # seconds of a run of about 30
 IDLE = 60  # seconds without a task and a line of the log
-
-
-def digests(results: Path) -> dict[str, str]:
-    """SHA-256 of each file of a folder, by its path; without those that hold times."""
-    files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in sorted(files.items())
-        if not TIMES.fullmatch(name)
-    }
-
-
-def differences(found: dict[str, str], expected: dict[str, str]) -> list[str]:
-    missing = [f"{name} is missing" for name in expected.keys() - found.keys()]
-    more = [f"{name} is left over" for name in found.keys() - expected.keys()]
-    both = found.keys() & expected.keys()
-    return sorted([*missing, *more, *(f"{name} differs" for name in both if found[name] != expected[name])])
 
 
 class Case:

@@ -15,13 +15,15 @@ def codeDigests(library) {
     return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
 }
 
-// Writes pipeline_info/manifest.tsv after a run that made its report; an error line for each file that is not what its task wrote.
+// Writes pipeline_info/manifest.tsv after a run that made its report, and returns its rows; an error line for each file
+// that is not what its task wrote.
 def writeManifest(run) {
     try {
-        compareAndWrite(run)
+        return compareAndWrite(run)
     }
     catch (Exception problem) {
         log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
+        return []
     }
 }
 
@@ -29,21 +31,21 @@ def compareAndWrite(run) {
     def root = run.marker ? file(run.settings.outdir, glob: false) : null
     def folders = run.tasks.collect { folder -> located(folder) }
     if (!root || !root.resolve('summary.txt').exists() || !isPublished(root.resolve('summary.txt'), run.marker, folders)) {
-        return
+        return []
     }
     def records = run.tasks.unique().collectMany { folder ->
         recordsOf(folder.resolve('versions.yml')).collect { record -> record + [folder: folder] }
     }
     def results = resultRows(root, run, records)
     results.findAll { row -> row.problem }.each { row -> log.error(row.problem) }
-    def rows = results.findAll { row -> row.sha256 } + inputRows(run, records)
+    def found = results.findAll { row -> row.sha256 } + inputRows(run, records)
+    def rows = found.collect { row -> row + [code: row.code ?: run.codes[row.script]] }
     def columns = ['path', 'kind', 'sha256', 'size', 'rows', 'schema', 'process', 'code', 'sample']
-    def lines = rows.collect { row -> row + [code: row.code ?: run.codes[row.script]] }
-        .collect { row -> columns.collect { name -> escaped(row[name]) }.join('\t') }
-        .sort()
+    def lines = rows.collect { row -> columns.collect { name -> escaped(row[name]) }.join('\t') }.sort()
     def text = ([columns.join('\t')] + lines).join('\n') + '\n'
     root.resolve('pipeline_info/manifest.tsv').text = text
     root.resolve('pipeline_info/manifest.tsv.sha256').text = "${text.sha256()}  manifest.tsv\n"
+    return rows.sort { row -> row.path }
 }
 
 // list of maps: kind, name, process, script, sha256, size, rows, schema; of an input also sample
@@ -113,7 +115,7 @@ def inputRows(run, records) {
     def read = records.findAll { record -> record.kind == 'input' }.collectEntries { record -> [record.sample, record] }
     def ofTables = run.inputs.findAll { id, _table -> read[id] }.collect { id, table ->
         def given = run.tables.find { entry -> entry.table == table }?.path ?: table.toUriString()
-        read[id].subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script', 'sample']) + [kind: 'input', path: given]
+        read[id].subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script', 'sample']) + [kind: 'input', path: given, file: table]
     }
     def tables = run.tables.collect { entry -> entry.table }
     def named = run.settings.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
@@ -125,7 +127,7 @@ def inputRows(run, records) {
     def maps = run.tables.findAll { entry -> entry.map }.collect { entry -> [entry.map.toString(), entry.map] }
     def files = (named + maps).findAll { _word, path -> path.exists() && !tables.contains(path) }.unique { entry -> entry[1] }
     def ofFiles = files.collectMany { word, path -> filesAt(path, word) }
-    return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
+    return ofTables + ofFiles.collect { path, word -> [kind: 'input', path: word, file: path, sha256: fileDigest(path), size: java.nio.file.Files.size(path)] }
 }
 
 // A file, or all files of a folder or of a link to one, with their names.
