@@ -29,6 +29,7 @@ from airrvec.report.sections import missing as report_missing
 from airrvec.report.sections import samples as report_samples
 from airrvec.report.sections.benchmark import section as benchmark
 from airrvec.report.sections.finetuning import section as finetuning
+from airrvec.report.summary import summary_text
 
 
 def parse_args(argv=None):
@@ -166,7 +167,7 @@ def main(argv=None):
         tables.write_json(section, path, indent=1)
     tables.write_text(page.style(), args.outdir / "report.css")
     tables.write_text(versions, args.outdir / "software_versions.yml")
-    summary = page.summary_text(samples, receptors, embeddings, titles)
+    summary = summary_text(samples, receptors, embeddings, titles)
     for name in SUMMARISED:
         if name in lines:
             summary = "\n".join([summary, *lines[name], ""])

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from airrvec.core import caches, processor
+from airrvec.core import caches, limits, processor
 from airrvec.core.version import __version__
 
 __all__ = ["__version__", "embed", "match_barcodes", "nearest", "read"]
 
+limits.check_address_space()
 processor.set_openblas_kernels()
 caches.set_folders()
 

@@ -32,9 +32,10 @@ def services():
 
 
 class LostNode(Fault):
-    """On a Slurm, a node goes down under a job, and comes back."""
+    """On a Slurm, a node goes down under a job, and comes back.
 
-    survives = True
+    Before the script of a job runs, Nextflow 24.10's wrapper ends with 1, after which nothing is tried again.
+    """
 
     def prepare(self):
         _slurm_is_free.acquire()

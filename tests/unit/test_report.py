@@ -15,6 +15,7 @@ from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import chapters, page
 from airrvec.report.sections.benchmark import section as report_benchmark
+from airrvec.report.summary import summary_text
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -124,9 +125,9 @@ def test_public_receptors_are_told_of_two_samples_or_more():
     shared = {"samples": 2, "receptors": 2000, "clonotypes": 2000, "public_clonotypes": 1234}
     sentence = "1,234 clonotypes occur in two or more samples"
     assert f" {sentence}.<br>" in page.sample_sections([SAMPLE], shared)[0]["description"]
-    assert f"\n{sentence}\n" in page.summary_text([SAMPLE], shared, EMBEDDINGS, TITLES)
+    assert f"\n{sentence}\n" in summary_text([SAMPLE], shared, EMBEDDINGS, TITLES)
     assert "two or more" not in page.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
-    assert "two or more" not in page.summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, TITLES)
+    assert "two or more" not in summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, TITLES)
 
 
 def test_every_device_that_embedded_is_named():
@@ -217,7 +218,7 @@ def test_many_encoders_stand_below_one_another(benchmark):
 
 
 def test_summary_for_the_terminal(benchmark):
-    text = page.summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, TITLES)
+    text = summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, TITLES)
     assert "s                 10x              10      8         2       5          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 have no loop that the model uses, and no vector" in text

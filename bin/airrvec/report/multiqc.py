@@ -43,6 +43,8 @@ def write_page(content: Path, options: list[str]) -> None:
     tables.write_text("".join(f"{path}\n" for path in sorted(content.iterdir())), files)
     command = [sys.executable, "-m", "multiqc", "--filename", PAGE, "--force", "--no-version-check"]
     status = subprocess.run([*command, *options, "--file-list", files]).returncode
+    if status < 0:  # killed, for example for its memory: the task then runs again with more
+        sys.exit(128 - status)
     if status or not PAGE.is_file():
         raise InputError(f"MultiQC made no report (exit status {status}): see its words above")
     html = _FOR_AI.sub(r"\1bnVsbA==", PAGE.read_text())

@@ -1,4 +1,4 @@
-"""Sections of every report, as custom content of MultiQC, and the summary for the terminal."""
+"""Sections of every report, as custom content of MultiQC."""
 
 from html import escape
 from importlib.metadata import version
@@ -136,7 +136,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "airrvec_samples",
             "Quality",
             "In every sample, the rows read are the rows kept plus the rows rejected."
-            + "".join(f" {sentence}." for sentence in _public(receptors))
+            + "".join(f" {sentence}." for sentence in public_sentence(receptors))
             + warnings_text(samples),
             "table",
             overview,
@@ -223,37 +223,12 @@ def embedding_section(embeddings: dict, titles: Titles) -> dict:
     )
 
 
-def _public(receptors: dict) -> list[str]:
+def public_sentence(receptors: dict) -> list[str]:
     """Return a sentence on the clonotypes that samples share; an empty list for fewer than two samples."""
     if receptors["samples"] < 2:
         return []
     n = counted(receptors["public_clonotypes"], "clonotype occurs", "clonotypes occur")
     return [f"{n} in two or more samples"]
-
-
-def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
-    """Return the summary of a run for the terminal."""
-    lines = ["Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"]
-    for sample in samples:
-        lines.append(
-            f"{sample['sample_id'][:17]:<17} {sample['format']:<8} {sample['rows_in']:>10,}"
-            f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {sample['cells']:>7,}"
-            f" {sample['receptors']:>10,}"
-        )
-    warnings = [f"Note: {s['sample_id']}: {warning}" for s in samples for warning in s["warnings"]]
-    lines += [
-        *(["", *warnings] if warnings else []),
-        "",
-        f"{counted(embeddings['receptors'], 'distinct receptor')} embedded by {titles[embeddings['model']]}"
-        f" in {embeddings['dimensions']} dimensions"
-        + (
-            f"; {embeddings['without_vector']:,} have no loop that the model uses, and no vector"
-            if embeddings["without_vector"]
-            else ""
-        ),
-        *_public(receptors),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def merged_versions(documents: list[str], nextflow: str) -> str:

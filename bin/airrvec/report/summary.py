@@ -1,0 +1,60 @@
+"""The summary for the terminal. It fits a screen, whatever the number of samples."""
+
+from airrvec.core.plural import counted
+from airrvec.encoders import Titles
+from airrvec.report.page import public_sentence
+
+MOST = 20  # samples and notes that have a line each
+WORST = 10  # samples that have one if there are more
+
+HEAD = "Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"
+
+
+def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
+    """Return the summary of a run; ``samples`` are the QC of each, the others that of all of them."""
+    lines = [*_table(samples), *_notes(samples), ""]
+    embedded = counted(embeddings["receptors"], "distinct receptor")
+    sentence = (
+        f"{embedded} embedded by {titles[embeddings['model']]} in {embeddings['dimensions']} dimensions"
+    )
+    if embeddings["without_vector"]:
+        sentence += f"; {embeddings['without_vector']:,} have no loop that the model uses, and no vector"
+    return "\n".join([*lines, sentence, *public_sentence(receptors)]) + "\n"
+
+
+def _table(samples: list[dict]) -> list[str]:
+    """Return a line for each sample or, of many, for those that lost most; and one for all."""
+    if len(samples) <= MOST:
+        return [HEAD, *map(_line, samples)]
+    names = ("rows_in", "rows_out", "rows_rejected", "cells")
+    total = {name: sum(sample[name] for sample in samples) for name in names}
+    worst = sorted(samples, key=_rejected, reverse=True)[:WORST]
+    return [
+        f"{len(samples)} samples; the {WORST} with the largest shares of rejected rows:",
+        HEAD,
+        *map(_line, worst),
+        # Samples share receptors: their numbers are no sum.
+        _line({"sample_id": f"all {len(samples)}", "format": "", "receptors": "", **total}),
+    ]
+
+
+def _rejected(sample: dict) -> float:
+    return sample["rows_rejected"] / max(sample["rows_in"], 1)
+
+
+def _line(sample: dict) -> str:
+    n_receptors = sample["receptors"] if sample["receptors"] == "" else f"{sample['receptors']:,}"
+    return (
+        f"{sample['sample_id'][:17]:<17} {sample['format']:<8} {sample['rows_in']:>10,}"
+        f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {sample['cells']:>7,} {n_receptors:>10}"
+    ).rstrip()
+
+
+def _notes(samples: list[dict]) -> list[str]:
+    notes = [
+        f"Note: {sample['sample_id']}: {warning}" for sample in samples for warning in sample["warnings"]
+    ]
+    if len(notes) > MOST:
+        n_more = len(notes) - WORST
+        notes = [*notes[:WORST], f"and {counted(n_more, 'further note')}: see section Samples of the report"]
+    return ["", *notes] if notes else []

@@ -1,0 +1,16 @@
+"""Runs under real limits of the address space: one sentence says what to do, whichever library fails."""
+
+import pytest
+from conftest import ROOT, run_pipeline
+
+
+@pytest.mark.parametrize("megabytes", [300, 700, 1200])
+def test_a_limit_of_the_address_space_is_named(tmp_path, megabytes):
+    """With the first two, our own check ends the first task; with the last, MultiQC aborts."""
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{ROOT / 'assets/test/pbmc_b.csv'}\n")
+    (tmp_path / "limit.config").write_text(f"process.beforeScript = 'ulimit -v {1000 * megabytes}'\n")
+    run = run_pipeline(tmp_path, "--input", "samples.csv", "--skip_map", "-c", "limit.config")
+    assert run.status == 1
+    words = "start Nextflow after `ulimit -v unlimited`"
+    (said,) = {line for line in run.output.splitlines() if words in line}
+    assert said.endswith("Then start again with -resume")

@@ -1,0 +1,26 @@
+"""The summary for the terminal, of few samples and of many."""
+
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE, TITLES
+
+from airrvec.report.summary import summary_text
+
+
+def test_summary_of_many_samples_fits_a_screen():
+    samples = [
+        {**SAMPLE, "sample_id": f"s{n:03d}", "rows_in": 1000, "rows_rejected": n, "rows_out": 1000 - n}
+        for n in range(300)
+    ]
+    text = summary_text(
+        [{**sample, "warnings": ["odd"]} for sample in samples], RECEPTORS, EMBEDDINGS, TITLES
+    )
+    lines = text.splitlines()
+    assert len(lines) < 40
+    assert lines[0] == "300 samples; the 10 with the largest shares of rejected rows:"
+    assert [line.split()[0] for line in lines[2:12]] == [f"s{n:03d}" for n in range(299, 289, -1)]
+    rejected = sum(range(300))
+    assert lines[12].split()[:2] == ["all", "300"]
+    assert lines[12].split()[2:5] == ["300,000", f"{300_000 - rejected:,}", f"{rejected:,}"]
+    assert lines[14] == "Note: s000: odd"
+    assert "and 290 further notes: see section Samples of the report" in lines
+    twenty = summary_text(samples[:20], RECEPTORS, EMBEDDINGS, TITLES).splitlines()
+    assert [line.split()[0] for line in twenty[1:21]] == [f"s{n:03d}" for n in range(20)]
