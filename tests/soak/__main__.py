@@ -35,6 +35,7 @@ def parse_args(argv=None):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--only", type=int, nargs="+", help="of these runs, the ones with these numbers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="runs at once")
     parser.add_argument("--log", type=Path, default=Path("results/soak.tsv"))
@@ -72,7 +73,8 @@ def main(argv=None) -> int:
     # Each fault as often as the others, in an order of chance.
     names = [args.faults[number % len(args.faults)] for number in range(args.runs)]
     np.random.default_rng(args.seed).shuffle(names)
-    lock, same = threading.Lock(), 0
+    numbers = args.only or range(args.runs)
+    lock = threading.Lock()
     with args.log.open("w", newline="") as handle, nodes.services():
         log = csv.DictWriter(handle, COLUMNS, delimiter="\t", lineterminator="\n")
         log.writeheader()
@@ -86,13 +88,12 @@ def main(argv=None) -> int:
             return row["differs"] == "nothing"
 
         with ThreadPoolExecutor(args.jobs) as pool:
-            same = sum(pool.map(one, range(args.runs)))
-    print(
-        f"{same} of {args.runs} runs ended with the {len(expected)} files of an undisturbed one: {args.log}"
-    )
-    if not args.keep or same == args.runs:
+            same = sum(pool.map(one, numbers))
+    whole = same == len(numbers)
+    print(f"{same} of {len(numbers)} ended with the {len(expected)} files of an undisturbed run: {args.log}")
+    if whole or not args.keep:
         shutil.rmtree(folder, ignore_errors=True)
-    return 0 if same == args.runs else 1
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
