@@ -6,7 +6,6 @@ the last; they are on no channel, or in other versions.
 
 import ast
 import csv
-import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -115,7 +114,7 @@ def environment(name: str, extras: frozenset[str]) -> str:
     """Return the text of a process's environment."""
     script = ROOT / f"bin/{name}.py"
     module = (ROOT / f"modules/local/{name}/main.nf").read_text()
-    called = {"multiqc"} if re.search(r"^    multiqc ", module, re.MULTILINE) else set()
+    called = {"multiqc"} if "--multiqc " in module else set()
     called |= LEARN | PLM if name == "check_device" else set()  # it looks for the extras, without an import
     if not script.exists():
         lines, pip = list(R), []

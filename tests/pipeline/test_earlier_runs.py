@@ -17,11 +17,15 @@ def sheet(tmp_path):
     return path
 
 
+# What tells of the run itself.
+OF_THE_RUN = ("pipeline_info", "previous", "ro-crate-metadata.json")
+
+
 def published(results) -> set[str]:
     """What the pipeline publishes, with the content of links."""
     paths = {path.relative_to(results) for path in results.rglob("*") if not path.is_dir()}
     assert all((results / path).exists() for path in paths), "a link leads nowhere"
-    return {str(path) for path in paths if path.parts[0] not in ("pipeline_info", "previous")}
+    return {str(path) for path in paths if path.parts[0] not in OF_THE_RUN}
 
 
 def put_aside(results) -> set[str]:

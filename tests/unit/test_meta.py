@@ -14,6 +14,7 @@ SUBWORKFLOWS = sorted(path.parent for path in (ROOT / "subworkflows/local").glob
 FUNCTIONS = {
     "advice",
     "conclude",
+    "crate",
     "digest",
     "files",
     "lock",
