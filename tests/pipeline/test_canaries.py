@@ -202,7 +202,6 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
         shutil.copy(place / "samples.csv", make_parent(Path(chosen["input"])))
     programs = folder / f"programs of {engine}"
     programs.mkdir()
-    stand_in(programs / "multiqc", "multiqc_report.html")
     stand_in(programs / "Rscript", "nothing.txt")
     (programs / "docker").write_text(ENGINE)
     (programs / "docker").chmod(0o755)

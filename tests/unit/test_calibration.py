@@ -104,6 +104,26 @@ def two_groups(rng, n, b, prevalence):
     return (*labelled(n), rng.normal(0, 1, b)), sample, truth
 
 
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
+def test_wrong_labels_cost_calls_and_not_truth(share):
+    """Each wrong label counts as a wrong call: claimed rates rise, and observed ones stay below."""
+    rng = np.random.default_rng(4)
+    (scores, right, background), sample, truth = two_groups(rng, 5000, 50_000, 0.1)
+    true, mixed = (
+        calibration.Calibration(scores, right & (rng.random(len(right)) >= wrong), background)
+        for wrong in (0, share)
+    )
+    rates, expected = (fitted.fdr(sample, fitted.prevalence(sample)) for fitted in (mixed, true))
+    # Nothing is called at a claim up to their share, but for a few of the highest scores.
+    assert (rates <= 0.9 * share).sum() < 40
+    for claimed in (0.3, 0.5, 0.7):
+        called = rates <= claimed
+        assert called.sum() <= (expected <= claimed).sum()
+        if claimed > share + 0.15:
+            assert called.sum() > 50
+        assert (~truth[called]).sum() <= claimed * called.sum()
+
+
 @pytest.mark.parametrize("prevalence", [0.05, 0.1, 0.4])
 def test_rates_and_probabilities_are_those_of_a_known_mixture(prevalence):
     groups, sample, truth = two_groups(np.random.default_rng(3), 5000, 50_000, prevalence)
