@@ -47,7 +47,7 @@ def write_page(content: Path, options: list[str]) -> None:
         sys.exit(128 - status)
     if status or not PAGE.is_file():
         raise InputError(f"MultiQC made no report (exit status {status}): see its words above")
-    html = _FOR_AI.sub(r"\1bnVsbA==", PAGE.read_text())
+    html = _FOR_AI.sub(r"\1bnVsbA==", PAGE.read_text("utf-8"))
     html = _GZIP.sub("H4sIAAAAAAAA", html)
     html = _UUID.sub(r"\1", _TIME.sub(r"\1", html))
     # The page keeps its reader's settings under this name.
@@ -56,6 +56,6 @@ def write_page(content: Path, options: list[str]) -> None:
     for path in (DATA / "multiqc.log", DATA / "multiqc.parquet"):  # times, also in every row of the table
         path.unlink(missing_ok=True)
     for path in DATA.glob("multiqc_data.json"):
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text("utf-8"))
         kept = {key: value for key, value in data.items() if key not in _CIRCUMSTANCES}
         tables.write_json(kept, path, indent=4)

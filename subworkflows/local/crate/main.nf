@@ -23,7 +23,9 @@ def crate(run, rows) {
     def inputs = rows.findAll { row -> row.kind == 'input' }
         .collect { row -> fileEntity(row.file.toUri().toString(), row) }
         .unique { entity -> entity['@id'] }
-    def values = run.settings.findAll { name, value -> value != null && name != 'references' }
+    // Whom to write to is nobody else's business.
+    def left = ['references', 'email', 'email_on_fail']
+    def values = run.settings.findAll { name, value -> value != null && !left.contains(name) }
         .collect { name, value -> [name: name.toString(), value: value instanceof Collection ? value.join(',') : value] }
         .sort { entry -> entry.name }
     def files = results + [manifestEntity()]
