@@ -11,6 +11,7 @@ NEXTFLOW := containers/nextflow/nextflow
 ENV      := .venv/.core
 TEST_ENV := .venv/.complete
 DOCS_ENV := .venv-docs/.complete
+FUZZ_ENV := .venv-fuzz/.complete
 RELEASE_ENV := .venv-release/.complete
 # The locked environment and the launcher come first, for make and for the tasks that Nextflow starts.
 export PATH := $(CURDIR)/containers/nextflow:$(CURDIR)/.venv/bin:$(PATH)
@@ -21,6 +22,7 @@ RESULTS  ?= results/demo
 LABELLED ?= $(firstword $(wildcard ../shared/data/vdjdb/vdjdb_full_2023-06-01.txt.gz) assets/demo/dash_human.csv)
 JOBS     ?= 2
 CASES    ?= 10000
+SECONDS  ?= 600
 RUNS     ?= 100
 SEED     ?= 0
 ENGINE   ?= docker
@@ -28,7 +30,7 @@ REGISTRY ?= ghcr.io/airrvec
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
-.PHONY: help env demo demo-finetune same test check lint unit fuzz faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
+.PHONY: help env demo demo-finetune same test check lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
 .PHONY: bench chromium clean $(IMAGES)
 
 help: ## Print this list
@@ -77,11 +79,16 @@ unit: $(TEST_ENV) ## Run the tests of the library and the scripts
 fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
 
+fuzz-guided: $(FUZZ_ENV) ## Change tables towards lines of the readers that no table has reached (SECONDS=600 SEED=0)
+	PYTHONPATH=bin:tests $(<D)/bin/python -m fuzz.guided --seconds $(SECONDS) --seed $(SEED)
+
 soak: $(TEST_ENV) ## Disturb RUNS=100 runs at random (SEED=0), resume each, and compare the results by hash with those of an undisturbed one (as root)
 	PYTHONPATH=tests python -m soak --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
 faults: $(TEST_ENV) ## Run the tests that docs/reliability.md names
-	python -m pytest $$(grep -o 'tests/[a-z]*/test_[a-z_]*\.py' docs/reliability.md | sort -u) -n $(JOBS) --dist loadfile -q
+	@status=0; for folder in unit pipeline; do \
+	    python -m pytest $$(grep -o "tests/$$folder/test_[a-z_]*\.py" docs/reliability.md | sort -u) -n $(JOBS) --dist loadfile -q || status=$$?; \
+	done; exit $$status
 
 pipeline: $(TEST_ENV) ## Run the tests that run Nextflow
 	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
@@ -153,6 +160,8 @@ metadata: $(RELEASE_ENV) ## Check versions, CITATION.cff and ro-crate-metadata.j
 	$(<D)/bin/cffconvert --validate
 	$(<D)/bin/python release/crate.py --check
 	$(<D)/bin/python release/validate_crate.py workflow-ro-crate .
+	@report=$$($(<D)/bin/rocrate-validator --no-interactive validate --offline --metadata-only --no-paging --verbose \
+	    --profile-identifier workflow-ro-crate --requirement-severity recommended . 2>&1) || { echo "$$report"; exit 1; }
 
 release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses an unclean one, pushes nothing
 	python release/release.py $(VERSION)
@@ -204,6 +213,11 @@ $(TEST_ENV): $(ENV)
 $(DOCS_ENV): pyproject.toml uv.lock $(ENV)
 	@echo "Making the locked environment of the documentation in .venv-docs"
 	@UV_PROJECT_ENVIRONMENT=$(@D) $(UV) sync --locked --only-group docs --quiet
+	@touch $@
+
+$(FUZZ_ENV): pyproject.toml uv.lock $(ENV)
+	@echo "Making the locked environment of guided fuzzing in .venv-fuzz"
+	@UV_PROJECT_ENVIRONMENT=$(@D) $(UV) sync --locked --group fuzz --quiet
 	@touch $@
 
 # Go comes from the same environment; release/go.sum has the checksums of what it builds.

@@ -94,7 +94,7 @@ workflow {
             results.comparison = REPERTOIRE.out.comparison
         }
         if (!settings.skip_map) {
-            MAP(samples, receptors, embeddings, calls, results.clusters, settings, library)
+            MAP(samples, receptors, embeddings, model, calls, results.clusters, settings, library)
             optional << MAP.out
             results.map = MAP.out.qc
         }

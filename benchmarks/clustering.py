@@ -49,12 +49,14 @@ def quality(cluster: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         return {"clusters": 0, "largest": 0, "retention": 0.0, "purity": np.nan, "consistency": np.nan}
     counts = np.zeros((cluster.max() + 1, labels.shape[1]), np.int64)
     np.add.at(counts, cluster[inside], labels[inside].astype(np.int64))
-    n_labels, best, left = counts.sum(), counts.max(axis=1).sum(), counts.copy()
-    matched = 0
-    while left.max() > 0:  # greedily, as clusTCR does
-        row, column = np.unravel_index(left.argmax(), left.shape)
-        matched += left[row, column]
-        left[row], left[:, column] = 0, 0
+    n_labels, best = counts.sum(), counts.max(axis=1).sum()
+    rows, columns = np.nonzero(counts)
+    matched, free_row, free_column = 0, np.ones(len(counts), bool), np.ones(labels.shape[1], bool)
+    for place in np.argsort(-counts[rows, columns], kind="stable"):  # greedily, as clusTCR does
+        row, column = rows[place], columns[place]
+        if free_row[row] and free_column[column]:
+            matched += counts[row, column]
+            free_row[row] = free_column[column] = False
     return {
         "clusters": len(counts),
         "largest": int(np.bincount(cluster[inside]).max()),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """
-Synthetic receptors through the whole pipeline: wall time, memory of each process, overhead a task.
+Synthetic receptors through the whole pipeline: time and memory of each process, overhead a task.
 
 OLGA makes the receptors, which are divided into samples; some are in two of them. The rows of the result
-are counted. What the options do not name goes to Nextflow, e.g. ``-profile slurm -process.queue=short``.
+are counted. The samplesheet has a column ``half`` to compare by. What the options do not name goes to
+Nextflow, e.g. ``-profile slurm -process.queue=short``.
 """
 
 import argparse
@@ -36,14 +37,14 @@ def parse_args(argv=None):
 def write_samples(n_receptors: int, n_samples: int, folder: Path) -> Path:
     """A samplesheet, and its tables: each has its share of the receptors, and a tenth of the next one's."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ["sample,path,format"]
+    lines = ["sample,path,format,half"]
     for number in range(n_samples):
         first, end = (n_receptors * i // n_samples for i in (number, number + 1))
         again = (end - first) // 10 if number + 1 < n_samples else 0
         made = synthesis.synthesise(end - first + again, seed=1, first=first)
         table = made.select(list(schema.RECEPTOR_FIELDS)).rename_columns(list(COLUMNS))
         tables.write_tsv(table, folder / f"sample_{number}.tsv")
-        lines.append(f"sample_{number},sample_{number}.tsv,sceptr")
+        lines.append(f"sample_{number},sample_{number}.tsv,sceptr,{'odd' if number % 2 else 'even'}")
     sheet = folder / "samplesheet.csv"
     sheet.write_text("\n".join(lines) + "\n")
     return sheet
@@ -57,7 +58,9 @@ def read_trace(path: Path) -> list[dict]:
     return [
         {
             "process": row["process"].split(":")[-1],
+            "processor": float(row["realtime"]) * float(row["%cpu"] if row["%cpu"] != "-" else 0) / 1e5,
             "memory": int(row["peak_rss"]) if row["peak_rss"].isdigit() else 0,
+            "requested": int(row["memory"]),
             **{name: int(row[name]) / 1000 for name in numbers},
         }
         for row in rows
@@ -65,13 +68,18 @@ def read_trace(path: Path) -> list[dict]:
 
 
 def show(tasks: list[dict], wall: float) -> None:
-    print(f"{'process':<22}{'tasks':>6}{'seconds each':>14}{'longest':>9}{'peak MB':>9}")
+    print(
+        f"{'process':<22}{'tasks':>6}{'seconds each':>14}{'longest':>9}{'processor':>11}{'peak MB':>9}"
+        f"{'requested':>11}"
+    )
     for process in dict.fromkeys(task["process"] for task in tasks):
         of_process = [task for task in tasks if task["process"] == process]
         seconds = [task["realtime"] for task in of_process]
         peak = max(task["memory"] for task in of_process) / 1e6
+        requested = max(task["requested"] for task in of_process) / 1e6
         print(
-            f"{process:<22}{len(seconds):>6}{statistics.mean(seconds):>14.1f}{max(seconds):>9.1f}{peak:>9.0f}"
+            f"{process:<22}{len(seconds):>6}{statistics.mean(seconds):>14.1f}{max(seconds):>9.1f}"
+            f"{sum(task['processor'] for task in of_process):>11.1f}{peak:>9.0f}{requested:>11.0f}"
         )
     busy = covered([(task["start"], task["complete"]) for task in tasks])
     overhead = [task["complete"] - task["start"] - task["realtime"] for task in tasks]

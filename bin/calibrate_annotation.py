@@ -2,6 +2,7 @@
 """Build the reference set of annotation: vectors of labelled receptors, and cross-validated calibration."""
 
 import logging
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -39,13 +40,14 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(1)  # of libraries: the threads are our own
     from airrvec.annotation import reference_set, reference_table
+    from airrvec.annotation.sources import COMPARED
     from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
-    encoder = Sceptr(args.model)
+    encoder = Sceptr(args.model, threads=args.cpus)
     labels = training_labels.labels_from_encoder(args.model)
     for model in labels.not_recorded:
         logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
@@ -84,8 +86,14 @@ def main(argv=None):
         if not args.innate:
             receptors = reference_set.conventional(receptors)
         known = {chains: _known(encoder, options, chains) for chains in CHAIN_CLASSES}
+        longest_first = sorted(
+            CHAIN_CLASSES, key=lambda chains: -sum(len(known[name][0]) for name in COMPARED[chains])
+        )
+        calibrate = partial(_calibrate, args, labels, options, known, receptors)
+        calibrated = runtime.in_threads(calibrate, longest_first, args.cpus)
+        calibrated = dict(zip(longest_first, calibrated, strict=True))
         for chains in CHAIN_CLASSES:
-            counts, found = _calibrate(args, encoder, labels, options, known, receptors, chains)
+            counts, found = calibrated[chains]
             qc["groups"].append({"species": species, "chains": chains, **counts})
             references[species, chains] = found.pop("reference", None)
             for name, table in found.items():
@@ -132,13 +140,16 @@ def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def _calibrate(
-    args, encoder, labels, options: dict, known: dict, background: pa.Table, chains: str
+    args, labels, options: dict, known: dict, background: pa.Table, chains: str
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
     from airrvec.annotation.annotator import Annotator
     from airrvec.annotation.sources import COMPARED, Sources
+    from airrvec.encoders.sceptr import Sceptr
 
+    threads = -(-args.cpus // len(CHAIN_CLASSES))
+    encoder = Sceptr(args.model, threads=threads)
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
     receptors = with_chains(background, chains)
@@ -175,7 +186,7 @@ def _calibrate(
         contrast_vectors,
         encoder.embed,
         args.min_references,
-        args.cpus,
+        threads,
     )
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
     collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)

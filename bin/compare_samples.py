@@ -57,7 +57,7 @@ def main(argv=None):
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
     """Return the tables and the radius of each species and class of chains."""
-    from airrvec.repertoire import sample_tables
+    from airrvec.repertoire import sample_pairs, sample_tables
 
     results, groups = [], []
     for group in comparison_groups(args, repertoires, without_background):
@@ -75,7 +75,7 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
         results.append(
             {
                 "diversity": diversity,
-                "pairs": sample_tables.pairs_table(samples),
+                "pairs": sample_pairs.pairs_table(samples),
                 "samples_pca": sample_tables.pca_table(samples),
                 "conditions": sample_tables.conditions_table(samples, args.compare_by, diversity),
             }

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Map the receptors of a run: coordinates on a plane, and a page that shows them."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from airrvec.core import runtime, schema, script, tables
+from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
+
+PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "safetensors", "scipy", "tidytcells")
 
 
 def parse_args(argv=None):
@@ -19,7 +23,9 @@ def parse_args(argv=None):
     )
     parser.add_argument("--annotation", type=Path, nargs="*", default=[], help="annotation of each sample")
     parser.add_argument("--members", type=Path, help="members of clusters")
-    parser.add_argument("--page", type=Path, required=True, help="folder of map.html, map.css and map.js")
+    parser.add_argument("--clusters", type=Path, help="QC of cluster_receptors.py")
+    parser.add_argument("--model", help="published variant or model folder that made the vectors")
+    parser.add_argument("--page", type=Path, required=True, help="folder of map.html, its style and code")
     script.add_options(parser, "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -28,7 +34,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
-    from airrvec.figures import map_page
+    from airrvec.figures import map_model, map_page
     from airrvec.repertoire import layout, map_tables
 
     n, n_without = map_tables.count_vectors(args.embeddings)
@@ -57,7 +63,10 @@ def main(argv=None):
         method=method,
         model=tables.metadata(args.embeddings)["model"],
     )
-    tables.write_text(map_page.page(data, args.page), args.outdir / "map.html")
+    model = args.model and map_model.embedder(
+        _model(args), receptors, args.clusters and json.loads(args.clusters.read_text("utf-8"))
+    )
+    tables.write_text(map_page.page(data, args.page, model), args.outdir / "map.html")
     qc = {
         "receptors": n,
         "without_vector": n_without,
@@ -66,7 +75,17 @@ def main(argv=None):
         "colours": [column["title"] for column in data["colours"]],
     }
     tables.write_json(qc, args.outdir / "map.qc.json")
-    script.write_versions(args, "numba", "numpy", "pandas", "pyarrow", "scipy")
+    script.write_versions(args, *PACKAGES)
+
+
+def _model(args):
+    """Return the model; raise `InputError` if it is not the one that made the vectors."""
+    from airrvec.model import weights
+
+    model = weights.load(args.model)
+    if tables.metadata(args.embeddings).get("weights_sha256", model.checksum) != model.checksum:
+        raise InputError("another model made the vectors", file=args.model, fix="Give the model of the run")
+    return model
 
 
 def _table(ids, places: np.ndarray) -> pa.Table:

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Standardise one input table: receptors, cells, their chains, and rejects with reasons."""
+"""
+Standardise an input table: receptors, cells, their chains, and rejects with reasons.
+
+``--each FILE`` standardises several tables: a JSON list with a list of options per table, beside those given.
+"""
 
 import json
 from contextlib import ExitStack
@@ -31,7 +35,9 @@ def parse_args(argv=None):
         default="homosapiens",
         help="species of rows that name none",
     )
-    parser.add_argument("--metadata", type=Path, help="JSON object: additional columns of cells")
+    parser.add_argument(
+        "--metadata", type=json.loads, default="{}", help="JSON object: additional columns of cells"
+    )
     parser.add_argument(
         "--multichain", choices=POLICIES, default="top", help="cells with more than one α or β chain"
     )
@@ -54,28 +60,32 @@ def parse_args(argv=None):
 
 @exit_on_input_error
 def main(argv=None):
-    args = parse_args(argv)
-    n_rows = None
-    try:
-        n_rows = write_normalised(args)
-    except InputError as error:
-        if args.missing is None:
+    each = script.each(parse_args, argv)
+    read = []
+    for args in each:
+        rows = None
+        try:
+            rows = write_normalised(args)
+        except InputError as error:
+            if args.missing is None:
+                raise
+            write_missing([{"part": args.part, "name": args.sample, "reason": str(error)}], args.missing)
+        except Exception as error:
+            error.add_note(f"Of sample {args.sample}: {args.table.name}")
             raise
-        write_missing([{"part": args.part, "name": args.sample, "reason": str(error)}], args.missing)
-    read = {"path": args.table, "sample": args.sample, "rows": n_rows}
-    script.write_versions(args, "anndata", "pyarrow", "tidytcells", inputs=[read])
+        read.append({"path": args.table, "sample": args.sample, "rows": rows})
+    script.write_versions(each[0], "anndata", "pyarrow", "tidytcells", inputs=read)
 
 
 def write_normalised(args) -> int:
     """Write cells, their chains, receptors of each partition, rejects and counts; return the rows read."""
-    metadata = json.loads(args.metadata.read_text()) if args.metadata else {}
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
     source = reading.open_chains(args.table, args.format, columns, max_unpacked)
     normaliser = Normaliser(
         sample_id=args.sample,
         species=args.species,
-        metadata=metadata,
+        metadata=args.metadata,
         max_rejected=args.max_rejected,
         multichain=args.multichain,
     )

@@ -1,8 +1,8 @@
 """
-Validate an RO-Crate without the network: python release/validate_crate.py PROFILE FOLDER [SEVERITY]
+Validate an RO-Crate without the network: python release/validate_crate.py PROFILE FOLDER
 
 The validator's own `--offline` loads no JSON-LD context, and without one almost every check is empty. Here
-the context is the one that comes with the package rocrate. SEVERITY: required (default) or recommended.
+the context is the one that comes with the package rocrate.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import rocrate
 from rdflib import Graph
 from rocrate_validator import services
-from rocrate_validator.models import Severity, validation
+from rocrate_validator.models import validation
 
 # That context is of version 1.3; these words of Bioschemas have moved since 1.1.
 BIOSCHEMAS = "https://bioschemas.org/"
@@ -33,13 +33,12 @@ def graph(self) -> Graph:
     return Graph().parse(data=json.dumps(crate), format="json-ld", publicID=self.publicID)
 
 
-def problems(profile: str, folder: str, severity: str) -> list[str]:
-    """Return a line for each check that fails."""
+def problems(profile: str, folder: str) -> list[str]:
+    """Return a line for each required check that fails."""
     validation.ValidationContext.__load_data_graph__ = graph
     settings = {
         "rocrate_uri": folder,
         "profile_identifier": profile,
-        "requirement_severity": Severity[severity.upper()],
         "skip_availability_check": True,
     }
     issues = services.validate(settings).get_issues()
@@ -51,6 +50,6 @@ def problems(profile: str, folder: str, severity: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = problems(sys.argv[1], sys.argv[2], (*sys.argv[3:], "required")[0])
+    found = problems(*sys.argv[1:])
     print("\n".join(found))
     sys.exit(1 if found else 0)

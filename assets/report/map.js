@@ -1,6 +1,6 @@
 // The map of receptors. Words of the user's reach the page as text alone.
 "use strict";
-(() => {
+const receptorMap = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = id => document.getElementById(id);
   const PIXELS = 4096, MOST_ROWS = 200;
@@ -13,6 +13,7 @@
   const canvas = $("map"), context = canvas.getContext("2d", {willReadFrequently: true});
   const search = $("search"), tip = $("tip"), callsSearch = $("calls-search");
   let colour = 0, hidden = new Set(), view = {scale: 1, x: 0, y: 0}, found = null, picked = -1, waiting = false;
+  let marks = [], ringed = []; // places of pasted receptors, and the rows of those near the one that is open
 
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
@@ -63,7 +64,8 @@
     const width = canvas.clientWidth, height = canvas.clientHeight;
     const unit = (Math.min(width, height) - 30) / PIXELS * view.scale;
     const left = width / 2 + view.x - unit * middle[0], top = height / 2 + view.y + unit * middle[1];
-    return {unit, x: row => left + unit * data.x[row], y: row => top - unit * data.y[row], left, top};
+    const place = (x, y) => [left + unit * x, top - unit * y];
+    return {unit, x: row => left + unit * data.x[row], y: row => top - unit * data.y[row], place, left, top};
   }
   const extent = values => [values.reduce((a, b) => Math.min(a, b), PIXELS), values.reduce((a, b) => Math.max(a, b), 0)];
   const middle = [data.x, data.y].map(values => { const [low, high] = extent(values); return (low + high) / 2; });
@@ -138,6 +140,7 @@
     paint(row => !found || !found[row], found ? .12 : .8, radius);
     if (found) paint(row => found[row], 1, radius + 1.2);
     context.putImageData(image, 0, 0);
+    drawMarks(at, radius);
     if (picked >= 0) {
       context.strokeStyle = "#000";
       context.lineWidth = 2;
@@ -146,6 +149,31 @@
       context.stroke();
     }
     context.globalAlpha = 1;
+  }
+  // Pasted receptors are diamonds with their numbers; the nearest receptors of the open one have rings.
+  function drawMarks(at, radius) {
+    context.lineWidth = 2;
+    context.strokeStyle = "#000";
+    for (const row of ringed) {
+      context.beginPath();
+      context.arc(at.x(row), at.y(row), radius * growth(row) + 2, 0, 7);
+      context.stroke();
+    }
+    context.font = "bold 12px system-ui, sans-serif";
+    context.strokeStyle = "#FFF";
+    for (const {place, label, open} of [...marks].sort((a, b) => a.open - b.open)) {
+      const [x, y] = at.place(...place), r = open ? 8 : 6;
+      context.beginPath();
+      for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) context.lineTo(x + dx, y + dy);
+      context.closePath();
+      context.fillStyle = "#000";
+      context.fill();
+      context.lineWidth = 2;
+      context.stroke();
+      context.lineWidth = 3;
+      context.strokeText(label, x + r + 2, y + 4);
+      context.fillText(label, x + r + 2, y + 4);
+    }
   }
   const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(draw); } };
 
@@ -230,6 +258,15 @@
     row < 0 ? tip.hidden = true : show(row);
     redraw();
   }
+  const look = () => canvas.scrollIntoView({block: "center"});
+  // Show a receptor, wherever the map was moved to.
+  function go(row) {
+    const {clientWidth: width, clientHeight: height} = canvas, at = project(), x = at.x(row), y = at.y(row);
+    if (x < 0 || y < 0 || x > width || y > height) view = {...view, x: view.x + width / 2 - x, y: view.y + height / 2 - y};
+    look();
+    picked = -1;
+    pick(row);
+  }
   function nearest(event, reach) {
     const box = canvas.getBoundingClientRect(), at = project();
     const x = event.clientX - box.left, y = event.clientY - box.top;
@@ -284,10 +321,7 @@
       values.forEach((value, i) => line.append(element("td", value === null ? "" : value, isNumber[i] ? "number" : "")));
       line.onclick = () => {
         const row = data.ids.indexOf(values[calls.names.indexOf("receptor_id")]);
-        if (row < 0) return;
-        canvas.scrollIntoView({block: "center"});
-        picked = -1;
-        pick(row);
+        if (row >= 0) go(row);
       };
       return line;
     }));
@@ -305,10 +339,10 @@
     };
     return [calls.names, ...rows].map(row => row.map(cell).join(",")).join("\n") + "\n";
   }
-  function download() {
+  function save(name, text, type) {
     const link = element("a");
-    link.href = URL.createObjectURL(new Blob([csv(matching())], {type: "text/csv"}));
-    link.download = "annotated_receptors.csv";
+    link.href = URL.createObjectURL(new Blob([text], {type}));
+    link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
@@ -317,7 +351,7 @@
   $("about").textContent = `${number(data.n)} receptors by ${data.model} vectors, laid out by ${data.method}: receptors with similar vectors lie near each other. `
     + "Distances between groups have no meaning; the axes have no unit."
     + (data.density ? ` ${number(n)} of the ${number(data.n)} receptors, a random sample, are points, with colours and search; grey is the density of all.` : "");
-  if (!n || !data.colours.length) { $("about").textContent = "No receptor of this run has a vector."; return; }
+  if (!n || !data.colours.length) { $("about").textContent = "No receptor of this run has a vector."; return null; }
   data.colours.forEach((column, i) => { const option = element("option", column.title); option.value = i; $("colour").append(option); });
   $("colour").onchange = event => choose(Number(event.target.value));
   bySize.onchange = redraw;
@@ -329,7 +363,7 @@
     $("annotation").hidden = false;
     $("calls-head").append(...calls.titles.map((title, i) => element("th", title, isNumber[i] ? "number" : "")));
     callsSearch.oninput = drawCalls;
-    $("download").onclick = download;
+    $("download").onclick = () => save("annotated_receptors.csv", csv(matching()), "text/csv");
     drawCalls();
   }
   const state = new URLSearchParams(location.hash.slice(1));
@@ -338,4 +372,6 @@
   const asked = data.colours.findIndex(column => column.title === state.get("colour"));
   choose(asked >= 0 ? asked : data.colours[data.first] ? data.first : 0);
   new ResizeObserver(redraw).observe(canvas);
+  const mark = (places, rows) => { marks = places; ringed = rows; redraw(); };
+  return {data, element, number, word, words, show: go, look, mark, save};
 })();

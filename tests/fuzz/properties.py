@@ -84,7 +84,7 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
         The table, and a folder that is empty.
     options : dict
         ``sample``, ``species``, ``multichain``, ``partitions``; ``format``, ``column_map``,
-        ``metadata``, ``max_rejected``, and ``n_rows``, where that is known.
+        ``max_rejected``, and ``n_rows``, where that is known.
 
     Raises
     ------
@@ -95,9 +95,8 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     for name in ("species", "multichain", "partitions", "format", "max_rejected"):
         if options.get(name) is not None:
             argv += [f"--{name.replace('_', '-')}", options[name]]
-    for name in ("column_map", "metadata"):
-        if options.get(name):
-            argv += [f"--{name.replace('_', '-')}", path.parent / options[name]]
+    if options.get("column_map"):
+        argv += ["--column-map", path.parent / options["column_map"]]
     called(script("normalise_receptors").main, argv, outdir)
     n_partitions = options.get("partitions", 1)
     stem = options["sample"]

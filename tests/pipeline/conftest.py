@@ -15,9 +15,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
-MANIFEST = ("pipeline_info/manifest.tsv", "pipeline_info/manifest.tsv.sha256")
 # These hold times.
-TIMES = re.compile(r"pipeline_info/(execution_.*|pipeline_dag.*|started\.txt)|ro-crate-metadata\.json")
+TIMES = re.compile(
+    r"ro-crate-metadata\.json|pipeline_info/(execution_(report|timeline|trace)|pipeline_dag|started)\.\w+"
+)
 
 
 @dataclass(frozen=True)

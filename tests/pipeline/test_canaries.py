@@ -56,7 +56,7 @@ class Done:
 
     status: int
     output: str
-    arguments: set[str]  # of the stand-ins
+    arguments: set[str]  # of the stand-ins, also those that a task gives in a file
     processes: set[str]
     canaries: list[Path]
 
@@ -78,6 +78,8 @@ def run(folder: Path, project: Path, parameters: dict, *args: str, **env: str) -
     arguments = {
         line for path in folder.glob("work/??/*/arguments.txt") for line in path.read_text().splitlines()
     }
+    for path in folder.glob("work/??/*/options.json"):
+        arguments |= {word for options in json.loads(path.read_text()) for word in options}
     started = set(re.findall(r"Submitted process > (?:\w+:)*(\w+)", done.stdout))
     places = (folder, project, Path(given["outdir"]))
     canaries = sorted({path for place in places for path in place.rglob(CANARY)})
@@ -214,7 +216,8 @@ def test_no_word_that_is_accepted_is_run(folder, project, accepted, good_rows, e
     assert ("PRETRAIN" in done.processes) == (engine == "docker")
     # The names arrive as they are.
     tables = {Path(row["path"]).name for row in rows} | {Path(chosen["labelled"]).name}
-    assert tables | {f"background/{Path(chosen['background']).name}"} <= done.arguments
+    assert tables <= {Path(word).name for word in done.arguments}
+    assert f"background/{Path(chosen['background']).name}" in done.arguments
 
 
 def make_parent(path: Path) -> Path:

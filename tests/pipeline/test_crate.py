@@ -16,7 +16,9 @@ needs_validator = pytest.mark.skipif(not PYTHON.exists(), reason="the validator 
 
 def problems(folder) -> str:
     command = [PYTHON, ROOT / "release/validate_crate.py", "workflow-run-crate", folder]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == (1 if done.stdout.strip() else 0), done.stderr
+    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,7 @@ FAILURES = [
     (1, "OSError: [Errno 122] Disk quota exceeded", "TMPDIR"),
     (1, "ImportError: libx.so: failed to map segment from shared object", "`ulimit -v unlimited`"),
     (127, "error while loading shared libraries: libz.so.1: cannot allocate memory", "`ulimit -v unlimited`"),
+    (1, "PanicException: could not spawn threads: ThreadPoolBuildError", "`ulimit -u unlimited`"),
     (1, "OpenBLAS blas_thread_init: pthread_create failed for thread 1 of 2", "`ulimit -u unlimited`"),
     (
         1,

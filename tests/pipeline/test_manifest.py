@@ -11,17 +11,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, run_pipeline
+from conftest import ROOT, TIMES, run_pipeline
 from test_run import SAMPLES
 
 from airrvec.app import manifest
 from airrvec.app.verify import file_problems
 
-# What holds times, and the manifest itself.
-NOT_LISTED = (
-    r"ro-crate-metadata\.json|"
-    r"pipeline_info/((execution_(report|timeline|trace)|pipeline_dag|started|main)\.\w+|manifest\..+)"
-)
+# What holds times, the crate's copy of the workflow, and the manifest itself.
+NOT_LISTED = rf"{TIMES.pattern}|pipeline_info/(main\.\w+|manifest\..+)"
 N_CHANGES, N_WHOLE = 1000, 10
 
 

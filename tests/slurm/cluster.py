@@ -211,9 +211,13 @@ def install() -> None:
         raise RuntimeError("Slurm's daemons limit the memory of their jobs, for which they need root")
     if all(map(shutil.which, COMMANDS)):
         return
+    install_from_debian(*PACKAGES)
+
+
+def install_from_debian(*packages: str) -> None:
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "-qq", "update"], check=True, env=env, stdout=sys.stderr)
-    install = ["apt-get", "-qq", "install", "--no-install-recommends", *PACKAGES]
+    install = ["apt-get", "-qq", "install", "--no-install-recommends", *packages]
     subprocess.run(install, check=True, env=env, stdout=sys.stderr)
 
 

@@ -98,23 +98,27 @@ def programs_of(job: dict) -> dict[int, list[str]]:
     """Process ids and command lines in the work folder of a job, once its script runs; waited for."""
 
     def started():
-        found = {}
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.readlink(entry / "cwd") == job["WorkDir"]:
-                    found[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
-            except OSError:  # it has ended
-                continue
+        found = processes(Path(job["WorkDir"]))
         return found if any(map(is_script, found.values())) else None
 
     return wait(started, f"the script of {job['JobName']}")
 
 
-def kill(programs: Iterable[int]) -> None:
+def processes(folder: Path) -> dict[int, list[str]]:
+    """Process ids and command lines of what runs in a folder or below."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if Path(os.readlink(entry / "cwd")).is_relative_to(folder):
+                found[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
+    return found
+
+
+def kill(programs: Iterable[int], by: signal.Signals = signal.SIGKILL) -> None:
     """Some of a job's are short-lived, and may have ended since they were seen."""
     for number in programs:
         with suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
+            os.kill(number, by)
 
 
 def is_script(arguments: list[str]) -> bool:

@@ -17,16 +17,16 @@ class FullDisk(Fault):
 
     def prepare(self):
         machine.mount_memory(self.case.folder, "200m")
+        self.filler = self.case.folder / "filler"
 
     def inject(self, head):
-        self.filler = self.case.folder / "filler"
         with suppress(OSError), self.filler.open("wb") as handle:
             while True:
                 handle.write(bytes(1 << 16))
         return "a full disk"
 
     def repair(self):
-        (self.case.folder / "filler").unlink(missing_ok=True)
+        self.filler.unlink(missing_ok=True)
 
     def __exit__(self, *_):
         machine.unmount(self.case.folder)
@@ -100,6 +100,8 @@ class Damage(Fault):
             status = self.case.start("-resume").ended()
             told = set(FOLDER_TO_DELETE.findall(self.case.output))
             if status == 0 and not told:
+                # A resumed run without the damaged part has moved that part's earlier files aside.
+                shutil.rmtree(self.case.results / "previous", ignore_errors=True)
                 return number
             if not told:
                 raise RuntimeError(f"exit status {status}, and no folder to delete is named")

@@ -1,12 +1,12 @@
 """Parts of the machine that faults need: disks, cgroups, clocks. All need root."""
 
 import os
-import shutil
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from cluster import install_from_debian
 
 FAKETIME = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / "faketime/libfaketime.so.1"
 
@@ -77,7 +77,7 @@ def remove(group: Path) -> None:
 def false_clock(file: Path) -> dict[str, str]:
     """Variables that let programs read the time from a file that says by how much it is wrong."""
     if not FAKETIME.exists():
-        install("libfaketime")
+        install_from_debian("libfaketime")
     return {
         "LD_PRELOAD": str(FAKETIME),
         "FAKETIME_TIMESTAMP_FILE": str(file),
@@ -87,12 +87,3 @@ def false_clock(file: Path) -> dict[str, str]:
         "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         "NO_FAKE_STAT": "1",  # times of files are the disk's
     }
-
-
-def install(package: str) -> None:
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    if not shutil.which("apt-get"):
-        raise RuntimeError(f"install {package}")
-    subprocess.run(["apt-get", "-qq", "update"], check=True, env=env, stdout=sys.stderr)
-    words = ["apt-get", "-qq", "install", "--no-install-recommends", package]
-    subprocess.run(words, check=True, env=env, stdout=sys.stderr)

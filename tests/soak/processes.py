@@ -3,9 +3,10 @@
 import signal
 from contextlib import suppress
 
+from jobs import kill
+
 from soak import machine
 from soak.fault import Fault
-from soak.runs import signalled
 
 
 class KillAll(Fault):
@@ -36,43 +37,50 @@ class Interrupt(Fault):
         return "SIGINT to Nextflow"
 
 
-class KillTask(Fault):
+class OfTask(Fault):
+    """What befalls a script of a task, which is then tried again."""
+
     survives = True
+    words: str  # before the script's name
+
+    def strike(self, number: int) -> None:
+        raise NotImplementedError
 
     def inject(self, head):
         if not (found := self.script(head)):
             return "no task was left"
-        signalled([found[0]], signal.SIGKILL)
-        return f"SIGKILL to {found[1]}"
+        self.strike(found[0])
+        return f"{self.words} {found[1]}"
 
 
-class TerminateTask(Fault):
+class KillTask(OfTask):
+    words = "SIGKILL to"
+
+    def strike(self, number):
+        kill([number])
+
+
+class TerminateTask(OfTask):
     """As the manager of a spot machine does before it takes it away."""
 
-    survives = True
+    words = "SIGTERM to"
 
-    def inject(self, head):
-        if not (found := self.script(head)):
-            return "no task was left"
-        signalled([found[0]], signal.SIGTERM)
-        return f"SIGTERM to {found[1]}"
+    def strike(self, number):
+        kill([number], signal.SIGTERM)
 
 
-class OutOfMemory(Fault):
+class OutOfMemory(OfTask):
     """The kernel kills a task at the limit of its cgroup."""
 
-    survives = True
+    words = "1 MB of memory for what is allocated from now on by"
 
     def prepare(self):
         self.group = machine.cgroup("memory", self.case.folder.name)
         (self.group / "memory.limit_in_bytes").write_text("1M")
 
-    def inject(self, head):
-        if not (found := self.script(head)):
-            return "no task was left"
+    def strike(self, number):
         with suppress(OSError):  # it has ended
-            (self.group / "cgroup.procs").write_text(str(found[0]))
-        return f"1 MB of memory for what {found[1]} allocates from now on"
+            (self.group / "cgroup.procs").write_text(str(number))
 
     def repair(self):
         machine.remove(self.group)

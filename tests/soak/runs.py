@@ -1,15 +1,13 @@
 """One run of the pipeline, from outside: its events, its processes, its files."""
 
-import csv
-import os
 import re
 import signal
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 
-from conftest import NEXTFLOW, ROOT, environment
+from conftest import NEXTFLOW, ROOT, Run, environment
+from jobs import is_script, kill, processes
 
 LONGEST = 900  # seconds of a run of about 30
 IDLE = 60  # seconds without a task and a line of the log
@@ -37,8 +35,7 @@ class Case:
         return Head(self, args, group)
 
     def tasks(self) -> list[dict]:
-        with (self.results / "pipeline_info/execution_trace.txt").open() as handle:
-            return list(csv.DictReader(handle, delimiter="\t"))
+        return Run(self.folder, 0, "", "").tasks
 
     def last_words(self) -> str:
         return self.output[-2000:]
@@ -108,31 +105,11 @@ class Head:
 
     def kill(self) -> None:
         """Kill Nextflow and all its tasks at once."""
-        signalled(processes(self.case.folder), signal.SIGKILL)
+        kill(processes(self.case.folder))
         self.process.kill()
         self.process.wait()
 
 
-def processes(folder: Path) -> dict[int, list[str]]:
-    """Process ids and command lines of what runs in a folder or below."""
-    found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended
-            if Path(os.readlink(entry / "cwd")).is_relative_to(folder):
-                found[int(entry.name)] = (entry / "cmdline").read_text().split("\0")
-    return found
-
-
 def scripts(folder: Path) -> dict[int, str]:
     """Process ids and scripts of tasks that run below a folder."""
-    return {
-        number: Path(words[1]).name
-        for number, words in processes(folder).items()
-        if len(words) > 1 and words[1].endswith(".py")
-    }
-
-
-def signalled(numbers, what: signal.Signals) -> None:
-    for number in numbers:
-        with suppress(ProcessLookupError):
-            os.kill(number, what)
+    return {number: Path(words[1]).name for number, words in processes(folder).items() if is_script(words)}

@@ -1,6 +1,6 @@
 """Neighbours by chance, clusters, motifs, enrichment: against double loops and hand values."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,47 @@ CLIQUES = [*combinations(range(1, 6), 2), *combinations(range(6, 10), 2), (5, 6)
 def test_components_and_communities():
     joined = graph(13, CLIQUES)
     assert clustering.assign_clusters(joined, "components").tolist() == [-1, *[0] * 9, 1, 1, -1]
-    assert clustering.assign_clusters(joined, "leiden").tolist() == [-1, *[0] * 5, *[1] * 4, 2, 2, -1]
+    assert (clustering.assign_clusters(joined) == clustering.assign_clusters(joined, "components")).all()
+
+
+@pytest.mark.parametrize(("size", "clusters"), [(31, [62]), (32, [32, 32])])
+def test_one_edge_joins_two_cliques_of_up_to_a_thousand_pairs(size, clusters):
+    """One edge is more than RESOLUTION of 31² pairs, and less than that of 32²."""
+    assert 31**2 < 1 / clustering.RESOLUTION < 32**2
+    cliques = [*combinations(range(size), 2), *combinations(range(size, 2 * size), 2), (0, size)]
+    label = clustering.assign_clusters(graph(2 * size, cliques))
+    assert np.bincount(label).tolist() == clusters
+
+
+def test_communities_do_not_depend_on_other_components():
+    """A hundred copies of a graph have the clusters of the graph; those of maximal modularity would merge."""
+    size = 40
+    edges = [*combinations(range(size), 2), *combinations(range(size, 2 * size), 2), (0, size)]
+    once = graph(2 * size, edges)
+    often = sparse.csr_array(sparse.kron(sparse.eye_array(100), once))
+    assert np.bincount(clustering.assign_clusters(once)).tolist() == [size] * 2
+    assert np.bincount(clustering.assign_clusters(often)).tolist() == [size] * 200
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sets(st.sampled_from([*combinations(range(9), 2)])), st.sampled_from([0.15, 0.3, 0.6]))
+def test_no_move_and_no_merger_raises_the_quality_of_communities(edges, resolution):
+    """What the Leiden algorithm guarantees (Traag et al. 2019, table 1)."""
+    found = graph(9, edges)
+
+    def quality(label):
+        together = np.triu(np.equal.outer(label, label), 1)
+        return (found.toarray()[together] - resolution).sum()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clustering, "RESOLUTION", resolution)
+        label = clustering.assign_clusters(found)
+    label = np.where(label < 0, 10 + np.arange(9), label)
+    best = quality(label) + 1e-6
+    for receptor, target in product(range(9), {*label.tolist(), 20}):
+        assert quality(np.where(np.arange(9) == receptor, target, label)) <= best
+    for first, second in combinations({*label.tolist()}, 2):
+        assert quality(np.where(label == first, second, label)) <= best
 
 
 @settings(deadline=None, max_examples=40)

@@ -13,6 +13,7 @@ MODULES = sorted(path.parent for path in (ROOT / "modules/local").glob("*/main.n
 SUBWORKFLOWS = sorted(path.parent for path in (ROOT / "subworkflows/local").glob("*/main.nf"))
 FUNCTIONS = {
     "advice",
+    "batches",
     "conclude",
     "crate",
     "digest",

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from airrvec.search import neighbours
+from airrvec.search import collecting, neighbours
 
 
 def unit_vectors(n, d, seed):
@@ -66,7 +66,7 @@ def test_vectors_with_nan_have_no_neighbours_and_are_nobodys():
 
 @pytest.mark.parametrize("radius", [0.0, 0.7, 1.0, 2.5])
 def test_radius_search_finds_what_all_distances_say(radius):
-    queries, references = unit_vectors(300, 6, 5), unit_vectors(3000, 6, 6)
+    queries, references = unit_vectors(300, 6, 5), unit_vectors(10_000, 6, 6)  # two stretches
     references[7] = queries[200]
     offsets, rows, distances = neighbours.within(queries, references, radius, threads=2)
     expected = cdist(queries, references)
@@ -74,6 +74,38 @@ def test_radius_search_finds_what_all_distances_say(radius):
     assert np.array_equal(np.repeat(np.arange(300), np.diff(offsets)), query)
     assert np.array_equal(rows, reference)
     assert distances == pytest.approx(expected[query, reference], abs=1e-6)
+
+
+def test_many_equally_near_references_give_the_lowest_rows():
+    queries = unit_vectors(40, 64, 13)
+    references = np.tile(queries, (50, 1))  # 50 of each distance: more than one selection
+    distances, rows = neighbours.nearest(queries, references, 30)
+    assert np.array_equal(rows, np.arange(40)[:, None] + 40 * np.arange(30))
+    assert (distances == 0).all()
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60),
+    st.integers(1, 60),
+)
+def test_keys_sort_as_their_products_and_the_least_are_kept(products, k):
+    products = np.array(products, np.float32) + np.float32(0)  # no -0.0: its key is below that of 0.0
+    keys = np.array(
+        [collecting._key(bits, place) for place, bits in enumerate(products.view(np.int32))], np.int64
+    )
+    order = np.argsort(keys)
+    assert np.array_equal(order, np.argsort(products, kind="stable"))
+    assert np.array_equal([collecting._product(key) for key in keys], products)
+    k = min(k, len(keys))
+    least = np.sort(keys)[:k]
+    selected = keys.copy()
+    collecting.select(selected, k)
+    assert np.array_equal(np.sort(selected[:k]), least)
+    dropped = keys.copy()
+    count, limit = collecting._drop(dropped, k)
+    assert count >= k
+    assert np.array_equal(np.sort(dropped[:count])[:k], least)
+    assert limit >= products[order[k - 1]]
 
 
 def test_approximate_search_prints_the_recall_that_it_has(capsys):

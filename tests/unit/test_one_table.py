@@ -28,10 +28,8 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("cells")
     for name, path in INPUTS.items():
         metadata = dict.fromkeys(METADATA) if name == "a_labelled" else {**METADATA, "donor": name}
-        file = out / f"{name}.json"
-        file.write_text(json.dumps(metadata))
         cli.script("normalise_receptors").main(
-            [str(path), "--sample", name, "--metadata", str(file), "--outdir", str(out / "made")]
+            [str(path), "--sample", name, "--metadata", json.dumps(metadata), "--outdir", str(out / "made")]
         )
         (out / "cells").mkdir(exist_ok=True)
         (out / f"made/{name}.cells.parquet").rename(out / f"cells/{name}.parquet")

@@ -92,8 +92,9 @@ RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
 
 def planned(*samples, **changed) -> dict[str, dict]:
-    settings = {"partitions": 4, "shard_tokens": 10**6, "model": "sceptr", "exports": [], "encoders": 0,
-                "trained": [], "others": [], "resources": RESOURCES}  # fmt: skip
+    settings = {"normalising": len(samples), "partitions": 4, "shard_tokens": 10**6, "model": "sceptr",
+                "exports": [], "encoders": 0, "trained": [], "others": [],
+                "resources": RESOURCES}  # fmt: skip
     return {row["process"]: row for row in planning.plan(list(samples), **settings | changed).to_pylist()}
 
 
@@ -141,8 +142,8 @@ def test_dimensions_are_those_of_the_published_weights():
 
 def test_the_text_shows_every_process():
     rows = planning.plan(
-        [SAMPLE], partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2, trained=[],
-        others=["MAP_RECEPTORS"],
+        [SAMPLE], normalising=1, partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2,
+        trained=[], others=["MAP_RECEPTORS"],
         resources=RESOURCES,
     )  # fmt: skip
     text = planning.format_plan([SAMPLE], rows)

@@ -172,6 +172,20 @@ def test_the_terminal_says_what_is_expected_to_be_false(folder):
     assert sum(line.startswith("Note: ") for line in lines) == 2
 
 
+def test_of_many_samples_the_terminal_shows_those_with_most_calls(folder):
+    found = report_annotation.read_annotation(folder)
+    (sample,) = found.samples
+    many = [
+        {**sample, "sample_id": f"s{number}", "calls": {"called": number}, "receptors": 100}
+        for number in range(300)
+    ]
+    lines = report_annotation.annotation_lines(replace(found, samples=many))
+    assert lines[0] == "300 samples; the 10 with most calls:"
+    assert [line.split()[0] for line in lines[2:12]] == [f"s{number}" for number in range(299, 289, -1)]
+    assert lines[12].split()[:4] == ["all", "300", "30,000", f"{sum(range(300)):,}"]
+    assert len(lines) == 13 + sum(line.startswith("Note: ") for line in lines)
+
+
 def test_a_run_without_annotation_has_no_section(tmp_path):
     assert report_annotation.read_annotation(tmp_path) is None
 

@@ -21,10 +21,9 @@ def files(folder) -> list[str]:
 
 
 def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
-    (tmp_path / "metadata.json").write_text('{"tissue": "blood"}')
     script(
         "normalise_receptors", DATA / "10x.csv", "--sample", "a.b-c", "--outdir", tmp_path / "out",
-        "--metadata", tmp_path / "metadata.json", "--versions", tmp_path / "versions.yml", "--process", "P:Q",
+        "--metadata", '{"tissue": "blood"}', "--versions", tmp_path / "versions.yml", "--process", "P:Q",
     )  # fmt: skip
     names = ("cells", "chains", "rejects")
     written = {**dict(zip(names, names, strict=True)), "receptors": "receptors_0000"}
@@ -71,6 +70,43 @@ def test_normalise_writes_the_same_bytes_again(script, tmp_path):
         script("normalise_receptors", DATA / "vdjdb_full.tsv", "--sample", "s", "--outdir", tmp_path / outdir)
     for name in files(tmp_path / "one"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_each_of_several_tables_gives_the_bytes_that_it_gives_alone(script, tmp_path):
+    (tmp_path / "broken.csv").write_text("neither,nor\n1,2\n")
+    paths = {"a": DATA / "10x.csv", "lost": tmp_path / "broken.csv", "b": DATA / "vdjdb_full.tsv"}
+    metadata = {"a": '{"tissue": "$(blood)"}', "lost": "{}", "b": "{}"}
+    options = {
+        name: [
+            *(str(path), "--sample", name, "--metadata", metadata[name]),
+            *("--missing", str(tmp_path / f"together/{name}.missing.json")),
+        ]
+        for name, path in paths.items()
+    }
+    (tmp_path / "each.json").write_text(json.dumps(list(options.values())))
+    common = ("--partitions", 2, "--outdir")
+    versions = ("--versions", tmp_path / "versions.yml")
+    script("normalise_receptors", "--each", tmp_path / "each.json", *common, tmp_path / "together", *versions)
+    for name in ("a", "b"):
+        script("normalise_receptors", *options[name][:-2], *common, tmp_path / "alone")
+    found = {name: (tmp_path / "together" / name).read_bytes() for name in files(tmp_path / "together")}
+    (reason,) = json.loads(found.pop("lost.missing.json"))
+    assert (reason["name"], reason["part"]) == ("lost", "sample")
+    assert "broken.csv" in reason["reason"]
+    assert found == {name: (tmp_path / "alone" / name).read_bytes() for name in files(tmp_path / "alone")}
+    lines = (tmp_path / "versions.yml").read_text().splitlines()
+    records = [json.loads(line[2:]) for line in lines if line.startswith("# ")]
+    read = {record["sample"]: record["rows"] for record in records if record["kind"] == "input"}
+    assert read == {"a": 9, "lost": None, "b": json.loads(found["b.qc.json"])["rows_in"]}
+
+
+def test_an_unexpected_error_names_the_table(script, tmp_path, monkeypatch):
+    import normalise_receptors
+
+    monkeypatch.setattr(normalise_receptors.reading, "open_chains", lambda *_: {}["no such key"])
+    with pytest.raises(KeyError) as caught:
+        script("normalise_receptors", DATA / "10x.csv", "--sample", "a")
+    assert caught.value.__notes__ == ["Of sample a: 10x.csv"]
 
 
 def test_normalise_takes_the_species_of_the_command(script, tmp_path):

@@ -19,59 +19,96 @@ import memory
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.json_files import read_object
 from airrvec.input import reading
-from airrvec.input.files import anndata_table, hdf5, json_text
+from airrvec.input.files import json_text, parquet_table, processor_time, separate
 from airrvec.model import weights
 from airrvec.training import presets
 
-# --- HDF5
+# --- HDF5 and Parquet, in a process of their own
 
 
-def test_a_crash_of_hdf5_is_an_error_of_the_file_and_the_next_file_is_read(monkeypatch):
+NATIVE = pytest.mark.parametrize(
+    ("name", "kind", "library"), [("scirpy.h5ad", "AnnData", "HDF5"), ("sceptr.parquet", "Parquet", "Arrow")]
+)
+
+
+@NATIVE
+def test_a_crash_is_an_error_of_the_file_and_the_next_file_is_read(name, kind, library, monkeypatch):
     crash = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGSEGV)})"
-    start = anndata_table._start
-    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
-    monkeypatch.setattr(anndata_table, "_start", lambda: started(crash))
+    start = separate._start
+    monkeypatch.setattr(separate, "process", separate.Process())
+    monkeypatch.setattr(separate, "_start", lambda: started(crash))
     with pytest.raises(InputError) as error:
-        normalised(DATA / "scirpy.h5ad")
+        normalised(DATA / name)
     assert str(error.value) == (
-        "scirpy.h5ad: the AnnData file is damaged or is not AnnData (HDF5 crashed on it, SIGSEGV)."
+        f"{name}: the {kind} file is damaged or is not {kind} ({library} crashed on it, SIGSEGV)."
         " Copy or download it again and compare its size or checksum with the original."
     )
-    monkeypatch.setattr(anndata_table, "_start", start)
-    assert normalised(DATA / "scirpy.h5ad").counts["cells"] > 0
+    monkeypatch.setattr(separate, "_start", start)
+    assert normalised(DATA / name).counts["cells"] > 0
 
 
-def test_a_file_that_hdf5_never_ends_is_an_error_of_the_file(monkeypatch):
+@NATIVE
+def test_a_file_that_never_ends_is_an_error_of_the_file(name, kind, library, monkeypatch):
     endless = (
-        "import sys; from airrvec.input.files import hdf5; hdf5.SECONDS = 0; sys.stdin.readline();"
-        " hdf5._limit_time(0)\nwhile True: pass"
+        "import sys; from airrvec.input.files import processor_time as t; t.SECONDS = 0;"
+        " sys.stdin.readline(); t.limit_time(0)\nwhile True: pass"
     )
-    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
-    monkeypatch.setattr(anndata_table, "_start", lambda: started(endless))
-    with pytest.raises(InputError, match=r"damaged or is not AnnData .HDF5 did not finish reading it.*Copy"):
-        normalised(DATA / "scirpy.h5ad")
+    monkeypatch.setattr(separate, "process", separate.Process())
+    monkeypatch.setattr(separate, "_start", lambda: started(endless))
+    with pytest.raises(
+        InputError, match=rf"damaged or is not {kind} .{library} did not finish reading it.*Copy"
+    ):
+        normalised(DATA / name)
 
 
-def test_too_little_memory_for_hdf5_is_no_error_of_the_file(monkeypatch):
+@NATIVE
+def test_too_little_memory_is_no_error_of_the_file(name, kind, library, monkeypatch):
     killed = f"import os; input(); os.kill(os.getpid(), {int(signal.SIGKILL)})"
-    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
-    monkeypatch.setattr(anndata_table, "_start", lambda: started(killed))
-    with pytest.raises(MemoryError, match=r"^scirpy.h5ad: there was too little memory to read it$"):
-        normalised(DATA / "scirpy.h5ad")
+    monkeypatch.setattr(separate, "process", separate.Process())
+    monkeypatch.setattr(separate, "_start", lambda: started(killed))
+    with pytest.raises(MemoryError, match=rf"^{name}: there was too little memory to read it$"):
+        normalised(DATA / name)
+
+
+def test_a_table_whose_process_ends_between_two_batches_is_refused_and_not_read_twice(monkeypatch, tmp_path):
+    """Another file may crash the process that both share."""
+    pq.write_table(pq.read_table(DATA / "sceptr.parquet"), tmp_path / "x", row_group_size=1)
+    monkeypatch.setattr(separate, "process", separate.Process())
+    monkeypatch.setattr(parquet_table, "BATCH_ROWS", 1)
+    batches = parquet_table.ParquetTable(tmp_path / "x").batches(["TRAV"])
+    assert len(next(batches).table) == 1
+    separate.process._running.kill()
+    separate.process._running.wait()
+    with pytest.raises(MemoryError):  # what a signal of the system's means
+        next(batches)
+
+    batches = parquet_table.ParquetTable(tmp_path / "x").batches(["TRAV"])
+    next(batches)
+    monkeypatch.setattr(separate, "process", separate.Process())
+    with pytest.raises(InputError, match="the process that read it has ended"):
+        next(batches)
+
+
+def test_two_parquet_files_are_read_in_turn(monkeypatch):
+    monkeypatch.setattr(parquet_table, "BATCH_ROWS", 2)
+    one, other = (parquet_table.ParquetTable(DATA / "sceptr.parquet").batches(["TRAV"]) for _ in range(2))
+    pairs = list(zip(one, other, strict=True))
+    assert len(pairs) > 1
+    assert all(left.table.equals(right.table) for left, right in pairs)
 
 
 def started(program: str):
     """A process that runs a program in place of the reader."""
-    pipe = anndata_table.subprocess.PIPE
+    pipe = separate.subprocess.PIPE
     path = str(Path(reading.__file__).parents[2])
-    return anndata_table.subprocess.Popen(
+    return separate.subprocess.Popen(
         [sys.executable, "-P", "-c", program], stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": path}
     )
 
 
 def test_a_file_of_the_working_folder_is_no_module_of_the_reader(tmp_path, monkeypatch):
     """The table itself may be called ``anndata.py``."""
-    monkeypatch.setattr(anndata_table, "_process", anndata_table._Process())
+    monkeypatch.setattr(separate, "process", separate.Process())
     monkeypatch.chdir(tmp_path)
     table = tmp_path / "anndata.py"
     table.write_bytes((DATA / "scirpy.h5ad").read_bytes())
@@ -226,8 +263,10 @@ def test_time_for_a_file_grows_with_its_size():
     before = resource.getrlimit(resource.RLIMIT_CPU)
     used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
     limits = []
-    for n_bytes in (0, 100 * hdf5.BYTES_A_SECOND):
-        hdf5._limit_time(n_bytes)
+    for n_bytes in (0, 100 * processor_time.BYTES_A_SECOND):
+        processor_time.limit_time(n_bytes)
         limits.append(resource.getrlimit(resource.RLIMIT_CPU)[0])
         resource.setrlimit(resource.RLIMIT_CPU, before)
-    np.testing.assert_allclose(limits, [used + hdf5.SECONDS, used + hdf5.SECONDS + 100], atol=2)
+    np.testing.assert_allclose(
+        limits, [used + processor_time.SECONDS, used + processor_time.SECONDS + 100], atol=2
+    )

@@ -22,6 +22,7 @@ from airrvec.annotation.sources import Sources
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
+from airrvec.core.columns import by_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.search import counting
@@ -195,6 +196,11 @@ def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.
     return _dense(found, np.arange(len(names)))
 
 
+def _gene(call: str | None) -> str | None:
+    """Return the gene of a call, without the allele."""
+    return call and call.split("*")[0]
+
+
 def _gene_ratios(sources: Sources, receptors: pa.Table, locus: str) -> np.ndarray:
     """
     Return log P(V, J | epitope) / P(V, J | background) of a locus, shape (n, n_candidates).
@@ -207,7 +213,7 @@ def _gene_ratios(sources: Sources, receptors: pa.Table, locus: str) -> np.ndarra
     for name in ("v_call", "j_call"):
         column = schema.field(locus, name)
         genes, known, others = (
-            pd.Series(table[column].to_pandas(), dtype=object).str.split("*").str[0]
+            by_distinct(table[column], _gene).to_pandas()
             for table in (receptors, sources.reference.receptors, sources.contrast)
         )
         number = {gene: row for row, gene in enumerate(sorted({*known.dropna(), *others.dropna()}))}

@@ -66,8 +66,7 @@ class Work:
 
     def _write(self, sample, outdir: Path) -> str | None:
         """Write the tables of a sample, or return the reason why they cannot be written."""
-        metadata = self.folder / f"{sample.name}.metadata.json"
-        metadata.write_text(json.dumps(sample.metadata, allow_nan=False))
+        metadata = json.dumps(sample.metadata, allow_nan=False)
         missing = self.folder / f"{sample.name}.missing.json"
         options = ["--format", sample.format] if sample.format else []
         options += ["--column-map", sample.column_map] if sample.column_map else []

@@ -114,6 +114,7 @@ def _export(name: str, n_samples: int, cells: float, together: bool) -> tuple:
 def plan(
     samples: list[TableEstimate],
     *,
+    normalising: int,
     partitions: int,
     shard_tokens: int,
     model: str | int,
@@ -130,6 +131,8 @@ def plan(
     ----------
     samples : list of TableEstimate
         One per table, including the labelled one.
+    normalising : int
+        Tasks that read them: small tables share one.
     partitions, shard_tokens : int
         Parameters of the run with these names.
     model : str or int
@@ -163,7 +166,7 @@ def plan(
     # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
         ("CHECK_SAMPLES", 1, None, None, None, None),
-        ("NORMALISE_RECEPTORS", len(samples), rows, "rows", ROWS_NORMALISED, sample_bytes),
+        ("NORMALISE_RECEPTORS", normalising, rows, "rows", ROWS_NORMALISED, sample_bytes),
         ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * receptor_bytes),
         *((name, 1, None, None, None, None) for name in trained),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),

@@ -1,20 +1,22 @@
 """The one place for threads, those of the numerical libraries and our own, and for lines of progress."""
 
+import functools
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def limit_threads(n: int) -> None:
     """Limit numerical libraries to ``n`` threads, both those already loaded and those loaded later."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(n)  # read when a library is loaded; numpy's OpenBLAS already is
-    threadpool_limits(n)
+    _libraries(len(sys.modules)).limit(limits=n)
     pa.set_cpu_count(n)
     if "numba" in sys.modules:
         limit_numba(n)
@@ -52,23 +54,29 @@ def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
             yield waiting.pop(0).result()
 
 
-def one_openmp_thread() -> threadpool_limits:
+def one_openmp_thread() -> AbstractContextManager:
     """
     Return a context in which OpenMP's loops take one thread.
 
     For many short loops: threads wait for each other at the end of each, and where other tasks share the
     cores, two of them take many times as long as one.
     """
-    return threadpool_limits(1, "openmp")
+    return _libraries(len(sys.modules)).limit(limits=1, user_api="openmp")
 
 
-def one_blas_thread() -> threadpool_limits:
+def one_blas_thread() -> AbstractContextManager:
     """
     Return a context in which matrix products take one thread.
 
     Their sums are in another order with each number of threads, and so are the last bits of the result.
     """
-    return threadpool_limits(1, "blas")
+    return _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(_n_modules: int) -> ThreadpoolController:
+    """Return the numerical libraries that are loaded; the search takes 4 ms. They come with modules."""
+    return ThreadpoolController()
 
 
 def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:

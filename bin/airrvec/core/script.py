@@ -1,7 +1,9 @@
 """Command-line options, version files and units shared by the scripts of ``bin/``."""
 
 import argparse
+import json
 import sys
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -47,6 +49,25 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add options that several scripts share to a parser, by their names in `_OPTIONS`."""
     for name in names:
         parser.add_argument(f"--{name}", **_OPTIONS[name])
+
+
+def each(parse_args: Callable, argv: Sequence[str] | None = None) -> list[argparse.Namespace]:
+    """
+    Return the options of every run of a script that does several in one process.
+
+    Parameters
+    ----------
+    parse_args : callable
+        Of the script: list of words → options.
+    argv : sequence of str, optional
+        Options of all runs, and ``--each``: a JSON file, a list with a list of words per run. Without
+        ``--each`` there is one run.
+    """
+    option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    option.add_argument("--each", type=Path)
+    given, common = option.parse_known_args(argv)
+    runs = json.loads(given.each.read_text()) if given.each else [[]]
+    return [parse_args([*words, *common]) for words in runs]
 
 
 def write_versions(args: argparse.Namespace, *packages: str, inputs: list[dict] | None = None) -> None:

@@ -25,14 +25,17 @@ class Sceptr:
         ``auto`` and ``gpu`` use a GPU if there is one.
     precision : {"fp32", "bf16"}
         Number format in matrix products; see `airrvec.core.devices.choose_device`.
+    threads : int
+        Number of threads on a CPU.
     """
 
     kernel = 0.05  # width for rules of the benchmark: the temperature of the losses, for unit vectors
 
-    def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32"):
+    def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32", threads: int = 1):
         self.loaded = weights.load(name)
         self.on_gpu = device != "cpu" and devices.has_gpu()
         self.precision = precision
+        self.threads = threads
 
     @property
     def n_parameters(self) -> int:
@@ -62,7 +65,7 @@ class Sceptr:
         """
         tokens = tokenise(receptors, self.loaded.config.loops)
         if not self.on_gpu:
-            return inference.embed(self.network, tokens, progress=progress)
+            return inference.embed(self.network, tokens, threads=self.threads, progress=progress)
         from airrvec.model import transformer
 
         options = {"device": "cuda", "precision": self.precision, "progress": progress}

@@ -9,6 +9,8 @@ import pandas as pd
 from airrvec.core import antigens, names, schema, tables
 from airrvec.model.variants import VARIANTS
 
+# Style and code of the page, in the folder of its template.
+PARTS = ("map.css", "kernels.js", "embedding.js", "map.js", "pasted.js", "ask.js")
 PIXELS = 4096  # coordinates are whole numbers below it
 CELLS_OF_DENSITY = 160  # grid squares per side
 MOST_CALLS = 20_000  # rows in the table of calls
@@ -52,9 +54,9 @@ CALL_COLUMNS = [
 ]
 
 
-def page(data: dict, folder: Path) -> str:
+def page(data: dict, folder: Path, model: dict | None = None) -> str:
     """
-    Return the page as HTML, with data, style and code inside.
+    Return the page as HTML, with data, model, style and code inside.
 
     Parameters
     ----------
@@ -62,21 +64,22 @@ def page(data: dict, folder: Path) -> str:
         From `content`. The page holds it as JSON with ``<``, ``>`` and ``&`` escaped, so that no tag can
         begin in it; the code inserts it as text, never as HTML.
     folder : Path
-        Folder of ``map.html``, ``map.css`` and ``map.js``.
+        Folder of ``map.html`` and of `PARTS`.
+    model : dict, optional
+        From `airrvec.figures.map_model.embedder`. Without it the page takes no receptors from its reader.
     """
-    parts = {
-        "@style@": (folder / "map.css").read_text("utf-8"),
-        "@code@": (folder / "map.js").read_text("utf-8"),
-        "@data@": tables.json_text(data, separators=(",", ":"))
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("&", "\\u0026"),
-    }
+    parts = {f"@{name}@": (folder / name).read_text("utf-8") for name in PARTS}
+    parts |= {"@model@": _escaped(model), "@data@": _escaped(data)}
     text = (folder / "map.html").read_text("utf-8")
     for mark, part in parts.items():  # the data come last: their texts may look like marks
         before, after = text.split(mark)
         text = before + part + after
     return text
+
+
+def _escaped(content: dict | None) -> str:
+    text = tables.json_text(content, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def content(
@@ -167,6 +170,7 @@ def content(
         ],
         "first": _first_colour(shown, colours) if shown else 0,
         "fields": {name: _coded(point_receptors[name]) for name in schema.RECEPTOR_FIELDS},
+        "species": _species(point_receptors["species"]),
         "density": None if density is None else density.shades(),
         "calls": None if calls is None else _calls(calls),
     }
@@ -219,6 +223,12 @@ def _coded(values: pd.Series) -> dict:
     words = values.value_counts(sort=True).index
     codes = pd.Categorical(values, categories=words).codes
     return {"values": [str(word) for word in words], "codes": codes.tolist()}
+
+
+def _species(values: pd.Series) -> dict:
+    """Return the species of the receptors, without codes if there is one."""
+    coded = _coded(values)
+    return coded if len(coded["values"]) > 1 else {"values": coded["values"]}
 
 
 def _calls(calls: pd.DataFrame) -> dict:

@@ -20,6 +20,8 @@ from airrvec.search import neighbours
 
 METHODS = ("leiden", "components")
 MIN_PAIRS = 20  # receptor-background pairs that are needed to set the radius
+# Share of the pairs of two groups that must be neighbours for the groups to be one community.
+RESOLUTION = 0.001
 
 _UNCLUSTERED = -1
 
@@ -120,8 +122,10 @@ def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: in
     graph : csr_array, shape (n, n)
         As in `Neighbourhood`.
     method : {"leiden", "components"}
-        Communities of maximal modularity by the Leiden algorithm (Traag et al. 2019, Scientific Reports
-        9, 5233), or connected components.
+        Communities by the Leiden algorithm (Traag et al. 2019, Scientific Reports 9, 5233), or connected
+        components. Communities maximise the number of neighbouring pairs within them minus `RESOLUTION`
+        times the number of all pairs within them: the constant Potts model (Traag et al. 2011, Physical
+        Review E 84, 016114). Unlike those of maximal modularity, they do not depend on other components.
     seed : int
         Seed of the Leiden algorithm.
 
@@ -150,7 +154,9 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     pairs = np.stack(sparse.triu(graph).nonzero(), axis=1)
     # igraph has one random number generator for the whole process.
     igraph.set_random_number_generator(random.Random(seed))  # noqa: S311 - no secret
-    communities = igraph.Graph(graph.shape[0], pairs.tolist()).community_leiden("modularity", n_iterations=-1)
+    communities = igraph.Graph(graph.shape[0], pairs.tolist()).community_leiden(
+        "CPM", resolution=RESOLUTION, n_iterations=-1
+    )
     return np.array(communities.membership, np.int64)
 
 

@@ -112,10 +112,13 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     clonotype, first = identity.number_clonotypes(table)
     dimensions = [vectors[name].take(first).to_numpy() for name in vectors.column_names[1:]]
     ids, table = table["receptor_id"], table.take(first)
-    samples = [_read_sample(path, table["clonotype_id"].combine_chunks(), abundance) for path in cells]
+    samples = [_read_sample(path, abundance) for path in cells]
     metadata = pd.DataFrame([row for _, row in samples] or {"sample_id": []})
-    empty = pd.DataFrame({"sample_id": [], "receptor": [], "n": []}).astype({"receptor": int, "n": int})
+    empty = pd.DataFrame({"sample_id": [], "receptor": [], "n": []}).astype({"n": int})
     counts = pd.concat([frame for frame, _ in samples] or [empty], ignore_index=True)
+    # Of all samples at once: each search hashes the ids of the run.
+    known = table["clonotype_id"].combine_chunks()
+    counts["receptor"] = pc.index_in(pa.array(counts["receptor"], pa.string()), known).to_numpy()
     return Repertoires(
         table,
         np.stack(dimensions, axis=1).astype(np.float32),
@@ -127,8 +130,8 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     )
 
 
-def _read_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[pd.DataFrame, dict]:
-    """Return the abundance of each clonotype in a sample, and the sample's metadata."""
+def _read_sample(path: Path, abundance: str) -> tuple[pd.DataFrame, dict]:
+    """Return the abundance of each clonotype in a sample, sorted by its id, and the sample's metadata."""
     names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
     cells = tables.read(path, ["sample_id", "clonotype_id", "duplicate_count", *names])
     if abundance == "duplicate_count" and cells["duplicate_count"].null_count:
@@ -142,7 +145,7 @@ def _read_sample(path: Path, clonotype_ids: pa.Array, abundance: str) -> tuple[p
     frame = pd.DataFrame(
         {
             "sample_id": sample,
-            "receptor": pc.index_in(cells["clonotype_id"], clonotype_ids).to_numpy(),
+            "receptor": cells["clonotype_id"].to_numpy(),
             "n": 1 if abundance == "cells" else cells["duplicate_count"].to_numpy(),
         }
     )

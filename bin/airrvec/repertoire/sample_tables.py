@@ -1,7 +1,7 @@
-"""Comparison of samples: overlap, distances, principal components, conditions."""
+"""Comparison of samples: diversity, principal components, conditions."""
 
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,10 @@ from airrvec.core.seeds import generator
 from airrvec.repertoire import diversity, sample_diversity
 from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.repertoires import Repertoires
-from airrvec.search import neighbours
 from airrvec.stats import permutation
 from airrvec.stats.components import signs
 
 MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
-N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
 _COMPONENTS = (1, 2, 3)
 
 
@@ -73,8 +71,9 @@ class Samples:
             for sample, counts in self.counts().items()
         }
 
+    @cached_property
     def drawn(self) -> dict[str, np.ndarray]:
-        """Return vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
+        """Vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
         found = {}
         for sample, vectors in self.vectors().items():
             if len(vectors) >= MIN_RECEPTORS:
@@ -82,40 +81,24 @@ class Samples:
                 found[sample] = rng.permutation(vectors)[: self.n_receptors].astype(np.float64)
         return found
 
+    @cached_property
+    def width(self) -> float:
+        """Width of the kernel, one for all samples; NaN without any."""
+        if not self.drawn:
+            return np.nan
+        rng = generator(self.seed, f"{self.chains} bandwidth")
+        return permutation.bandwidth(np.concatenate(list(self.drawn.values())), rng)
+
+    @cached_property
+    def kernels(self) -> np.ndarray:
+        """Mean kernel between the vectors drawn of two samples, shape (n_drawn, n_drawn)."""
+        return permutation.mean_kernels(list(self.drawn.values()), self.width)
+
 
 def diversity_table(samples: Samples) -> pa.Table:
     """Return `airrvec.core.schema.DIVERSITY` of the samples."""
     counts = {sample: series.to_numpy() for sample, series in samples.counts().items()}
     return sample_diversity.diversity_table(counts, samples.species, samples.chains)
-
-
-def pairs_table(samples: Samples) -> pa.Table:
-    """Return `airrvec.core.schema.SAMPLE_PAIRS`, one row per pair; null where receptors are too few."""
-    counts, vectors, drawn = samples.counts(), samples.vectors(), samples.drawn()
-    width = _kernel_width(samples, drawn)
-    rows = []
-    for first, second in combinations(counts, 2):
-        both = pd.concat([counts[first], counts[second]], axis=1).fillna(0).to_numpy()
-        row = {
-            **samples.group,
-            "sample_1": first,
-            "sample_2": second,
-            "n_shared": int((both > 0).all(axis=1).sum()),
-            "jaccard": diversity.jaccard(*both.T),
-            "morisita_horn": diversity.morisita_horn(*both.T),
-            "radius": samples.radius,
-            "near_1_in_2": _share_near(vectors[first], vectors[second], samples),
-            "near_2_in_1": _share_near(vectors[second], vectors[first], samples),
-        }
-        if first in drawn and second in drawn:
-            rng = generator(samples.seed, f"{samples.chains} {first} {second}")
-            row |= _distances(drawn[first], drawn[second], width, samples.n_permutations, rng)
-        rows.append(row)
-    table = pd.DataFrame(rows, columns=schema.SAMPLE_PAIRS.names)
-    table["mmd_fdr"] = permutation.benjamini_hochberg(table["mmd_p"].to_numpy(float))
-    for side in (1, 2):
-        table[f"n_compared_{side}"] = table[f"n_compared_{side}"].fillna(0).astype(np.int64)
-    return pa.Table.from_pandas(table, schema.SAMPLE_PAIRS, preserve_index=False)
 
 
 def pca_table(samples: Samples) -> pa.Table:
@@ -154,13 +137,12 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
     found : pyarrow.Table
         `diversity_table` of the samples.
     """
-    drawn = samples.drawn()
+    drawn = samples.drawn
     conditions = samples.repertoires.conditions(column)
     rows = []
     if column is not None:
         hill = found.to_pandas().set_index("sample_id")
         comparable = hill.index[hill["depth"].notna()]
-        kernels = _mean_kernels(drawn, _kernel_width(samples, drawn)) if len(drawn) > 1 else None
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
             tested = [[name for name in group if name in comparable] for group in names]
@@ -179,7 +161,7 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
                 rows.append(
                     common
                     | {"measure": "mmd"}
-                    | _mmd_between(kernels[np.ix_(order, order)], len(groups[0]), samples, rng)
+                    | _mmd_between(samples.kernels[np.ix_(order, order)], len(groups[0]), samples, rng)
                 )
     table = pd.DataFrame(rows, columns=schema.SAMPLE_CONDITIONS.names)
     table["fdr"] = permutation.benjamini_hochberg(table["p"].to_numpy(float))
@@ -188,51 +170,6 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
 
 def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:
     return pa.Table.from_pandas(pd.DataFrame(rows, columns=columns.names), columns, preserve_index=False)
-
-
-def _kernel_width(samples: Samples, drawn: dict[str, np.ndarray]) -> float:
-    """Return the kernel width, one for all samples."""
-    if not drawn:
-        return np.nan
-    return permutation.bandwidth(
-        np.concatenate(list(drawn.values())), generator(samples.seed, f"{samples.chains} bandwidth")
-    )
-
-
-def _share_near(queries: np.ndarray, references: np.ndarray, samples: Samples) -> float | None:
-    """Return the share of receptors that have a neighbour in another sample, or occur in it."""
-    if not len(queries) or not len(references):
-        return None
-    nearest, _ = neighbours.nearest(queries, references, 1, threads=samples.threads)
-    return float((nearest[:, 0] <= samples.radius).mean())
-
-
-def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
-    """Return distances between the vectors of two samples, and their values for permuted vectors."""
-    pooled = np.concatenate([first, second])
-    divisions = permutation.divisions(len(pooled), len(first), n_permutations, rng)
-    values = permutation.mmd(permutation.gaussian(pooled, pooled, width), divisions)
-    by_chance = [
-        permutation.frechet_distance(pooled[division], pooled[~division])
-        for division in divisions[:, 1 : N_FRECHET + 1].T
-    ]
-    return {
-        "n_compared_1": len(first),
-        "n_compared_2": len(second),
-        "frechet": permutation.frechet_distance(first, second),
-        "frechet_by_chance": np.mean(by_chance) if by_chance else None,
-        "mmd": values[0],
-        "mmd_p": permutation.permutation_p(values),
-    }
-
-
-def _mean_kernels(drawn: dict[str, np.ndarray], width: float) -> np.ndarray:
-    """Return the mean kernel between the vectors of each pair of samples, shape (n_samples, n_samples)."""
-    vectors = list(drawn.values())
-    means = np.zeros((len(vectors), len(vectors)))
-    for i, j in combinations(range(len(vectors)), 2):
-        means[i, j] = means[j, i] = permutation.gaussian(vectors[i], vectors[j], width).mean()
-    return means
 
 
 def _mmd_between(kernels: np.ndarray, n_first: int, samples: Samples, rng) -> dict:

@@ -1,23 +1,23 @@
 """
 Nearest neighbours by Euclidean distance, computed in blocks: the full distance matrix is never stored.
 
-One matrix product compares a block of queries with a block of references. Distances of the nearest
-candidates are then recomputed from differences, because the product loses digits where vectors are nearly
-equal. Above a size limit the references are divided into cells, and a block of queries is compared only
-with the nearest cells: this search is approximate, and its recall is measured.
+Products of queries and references (`airrvec.search.collecting`) find the nearest, whose distances are then
+computed from differences. Above a size limit the references are divided into cells, and a block of queries is
+compared only with the nearest cells: this search is approximate, and its recall is measured.
 """
 
 import sys
-from collections.abc import Iterator
 
-import numba
 import numpy as np
 
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
+from airrvec.model.cpu.kernels import pack_weights
+from airrvec.search import collecting
 from airrvec.search.index import Index, build_index, single_cell_index
 
-QUERIES, REFERENCES = 256, 2048  # size of a block: 2 MB of distances
+QUERIES = 256  # of a block
+STRETCH = 8192  # references among which all within a radius are in memory at once
 MARGIN = 8  # candidates beyond k whose distances are recomputed
 APPROXIMATE_ABOVE = 10**12  # pairs of a query and a reference
 N_PROBED, N_MEASURED = 16, 1000  # cells searched per query; queries used to measure the recall
@@ -78,7 +78,7 @@ def nearest(
             neighbours = _nearest(queries[usable], index, n_found, threads)
             _report_recall(queries[usable], index, neighbours, seed=seed, threads=threads)
         distances[usable, :n_found], places = neighbours
-        rows[usable, :n_found] = usable_references[places]
+        rows[usable, :n_found] = np.where(places < 0, _NO_ROW, usable_references[places])
     return distances, rows
 
 
@@ -112,18 +112,26 @@ def within(
 
     def search(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         # A margin, so that rounding of the product excludes no neighbour.
-        limit = (radius * 1.001 + 1e-3) ** 2 - (vectors[block] ** 2).sum(axis=1)
-        pairs = [
-            _below(products, limit.astype(np.float32)) + np.array([[0], [first]])
-            for first, products in _products(vectors[block], index, [0])
-        ]
-        query, place = np.concatenate([np.empty((2, 0), np.int64), *pairs], axis=1)
-        exact = np.linalg.norm(vectors[block][query] - index.vectors[place], axis=1)
-        order = np.lexsort((place, query))
-        order = order[exact[order] <= radius]
-        return query[order] + block.start, usable_references[place[order]], exact[order]
+        limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors[block] ** 2).sum(axis=1)).astype(np.float32)
+        packed = _packed(vectors[block])
+        keys = np.empty((len(limits), STRETCH + 1), np.int64)  # as none is left out, they never fill a row
+        found = []
+        for start in range(0, len(index.rows), STRETCH):
+            counts = np.zeros(len(limits), np.int64)
+            stop = min(start + STRETCH, len(index.rows))
+            collecting.collect(packed, index.columns, start, stop, limits, STRETCH, keys, counts)
+            collecting.measure(vectors[block], index.vectors, index.rows, STRETCH, keys, counts)
+            query = np.repeat(np.arange(len(limits)), counts)
+            near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
+            distances, rows = _distances_and_rows(near)
+            order = np.lexsort((rows, query))
+            order = order[distances[order] <= radius]
+            found.append((query[order] + block.start, usable_references[rows[order]], distances[order]))
+        query, rows, distances = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(query, kind="stable")  # of each query the rows ascend already
+        return query[order], rows[order], distances[order]
 
-    parts = list(in_threads(search, _blocks(len(vectors)), threads))
+    parts = list(in_threads(search, _blocks(len(vectors)), threads)) if len(index.rows) else []
     empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
     query, rows, distances = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
     counts = np.bincount(usable[query], minlength=len(queries))
@@ -143,7 +151,7 @@ def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
 
 
 def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and rows, shape (n, k), for vectors without NaN; k is at most m."""
+    """Return distances and rows, shape (n, k), for vectors without NaN; inf and -1 where there are fewer."""
     queries = np.ascontiguousarray(queries, np.float32)
     several_cells = len(index.centres) > 1
     if several_cells:
@@ -152,20 +160,20 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
         order = np.argsort(probed[:, 0], kind="stable")  # queries of a block share their cells
     else:
         order = np.arange(len(queries))
-    n_kept = min(k + MARGIN, len(index.vectors))
+    n_kept = k + MARGIN
+    room = n_kept + max(n_kept, 64)
 
     def search(block: slice) -> tuple[np.ndarray, np.ndarray]:
         vectors = queries[order[block]]
-        best = np.full((len(vectors), n_kept), np.inf, np.float32)
-        places = np.zeros((len(vectors), n_kept), np.int64)
-        cells = np.unique(probed[order[block]]) if several_cells else [0]
-        for first, products in _products(vectors, index, cells):
-            _keep_least(products, first, best, places)
-        exact = np.linalg.norm(vectors[:, None] - index.vectors[places], axis=2)
-        exact[np.isinf(best)] = np.inf  # the cells hold fewer than n_kept references
-        rows = index.rows[places]
-        nearest_first = np.lexsort((rows, exact))[:, :k]
-        return np.take_along_axis(exact, nearest_first, 1), np.take_along_axis(rows, nearest_first, 1)
+        packed = _packed(vectors)
+        limits = np.full(len(vectors), collecting.NO_REFERENCE / 2, np.float32)
+        keys = np.full((len(vectors), room), collecting.NOTHING)
+        counts = np.zeros(len(vectors), np.int64)
+        for cell in np.unique(probed[order[block]]) if several_cells else [0]:
+            start, stop = index.starts[cell], index.starts[cell + 1]
+            collecting.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
+        collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
+        return _distances_and_rows(np.sort(keys[:, :n_kept], axis=1)[:, :k])
 
     distances, rows = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
     blocks = _blocks(len(queries))
@@ -174,62 +182,19 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
     return distances, rows
 
 
-def _products(queries: np.ndarray, index: Index, cells) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the start of each block of the cells' references, and its squared distances minus q · q."""
-    augmented = np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1)
-    buffer = np.empty(len(queries) * REFERENCES, np.float32)
-    for cell in cells:
-        for first in range(index.starts[cell], index.starts[cell + 1], REFERENCES):
-            block = index.augmented[first : min(first + REFERENCES, index.starts[cell + 1])]
-            products = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
-            yield first, np.matmul(augmented, block.T, out=products)
+def _packed(queries: np.ndarray) -> np.ndarray:
+    """Return (q, 1) in the order in which `collecting.collect` reads them."""
+    return pack_weights(np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1), "fp32")
+
+
+def _distances_and_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances and rows from keys of `collecting.measure`."""
+    return (keys >> 32).astype(np.int32).view(np.float32), keys.astype(np.int32).astype(np.int64)
 
 
 def _blocks(n: int) -> list[slice]:
     """Return the blocks of ``n`` queries that are searched at once."""
     return [slice(start, min(start + QUERIES, n)) for start in range(0, n, QUERIES)]
-
-
-@numba.njit(nogil=True, cache=True, fastmath={"nsz", "nnan"})
-def _keep_least(products, first, best, places):
-    """Update each row's least values, ascending, and their places; ties keep the earlier place."""
-    step = 128
-    n_kept = best.shape[1]
-    for i in range(len(products)):
-        row = products[i]
-        for start in range(0, len(row), step):
-            part = row[start : start + step]
-            least = np.float32(np.inf)
-            for value in part:
-                least = min(least, value)
-            if least >= best[i, n_kept - 1]:
-                continue
-            for j in range(len(part)):
-                if part[j] < best[i, n_kept - 1]:
-                    at = n_kept - 1
-                    while at > 0 and best[i, at - 1] > part[j]:
-                        best[i, at] = best[i, at - 1]
-                        places[i, at] = places[i, at - 1]
-                        at -= 1
-                    best[i, at] = part[j]
-                    places[i, at] = first + start + j
-
-
-@numba.njit(nogil=True, cache=True)
-def _below(products, limit):
-    """Return rows and columns of the values that do not exceed their row's limit, shape (2, n)."""
-    n = 0
-    for i in range(len(products)):
-        for value in products[i]:
-            n += value <= limit[i]
-    pairs = np.empty((2, n), np.int64)
-    n = 0
-    for i in range(len(products)):
-        for j in range(products.shape[1]):
-            if products[i, j] <= limit[i]:
-                pairs[0, n], pairs[1, n] = i, j
-                n += 1
-    return pairs
 
 
 def _nearest_torch(
@@ -258,7 +223,8 @@ def _nearest_torch(
 def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int) -> None:
     """Print the share of true neighbours that the approximate search found, on a sample of queries."""
     sample = numbered_generator(seed).permutation(len(queries))[:N_MEASURED]
-    exact_index = single_cell_index(index.vectors[np.argsort(index.rows)])
+    in_order = np.argsort(index.rows)[np.count_nonzero(index.rows < 0) :]
+    exact_index = single_cell_index(index.vectors[in_order])
     exact, _ = _nearest(queries[sample], exact_index, neighbours[0].shape[1], threads)
     recall = (neighbours[0][sample] <= exact[:, -1:] * (1 + 1e-6)).mean()
     print(

@@ -8,9 +8,10 @@ process MAP_RECEPTORS {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path annotation, stageAs: 'annotation/*' // [] without --annotate
-    path members, stageAs: 'clusters/*' // [] without --cluster
-    path page, stageAs: 'page/*' // map.html, map.css and map.js
-    val seed
+    path clusters, stageAs: 'clusters/*' // members.parquet and clusters.qc.json; [] without --cluster
+    tuple val(name), path(folder, stageAs: 'model') // the model of the vectors; folder: [] for a published variant
+    path page, stageAs: 'page/*' // map.html, its style and code
+    val settings // map: seed, model_digest
     val library
 
     output:
@@ -22,10 +23,12 @@ process MAP_RECEPTORS {
 
     script:
     def args = task.ext.args ?: ''
+    def model = folder ?: name
     """
     map_receptors.py --cells ${cells} --receptors receptors --embeddings embeddings \\
-        ${annotation ? "--annotation ${annotation}" : ''} ${members ? "--members ${members}" : ''} --page page \\
-        --seed ${seed} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        ${annotation ? "--annotation ${annotation}" : ''} ${clusters ? "--members clusters/members.parquet --clusters clusters/clusters.qc.json" : ''} \\
+        --model ${model} \\
+        --page page --seed ${settings.seed} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -37,7 +37,7 @@ def adviceOnResources(report) {
     if (full.any { words -> report?.contains(words) }) {
         return "a disk is full, or your quota of it: free space where the tasks work (-work-dir), where the results go (--outdir) and where temporary files go (TMPDIR), or name other folders. ${again}"
     }
-    if (report =~ /failed to map segment|[Cc]annot allocate memory|OpenBLAS.*(?:[Mm]emory [Aa]llocation|pthread_create)|pthread_create failed|can't start new thread|memory allocation of \d+ bytes failed|\(bad allocation\)|\(ulimit -v\)|Thread creation failed|Failed to initialize NumPy allocator/) {
+    if (report =~ /failed to map segment|[Cc]annot allocate memory|OpenBLAS.*(?:[Mm]emory [Aa]llocation|pthread_create)|pthread_create failed|can't start new thread|memory allocation of \d+ bytes failed|\(bad allocation\)|\(ulimit -v\)|Thread creation failed|could not spawn threads|Failed to initialize NumPy allocator/) {
         return "the machine limits the address space or the threads of a process, and libraries reserve more than they use: start Nextflow after `ulimit -v unlimited` and `ulimit -u unlimited`, or ask your administrator to raise these limits; where the limit is the memory of the task, raise it with ${own.replace('%s', "memory = '16 GB'")}. ${again}"
     }
     def exit = report =~ /error exit status \((\d+)\)/

@@ -3,6 +3,7 @@
 include { MERGE_REFERENCES     } from '../../../modules/local/merge_references/main'
 include { CALIBRATE_ANNOTATION } from '../../../modules/local/calibrate_annotation/main'
 include { ANNOTATE_RECEPTORS   } from '../../../modules/local/annotate_receptors/main'
+include { inBatches            } from '../batches/main'
 include { digestOf             } from '../digest/main'
 
 workflow ANNOTATE {
@@ -74,16 +75,10 @@ workflow ANNOTATE {
     versions = versions
 }
 
-// Rows [ ids, typings, cells, receptors ]: small samples share a task, which takes longer to start than to call them.
+// Rows [ ids, typings, cells, receptors ].
 def batched(samples, typings) {
-    def room = 8_000_000 // bytes of cells
-    return samples.inject([]) { batches, row ->
-        def last = batches ? batches[-1] : []
-        def sum = last.sum(0) { other -> other[1].size() }
-        return last && sum + row[1].size() <= room ? batches[0..<-1] + [last + [row]] : batches + [[row]]
-    }.collect { rows ->
+    return inBatches(samples, samples.collect { row -> row[1].size() }, 8_000_000, samples.size()).collect { rows ->
         def ids = rows.collect { row -> row[0].id }
-        def receptors = rows.collectMany { row -> row[2] instanceof List ? row[2] : [row[2]] }
-        [ids, ids.collect { id -> typings[id] ?: '' }, rows.collect { row -> row[1] }, receptors]
+        [ids, ids.collect { id -> typings[id] ?: '' }, rows.collect { row -> row[1] }, rows.collectMany { row -> row[2] }]
     }
 }

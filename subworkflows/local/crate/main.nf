@@ -36,8 +36,8 @@ def crate(run, rows) {
 }
 
 def descriptor() {
-    def profiles = ['https://w3id.org/ro/crate/1.1', 'https://w3id.org/workflowhub/workflow-ro-crate/1.0']
-    return ['@id': 'ro-crate-metadata.json', '@type': 'CreativeWork', about: id('./'), conformsTo: profiles.collect { name -> id(name) }]
+    def conforms = [id('https://w3id.org/ro/crate/1.1'), id(profiles().last()['@id'])]
+    return ['@id': 'ro-crate-metadata.json', '@type': 'CreativeWork', about: id('./'), conformsTo: conforms]
 }
 
 def dataset(parts) {

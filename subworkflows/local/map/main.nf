@@ -9,6 +9,7 @@ workflow MAP {
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
+    model      // value: [ name, folder or [] ]
     calls      // channel: calls of annotation, one file per sample; empty without --annotate
     clusters   // channel: results of clustering; empty without --cluster
     settings   // map: parameters
@@ -22,9 +23,10 @@ workflow MAP {
         receptors,
         embeddings,
         byName(calls),
-        clusters.filter { file -> file.name == 'members.parquet' }.toList(),
+        byName(clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
+        model,
         page,
-        settings.seed,
+        settings.subMap(['seed', 'model_digest']),
         digestOf(library, 'map_receptors'),
     )
 

@@ -3,6 +3,8 @@
 include { NORMALISE_RECEPTORS                        } from '../../../modules/local/normalise_receptors/main'
 include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
+include { batchesOfTables ; batchOf                   } from '../batches/main'
+include { filesOfEach ; ofEach                        } from '../batches/main'
 include { byName                                     } from '../files/main'
 include { digestOf                                   } from '../digest/main'
 include { failure                                    } from '../advice/main'
@@ -20,25 +22,28 @@ workflow NORMALISE {
         samples: true
     }
     digest = digestOf(library, 'normalise_receptors')
-    NORMALISE_RECEPTORS(parts.samples, options + settings.subMap(['partitions']), digest) // one task per table
+    batches = parts.samples.toList().flatMap { rows -> batchesOfTables(rows) }
+    NORMALISE_RECEPTORS(batches, options + settings.subMap(['partitions']), digest) // one task per batch of tables
+    normalised = NORMALISE_RECEPTORS.out
     reference = channel.empty()
-    failed = NORMALISE_RECEPTORS.out.missing
-    versions = NORMALISE_RECEPTORS.out.versions
+    failed = normalised.missing.flatten()
+    versions = normalised.versions
     if (settings.reference) {
-        NORMALISE_REFERENCE(parts.reference, options + [partitions: 1], digest)
-        reference = NORMALISE_REFERENCE.out.cells.join(NORMALISE_REFERENCE.out.receptors).join(NORMALISE_REFERENCE.out.qc)
-        failed = failed.mix(NORMALISE_REFERENCE.out.missing)
-        versions = versions.mix(NORMALISE_REFERENCE.out.versions)
+        NORMALISE_REFERENCE(parts.reference.map { row -> batchOf([row]) }, options + [partitions: 1], digest)
+        made = NORMALISE_REFERENCE.out
+        reference = ofEach(made.cells).join(ofEach(made.receptors)).join(ofEach(made.qc))
+        failed = failed.mix(made.missing)
+        versions = versions.mix(made.versions)
     }
 
     // Every task ends before the failure of one ends the run, so that all failures are reported at once.
-    kept = NORMALISE_RECEPTORS.out.qc.map { meta, _qc -> meta }
+    kept = ofEach(normalised.qc).map { meta, _qc -> meta }
     passed = byName(failed)
         .map { files -> [files] }
         .combine(kept.toList().map { metas -> [metas] })
         .map { files, metas -> checkFailures(files, metas, settings.failed_samples) }
         .first()
-    samples = NORMALISE_RECEPTORS.out.cells.join(NORMALISE_RECEPTORS.out.receptors)
+    samples = ofEach(normalised.cells).join(filesOfEach(normalised.receptors))
     samples = samples.combine(passed).map { meta, cells, receptors, _passed -> [meta, cells, receptors] }
     reference = reference.combine(passed).map { meta, cells, receptors, qc, _passed -> [meta, cells, receptors, qc] }
 
@@ -53,8 +58,8 @@ workflow NORMALISE {
     receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
-    chains = NORMALISE_RECEPTORS.out.chains
-    qc = NORMALISE_RECEPTORS.out.qc.map { _meta, file -> file }
+    chains = ofEach(normalised.chains)
+    qc = ofEach(normalised.qc).map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
     versions = versions.mix(COLLECT_RECEPTORS.out.versions)

@@ -1,7 +1,8 @@
 // A dry run: what each process would take, for the tables at hand and the resources of the configuration.
 
-include { PLAN     } from '../../../modules/local/plan/main'
-include { digestOf } from '../digest/main'
+include { PLAN            } from '../../../modules/local/plan/main'
+include { digestOf        } from '../digest/main'
+include { batchesOfTables } from '../batches/main'
 
 workflow ESTIMATE {
     take:
@@ -30,7 +31,7 @@ workflow ESTIMATE {
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
-        checked.map { found -> [layouts: found.collect { meta, _table, columns -> layout(meta, columns) }] + common },
+        checked.map { found -> common + [normalising: batchesOfTables(found).size(), layouts: layouts(found)] },
         digestOf(library, 'plan'),
     )
     PLAN.out.text.view()
@@ -41,8 +42,10 @@ def everyRun() {
     return input + ['EMBED_RECEPTORS', 'MERGE_EMBEDDINGS', 'BENCHMARK_FEWSHOT', 'SUMMARISE_FEWSHOT', 'REPORT']
 }
 
-def layout(meta, columns) {
-    return [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null]
+def layouts(tables) {
+    return tables.collect { meta, _table, columns ->
+        [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null]
+    }
 }
 
 def readJson(path) {

@@ -1,67 +1,31 @@
 """
-HDF5 reader in a separate process: a damaged file may crash the library and its process.
+Reader of HDF5 files in a separate process: the chains of AnnData and MuData.
 
-`airrvec.input.files.anndata_table` requests column names or columns, as one JSON object per line on
-standard input. The answer is one JSON object per line, followed by a table in Arrow format if columns
-were requested.
+`airrvec.input.files.anndata_table` asks it.
 """
 
-import json
 import os
-import resource
-import sys
 from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core.errors import InputError
-from airrvec.input.files.container import open_seekable, strings, too_large, unreadable
-
-# CPU time limit of a file: SECONDS, and one more per BYTES_A_SECOND. scirpy files need a hundredth of it.
-SECONDS = 10
-BYTES_A_SECOND = 1 << 20
+from airrvec.input.files.container import open_seekable, strings, too_large
+from airrvec.input.files.processor_time import limit_time
 
 OBS_NAMES = "obs_names"
 OBS, AIRR = "obs/", "obsm/airr/"
 
 
-def serve() -> None:
-    """Answer requests until standard input ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # keeps what libraries print out of the answers
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    import anndata.io  # noqa: F401, imported before the CPU time of a file is counted
-
-    for line in sys.stdin.buffer:
-        request, content = json.loads(line), b""
-        try:
-            answer, table = _answer(**request)
-            if table is not None:
-                content = _packed(table)
-        except InputError as error:
-            answer = {"error": error.described}
-        except Exception as error:  # HDF5, anndata and awkward raise many types
-            answer = {"error": unreadable(request["path"], "AnnData", error).described}
-        answers.write(json.dumps({**answer, "n_bytes": len(content)}, allow_nan=False).encode() + b"\n")
-        answers.write(content)
-        answers.flush()
-
-
-def _answer(path: str, limit: int, columns: list[str] | None) -> tuple[dict, pa.Table | None]:
+def answer(path: str, limit: int, columns: list[str] | None) -> tuple[dict, pa.Table | None]:
     """Return the names of all columns and the number of observations, or the requested columns."""
+    import anndata.io  # noqa: F401, imported before the CPU time of the file is counted
+
     with _opened(path, limit) as observations:
         if columns is None:
             return {"names": observations.names, "n_observations": len(observations.cells)}, None
         return {}, observations.table(columns)
-
-
-def _packed(table: pa.Table) -> memoryview:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return memoryview(sink.getvalue())
 
 
 @contextmanager
@@ -69,19 +33,10 @@ def _opened(path: str, limit: int):
     import h5py
 
     with open_seekable(path, limit) as handle:
-        _limit_time(handle.seek(0, os.SEEK_END))
+        limit_time(handle.seek(0, os.SEEK_END))
         handle.seek(0)
         with h5py.File(handle, "r") as file:
             yield Observations(path, _root(file), limit)
-
-
-def _limit_time(n_bytes: int) -> None:
-    """Limit the CPU time for a file by its size; on some damaged files HDF5 never ends."""
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    seconds = int(used) + SECONDS + n_bytes // BYTES_A_SECOND
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    soft = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _root(file):

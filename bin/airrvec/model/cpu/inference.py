@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from airrvec.core.runtime import in_threads
 from airrvec.model import tokens as tk
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu import kernels
@@ -192,10 +193,11 @@ def embed(
     tokens: tk.Tokens,
     *,
     tokens_per_batch: int = TOKENS_PER_BATCH,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """
-    Return vectors of tokenised receptors, computed on one core.
+    Return vectors of tokenised receptors.
 
     Parameters
     ----------
@@ -205,6 +207,8 @@ def embed(
         The receptors.
     tokens_per_batch : int
         Approximate number of tokens per batch.
+    threads : int
+        Number of threads. A vector does not depend on it.
     progress : callable, optional
         Called after each batch with its number of receptors.
 
@@ -214,10 +218,14 @@ def embed(
         l2-normalised vectors; NaN for a receptor without a loop that the model reads.
     """
     vectors = np.full((len(tokens), network.config.d_model), np.nan, np.float32)
-    for rows in tk.equal_length_batches(tokens.lengths, tokens_per_batch):
+
+    def embed_batch(rows: np.ndarray) -> int:
         length = tokens.offsets[rows[0] + 1] - tokens.offsets[rows[0]]
         index = tokens.offsets[rows][:, None] + np.arange(length)  # (B, T)
         vectors[rows] = network.forward(tokens.values[index])
+        return len(rows)
+
+    for n in in_threads(embed_batch, tk.equal_length_batches(tokens.lengths, tokens_per_batch), threads):
         if progress is not None:
-            progress(len(rows))
+            progress(n)
     return vectors

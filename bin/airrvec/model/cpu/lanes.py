@@ -120,6 +120,18 @@ def _larger(builder, x, y):
 
 
 @intrinsic
+def at_most(_, x, number):
+    """Return an integer whose 16 lowest bits tell which lanes do not exceed a number."""
+
+    def generate(context, builder, signature, arguments):
+        x, number = arguments
+        lanes = builder.fcmp_ordered("<=", x, _filled(builder, number), flags=_FAST)
+        return builder.zext(builder.bitcast(lanes, ir.IntType(LANES)), _INDEX)
+
+    return types.int64(_lanes, types.float32), generate
+
+
+@intrinsic
 def power_of_two(_, x):
     """Return 2^x for x ≤ 0: the integer part sets the exponent bits, a polynomial gives the rest."""
 

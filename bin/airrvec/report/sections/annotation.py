@@ -20,6 +20,7 @@ from airrvec.report.sections.calibration import (
 )
 from airrvec.report.sections.calls import calls_section
 from airrvec.report.sections.donor_hla import hla_section, typed
+from airrvec.report.summary import MOST, WORST
 
 CALLS = {
     "called": "Called",
@@ -75,14 +76,27 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
 
 
 def annotation_lines(annotation: Annotation) -> list[str]:
-    """Return the number of calls of each sample, and cautions, for the terminal."""
-    lines = ["Sample            Receptors    Called   Expected false"]
-    for sample in annotation.samples:
-        lines.append(
-            f"{sample['sample_id'][:17]:<17}{sample['receptors']:>10,}{sample['calls'].get('called', 0):>10,}"
-            f"{_expected_false(sample):>17.1f}"
-        )
+    """Return the number of calls of each sample or, of many, where there are most; and cautions."""
+    samples, head = annotation.samples, []
+    rows = [
+        (sample["sample_id"], sample["receptors"], _n_called(sample), _expected_false(sample))
+        for sample in samples
+    ]
+    if len(samples) > MOST:
+        head = [f"{len(samples)} samples; the {WORST} with most calls:"]
+        _, *numbers = zip(*rows, strict=True)
+        rows = sorted(rows, key=lambda row: -row[2])[:WORST]
+        rows.append((f"all {len(samples)}", *map(sum, numbers)))
+    lines = [*head, "Sample            Receptors    Called   Expected false"]
+    lines += [
+        f"{name[:17]:<17}{receptors:>10,}{called:>10,}{expected:>17.1f}"
+        for name, receptors, called, expected in rows
+    ]
     return [*lines, *(f"Note: {sentence}" for sentence in _cautions(annotation))]
+
+
+def _n_called(sample: dict) -> int:
+    return sample["calls"].get("called", 0)
 
 
 def annotation_answer(annotation: Annotation) -> str:

@@ -24,6 +24,7 @@ from airrvec.report.sections.public import public_section
 N_PAIRS = 100  # in the table
 
 _MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_at_coverage": f"log Hill number {q}" for q in (0, 1, 2)}}
+_TOO_MANY = " These are too many pairs for a permutation test of each: where there is no FDR, none was made."
 _NAMES = ("pairs", "samples_pca", "conditions")
 
 
@@ -67,11 +68,13 @@ def comparison_lines(found: Comparison) -> list[str]:
     if not len(found.pairs):
         return [f"Samples are not compared: {_why_not_compared(found)}"]
     tested = found.pairs["mmd_fdr"].notna()
+    words = f"Samples compared: {counted(len(found.pairs), 'pair')}, counted for each class of chains"
+    if not tested.any():
+        return [f"{words}; no pair was tested"]
     differ = found.pairs["mmd_fdr"] <= 0.05
     return [
-        f"Samples compared: {counted(len(found.pairs), 'pair')}, counted for each class of chains;"
-        f" {differ.sum():,} of {counted(tested.sum(), 'tested pair')} differ at a false discovery rate of 5 %"
-        " (receptors as units)"
+        f"{words}; {differ.sum():,} of {counted(tested.sum(), 'tested pair')} differ at a false discovery"
+        " rate of 5 % (receptors as units)"
     ]
 
 
@@ -94,6 +97,7 @@ def _not_compared(found: Comparison) -> dict:
 
 def _pairs(found: Comparison) -> dict:
     shown = found.pairs.head(N_PAIRS)
+    too_many = (found.pairs["frechet"].notna() & found.pairs["mmd_p"].isna()).any()
     data = {
         f"{escaped(row.sample_1)} and {escaped(row.sample_2)}, {row.group}": {
             "shared": row.n_shared,
@@ -137,6 +141,7 @@ def _pairs(found: Comparison) -> dict:
         "airrvec_comparison_pairs",
         "Overlap and distance",
         f"{len(shown)} of {counted(len(found.pairs), 'pair')}; all are in <code>comparison/pairs.tsv</code>."
+        f"{_TOO_MANY if too_many else ''}"
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
         " conditions, where samples are the units." + not_compared_text(found.counts),

@@ -142,7 +142,8 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
         )
     if clusters := found.get("clusters"):
         counts = clusters.counts
-        kind = "Leiden communities [leiden]" if counts["method"] == "leiden" else "connected components"
+        potts = "communities of the constant Potts model, found by the Leiden algorithm [leiden],"
+        kind = potts if counts["method"] == "leiden" else "connected components"
         words.append(
             "Receptors were linked if their distance is at most the radius within which a receptor has on"
             f" average {counts['chance']:g} neighbours among {_background(counts['background'])}, and"

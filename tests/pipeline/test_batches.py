@@ -1,0 +1,106 @@
+"""Many small tables share tasks: their results are those that each has alone."""
+
+import json
+import re
+
+import pytest
+from conftest import ROOT, project_of, run_pipeline
+
+import normalise_receptors
+
+N_SAMPLES = 40  # more than 16, and than the 25 of a task
+COLUMNS = {"v_call": "v gene", "j_call": "j gene", "junction_aa": "junction"}
+
+
+@pytest.fixture(scope="module")
+def sheet(tmp_path_factory):
+    """Tables of 10x, one that is broken, and two that need a column map."""
+    folder = tmp_path_factory.mktemp("batches")
+    header, *rows = (ROOT / "assets/test/pbmc_b.csv").read_text().splitlines()
+    lines = ["sample,path,column_map,donor"]
+    for number in range(N_SAMPLES):
+        (folder / f"{number}").mkdir()
+        table = folder / f"{number}" / "with blank.csv"  # the same name in each folder
+        table.write_text("\n".join([header, *rows[number : number + 60]]) + "\n")
+        lines.append(f"s{number:02d},{table},,$(touch CANARY){number}")
+    (folder / "broken.csv").write_text("neither,nor\n1,2\n")
+    (folder / "map.json").write_text(json.dumps(COLUMNS))
+    lines.append(f"broken,{folder}/broken.csv,,")
+    for name, junction in (("m1", "CASSIRSSYEQYF"), ("m2", "CASSLGQAYEQYF")):
+        (folder / f"{name}.tsv").write_text(
+            "v gene\tj gene\tjunction\n" + f"TRBV19*01\tTRBJ2-7*01\t{junction}\n" * 3
+        )
+        lines.append(f"{name},{folder}/{name}.tsv,{folder}/map.json,")
+    path = folder / "samples.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(sheet):
+    args = ("--input", sheet, "--skip_map", "--max_rejected", "100")
+    refused = run_pipeline(sheet.parent, *args)
+    first = run_pipeline(sheet.parent, *args, "--failed_samples", "skip")
+    return refused, first, run_pipeline(sheet.parent, *args, "--failed_samples", "skip", "-resume")
+
+
+def normalised(run) -> list[dict]:
+    return [task for task in run.tasks if "NORMALISE_RECEPTORS" in task["name"]]
+
+
+def test_tasks_are_shared_and_come_from_the_cache(runs):
+    refused, first, again = runs
+    assert refused.status != 0
+    assert "broken" in refused.output
+    assert first.status == 0, first.output
+    names = sorted(task["name"].split(":")[-1] for task in normalised(first))
+    assert names == [
+        "NORMALISE_RECEPTORS (15 tables)",
+        "NORMALISE_RECEPTORS (2 tables)",
+        "NORMALISE_RECEPTORS (25 tables)",
+    ]
+    assert again.status == 0, again.output
+    assert {task["status"] for task in again.tasks} == {"CACHED"}
+
+
+def test_each_table_gives_the_bytes_that_it_gives_alone(runs, sheet, tmp_path):
+    for name in ("s00", "s24", "s25", f"s{N_SAMPLES - 1}", "m1", "m2"):
+        mapped = name.startswith("m")
+        table = sheet.parent / (f"{name}.tsv" if mapped else f"{int(name[1:])}/with blank.csv")
+        donor = None if mapped else f"$(touch CANARY){int(name[1:])}"
+        options = ["--sample", name, "--metadata", json.dumps({"donor": donor}), "--outdir", str(tmp_path)]
+        options += ["--column-map", str(sheet.parent / "map.json")] if mapped else []
+        normalise_receptors.main([str(table), *options])
+        for kind in ("cells", "chains", "rejects"):
+            found = (runs[1].results / kind / f"{name}.parquet").read_bytes()
+            assert found == (tmp_path / f"{name}.{kind}.parquet").read_bytes(), (name, kind)
+    assert not list(sheet.parent.rglob("CANARY*"))
+
+
+def test_no_sample_is_lost_but_the_broken_one(runs):
+    cells = {path.stem for path in (runs[1].results / "cells").iterdir()}
+    assert cells == {f"s{number:02d}" for number in range(N_SAMPLES)} | {"m1", "m2"}
+    assert "MISSING" in (runs[1].results / "summary.txt").read_text().splitlines()[0]
+
+
+def test_large_tables_and_those_of_native_libraries_have_a_task_each(tmp_path):
+    sizes = {f"{number:02d}.tsv": 1 << 20 for number in range(12)}
+    sizes |= {"20.tsv": 60 << 20, "21.tsv": 2 << 20, "22.tsv.gz": 5 << 20, "23.tsv.gz": 4 << 20}
+    sizes |= {"30.h5ad": 10, "31.parquet": 10, "40.tsv": 10, "41_mapped.tsv": 10, "42.tsv": 10}
+    (tmp_path / "tables").mkdir()
+    for name, size in sizes.items():
+        with (tmp_path / "tables" / name).open("wb") as handle:
+            handle.truncate(size)
+    run = run_pipeline(tmp_path, "--tables", tmp_path / "tables", project=project_of(tmp_path, "batches.nf"))
+    assert run.status == 0, run.output
+    found = json.loads(re.search(r"^BATCHES (.*)$", run.output, re.MULTILINE)[1])
+    assert found == [
+        [[f"{number:02d}.tsv" for number in range(12)], 0],
+        [["20.tsv"], 0],
+        [["21.tsv", "22.tsv.gz"], 0],  # 2 + 8 · 5 MB
+        [["23.tsv.gz"], 0],
+        [["30.h5ad"], 0],
+        [["31.parquet"], 0],
+        [["41_mapped.tsv"], 1],
+        [["40.tsv", "42.tsv"], 0],
+    ]

@@ -1,0 +1,124 @@
+"""Pairs of samples: against plain loops, and with and without permutations."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.spatial.distance import cdist
+
+from airrvec.repertoire import diversity, sample_pairs
+from airrvec.repertoire.repertoires import Repertoires
+from airrvec.repertoire.sample_tables import Samples
+from airrvec.report.sections import comparison
+from airrvec.stats import permutation
+
+N_SAMPLES, N_RECEPTORS, RADIUS = 6, 400, 0.9
+
+
+@pytest.fixture(scope="module")
+def samples() -> Samples:
+    """Five samples that share receptors, some without vectors, and one that is too small for distances."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(N_RECEPTORS, 4)).astype(np.float32)
+    vectors[::9] = np.nan
+    chains = np.where(np.arange(N_RECEPTORS) % 7 == 0, "beta", "paired")
+    frames = []
+    for number in range(N_SAMPLES):
+        # Of different places, so that the samples differ.
+        rows = rng.choice(200, 12 if number == 5 else 90, replace=False) + 40 * number
+        n = rng.integers(1, 9, len(rows))
+        frames.append(pd.DataFrame({"sample_id": f"s{number}", "receptor": rows, "n": n}))
+    ids = pa.chunked_array([pa.array([str(number) for number in range(N_RECEPTORS)])])
+    repertoires = Repertoires(
+        pa.table({"clonotype_id": ids}),
+        vectors,
+        chains,
+        pd.concat(frames),
+        pd.DataFrame(index=sorted({name for frame in frames for name in frame["sample_id"]})),
+        ids,
+        np.arange(N_RECEPTORS),
+    )
+    return Samples(repertoires, "homosapiens", "paired", RADIUS, 50, 99, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def pairs(samples) -> pd.DataFrame:
+    return sample_pairs.pairs_table(samples).to_pandas()
+
+
+@pytest.fixture
+def untested(samples, monkeypatch) -> pd.DataFrame:
+    monkeypatch.setattr(sample_pairs, "MOST_TESTED", 14)
+    return sample_pairs.pairs_table(samples).to_pandas()
+
+
+def test_every_pair_is_there(pairs):
+    names = [f"s{number}" for number in range(N_SAMPLES)]
+    assert list(zip(pairs["sample_1"], pairs["sample_2"], strict=True)) == list(combinations(names, 2))
+
+
+def test_overlaps_are_those_of_two_samples(samples, pairs):
+    counts = samples.counts()
+    for row in pairs.itertuples():
+        both = pd.concat([counts[row.sample_1], counts[row.sample_2]], axis=1).fillna(0).to_numpy()
+        assert row.n_shared == (both > 0).all(axis=1).sum()
+        assert row.jaccard == pytest.approx(diversity.jaccard(*both.T))
+        assert row.morisita_horn == pytest.approx(diversity.morisita_horn(*both.T))
+    assert pairs["n_shared"].max() > 10
+
+
+@pytest.mark.parametrize("block", [7, 20_000])
+def test_shares_near_are_those_of_all_distances(samples, block, monkeypatch):
+    monkeypatch.setattr(sample_pairs, "_QUERIES", block)
+    vectors = list(samples.vectors().values())
+    expected = [
+        [(cdist(queries, references).min(axis=1) <= RADIUS).mean() for references in vectors]
+        for queries in vectors
+    ]
+    found = sample_pairs.shares_near(samples)
+    np.testing.assert_allclose(found, expected)
+    assert 0.1 < found[0, 4] < 1
+
+
+def test_a_sample_without_vectors_has_no_share(samples):
+    counts = samples.repertoires.counts
+    alone = counts[(counts["sample_id"] != "s2") | (counts["receptor"] % 9 == 0)]
+    other = Samples(
+        Repertoires(**{**vars(samples.repertoires), "counts": alone}), "homosapiens", "paired", RADIUS
+    )
+    table = sample_pairs.pairs_table(other).to_pandas()
+    of_s2 = table[(table["sample_1"] == "s2") | (table["sample_2"] == "s2")]
+    assert of_s2[["near_1_in_2", "near_2_in_1", "mmd", "frechet"]].isna().all(axis=None)
+    assert table.drop(of_s2.index)["near_1_in_2"].notna().all()
+
+
+def test_distances_without_permutations_are_those_with(pairs, untested):
+    for name in ("frechet", "mmd"):
+        np.testing.assert_allclose(untested[name], pairs[name], rtol=1e-5, atol=2e-7)
+    same = [name for name in pairs if name not in ("frechet", "frechet_by_chance", "mmd", "mmd_p", "mmd_fdr")]
+    pd.testing.assert_frame_equal(untested[same], pairs[same])
+    assert untested[["frechet_by_chance", "mmd_p", "mmd_fdr"]].isna().all(axis=None)
+    large = (pairs["sample_2"] != "s5").to_numpy()
+    assert pairs.loc[large, ["frechet_by_chance", "mmd_p", "mmd_fdr"]].notna().all(axis=None)
+    assert pairs.loc[~large, ["frechet", "mmd"]].isna().all(axis=None)
+    assert set(pairs.loc[~large, "n_compared_1"]) == {0}
+
+
+def test_the_report_says_that_no_pair_was_tested(pairs, untested):
+    none = pd.DataFrame()
+    tested, not_tested = (
+        comparison.comparison_lines(comparison.Comparison({}, table, none, none, none))[0]
+        for table in (pairs, untested)
+    )
+    n_tested = pairs["mmd_fdr"].notna().sum()
+    assert f" of {n_tested} tested pairs differ at a false discovery rate of 5 %" in tested
+    assert not_tested.endswith("15 pairs, counted for each class of chains; no pair was tested")
+
+
+def test_mean_kernels_are_those_of_all_pairs():
+    rng = np.random.default_rng(0)
+    vectors = [rng.normal(size=(n, 5)) for n in (3, 20, 7)]
+    expected = [[permutation.gaussian(one, other, 1.3).mean() for other in vectors] for one in vectors]
+    np.testing.assert_allclose(permutation.mean_kernels(vectors, 1.3), expected, rtol=1e-6)
