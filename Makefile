@@ -74,7 +74,7 @@ lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conve
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
 
 unit: $(TEST_ENV) ## Run the tests of the library and the scripts
-	python -m pytest tests/fuzz tests/unit -n $(JOBS) -q --durations 10
+	python -m pytest tests/fuzz tests/unit -n $(JOBS) -q --durations 10 -o faulthandler_timeout=600
 
 fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))

@@ -29,6 +29,17 @@ def test_exact_search_finds_what_all_distances_say(threads):
     assert distances == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 30.0, 1e6])
+def test_vectors_of_any_length(scale):
+    """Products of long vectors lie on both sides of zero, by more than keys of 63 bits can be apart."""
+    rng = np.random.default_rng(9)
+    references = (scale * rng.standard_normal((3000, 2))).astype(np.float32)
+    distances, rows = neighbours.nearest(references, references, 2)
+    expected, _ = brute_force(references, references, 2)
+    assert rows[:, 0].tolist() == list(range(3000))
+    np.testing.assert_allclose(distances, expected, rtol=1e-5, atol=1e-12 * scale)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12), st.integers(0, 1000))
 def test_any_shape_of_search(n, m, k, seed):

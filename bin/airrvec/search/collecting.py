@@ -109,7 +109,7 @@ def _drop(keys, n_kept):
     enough = n_kept + (len(keys) - n_kept) // 4
     low, high, count = keys.min(), keys.max(), len(keys)
     while count > enough and low < high:
-        middle = low + (high - low) // 2
+        middle = (low & high) + ((low ^ high) >> 1)  # their difference may be beyond 63 bits
         below = 0
         for key in keys:
             below += key <= middle
