@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch")
+HANGS = 1200  # seconds after which what is waited for will not come; no measure of how long it takes
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 # The partition `all` is the default one; `cpu` holds the node without GPUs.
 SLURM_CONF = """
@@ -221,7 +222,7 @@ def install_from_debian(*packages: str) -> None:
     subprocess.run(install, check=True, env=env, stdout=sys.stderr)
 
 
-def wait(until: Callable, what: str, failure: Callable[[], str] = lambda: "", *, timeout=60, every=0.1):
+def wait(until: Callable, what: str, failure: Callable[[], str] = lambda: "", *, timeout=HANGS, every=0.1):
     """The first true value of ``until``, asked every so many seconds."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

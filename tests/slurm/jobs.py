@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pandas as pd
-from cluster import wait
+from cluster import HANGS, wait
 from conftest import NEXTFLOW, ROOT, Run, environment, run_pipeline
 
 # Nextflow looks at its jobs every second, as they take only a few.
@@ -60,7 +60,7 @@ def head(slurm, folder: Path, *args: str, **env: str):
 
 
 def ended(process: subprocess.Popen, folder: Path) -> Run:
-    status = process.wait(600)
+    status = process.wait(HANGS)
     return Run(folder, status, (folder / "output.txt").read_text(), (folder / ".nextflow.log").read_text())
 
 
@@ -86,7 +86,6 @@ def running(slurm, folder: Path, *processes: str, but: tuple[str, ...] = (), on:
         ),
         f"a running {' or '.join(processes)} on {on or 'any node'}",
         lambda: (folder / "output.txt").read_text(),
-        timeout=180,
     )
 
 

@@ -162,11 +162,11 @@ def test_training_goes_on_from_its_checkpoint(slurm, folder):
     log = folder / "results/checkpoints/tiny_own/log.tsv"
     with head(slurm, folder, *args, SBATCH_ACCOUNT="immunology") as process:
         first = running(slurm, folder, "PRETRAIN")
-        wait(log.exists, "the first checkpoint", timeout=300, every=0.02)
+        wait(log.exists, "the first checkpoint", every=0.02)
         slurm.command("scancel", first["JobId"])
         kept = pd.read_csv(log, sep="\t")
         second = running(slurm, folder, "PRETRAIN", but=(first["JobId"],))
-        wait(lambda: len(pd.read_csv(log, sep="\t")) > len(kept), "a further one", timeout=300, every=0.02)
+        wait(lambda: len(pd.read_csv(log, sep="\t")) > len(kept), "a further one", every=0.02)
         # As the kernel does where memory is short.
         kill(number for number, arguments in programs_of(second).items() if is_script(arguments))
         done = ended(process, folder)
