@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
+"""
+Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them.
+
+``--each FILE`` writes several files: a JSON list with a list of options per file, beside those given.
+"""
 
 import argparse
 import warnings
@@ -10,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, script, tables
-from airrvec.core.missing import optional_part
+from airrvec.core import schema, script, tables, vectors
+from airrvec.core.missing import optional_part, or_missing
 from airrvec.input import cells
 
 # Fields of chains: standardised, counts, and those that the input may have.
@@ -115,13 +119,21 @@ def cells_of_samples(args: argparse.Namespace) -> tuple[pd.DataFrame, pa.Chunked
 
 @optional_part("export")
 def main(argv=None):
-    args = parse_args(argv)
+    each = script.each(parse_args, argv)
+    for args in each:
+        with or_missing("export", args.missing):
+            write_anndata(args)
+    script.write_versions(each[0], "anndata", "awkward", "pyarrow")
+
+
+def write_anndata(args: argparse.Namespace) -> None:
+    """Write the cells of one sample or of several."""
     import anndata  # slow import, not needed for --help
 
     # All samples together may be large: one part after another, and Arrow returns the memory of each.
     obs, receptor_ids, n_cells = cells_of_samples(args)
     pa.default_memory_pool().release_unused()
-    vectors = tables.read_vectors(args.embeddings, receptor_ids)
+    matrix = vectors.read_vectors(args.embeddings, receptor_ids)
     pa.default_memory_pool().release_unused()
     chains = chain_lists(read_chains(args.chains, n_cells), len(obs))
     pa.default_memory_pool().release_unused()
@@ -129,12 +141,11 @@ def main(argv=None):
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
             obs=obs,
-            obsm={"X_sceptr": vectors, "airr": chains},
+            obsm={"X_sceptr": matrix, "airr": chains},
             uns={"airrvec": tables.metadata(args.embeddings)},
         )
         with tables.atomic_path(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)
-    script.write_versions(args, "anndata", "awkward", "pyarrow")
 
 
 if __name__ == "__main__":

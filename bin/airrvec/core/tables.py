@@ -234,48 +234,12 @@ def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Ta
     rows = read_filtered(path, wanted)
     place = pc.index_in(receptor_ids, rows["receptor_id"].combine_chunks())
     if place.null_count:
-        raise _missing_receptors(place, path)
+        raise missing_receptors(place, path)
     return rows.take(place)
 
 
-def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
-    """
-    Return the vector of each receptor_id, in the order of the ids; the table is read in batches.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``embeddings``, a file or a folder of partitions.
-    receptor_ids : pyarrow.ChunkedArray of string, length n
-
-    Returns
-    -------
-    ndarray of float32, shape (n, n dimensions)
-        NaN for a receptor without a vector.
-
-    Raises
-    ------
-    InputError
-        If the table lacks a receptor_id.
-    """
-    place = pc.index_in(receptor_ids, read(path, ["receptor_id"])["receptor_id"].combine_chunks())
-    if place.null_count:
-        raise _missing_receptors(place, path)
-    place = place.to_numpy()
-    order = np.argsort(place, kind="stable")
-    names = arrow_schema(files(path)[0]).names[1:]
-    matrix = np.empty((len(place), len(names)), np.float32)
-    first = 0
-    for batch in chain.from_iterable(read_batches(file, BATCH) for file in files(path)):
-        begin, end = np.searchsorted(place, (first, first + len(batch)), sorter=order)
-        rows = order[begin:end]
-        for dimension, name in enumerate(names):
-            matrix[rows, dimension] = batch[name].to_numpy()[place[rows] - first]
-        first += len(batch)
-    return matrix
-
-
-def _missing_receptors(place: pa.ChunkedArray, path: str | Path) -> InputError:
+def missing_receptors(place: pa.ChunkedArray, path: str | Path) -> InputError:
+    """Return the error for cells whose ``place`` in a table of receptors is null."""
     text = f"{place.null_count} of {len(place)} cells have a receptor that is missing here"
     return InputError(text, file=path)
 
