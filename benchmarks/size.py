@@ -117,8 +117,8 @@ def write_samples(n: int, n_samples: int, chains: str, folder: Path) -> Path:
     return sheet
 
 
-def run(sheet: Path, folder: Path, args, of_nextflow: list[str]) -> float:
-    """Run the pipeline from nothing; return the seconds."""
+def run(sheet: Path, folder: Path, args, of_nextflow: list[str]) -> tuple[float, float]:
+    """Run the pipeline from nothing; return start and end, in seconds since 1970."""
     skipped = {*args.skip, *([] if args.reference else ["annotate"])}
     options = [word for part, words in OPTIONS.items() if part not in skipped for word in words]
     options += ["--skip_map"] if "map" in skipped else []
@@ -129,9 +129,9 @@ def run(sheet: Path, folder: Path, args, of_nextflow: list[str]) -> float:
         shutil.rmtree(folder / name, ignore_errors=True)
     command = [ROOT / "containers/nextflow/nextflow", "-q", "-c", config, "run", ROOT, "--input", sheet]
     command += [*options, *of_nextflow, "--outdir", folder / "results", "-work-dir", folder / "work"]
-    start = time.perf_counter()
+    start = time.time()
     subprocess.run([str(part) for part in command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    return start, time.time()
 
 
 def read_trace(path: Path) -> list[dict]:
@@ -171,7 +171,7 @@ def by_process(tasks: list[dict]) -> dict[str, dict]:
     return found
 
 
-def show(tasks: list[dict], n_samples: int, wall: float) -> None:
+def show(tasks: list[dict], n_samples: int, start: float, end: float) -> None:
     """Print a Markdown table of the processes, and Nextflow's own time."""
     columns = ["Tasks", "Seconds", "Longest", "Processor, s", "Peak MB", "Requested MB", "Read MB"]
     print(f"| Process | {' | '.join([*columns, 'Written MB', 'To disk MB'])} |")
@@ -180,10 +180,14 @@ def show(tasks: list[dict], n_samples: int, wall: float) -> None:
         seconds = [f"{part[key]:,.1f}" for key in ("realtime", "longest", "processor")]
         sizes = [f"{part[key]:,.0f}" for key in ("memory", "requested", "read", "written", "disk")]
         print(f"| {name} | {' | '.join([str(part['tasks']), *seconds, *sizes])} |")
+    wall = end - start
     idle = wall - covered([(task["start"], task["complete"]) for task in tasks])
+    before = min(task["start"] for task in tasks) - start
+    after = end - max(task["complete"] for task in tasks)
     total, processor = (sum(task[key] for task in tasks) for key in ("realtime", "processor"))
     print(f"\nWall {wall:,.1f} s; {len(tasks)} tasks of {total:,.1f} s, {processor:,.1f} s of processor.")
-    print(f"Wall in which no task ran: {idle:,.1f} s, {idle / n_samples:.2f} s a sample.\n")
+    print(f"Wall in which no task ran: {idle:,.1f} s, {idle / n_samples:.2f} s a sample;", end=" ")
+    print(f"{before:,.1f} s before the first task, {after:,.1f} s after the last.\n")
 
 
 def show_growth(sizes: list[int], runs: list[dict[str, dict]]) -> None:
@@ -207,18 +211,18 @@ def main(argv=None):
         parent = (args.folder or Path(temporary)).absolute()
         for n in args.receptors:
             folder = parent / f"{args.chains}_{n}_{args.samples}"
-            trace, seconds = folder / "trace.txt", folder / "seconds.txt"
+            trace, times = folder / "trace.txt", folder / "times.txt"
             if not args.show:
                 start = time.perf_counter()
                 sheet = write_samples(n, args.samples, args.chains, folder / "input")
                 print(f"{n:,} receptors written in {time.perf_counter() - start:.1f} s", file=sys.stderr)
-                wall = run(sheet, folder, args, of_nextflow)
+                start, end = run(sheet, folder, args, of_nextflow)
                 shutil.copy(folder / "results/pipeline_info/execution_trace.txt", trace)
-                seconds.write_text(f"{wall}\n")
+                times.write_text(f"{start} {end}\n")
             tasks = read_trace(trace)
             measured.append(by_process(tasks))
             print(f"\n{n:,} {args.chains} receptors in {args.samples} samples\n")
-            show(tasks, args.samples, float(seconds.read_text()))
+            show(tasks, args.samples, *map(float, times.read_text().split()))
             sys.stdout.flush()
     if len(measured) > 1:
         show_growth(args.receptors, measured)
