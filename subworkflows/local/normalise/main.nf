@@ -59,8 +59,8 @@ workflow NORMALISE {
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
     batches = normalised.cells.join(normalised.chains)
-        .combine(passed)
-        .map { metas, cells, chains, _passed -> inOrder(metas, [cells, chains]) }
+        .combine(receptors.map { _files -> true }) // exports leave the cores to embedding, for which more tasks wait
+        .map { metas, cells, chains, _collected -> inOrder(metas, [cells, chains]) }
     qc = ofEach(normalised.qc).map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
