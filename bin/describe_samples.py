@@ -49,9 +49,9 @@ def main(argv=None):
     parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     looks_bulk = []
-    for path in args.cells:
-        receptors = _receptors(args.receptors, path)
-        with database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection:
+    with database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection:
+        for path in args.cells:
+            receptors = _receptors(args.receptors, path)
             sample = description.read_sample(connection, path, receptors, abundance=args.abundance)
             parts["clones"].append(description.clones_table(sample, labels))
             parts["clone_sizes"].append(description.clone_sizes_table(sample))
@@ -60,7 +60,7 @@ def main(argv=None):
             parts["vj_pairing"].append(description.vj_pairing_table(sample))
             for key, numbers in sample.counts().items():
                 counts.setdefault(key, {})[sample.sample_id] = numbers
-        looks_bulk += [sample.sample_id] if sample.looks_bulk else []
+            looks_bulk += [sample.sample_id] if sample.looks_bulk else []
     groups = _add_diversity(parts, counts)
     for name, tables_of_samples in parts.items():
         tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)

@@ -66,7 +66,7 @@ def read_sample(
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
-        Database without tables.
+        Its table ``clones`` is replaced, so that the sample before cannot be described any more.
     cells : Path
         ``<sample>.cells.parquet``.
     receptors : list of Path
@@ -79,6 +79,7 @@ def read_sample(
     InputError
         If a ``duplicate_count`` is needed and null.
     """
+    connection.execute("DROP TABLE IF EXISTS clones")
     for path in (cells, *receptors):
         check_pages(path)
     rows = connection.read_parquet(str(cells))
@@ -193,46 +194,48 @@ def clone_sizes_table(sample: Sample) -> pa.Table:
 def gene_usage_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.GENE_USAGE`: V and J genes of both chains."""
     parts = [
-        _shares(sample, locus, {"gene": schema.field(locus, call)}).assign(segment=segment)
+        _shares(sample, {"gene": schema.field(locus, call)}, schema.GENE_USAGE, locus=locus, segment=segment)
         for locus in schema.LOCI
         for segment, call in SEGMENTS.items()
     ]
-    return _table(pd.concat(parts), schema.GENE_USAGE)
+    return pa.concat_tables(parts)
 
 
 def vj_pairing_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.VJ_PAIRING`: pairs of V and J gene of the same chain."""
+    genes = ("v_gene", "v_call"), ("j_gene", "j_call")
     parts = [
         _shares(
-            sample, locus, {"v_gene": schema.field(locus, "v_call"), "j_gene": schema.field(locus, "j_call")}
+            sample, {name: schema.field(locus, call) for name, call in genes}, schema.VJ_PAIRING, locus=locus
         )
         for locus in schema.LOCI
     ]
-    return _table(pd.concat(parts), schema.VJ_PAIRING)
+    return pa.concat_tables(parts)
 
 
 def cdr3_lengths_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.CDR3_LENGTHS`: residues without the junction's conserved C and F or W."""
-    lengths = {locus: f"length({schema.field(locus, 'junction_aa')}) - {CONSERVED}" for locus in schema.LOCI}
-    parts = [_shares(sample, locus, {"length": length}) for locus, length in lengths.items()]
-    return _table(pd.concat(parts), schema.CDR3_LENGTHS)
+    junctions = {locus: schema.field(locus, "junction_aa") for locus in schema.LOCI}
+    parts = [
+        _shares(sample, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
+        for locus, junction in junctions.items()
+    ]
+    return pa.concat_tables(parts)
 
 
-def _shares(sample: Sample, locus: str, columns: dict[str, str]) -> pd.DataFrame:
+def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
     """Return cells and receptors of each known value of some columns, name → SQL, and their shares."""
-    known = sample.clones.project(
-        ", ".join(["species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())])
-    )
-    keys = ", ".join(["species", *columns])
+    selected = ["species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())]
+    known = sample.clones.project(", ".join(selected))
     known = known.filter(" AND ".join(f"{name} IS NOT NULL" for name in columns))
-    groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_receptors").order(keys).df()
-    totals = groups.groupby("species")[["n_cells", "n_receptors"]].transform("sum")
-    return groups.assign(
-        sample_id=sample.sample_id,
-        locus=locus,
-        cell_share=groups["n_cells"] / totals["n_cells"],
-        receptor_share=groups["n_receptors"] / totals["n_receptors"],
-    )
+    keys = ", ".join(["species", *columns])
+    groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_receptors")
+    total = "sum({0}) OVER (PARTITION BY species)"
+    shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "receptor")]
+    found = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
+    for name, value in {"sample_id": sample.sample_id, **constants}.items():
+        found = found.append_column(name, pa.repeat(value, len(found)))
+    return found.select(table_schema.names).cast(table_schema)
 
 
 def _table(frame: pd.DataFrame, columns: pa.Schema) -> pa.Table:
