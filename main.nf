@@ -99,8 +99,7 @@ workflow {
             results.map = MAP.out.qc
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
-            chains = NORMALISE.out.chains // channel: [ meta, chains ]
-            EXPORT(samples, chains, receptors, embeddings, calls, results.clusters, settings, library)
+            EXPORT(NORMALISE.out.batches, receptors, embeddings, calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
 

@@ -20,7 +20,7 @@ BUDGETS = {
     **dict.fromkeys(("collect_receptors", "export_airr", "merge_embeddings"), 1.0),
     **dict.fromkeys(("describe_cells", "normalise_receptors", "plan", "synthesise_receptors"), 1.0),
     **dict.fromkeys(("benchmark_fewshot", "compare_samples", "embed_background"), 1.3),
-    **dict.fromkeys(("describe_samples", "embed_receptors", "map_receptors"), 1.3),
+    **dict.fromkeys(("describe_samples", "embed_receptors", "map_receptors", "merge_references"), 1.3),
     **dict.fromkeys(("analyse_results", "annotate_receptors", "calibrate_annotation", "report"), 1.8),
     **dict.fromkeys(("export_anndata", "summarise_fewshot"), 2.0),
     "cluster_receptors": 2.4,

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Describe the cells of samples for other tools: unique names, clone sizes, calls and clusters."""
+"""
+Describe the cells of samples for other tools: unique names, clone sizes, calls and clusters.
+
+``--each FILE`` describes several: a JSON list with a list of options per description, beside those given.
+"""
 
 import argparse
 from pathlib import Path
@@ -9,7 +13,7 @@ import pyarrow.compute as pc
 
 from airrvec.core import database, r_columns, schema, script, tables
 from airrvec.core.errors import InputError
-from airrvec.core.missing import optional_part
+from airrvec.core.missing import optional_part, or_missing
 from airrvec.input import cells
 
 CALLED = "called"  # word of the annotation's column `call`
@@ -34,7 +38,15 @@ def parse_args(argv=None):
 
 @optional_part("export")
 def main(argv=None):
-    args = parse_args(argv)
+    each = script.each(parse_args, argv)
+    for args in each:
+        with or_missing("export", args.missing):
+            write_description(args)
+    script.write_versions(each[0], "duckdb", "pyarrow")
+
+
+def write_description(args: argparse.Namespace) -> None:
+    """Write the description of the cells of one sample or of several."""
     with connected(args) as connection:
         names = cells.names_across_samples(connection, args.cells).to_arrow_table()["name"]
     annotation = {path.stem: path for path in args.annotation}
@@ -56,7 +68,6 @@ def main(argv=None):
     if args.columns:
         write_columns(args, description)
     tables.write(description, args.out)
-    script.write_versions(args, "duckdb", "pyarrow")
 
 
 def write_columns(args: argparse.Namespace, description: pa.Table) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import database, runtime, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 
@@ -35,7 +35,7 @@ def parse_args(argv=None):
         help="abundance of a receptor: its number of cells, or their duplicate_count",
     )
     parser.add_argument("--compare-by", help="metadata column by which the report groups the samples")
-    script.add_options(parser, "cpus", "outdir", "missing")
+    script.add_options(parser, "memory", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -49,16 +49,18 @@ def main(argv=None):
     parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     looks_bulk = []
-    for path in args.cells:
-        sample = description.read_sample(path, _receptors(args.receptors, path), abundance=args.abundance)
-        parts["clones"].append(description.clones_table(sample, labels))
-        parts["clone_sizes"].append(description.clone_sizes_table(sample))
-        parts["gene_usage"].append(description.gene_usage_table(sample))
-        parts["cdr3_lengths"].append(description.cdr3_lengths_table(sample))
-        parts["vj_pairing"].append(description.vj_pairing_table(sample))
-        for key, numbers in sample.counts().items():
-            counts.setdefault(key, {})[sample.sample_id] = numbers
-        looks_bulk += [sample.sample_id] if sample.looks_bulk else []
+    with database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection:
+        for path in args.cells:
+            receptors = _receptors(args.receptors, path)
+            sample = description.read_sample(connection, path, receptors, abundance=args.abundance)
+            parts["clones"].append(description.clones_table(sample, labels))
+            parts["clone_sizes"].append(description.clone_sizes_table(sample))
+            parts["gene_usage"].append(description.gene_usage_table(sample))
+            parts["cdr3_lengths"].append(description.cdr3_lengths_table(sample))
+            parts["vj_pairing"].append(description.vj_pairing_table(sample))
+            for key, numbers in sample.counts().items():
+                counts.setdefault(key, {})[sample.sample_id] = numbers
+            looks_bulk += [sample.sample_id] if sample.looks_bulk else []
     groups = _add_diversity(parts, counts)
     for name, tables_of_samples in parts.items():
         tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
@@ -70,7 +72,7 @@ def main(argv=None):
         "looks_bulk": looks_bulk,
     }
     tables.write_json(qc, args.outdir / "samples.qc.json")
-    script.write_versions(args, "numpy", "pandas", "pyarrow", "scipy")
+    script.write_versions(args, "duckdb", "numpy", "pandas", "pyarrow", "scipy")
 
 
 def _receptors(folder: Path, cells: Path) -> list[Path]:

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Export the standardised chains of a sample as AIRR rearrangement TSV, one row per chain."""
+"""
+Export the standardised chains of a sample as AIRR rearrangement TSV, one row per chain.
 
+``--each FILE`` exports several samples: a JSON list with a list of options per sample, beside those given.
+"""
+
+import argparse
 from pathlib import Path
 
 from airrvec.core import database, schema, script, tables
-from airrvec.core.missing import optional_part
+from airrvec.core.missing import optional_part, or_missing
 from airrvec.core.pages import check_pages
 from airrvec.input import cells
 from airrvec.input.formats.airr_rearrangement import REQUIRED
@@ -40,7 +45,15 @@ def rearrangement_columns() -> dict[str, str]:
 
 @optional_part("export")
 def main(argv=None):
-    args = parse_args(argv)
+    each = script.each(parse_args, argv)
+    for args in each:
+        with or_missing("export", args.missing):
+            write_rearrangements(args)
+    script.write_versions(each[0], "duckdb")
+
+
+def write_rearrangements(args: argparse.Namespace) -> None:
+    """Write the chains of a sample."""
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
     with (
         database.connect(args.out.parent, memory=args.memory, threads=args.cpus) as connection,
@@ -53,7 +66,6 @@ def main(argv=None):
         chains = chains.project("*, count(*) OVER (PARTITION BY cell_row) AS n_chains")
         joined = named.join(chains, "cell = cell_row").order("cell, locus")
         joined.project(", ".join(columns)).write_csv(str(temporary), sep="\t", header=True)
-    script.write_versions(args, "duckdb")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
-"""Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them."""
+"""
+Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains as scirpy expects them.
 
+``--each FILE`` writes several files: a JSON list with a list of options per file, beside those given.
+"""
+
+import argparse
 import warnings
 from pathlib import Path
 
@@ -9,10 +14,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, script, tables
-from airrvec.core.missing import optional_part
+from airrvec.core import schema, script, tables, vectors
+from airrvec.core.missing import optional_part, or_missing
 from airrvec.input import cells
 
+# Fields of chains: standardised, counts, and those that the input may have.
+COUNTS = ("duplicate_count", "umi_count", "consensus_count")
+CHAINS = ("locus", *schema.CHAIN_FIELDS, *COUNTS, *schema.KEPT_FIELDS)
 # Fields that scirpy's functions require, even if no chain has them.
 EXPECTED = ("d_call", "c_call", "junction")
 
@@ -40,7 +48,7 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
     taken = {"_index"}
     for name, values in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_string(values.type):
-            column = pd.Categorical(values.to_pandas())
+            column = categories(values)
         elif pa.types.is_floating(values.type):
             column = values.to_pandas().to_numpy("float64")
         elif pa.types.is_boolean(values.type):
@@ -53,6 +61,24 @@ def observations(table: pa.Table, names: list[str]) -> pd.DataFrame:
     return obs
 
 
+def categories(values: pa.ChunkedArray) -> pd.Categorical:
+    """Return text as sorted categories; each text is a Python object once."""
+    words = pc.unique(values).drop_null()
+    words = words.take(pc.sort_indices(words))
+    codes = pc.fill_null(pc.index_in(values, words), -1)
+    return pd.Categorical.from_codes(codes.to_numpy(), words.to_pandas())
+
+
+def read_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
+    """Return the `CHAINS` of several samples; ``cell_row`` counts the cells of all."""
+    parts, before = [], 0
+    for path, n in zip(paths, n_cells, strict=True):
+        chains = tables.read(path, ["cell_row", *CHAINS])
+        parts.append(chains.set_column(0, "cell_row", pc.add(chains["cell_row"], before)))
+        before += n
+    return pa.concat_tables(parts)
+
+
 def chain_lists(chains: pa.Table, n_cells: int):
     """
     Return the chains of each cell, α before β, as scirpy stores them in ``obsm["airr"]``.
@@ -60,7 +86,7 @@ def chain_lists(chains: pa.Table, n_cells: int):
     Parameters
     ----------
     chains : pyarrow.Table
-        `airrvec.core.schema.CHAINS`; ``cell_row`` is counted from 1 over all cells.
+        `CHAINS`, and ``cell_row``, counted from 1 over all cells.
     n_cells : int
         Number of cells.
 
@@ -72,59 +98,54 @@ def chain_lists(chains: pa.Table, n_cells: int):
     import awkward as ak
 
     n_chains = np.bincount(chains["cell_row"].to_numpy() - 1, minlength=n_cells)
-    chains = chains.combine_chunks()
-    kept = [name for name in schema.KEPT_FIELDS if name in EXPECTED or chains[name].null_count < len(chains)]
-    fields = {
-        name: ak.from_arrow(chains[name])
-        for name in ("locus", *schema.CHAIN_FIELDS, "duplicate_count", "umi_count", "consensus_count", *kept)
-    }
+    empty = [name for name in schema.KEPT_FIELDS if chains[name].null_count == len(chains)]
+    kept = [name for name in CHAINS if name in EXPECTED or name not in empty]
+    fields = {name: ak.from_arrow(chains[name].combine_chunks()) for name in kept}
     fields["locus"] = ak.drop_none(fields["locus"])
     fields["productive"] = ak.Array(np.ones(len(chains), bool))
     return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
 
 
-def concatenated_chains(paths: list[Path], n_cells: list[int]) -> pa.Table:
-    """Return the chains of several samples; ``cell_row`` counts the cells of all."""
-    parts, before = [], 0
-    for path, n in zip(paths, n_cells, strict=True):
-        chains = tables.read(path)
-        row = chains.column_names.index("cell_row")
-        parts.append(chains.set_column(row, "cell_row", pc.add(chains["cell_row"], before)))
-        before += n
-    return pa.concat_tables(parts)
-
-
-def vectors(embeddings: pa.Table) -> np.ndarray:
-    """Return the vectors, NaN for a cell without one: float32, shape (n cells, n dimensions)."""
-    columns = embeddings.drop_columns("receptor_id").columns
-    matrix = np.empty((len(embeddings), len(columns)), np.float32)
-    for number, values in enumerate(columns):
-        matrix[:, number] = values.to_numpy()
-    return matrix
+def cells_of_samples(args: argparse.Namespace) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
+    """Return ``obs`` and the receptor_id of each cell, and the number of cells of each sample."""
+    samples = [tables.read(path) for path in args.cells]
+    receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
+    description = tables.read(args.description)
+    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
+    table = cells.observations(samples, receptors, description)
+    obs = observations(table, description[args.names].to_pylist())
+    return obs, receptor_ids, [len(sample) for sample in samples]
 
 
 @optional_part("export")
 def main(argv=None):
-    args = parse_args(argv)
+    each = script.each(parse_args, argv)
+    for args in each:
+        with or_missing("export", args.missing):
+            write_anndata(args)
+    script.write_versions(each[0], "anndata", "awkward", "pyarrow")
+
+
+def write_anndata(args: argparse.Namespace) -> None:
+    """Write the cells of one sample or of several."""
     import anndata  # slow import, not needed for --help
 
-    samples = [tables.read(path) for path in args.cells]
-    chains = concatenated_chains(args.chains, [len(sample) for sample in samples])
-    receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
-    description = tables.read(args.description)
-    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
-    embeddings = tables.read_receptor_rows(args.embeddings, receptor_ids)
-    table = cells.observations(samples, receptors, description)
+    # All samples together may be large: one part after another, and Arrow returns the memory of each.
+    obs, receptor_ids, n_cells = cells_of_samples(args)
+    pa.default_memory_pool().release_unused()
+    matrix = vectors.read_vectors(args.embeddings, receptor_ids)
+    pa.default_memory_pool().release_unused()
+    chains = chain_lists(read_chains(args.chains, n_cells), len(obs))
+    pa.default_memory_pool().release_unused()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", anndata.ExperimentalFeatureWarning)  # scirpy's lists of chains
         result = anndata.AnnData(
-            obs=observations(table, description[args.names].to_pylist()),
-            obsm={"X_sceptr": vectors(embeddings), "airr": chain_lists(chains, len(table))},
+            obs=obs,
+            obsm={"X_sceptr": matrix, "airr": chains},
             uns={"airrvec": tables.metadata(args.embeddings)},
         )
         with tables.atomic_path(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)
-    script.write_versions(args, "anndata", "awkward", "pyarrow")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.benchmark import comparisons, fewshot
-from airrvec.core import script, tables
+from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.encoders import Titles
@@ -39,14 +39,19 @@ def main(argv=None):
     def joined(kind: str) -> pa.Table:
         return pa.concat_tables([tables.read(paths[f"{name}.{kind}.parquet"]) for name in names])
 
-    auroc, roc, not_evaluated = joined("auroc"), joined("roc"), joined("not_evaluated")
+    roc, not_evaluated = joined("roc"), joined("not_evaluated")
     columns = not_evaluated.column_names
     not_evaluated = not_evaluated.group_by(columns, use_threads=False).aggregate([]).select(columns)
-    if not len(auroc):
+    splits = [paths[f"{name}.auroc.parquet"] for name in names]
+    if not sum(map(tables.n_rows, splits)):
         raise _nothing_measured(not_evaluated)
-    summary, compared = fewshot.summarise(auroc), comparisons.compare(auroc)
+    write_splits(splits, args.outdir / "auroc", digests)
+    # One encoder after another: with all of them there are millions of splits.
+    summary = fewshot.with_means([fewshot.per_epitope(tables.read(path)) for path in splits])
+    compared = comparisons.compare(
+        pa.concat_tables([comparisons.compact(tables.read(path)) for path in splits])
+    )
     for name, table in (
-        ("auroc", auroc),
         ("auroc_summary", summary),
         ("comparisons", compared),
         ("roc", roc),
@@ -61,6 +66,16 @@ def main(argv=None):
     tables.write_text(page, args.outdir / "benchmark.md")
     tables.write_json(counts, args.outdir / "benchmark.json")
     script.write_versions(args, "matplotlib", "pandas", "pyarrow", "scipy")
+
+
+def write_splits(paths: list[Path], stem: Path, metadata: dict[str, str]) -> None:
+    """Write the metrics of every split as one table, and as text unless that is too long for people."""
+    if sum(map(tables.n_rows, paths)) <= tables.SPREADSHEET:
+        tables.write_both(pa.concat_tables([tables.read(path) for path in paths]), stem, metadata)
+        return
+    with tables.writer(f"{stem}.parquet", schema.AUROC, metadata) as writer:
+        for path in paths:
+            writer.write_table(tables.read(path))
 
 
 def _nothing_measured(not_evaluated: pa.Table) -> InputError:

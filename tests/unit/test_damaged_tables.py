@@ -1,6 +1,7 @@
 """A damaged Parquet file ends a task with its name and the way to recover; it never gives other values."""
 
 import contextlib
+import json
 import random
 import shutil
 from pathlib import Path
@@ -103,6 +104,26 @@ def test_exporting_airr_reads_no_damaged_chains(made, tmp_path):
     options = ("--cells", tmp_path / "a.cells.parquet", "--chains", tmp_path / source.name)
     export_airr.main([*map(str, (*options, "--out", tmp_path / "a.tsv", "--missing", missing))])
     assert "a.chains.parquet: the Parquet file is damaged" in missing.read_text()
+
+
+def test_a_damaged_sample_of_a_batch_is_missing_alone(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs = []
+    for name in ("a", "b"):
+        for kind in ("cells", "chains"):
+            shutil.copy(made / f"a.{kind}.parquet", f"{name}.{kind}.parquet")
+        files = ["--cells", f"{name}.cells.parquet", "--chains", f"{name}.chains.parquet"]
+        runs.append([*files, "--out", f"{name}.tsv", "--missing", f"missing/{name}.tsv.missing.json"])
+    source = made / "a.chains.parquet"
+    flipped(source, in_column(source), 3, tmp_path / "a.chains.parquet")
+    (tmp_path / "options.json").write_text(json.dumps(runs))
+    export_airr.main(["--each", "options.json", "--versions", "versions.yml"])
+    assert [path.name for path in tmp_path.glob("*.tsv")] == ["b.tsv"]
+    (missing,) = (tmp_path / "missing").iterdir()
+    (entry,) = json.loads(missing.read_text())
+    assert (missing.name, entry["part"], entry["name"]) == ("a.tsv.missing.json", "export", "a.tsv")
+    assert "a.chains.parquet: the Parquet file is damaged" in entry["reason"]
+    assert '"name": "b.tsv"' in (tmp_path / "versions.yml").read_text()
 
 
 def test_the_map_reads_no_damaged_vectors(made, tmp_path):

@@ -34,8 +34,7 @@ WITHOUT_ARGS = {
     "summarise_fewshot",
 }
 WITH_PREFIX = {
-    *("embed_receptors", "export_airr", "export_anndata", "export_sce", "merge_embeddings"),
-    "synthesise_receptors",
+    *("embed_receptors", "export_sce", "merge_embeddings", "synthesise_receptors"),
 }
 
 

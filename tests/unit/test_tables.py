@@ -19,7 +19,8 @@ import safetensors.numpy
 from inputs import DATA, ROOT, normalised
 
 import memory
-from airrvec.core import schema, tables
+from airrvec.core import schema, tables, vectors
+from airrvec.core.errors import InputError
 from airrvec.figures import style
 
 
@@ -214,7 +215,40 @@ def test_tsv_has_empty_cells_for_nulls_and_quotes_where_needed(tmp_path):
     ]
 
 
+def test_tsv_is_the_same_in_one_batch_and_in_many(tmp_path, monkeypatch):
+    table = pa.table({"a": [1, None, 3], "b": ["x\ty", None, 'µ "z"'], "c": [0.1, 1e-9, None]})
+    tables.write_tsv(table, tmp_path / "one.tsv")
+    monkeypatch.setattr(tables, "BATCH", 2)
+    tables.write_tsv(table, tmp_path / "many.tsv")
+    assert (tmp_path / "many.tsv").read_bytes() == (tmp_path / "one.tsv").read_bytes()
+    tables.write_tsv(table.slice(0, 0), tmp_path / "none.tsv")
+    assert (tmp_path / "none.tsv").read_text() == "a\tb\tc\n"
+
+
+def test_more_rows_than_a_spreadsheet_opens_are_parquet_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "SPREADSHEET", 2)
+    tables.write_both(pa.table({"a": [1, 2]}), tmp_path / "x")
+    assert (tmp_path / "x.tsv").read_text() == "a\n1\n2\n"
+    tables.write_both(pa.table({"a": [1, 2, 3]}), tmp_path / "x")
+    assert tables.read(tmp_path / "x.parquet")["a"].to_pylist() == [1, 2, 3]
+    assert not (tmp_path / "x.tsv").exists()
+
+
 # --- Embeddings.
+
+
+def test_vectors_are_read_in_batches_in_the_order_of_the_ids(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "BATCH", 2)
+    made = np.arange(14, dtype=np.float32).reshape(7, 2)
+    made[3] = np.nan
+    ids = pa.chunked_array([list("abcdefg")])
+    for name, part in (("e_0", slice(0, 3)), ("e_1", slice(3, 7))):
+        table = tables.embeddings_table(ids[part.start : part.stop], made[part])
+        tables.write(table, tmp_path / "e" / f"{name}.parquet")
+    wanted = pa.chunked_array([["g", "a"], ["d", "g", "c"]])
+    np.testing.assert_array_equal(vectors.read_vectors(tmp_path / "e", wanted), made[[6, 0, 3, 6, 2]])
+    with pytest.raises(InputError, match="1 of 2 cells have a receptor that is missing here"):
+        vectors.read_vectors(tmp_path / "e", pa.chunked_array([["a", "x"]]))
 
 
 def test_embeddings_are_float32_and_null_where_there_is_no_vector(tmp_path):

@@ -105,9 +105,9 @@ def estimate_table(
     )
 
 
-def _export(name: str, n_samples: int, cells: float, together: bool) -> tuple:
+def _export(name: str, n_tasks: int, cells: float, together: bool) -> tuple:
     """Return the step that writes a file of each sample, and one of all of them ``together``."""
-    tasks, work = (n_samples + 1, 2 * cells) if together else (n_samples, cells)
+    tasks, work = (n_tasks + 1, 2 * cells) if together else (n_tasks, cells)
     return name, tasks, work, "cells", CELLS_EXPORTED.get(name), None
 
 
@@ -132,7 +132,7 @@ def plan(
     samples : list of TableEstimate
         One per table, including the labelled one.
     normalising : int
-        Tasks that read them: small tables share one.
+        Tasks that read them: small tables share one, also in the exports but that of R.
     partitions, shard_tokens : int
         Parameters of the run with these names.
     model : str or int
@@ -163,6 +163,7 @@ def plan(
     vector_bytes = receptors * (BYTES_PER_DIMENSION * dimensions + 13)
     receptor_bytes = receptors * BYTES_PER_RECEPTOR
     sample_bytes = cells * BYTES_PER_CELL + receptor_bytes
+    per_sample = {"EXPORT_SCE": len(samples)}
     # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
         ("CHECK_SAMPLES", 1, None, None, None, None),
@@ -171,7 +172,10 @@ def plan(
         *((name, 1, None, None, None, None) for name in trained),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
         ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes),
-        *(_export(name, len(samples), cells, name in TOGETHER and unlabelled) for name in exports),
+        *(
+            _export(name, per_sample.get(name, normalising), cells, name in TOGETHER and unlabelled)
+            for name in exports
+        ),
         *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
         *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
         *((name, 1, None, None, None, None) for name in (*others, "REPORT")),

@@ -49,7 +49,7 @@ def publish(folder: Path, names: Sequence[str], outdir: Path) -> None:
     """Move the tables of `merge`, and the rejects of each source, to the folder of the results."""
     (outdir / "rejects").mkdir(parents=True, exist_ok=True)
     for name in MERGED:
-        for kind in ("parquet", "tsv"):
-            shutil.move(folder / f"merged/{name}.{kind}", outdir / f"{name}.{kind}")
+        for path in (folder / "merged").glob(f"{name}.*"):  # a large table has no text
+            shutil.move(path, outdir / path.name)
     for name in names:
         shutil.move(folder / f"{name}.rejects.parquet", outdir / f"rejects/{name}.parquet")

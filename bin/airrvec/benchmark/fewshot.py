@@ -208,14 +208,25 @@ def summarise(aurocs: pa.Table) -> pa.Table:
     pyarrow.Table
         `airrvec.core.schema.AUROC_SUMMARY`.
     """
-    frame = aurocs.to_pandas()
+    return with_means([per_epitope(aurocs)])
+
+
+def per_epitope(aurocs: pa.Table) -> pd.DataFrame:
+    """Return mean, standard deviation and standard error over splits: `summarise` without its means."""
     keys = [*schema.SETTING, "epitope", "k"]
     measured = {
         f"{name}_{part}": (name, function)
         for name in schema.METRICS
         for part, function in (("mean", "mean"), ("std", "std"), ("se", "sem"))
     }
-    per_epitope = frame.groupby(keys, sort=False).agg(n_splits=("split", "size"), **measured).reset_index()
+    groups = aurocs.to_pandas().groupby(keys, sort=False)
+    return groups.agg(n_splits=("split", "size"), **measured).reset_index()
+
+
+def with_means(parts: list[pd.DataFrame]) -> pa.Table:
+    """Return the summary of some encoders, one part of `per_epitope` each, with the means over epitopes."""
+    per_epitope = pd.concat(parts, ignore_index=True)
+    measured = [f"{name}_{part}" for name in schema.METRICS for part in ("mean", "std", "se")]
     complete = [
         group[group["epitope"].isin(complete_epitopes(group["epitope"], group["k"]))]
         for _, group in per_epitope.groupby([*schema.RULE_SETTING], sort=False)

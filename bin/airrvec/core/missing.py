@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from airrvec.core import records, script, tables
@@ -48,20 +50,35 @@ def optional_part(part: str):
             paths = given.missing
             if paths is None:
                 return exit_on_input_error(main)(argv)
-            try:
-                return main(argv)
-            except InputError as error:
-                reason = str(error)
-            if records.noted():  # of several results some are there, and will be published
-                script.write_versions(given)
-            for path in paths:
-                name = path.name.removesuffix(".missing.json")
-                write_missing([{"part": part, "name": name, "reason": reason}], path)
-                print(f"WARNING: {PARTS[part]} {name} could not be made: {reason}", file=sys.stderr)
+            with or_missing(part, paths):
+                try:
+                    return main(argv)
+                except InputError:
+                    if records.noted():  # of several results some are there, and will be published
+                        script.write_versions(given)
+                    raise
 
         return wrapped
 
     return decorate
+
+
+@contextmanager
+def or_missing(part: str, paths: list[Path] | None) -> Iterator[None]:
+    """
+    Write an `InputError` of the block to ``<name>.missing.json`` of each result, and go on; part: of `PARTS`.
+
+    Without paths the error is raised.
+    """
+    try:
+        yield
+    except InputError as error:
+        if not paths:
+            raise
+        for path in paths:
+            name = path.name.removesuffix(".missing.json")
+            write_missing([{"part": part, "name": name, "reason": str(error)}], path)
+            print(f"WARNING: {PARTS[part]} {name} could not be made: {error}", file=sys.stderr)
 
 
 def write_missing(missing: list[dict[str, str]], path: str | Path) -> None:

@@ -23,6 +23,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.pages import batches, intact
 
 BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
+SPREADSHEET = 2**20 - 1  # rows below the header, the most that a spreadsheet opens
 
 
 @contextmanager
@@ -104,15 +105,24 @@ def _options(table_schema: pa.Schema) -> dict:
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
     """Write a table as tab-separated text; nulls are empty, values are quoted only if necessary."""
-    with atomic_path(path) as temporary:
-        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # integers stay integers in columns with nulls
-        frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        for start in range(0, max(len(table), 1), BATCH):
+            # Integers stay integers in columns with nulls.
+            frame = table.slice(start, BATCH).to_pandas(types_mapper=pd.ArrowDtype)
+            frame.to_csv(file, sep="\t", header=start == 0, index=False, lineterminator="\n")
 
 
 def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
-    """Write a table as ``<stem>.parquet`` (for programs) and ``<stem>.tsv`` (for people)."""
+    """
+    Write a table as ``<stem>.parquet`` (for programs) and ``<stem>.tsv`` (for people).
+
+    A table of more than `SPREADSHEET` rows is written as Parquet only; a text of an earlier one is removed.
+    """
     write(table, f"{stem}.parquet", metadata)
-    write_tsv(table, f"{stem}.tsv")
+    if len(table) <= SPREADSHEET:
+        write_tsv(table, f"{stem}.tsv")
+    else:
+        Path(f"{stem}.tsv").unlink(missing_ok=True)
 
 
 def write_text(text: str, path: str | Path) -> None:
@@ -224,10 +234,14 @@ def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Ta
     rows = read_filtered(path, wanted)
     place = pc.index_in(receptor_ids, rows["receptor_id"].combine_chunks())
     if place.null_count:
-        raise InputError(
-            f"{place.null_count} of {len(place)} cells have a receptor that is missing here", file=path
-        )
+        raise missing_receptors(place, path)
     return rows.take(place)
+
+
+def missing_receptors(place: pa.ChunkedArray, path: str | Path) -> InputError:
+    """Return the error for cells whose ``place`` in a table of receptors is null."""
+    text = f"{place.null_count} of {len(place)} cells have a receptor that is missing here"
+    return InputError(text, file=path)
 
 
 def distinct_receptors(receptors: pa.Table) -> pa.Table:

@@ -4,59 +4,69 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_CLASSES, chain_classes
+from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.errors import InputError
+from airrvec.core.pages import check_pages
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 
 N_CLONES = 100  # of each sample in the table
 SEGMENTS = {"V": "v_call", "J": "j_call"}
 CONSERVED = 2  # residues of a junction that are not part of the CDR3
+CHAINS = "CASE WHEN tra_junction_aa IS NULL THEN if(trb_junction_aa IS NULL, '', 'beta')"
+CHAINS += " WHEN trb_junction_aa IS NULL THEN 'alpha' ELSE 'paired' END"
 
 
 @dataclass(frozen=True)
 class Sample:
     """
-    Clones of one sample.
+    Clones of one sample, in a database that writes to the disk what exceeds its memory.
 
     Attributes
     ----------
     sample_id : str
-    clones : DataFrame
-        One row per clonotype, largest first: ``clonotype_id``, ``n`` (abundance), ``species``, ``chains``,
+    clones : duckdb.DuckDBPyRelation
+        One row per clonotype: ``clonotype_id``, ``n`` (abundance), ``species``, ``chains``,
         ``innate_like``, and `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
+    n_cells : int
+        Cells of the sample, or copies.
     looks_bulk : bool
         Whether rows count once, although they have single chains and numbers of copies as in bulk data.
     """
 
     sample_id: str
-    clones: pd.DataFrame
+    clones: duckdb.DuckDBPyRelation
+    n_cells: int
     looks_bulk: bool
 
-    @property
-    def n_cells(self) -> int:
-        """Cells of the sample, or copies."""
-        return int(self.clones["n"].sum())
-
     def counts(self) -> dict[tuple[str, str], np.ndarray]:
-        """Return the cells of each clonotype, by species and class of chains."""
-        groups = self.clones.groupby(["species", "chains"], sort=False)["n"]
-        found = {key: numbers.to_numpy() for key, numbers in groups}
+        """Return the cells of each clonotype, largest first, by species and class of chains."""
+        sizes = self.clones.aggregate("species, chains, n, count(*) AS clones").order("n DESC").df()
+        found = {
+            key: np.repeat(group["n"].to_numpy(), group["clones"].to_numpy())
+            for key, group in sizes.groupby(["species", "chains"], sort=False)
+        }
         order = [(species, chains) for species in schema.SPECIES for chains in CHAIN_CLASSES]
         return {key: found[key] for key in order if key in found}
 
 
-def read_sample(cells: Path, receptors: list[Path], *, abundance: str = "cells") -> Sample:
+def read_sample(
+    connection: duckdb.DuckDBPyConnection, cells: Path, receptors: list[Path], *, abundance: str = "cells"
+) -> Sample:
     """
     Read the clones of a sample.
 
     Parameters
     ----------
+    connection : duckdb.DuckDBPyConnection
+        Its table ``clones`` is replaced, so that the sample before cannot be described any more.
     cells : Path
         ``<sample>.cells.parquet``.
     receptors : list of Path
@@ -69,38 +79,44 @@ def read_sample(cells: Path, receptors: list[Path], *, abundance: str = "cells")
     InputError
         If a ``duplicate_count`` is needed and null.
     """
-    rows = tables.read(cells, ["clonotype_id", "duplicate_count"])
-    if abundance == "duplicate_count" and rows["duplicate_count"].null_count:
-        n = counted(rows["duplicate_count"].null_count, "row has", "rows have")
-        fix = "Give --abundance cells, which counts each row once"
-        raise InputError(f"{n} no duplicate_count", file=cells, fix=fix)
-    frame = rows.to_pandas()
-    frame["n"] = 1 if abundance == "cells" else frame["duplicate_count"]
-    numbers = frame.groupby("clonotype_id", sort=False)["n"].sum().astype(np.int64)
-    found = pa.concat_tables([tables.read(path) for path in receptors])
-    table = found.select(["clonotype_id", "species", *schema.RECEPTOR_FIELDS, "innate_like"]).to_pandas()
-    table["chains"] = chain_classes(found)
-    table = table.drop_duplicates("clonotype_id").set_index("clonotype_id")
-    for name in (name for name in schema.RECEPTOR_FIELDS if name.endswith("_call")):
-        table[name] = table[name].str.split("*").str[0]
-    clones = table.join(numbers[numbers > 0], how="inner").reset_index()
-    clones = clones.sort_values(["n", "clonotype_id"], ascending=[False, True], ignore_index=True)
-    copies = frame["duplicate_count"]
-    looks_bulk = (
-        abundance == "cells"
-        and len(clones) > 0
-        and not (clones["chains"] == "paired").any()
-        and bool(copies.notna().all() and copies.max() > 1)
+    connection.execute("DROP TABLE IF EXISTS clones")
+    for path in (cells, *receptors):
+        check_pages(path)
+    rows = connection.read_parquet(str(cells))
+    n_null, most = (
+        rows.aggregate("count(*) - count(duplicate_count), max(duplicate_count)").limit(1).fetchall()[0]
     )
-    return Sample(tables.sample_name(cells), clones, looks_bulk)
+    if abundance == "duplicate_count" and n_null:
+        fix = "Give --abundance cells, which counts each row once"
+        raise InputError(f"{counted(n_null, 'row has', 'rows have')} no duplicate_count", file=cells, fix=fix)
+    n = "count(*)" if abundance == "cells" else "sum(duplicate_count)::BIGINT"
+    numbers = rows.aggregate(f"clonotype_id, {n} AS n").filter("n > 0")
+    # Without alleles, all receptors of a clonotype are equal.
+    fields = [
+        f"split_part({name}, '*', 1) AS {name}" if name.endswith("_call") else name
+        for name in schema.RECEPTOR_FIELDS
+    ]
+    found = connection.read_parquet([str(path) for path in receptors])
+    found = found.project(
+        ", ".join(["clonotype_id", "species", *fields, "innate_like", f"{CHAINS} AS chains"])
+    )
+    found.distinct().set_alias("receptors").join(numbers.set_alias("numbers"), "clonotype_id").create(
+        "clones"
+    )
+    clones = connection.table("clones")
+    n_cells, n_paired = (
+        clones.aggregate("sum(n)::BIGINT, count(*) FILTER (chains = 'paired')").limit(1).fetchall()[0]
+    )
+    looks_bulk = abundance == "cells" and n_cells is not None and not n_paired and not n_null and most > 1
+    return Sample(tables.sample_name(cells), clones, n_cells or 0, looks_bulk)
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
     """Return the epitopes with which tables of cells label each clonotype, sorted and joined by ``; ``."""
     labels: dict[str, set[str]] = {}
     for path in paths:
-        rows = tables.read(path, ["clonotype_id", "epitope"]).to_pandas().dropna().drop_duplicates()
-        for clonotype, epitope in rows.itertuples(index=False):
+        rows = tables.read_filtered(path, pc.field("epitope").is_valid(), ["clonotype_id", "epitope"])
+        for clonotype, epitope in zip(*(column.to_pylist() for column in rows.columns), strict=True):
             labels.setdefault(clonotype, set()).add(epitope)
     return {clonotype: "; ".join(sorted(epitopes)) for clonotype, epitopes in labels.items()}
 
@@ -137,7 +153,7 @@ def clone_sizes(shares: np.ndarray) -> np.ndarray:
 
 def clones_table(sample: Sample, labels: Mapping[str, str]) -> pa.Table:
     """Return `airrvec.core.schema.CLONES`: the `N_CLONES` largest clones of a sample."""
-    top = sample.clones.head(N_CLONES)
+    top = sample.clones.order("n DESC, clonotype_id").limit(N_CLONES).df()
     shares = top["n"].to_numpy() / max(sample.n_cells, 1)
     frame = top.rename(columns={"n": "n_cells"}).assign(
         sample_id=sample.sample_id,
@@ -151,22 +167,24 @@ def clones_table(sample: Sample, labels: Mapping[str, str]) -> pa.Table:
 
 def clone_sizes_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.CLONE_SIZES`: one row per class, also of the classes without a clone."""
-    numbers = sample.clones["n"].to_numpy()
+    sizes = sample.clones.aggregate("n, count(*) AS clones").df()
+    n, clones = sizes["n"].to_numpy(), sizes["clones"].to_numpy()
     total = max(sample.n_cells, 1)
-    classes = clone_sizes(numbers / total)
+    classes = clone_sizes(n / total)
     rows, above = [], 0.0
     for name, limit in CLONE_SIZES_LIMITS.items():
-        members = numbers[classes == name]
+        here = classes == name
+        n_cells = int((n * clones)[here].sum())
         rows.append(
             {
                 "sample_id": sample.sample_id,
                 "clone_size": name,
                 "above": above,
                 "up_to": limit,
-                "n_clones": len(members),
-                "n_singletons": int((members == 1).sum()),
-                "n_cells": int(members.sum()),
-                "share": members.sum() / total,
+                "n_clones": int(clones[here].sum()),
+                "n_singletons": int(clones[here & (n == 1)].sum()),
+                "n_cells": n_cells,
+                "share": n_cells / total,
             }
         )
         above = limit
@@ -176,48 +194,48 @@ def clone_sizes_table(sample: Sample) -> pa.Table:
 def gene_usage_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.GENE_USAGE`: V and J genes of both chains."""
     parts = [
-        _shares(sample, locus, {"gene": schema.field(locus, call)}).assign(segment=segment)
+        _shares(sample, {"gene": schema.field(locus, call)}, schema.GENE_USAGE, locus=locus, segment=segment)
         for locus in schema.LOCI
         for segment, call in SEGMENTS.items()
     ]
-    return _table(pd.concat(parts), schema.GENE_USAGE)
+    return pa.concat_tables(parts)
 
 
 def vj_pairing_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.VJ_PAIRING`: pairs of V and J gene of the same chain."""
+    genes = ("v_gene", "v_call"), ("j_gene", "j_call")
     parts = [
         _shares(
-            sample, locus, {"v_gene": schema.field(locus, "v_call"), "j_gene": schema.field(locus, "j_call")}
+            sample, {name: schema.field(locus, call) for name, call in genes}, schema.VJ_PAIRING, locus=locus
         )
         for locus in schema.LOCI
     ]
-    return _table(pd.concat(parts), schema.VJ_PAIRING)
+    return pa.concat_tables(parts)
 
 
 def cdr3_lengths_table(sample: Sample) -> pa.Table:
     """Return `airrvec.core.schema.CDR3_LENGTHS`: residues without the junction's conserved C and F or W."""
-    parts = []
-    for locus in schema.LOCI:
-        junction = schema.field(locus, "junction_aa")
-        lengths = sample.clones[junction].str.len() - CONSERVED
-        measured = Sample(sample.sample_id, sample.clones.assign(cdr3=lengths), sample.looks_bulk)
-        parts.append(_shares(measured, locus, {"length": "cdr3"}))
-    return _table(pd.concat(parts), schema.CDR3_LENGTHS)
+    junctions = {locus: schema.field(locus, "junction_aa") for locus in schema.LOCI}
+    parts = [
+        _shares(sample, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
+        for locus, junction in junctions.items()
+    ]
+    return pa.concat_tables(parts)
 
 
-def _shares(sample: Sample, locus: str, columns: dict[str, str]) -> pd.DataFrame:
-    """Return cells and receptors of each value of some columns, and their shares of those with a value."""
-    known = sample.clones.dropna(subset=[*columns.values()])
-    names = {source: name for name, source in columns.items()}
-    known = known[["species", "n", *names]].rename(columns=names)
-    groups = known.groupby(["species", *columns])["n"].agg(n_cells="sum", n_receptors="size").reset_index()
-    totals = groups.groupby("species")[["n_cells", "n_receptors"]].transform("sum")
-    return groups.assign(
-        sample_id=sample.sample_id,
-        locus=locus,
-        cell_share=groups["n_cells"] / totals["n_cells"],
-        receptor_share=groups["n_receptors"] / totals["n_receptors"],
-    )
+def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
+    """Return cells and receptors of each known value of some columns, name → SQL, and their shares."""
+    selected = ["species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())]
+    known = sample.clones.project(", ".join(selected))
+    known = known.filter(" AND ".join(f"{name} IS NOT NULL" for name in columns))
+    keys = ", ".join(["species", *columns])
+    groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_receptors")
+    total = "sum({0}) OVER (PARTITION BY species)"
+    shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "receptor")]
+    found = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
+    for name, value in {"sample_id": sample.sample_id, **constants}.items():
+        found = found.append_column(name, pa.repeat(value, len(found)))
+    return found.select(table_schema.names).cast(table_schema)
 
 
 def _table(frame: pd.DataFrame, columns: pa.Schema) -> pa.Table:

@@ -1,32 +1,35 @@
 process EXPORT_AIRR {
-    tag "${meta.id}"
+    tag "${names.size() == 1 ? names[0] : "${names.size()} samples"}"
     label 'process_low'
     label 'process_optional'
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(meta), path(cells), path(chains)
+    tuple val(names), path(cells), path(chains) // one of each for each sample
     val library
 
     output:
-    tuple val(meta), path("${prefix}.tsv"), emit: rearrangements, optional: true
+    path '*.tsv', emit: rearrangements, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('export'), val("${meta.id}.tsv"), emit: ended
+    tuple val('export'), val(names), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
     def args = task.ext.args ?: ''
-    prefix = task.ext.prefix ?: "${meta.id}"
+    def options = names.collect { name ->
+        ['--cells', "${name}.cells.parquet", '--chains', "${name}.chains.parquet", '--out', "${name}.tsv"] + ['--missing', "missing/${name}.tsv.missing.json"]
+    }
     """
-    export_airr.py --cells ${cells} --chains ${chains} --out ${prefix}.tsv \\
-        --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
-        --missing missing/${meta.id}.tsv.missing.json \\
+    cat > options.json <<'END_OF_OPTIONS'
+    ${groovy.json.JsonOutput.toJson(options)}
+    END_OF_OPTIONS
+
+    export_airr.py --each options.json --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
-    prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch ${prefix}.tsv versions.yml
+    touch ${names.collect { name -> "${name}.tsv" }.join(' ')} versions.yml
     """
 }

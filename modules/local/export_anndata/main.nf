@@ -1,34 +1,40 @@
 process EXPORT_ANNDATA {
-    tag "${name}"
+    tag "${names.size() == 1 ? names[0] : "${names.size()} samples"}"
     label 'process_medium'
     label 'process_optional'
     conda "${moduleDir}/environment.yml"
 
     input:
-    tuple val(name), path(cells), path(chains), path(description) // of one sample or of several
+    tuple val(names), path(cells), path(chains), path(description) // of each sample, or all_samples
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     val library
 
     output:
-    tuple val(name), path("${prefix}.h5ad"), emit: anndata, optional: true
+    path '*.h5ad', emit: anndata, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
-    tuple val('export'), val("${name}.h5ad"), emit: ended
+    tuple val('export'), val(names), emit: ended
     path 'versions.yml', emit: versions, optional: true
 
     script:
     def args = task.ext.args ?: ''
-    prefix = task.ext.prefix ?: "${name}"
+    def options = names.collect { name ->
+        def all = name == 'all_samples'
+        def own = ['--cells'] + (all ? [cells].flatten() : ["${name}.cells.parquet"]) + ['--chains'] + (all ? [chains].flatten() : ["${name}.chains.parquet"])
+        def made = ['--out', "${name}.h5ad", '--missing', "missing/${name}.h5ad.missing.json"]
+        own.collect { word -> "${word}" } + ['--description', "${name}.description.parquet", '--names', all ? 'name' : 'barcode'] + made
+    }
     """
-    export_anndata.py --cells ${cells} --chains ${chains} --description ${description} \\
-        --receptors receptors --embeddings embeddings --names ${name == 'all_samples' ? 'name' : 'barcode'} \\
-        --out ${prefix}.h5ad --missing missing/${name}.h5ad.missing.json \\
+    cat > options.json <<'END_OF_OPTIONS'
+    ${groovy.json.JsonOutput.toJson(options)}
+    END_OF_OPTIONS
+
+    export_anndata.py --each options.json --receptors receptors --embeddings embeddings \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
-    prefix = task.ext.prefix ?: "${name}"
     """
-    touch ${prefix}.h5ad versions.yml
+    touch ${names.collect { name -> "${name}.h5ad" }.join(' ')} versions.yml
     """
 }

@@ -26,6 +26,13 @@ def bytesToRead(table) {
     return table.name ==~ /(?i).*\.(parquet|h5|h5ad|h5mu)/ ? 1L << 50 : table.size() * (packed ? 8 : 1)
 }
 
+// [ metas, files, … ], each in the order of the files, one of each kind for each table that could be read
+def inOrder(metas, kinds) {
+    def files = kinds.collect { made -> (made instanceof List ? made : [made]).sort { file -> file.name } }
+    def ids = files[0].collect { file -> file.name.replaceFirst(/\.\w+\.\w+$/, '') }
+    return [ids.collect { id -> metas.find { meta -> meta.id == id } }] + files
+}
+
 // channel: [ meta, file ] of each table in [ metas, files of all ]
 def ofEach(files) {
     return filesOfEach(files).map { meta, parts -> [meta, parts[0]] }

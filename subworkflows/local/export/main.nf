@@ -9,8 +9,7 @@ include { digestOf       } from '../digest/main'
 
 workflow EXPORT {
     take:
-    samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
-    chains     // channel: [ meta, chains ]
+    batches    // channel: [ metas, [ cells of each ], [ chains of each ] ]
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     calls      // channel: calls of annotation, one file per sample; empty without --annotate
@@ -19,29 +18,35 @@ workflow EXPORT {
     library    // value: script → digest of what it imports
 
     main:
-    parts = samples.join(chains).map { meta, cells, _receptors, file -> [meta, cells, file] }
+    // [ names of results, cells, chains ]: one task per batch
+    each = batches.map { metas, cells, chains -> [metas.collect { meta -> meta.id }, cells, chains] }
     asked = channel.empty()
     ended = channel.empty()
     missing = channel.empty()
     versions = channel.empty()
     if (settings.export_airr) {
-        EXPORT_AIRR(parts, digestOf(library, 'export_airr')) // one task per sample
-        asked = asked.mix(parts.map { meta, _cells, _chains -> ['export', "${meta.id}.tsv"] })
-        ended = ended.mix(EXPORT_AIRR.out.ended)
+        EXPORT_AIRR(each, digestOf(library, 'export_airr'))
+        asked = asked.mix(named(each.map { names, _cells, _chains -> names }, 'tsv'))
+        ended = ended.mix(named(EXPORT_AIRR.out.ended.map { _part, names -> names }, 'tsv'))
         missing = missing.mix(EXPORT_AIRR.out.missing)
         versions = versions.mix(EXPORT_AIRR.out.versions)
     }
     if (settings.export_anndata || settings.export_sce) {
-        // One task per sample, and one for all of them. A sample without calls does not wait for any.
-        each = parts.map { meta, cells, file -> [meta.id, cells, file] }
-        together = parts.filter { meta, _cells, _chains -> !meta.labelled }
+        // And one task for all samples.
+        together = batches.flatMap { rows -> rows.transpose() }
+            .filter { meta, _cells, _chains -> !meta.labelled }
             .toSortedList { a, b -> a[1].name <=> b[1].name }
             .filter { rows -> rows }
-            .map { rows -> ['all_samples', rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
-        alone = each.map { name, cells, _chains -> [name, cells] }
+            .map { rows -> [['all_samples'], rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
+        called = each
+            .flatMap { names, _cells, _chains -> names.collect { name -> [name, groupKey(names.join(' '), names.size())] } }
             .join(calls.map { file -> [file.baseName, file] }, remainder: true)
-            .map { name, cells, file -> [name, cells, file ?: []] }
-        all = together.map { name, cells, _chains -> [name, cells] }.combine(byName(calls).map { files -> [files] })
+            .groupTuple(by: 1)
+            .map { _names, key, files -> [key.toString(), files.findAll { file -> file }.sort { file -> file.name }] }
+        alone = each.map { names, cells, _chains -> [names.join(' '), names, cells] }
+            .join(called)
+            .map { _key, names, cells, files -> [names, cells, files] }
+        all = together.map { names, cells, _chains -> [names, cells] }.combine(byName(calls).map { files -> [files] })
         members = clusters.filter { file -> file.name == 'members.parquet' }.toList()
         DESCRIBE_CELLS(
             alone.mix(all),
@@ -50,22 +55,25 @@ workflow EXPORT {
             settings.export_sce ? embeddings : [],
             digestOf(library, 'describe_cells'),
         )
-        described = each.mix(together).join(DESCRIBE_CELLS.out.description)
         missing = missing.mix(DESCRIBE_CELLS.out.missing)
         versions = versions.mix(DESCRIBE_CELLS.out.versions)
-        names = each.mix(together).map { name, _cells, _chains -> name }
+        complete = each.mix(together)
+            .join(DESCRIBE_CELLS.out.description)
+            .map { names, cells, chains, files -> [described(names, files), cells, chains, files] }
+        results = each.mix(together).map { names, _cells, _chains -> names }
     }
     if (settings.export_anndata) {
-        EXPORT_ANNDATA(described, receptors, embeddings, digestOf(library, 'export_anndata'))
-        asked = asked.mix(names.map { name -> ['export', "${name}.h5ad"] })
-        ended = ended.mix(EXPORT_ANNDATA.out.ended)
+        EXPORT_ANNDATA(complete, receptors, embeddings, digestOf(library, 'export_anndata'))
+        asked = asked.mix(named(results, 'h5ad'))
+        ended = ended.mix(named(EXPORT_ANNDATA.out.ended.map { _part, names -> names }, 'h5ad'))
         missing = missing.mix(EXPORT_ANNDATA.out.missing)
         versions = versions.mix(EXPORT_ANNDATA.out.versions)
     }
     if (settings.export_sce) {
         functions = file("${projectDir}/assets/r/match_barcodes.R", glob: false)
-        EXPORT_SCE(DESCRIBE_CELLS.out.columns, functions)
-        asked = asked.mix(names.map { name -> ['export', "${name}.rds"] })
+        columns = DESCRIBE_CELLS.out.columns.flatMap { _names, files -> files instanceof List ? files : [files] }
+        EXPORT_SCE(columns.map { file -> [file.name.replaceFirst(/\.columns\.bin$/, ''), file] }, functions) // one task per sample
+        asked = asked.mix(named(results, 'rds'))
         ended = ended.mix(EXPORT_SCE.out.ended)
         versions = versions.mix(EXPORT_SCE.out.versions)
     }
@@ -75,4 +83,15 @@ workflow EXPORT {
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file
     versions = versions
+}
+
+// The names whose cells could be described.
+def described(names, files) {
+    def made = [files].flatten().collect { file -> file.name }
+    return names.findAll { name -> "${name}.description.parquet".toString() in made }
+}
+
+// channel: [ part, name ] of each result, from a channel of lists of names
+def named(batches, ending) {
+    return batches.flatMap { names -> names.collect { name -> ['export', "${name}.${ending}"] } }
 }

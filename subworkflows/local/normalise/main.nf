@@ -4,7 +4,7 @@ include { NORMALISE_RECEPTORS                        } from '../../../modules/lo
 include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/local/normalise_receptors/main'
 include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
 include { batchesOfTables ; batchOf                   } from '../batches/main'
-include { filesOfEach ; ofEach                        } from '../batches/main'
+include { filesOfEach ; inOrder ; ofEach              } from '../batches/main'
 include { byName                                     } from '../files/main'
 include { digestOf                                   } from '../digest/main'
 include { failure                                    } from '../advice/main'
@@ -58,7 +58,9 @@ workflow NORMALISE {
     receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
-    chains = ofEach(normalised.chains)
+    batches = normalised.cells.join(normalised.chains)
+        .combine(receptors.map { _files -> true }) // exports leave the cores to embedding, for which more tasks wait
+        .map { metas, cells, chains, _collected -> inOrder(metas, [cells, chains]) }
     qc = ofEach(normalised.qc).map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
@@ -66,7 +68,7 @@ workflow NORMALISE {
 
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
-    chains = chains // channel: [ meta, chains ]
+    batches = batches // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
     reference = reference // channel: [ meta, cells, receptors, qc ] of each table of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]
