@@ -40,9 +40,8 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(1)  # of libraries: the threads are our own
+    runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
     from airrvec.annotation import reference_set, reference_table
-    from airrvec.annotation.sources import COMPARED
     from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
@@ -85,13 +84,17 @@ def main(argv=None):
             continue
         if not args.innate:
             receptors = reference_set.conventional(receptors)
-        known = {chains: _known(encoder, options, chains) for chains in CHAIN_CLASSES}
-        longest_first = sorted(
-            CHAIN_CLASSES, key=lambda chains: -sum(len(known[name][0]) for name in COMPARED[chains])
+        built = {
+            chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES
+        }
+        embed = _embedder(encoder, built, receptors)
+        known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
+        calibrate = partial(_calibrate, args, labels, options, known, receptors, embed)
+        # All classes at once, each with all threads: one computes while another waits for Python.
+        n_at_once = len(CHAIN_CLASSES) if args.cpus > 1 else 1
+        calibrated = dict(
+            zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True)
         )
-        calibrate = partial(_calibrate, args, labels, options, known, receptors)
-        calibrated = runtime.in_threads(calibrate, longest_first, args.cpus)
-        calibrated = dict(zip(longest_first, calibrated, strict=True))
         for chains in CHAIN_CLASSES:
             counts, found = calibrated[chains]
             qc["groups"].append({"species": species, "chains": chains, **counts})
@@ -116,12 +119,20 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
     return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
 
 
-def _known(encoder, options: dict, chains: str) -> tuple:
-    """Return the references of a class of chains, their vectors, and how many have none."""
-    from airrvec.annotation import reference_set
+def _embedder(encoder, built: dict, background: pa.Table):
+    """Return a function that embeds receptors; it has already embedded most of what calibration asks for."""
+    from airrvec.annotation.known_vectors import KnownVectors
 
-    reference = reference_set.build_reference_set(**options, chains=chains)
-    vectors = encoder.embed(reference.receptors)
+    embed = KnownVectors(encoder.embed)
+    for chains in built:
+        parts = {name: with_chains(built[name].receptors, chains) for name in {chains, "paired"}}
+        embed.learn(with_chains(background, chains), *(parts[name] for name in sorted(parts)))
+    return embed
+
+
+def _known(embed, reference) -> tuple:
+    """Return the references of a class of chains with a vector, their vectors, and how many have none."""
+    vectors = embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
 
@@ -140,20 +151,17 @@ def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def _calibrate(
-    args, labels, options: dict, known: dict, background: pa.Table, chains: str
+    args, labels, options: dict, known: dict, background: pa.Table, embed, chains: str
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
     from airrvec.annotation.annotator import Annotator
     from airrvec.annotation.sources import COMPARED, Sources
-    from airrvec.encoders.sceptr import Sceptr
 
-    threads = -(-args.cpus // len(CHAIN_CLASSES))
-    encoder = Sceptr(args.model, threads=threads)
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
     receptors = with_chains(background, chains)
-    vectors = encoder.embed(receptors)
+    vectors = embed(receptors)
     seen = np.isfinite(vectors).all(axis=1)
     receptors, vectors = receptors.filter(pa.array(seen)), vectors[seen]
     n_contrast = round(CONTRAST * len(receptors))
@@ -177,16 +185,16 @@ def _calibrate(
         return counts, {}
     contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
     for name in set(COMPARED[chains]) - {chains}:
-        contrast_vectors[name] = encoder.embed(on_chains(contrast, name))
+        contrast_vectors[name] = embed(on_chains(contrast, name))
     sources = Sources(
         chains,
         {name: known[name][0] for name in COMPARED[chains]},
         {name: known[name][1] for name in COMPARED[chains]},
         contrast,
         contrast_vectors,
-        encoder.embed,
+        embed,
         args.min_references,
-        threads,
+        args.cpus,
     )
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
     collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)
@@ -199,7 +207,7 @@ def _calibrate(
             f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
-    fitted = fitting.train(collected)
+    fitted = fitting.train(collected, threads=args.cpus)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
     annotator_file.save(
