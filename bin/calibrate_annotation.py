@@ -3,10 +3,12 @@
 
 import logging
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from airrvec.annotation import kept_calibrations
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
@@ -33,6 +35,13 @@ def parse_args(argv=None):
         "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
     )
     parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
+    parser.add_argument(
+        "--calibrations",
+        type=kept_calibrations.folder,
+        default=kept_calibrations.shared_folder(),
+        help="folder of finished calibrations, shared by runs: one of equal input, settings and code is taken"
+        " from it; none: of none. By default what AIRRVEC_CALIBRATIONS says, percent-encoded",
+    )
     script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -40,16 +49,46 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
+    from airrvec.benchmark import training_labels
+
+    labels = training_labels.labels_from_encoder(args.model)
+    for model in labels.not_recorded:
+        logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
+    key = args.calibrations and _digest(args)
+    if not key or not kept_calibrations.take(args.calibrations, key, args.outdir):
+        _calibrate_all(args, labels)
+        if key:
+            kept_calibrations.keep(args.calibrations, key, args.outdir)
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
+
+
+def _digest(args) -> str:
+    """Return the digest of all that the results depend on."""
+    from airrvec.model import weights
+
+    inputs = {name: getattr(args, name) for name in ("cells", "receptors", "background")}
+    names = (
+        "species",
+        "exclude_references",
+        "background_receptors",
+        "min_references",
+        "fdr",
+        "innate",
+        "seed",
+    )
+    settings = {name: getattr(args, name) for name in names}
+    settings["background"] = args.background and args.background.name  # is in the results
+    return kept_calibrations.digest(Path(__file__), weights.model_folder(args.model), inputs, settings)
+
+
+def _calibrate_all(args, labels) -> None:
+    """Write the results, for all species and classes of chains."""
     runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
     from airrvec.annotation import reference_set, reference_table
-    from airrvec.benchmark import training_labels
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
     encoder = Sceptr(args.model, threads=args.cpus)
-    labels = training_labels.labels_from_encoder(args.model)
-    for model in labels.not_recorded:
-        logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     options = labelled_options(args)
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
@@ -110,7 +149,6 @@ def main(argv=None):
         table = pa.concat_tables([table_schema.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
-    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:

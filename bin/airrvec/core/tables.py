@@ -26,13 +26,13 @@ BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
 
 
 @contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path, *, is_result: bool = True) -> Iterator[Path]:
     """
     Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
     The content is on the disk before the name is, so that the loss of power leaves no half-written file under
     that name. The file gets the permissions of any new file, whichever library writes it: some libraries make
-    files that only their owner can read.
+    files that only their owner can read. ``is_result``: note the file for the manifest of the run.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         _flush(temporary)
         os.replace(temporary, path)
         _flush(path.parent)
-        records.note(path)
+        if is_result:
+            records.note(path)
     finally:
         temporary.unlink(missing_ok=True)
 
