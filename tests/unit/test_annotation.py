@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,8 @@ from scipy import sparse
 import annotate_receptors
 import calibrate_annotation
 from airrvec.annotation import annotator, annotator_file, reference_set
+from airrvec.annotation.found import Found, Rated
+from airrvec.annotation.sample_calls import Search
 from airrvec.core import schema, tables
 from airrvec.core.names import receptor_names
 from airrvec.encoders.sceptr import Sceptr
@@ -198,14 +199,27 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
     assert f"excludes {lost.sum()} labelled cells" in words
 
 
-class Cautious:
-    """Annotator that calls nothing, and counts the receptors that it gets."""
+class Cautious(annotator.Annotator):
+    """Annotator that finds nothing, and counts the receptors that it gets."""
 
+    chains = "paired"
     n_receptors = 0
 
-    def annotate(self, receptors, vectors, **_):
-        Cautious.n_receptors += len(vectors)
-        return annotator.without_calls(len(vectors), annotator.NO_CALL), 0.01
+    def __init__(self):
+        pass
+
+    def search(self, receptors, vectors, asked):
+        Cautious.n_receptors += len(receptors)
+        return [Found.empty(len(rows), 6) for rows, _ in asked]
+
+    def rate(self, found, **_):
+        n = len(found.score)
+        return Rated(
+            found, np.zeros(n, bool), np.zeros(n, bool), np.full(n, np.nan), np.full(n, np.nan)
+        ), 0.01
+
+    def calls(self, rated):
+        return annotator.without_calls(len(rated.fdr), annotator.NO_CALL)
 
     def exact(self, clonotype_ids):
         return np.full(len(clonotype_ids), None)
@@ -221,9 +235,10 @@ def two_innate():
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_innate_like_receptors_are_withheld_and_named(two_innate, kept):
-    args = SimpleNamespace(fdr=0.1, cpus=1, innate=kept)
     Cautious.n_receptors = 0
-    calls, groups = annotate_receptors.annotated(two_innate, np.zeros((6, 2)), lambda *_: Cautious(), args)
+    search = Search(two_innate, lambda *_: Cautious(), innate=kept)
+    (found,) = search.run([(np.arange(6), None)], [(np.arange(6)[::-1], np.zeros((6, 2)))])
+    groups, calls = found.rate(0.1), found.table(np.arange(6))
     assert calls["receptor_id"].tolist() == two_innate["receptor_id"].to_pylist()
     assert calls["innate_like"].tolist() == two_innate["innate_like"].to_pylist()
     withheld = [not kept and kind is not None for kind in two_innate["innate_like"].to_pylist()]

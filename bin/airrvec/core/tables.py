@@ -83,7 +83,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
     """
     table = table.replace_schema_metadata(metadata)
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, **_options(table.schema))
+        pq.write_table(table, temporary, **parquet_options(table.schema))
 
 
 @contextmanager
@@ -93,11 +93,11 @@ def writer(
     """Yield a Parquet writer for a table written in parts; the file appears when the block ends."""
     with atomic_path(path) as temporary:
         schema_with_metadata = table_schema.with_metadata(metadata)
-        with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
+        with pq.ParquetWriter(temporary, schema_with_metadata, **parquet_options(table_schema)) as parquet:
             yield parquet
 
 
-def _options(table_schema: pa.Schema) -> dict:
+def parquet_options(table_schema: pa.Schema) -> dict:
     """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
     return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
