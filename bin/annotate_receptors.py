@@ -145,8 +145,10 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
         return
     ids = tables.read(args.embeddings, ["receptor_id"])["receptor_id"]
     place = pc.fill_null(pc.index_in(ids, receptors["receptor_id"].combine_chunks()), -1).to_numpy()
-    if missing := len(receptors) - np.count_nonzero(place >= 0):
-        problem = f"{missing} of {len(receptors)} cells have a receptor that is missing here"
+    is_there = np.zeros(len(receptors), bool)
+    is_there[place[place >= 0]] = True
+    if not is_there.all():
+        problem = f"{(~is_there).sum()} of {len(receptors)} cells have a receptor that is missing here"
         raise InputError(problem, file=args.embeddings)
     waiting, done = [], 0
     for path in tables.files(args.embeddings):
