@@ -8,7 +8,6 @@ SHA-256. Whatever is wrong with the folder, the calibration is made instead.
 """
 
 import hashlib
-import json
 import os
 import platform
 import sys
@@ -94,7 +93,7 @@ def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: 
         },
         "settings": settings,
     }
-    return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(tables.json_text(depends_on, sort_keys=True).encode()).hexdigest()
 
 
 def _names_and_contents(paths: list[Path], root: Path) -> dict[str, str]:
