@@ -2,8 +2,8 @@
 """Call the epitopes of the receptors of each sample, with probability and false discovery rate."""
 
 import json
+from collections.abc import Iterator
 from functools import cache, partial
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import hla, names, runtime, schema, script, tables
-from airrvec.core.chains import CHAIN_CLASSES, chain_classes
+from airrvec.core import hla, runtime, schema, script, table_parts, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.plural import counted
@@ -52,17 +51,29 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
-    receptors = tables.distinct_receptors(pa.concat_tables([tables.read(path) for path in args.receptors]))
-    vectors = _vectors(args, receptors)
-    annotators = cache(lambda species, chains: _annotator(args, species, chains))
     donors = _donors(args)
-    for sample, path, donor in zip(args.sample, args.cells, donors, strict=True):
-        cells = tables.read(path, ["sample_id", "cell_id", "receptor_id"])
-        rows = np.flatnonzero(pc.is_in(receptors["receptor_id"], pc.unique(cells["receptor_id"])).to_numpy())
-        calls, groups = annotated(receptors.take(pa.array(rows)), vectors[rows], annotators, args, donor)
-        _write(sample, cells, receptors, calls, {"hla": hla.typing_text(donor), "groups": groups}, args)
+    runtime.limit_threads(args.cpus)
+    from airrvec.annotation.sample_calls import Search
+
+    needed = ["receptor_id", "clonotype_id", "species", *schema.RECEPTOR_FIELDS, "innate_like"]
+    receptors = tables.distinct_receptors(
+        pa.concat_tables([tables.read(path, needed) for path in args.receptors]).select(needed)
+    )
+    cells = [tables.read(path, ["sample_id", "cell_id", "receptor_id"]) for path in args.cells]
+    samples = [(_rows(receptors, of_sample), donor) for of_sample, donor in zip(cells, donors, strict=True)]
+    search = Search(receptors, partial(_annotator, args), innate=args.innate)
+    found = search.run(samples, _vectors(args, receptors))
+    for sample, of_sample, donor, calls in zip(args.sample, cells, donors, found, strict=True):
+        groups = calls.rate(args.fdr)
+        about = {"hla": hla.typing_text(donor), "groups": groups}
+        _write(sample, of_sample, calls, about, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
+
+
+def _rows(receptors: pa.Table, cells: pa.Table) -> np.ndarray:
+    """Return the rows of the receptors of cells, ascending."""
+    is_there = pc.is_in(receptors["receptor_id"], pc.unique(cells["receptor_id"]))
+    return np.flatnonzero(is_there.to_numpy())
 
 
 def _donors(args) -> list[hla.Alleles]:
@@ -106,107 +117,74 @@ def _encoder(model: str):
     return Sceptr(model)
 
 
-def _write(sample: str, cells: pa.Table, receptors: pa.Table, calls: pd.DataFrame, about: dict, args) -> None:
+def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
     """Write the call of each cell of a sample, and counts for the report."""
-    place = pc.index_in(cells["receptor_id"], pa.array(calls["receptor_id"])).to_numpy()
-    table = pa.Table.from_pandas(calls.drop(columns="receptor_id"), preserve_index=False)
-    table = table.take(pa.array(place))
-    for name in cells.column_names:
-        table = table.append_column(name, cells[name])
-    table = names.with_fields(table, receptors)
-    table = table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION)
-    tables.write_both(table, args.outdir / sample)
-    calls["n_cells"] = np.bincount(place, minlength=len(calls))
-    qc = {"sample_id": sample, "fdr": args.fdr, **about, **_counts(calls, receptors)}
+    ids = calls.search.receptors["receptor_id"].take(pa.array(calls.rows)).combine_chunks()
+    place = pc.index_in(cells["receptor_id"], ids).to_numpy()
+    with table_parts.writer_of_both(args.outdir / sample, schema.ANNOTATION) as append:
+        for start in range(0, max(len(cells), 1), tables.BATCH):
+            part = cells.slice(start, tables.BATCH)
+            table = pa.Table.from_pandas(
+                calls.table(place[start : start + tables.BATCH]), preserve_index=False
+            )
+            for name in ("sample_id", "cell_id"):
+                table = table.append_column(name, part[name])
+            append(table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION))
+    n_cells = np.bincount(place, minlength=len(ids))
+    qc = {"sample_id": sample, "fdr": args.fdr, **about, **_counts(calls, n_cells)}
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
-def annotated(
-    receptors: pa.Table, vectors: np.ndarray, annotators, args, donor: hla.Alleles | None = None
-) -> tuple[pd.DataFrame, list]:
-    """Return id, species, chains and call of each receptor, and the counts of each species and class."""
-    from airrvec.annotation import annotator
-
-    receptor_chains = chain_classes(receptors)
-    receptor_species = receptors["species"].to_numpy()
-    innate = pc.is_valid(receptors["innate_like"]).to_numpy() & (not args.innate)
-    parts, groups = [], []
-    for species, chains in product(schema.SPECIES, CHAIN_CLASSES):
-        rows = np.flatnonzero((receptor_chains == chains) & (receptor_species == species) & ~innate)
-        group_annotator = annotators(species, chains) if len(rows) else None
-        if group_annotator is None:
-            continue
-        asked = receptors.take(pa.array(rows))
-        calls, prevalence, restricted = _called(group_annotator, asked, vectors[rows], donor, args)
-        calls["exact_epitope"] = group_annotator.exact(asked["clonotype_id"])
-        parts.append(calls.set_index(rows))
-        called = calls[calls["call"] == annotator.CALLED]
-        counts = {
-            "species": species,
-            "chains": chains,
-            "receptors": len(rows),
-            "called": len(called),
-            "expected_false": float(len(called) * called["fdr"].max()) if len(called) else 0.0,
-            "prevalence": prevalence,
-            **restricted,
-        }
-        groups.append(counts)
-    done = np.concatenate([np.empty(0, np.int64), *(part.index for part in parts)])
-    left = np.setdiff1d(np.flatnonzero(~innate), done)
-    for rows, call in ((left, annotator.NOT_CALIBRATED), (np.flatnonzero(innate), annotator.INNATE_LIKE)):
-        parts.append(annotator.without_calls(len(rows), call).set_index(rows))
-    calls = pd.concat([part for part in parts if len(part)]).sort_index()
-    ids = receptors["receptor_id"].to_pylist()
-    about = {"receptor_id": ids, "species": receptor_species, "chains": receptor_chains}
-    return calls.assign(**about, innate_like=receptors["innate_like"].to_pandas()), groups
-
-
-def _called(
-    annotator, receptors: pa.Table, vectors: np.ndarray, donor: hla.Alleles | None, args
-) -> tuple[pd.DataFrame, float, dict]:
-    """Return calls of the epitopes that the donor can present, the prevalence, and counts of candidates."""
-    from airrvec.annotation import restriction
-
-    if not donor:
-        calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr)
-        return calls, prevalence, {}
-    epitopes = annotator.reference.epitopes
-    allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], annotator.molecules)
-    candidates = (epitopes["n_references"] >= annotator.min_references).to_numpy()
-    counts = {
-        "candidates": int(candidates.sum()),
-        **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},
-    }
-    calls, prevalence = annotator.annotate(receptors, vectors, fdr=args.fdr, allowed=allowed)
-    return calls, prevalence, counts
-
-
-def _vectors(args, receptors: pa.Table) -> np.ndarray:
-    """Return the vectors of the receptors, shape (n, d)."""
+def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows of receptors, and their vectors, in parts of `tables.BATCH`, until all are done."""
     if args.embeddings is None:
-        return _embed(args.model, receptors, progress=runtime.progress("receptors", len(receptors)))
-    table = tables.read_receptor_rows(args.embeddings, receptors["receptor_id"].combine_chunks())
-    columns = [name for name in table.column_names if name.startswith("dim_")]
-    return np.stack([table[name].to_numpy() for name in columns], axis=1).astype(np.float32)
+        progress = runtime.progress("receptors", len(receptors))
+        for start in range(0, len(receptors), tables.BATCH):
+            part = receptors.slice(start, tables.BATCH)
+            yield np.arange(start, start + len(part)), _embed(args.model, part, progress=progress)
+        return
+    ids = tables.read(args.embeddings, ["receptor_id"])["receptor_id"]
+    place = pc.fill_null(pc.index_in(ids, receptors["receptor_id"].combine_chunks()), -1).to_numpy()
+    is_there = np.zeros(len(receptors), bool)
+    is_there[place[place >= 0]] = True
+    if not is_there.all():
+        problem = f"{(~is_there).sum()} of {len(receptors)} cells have a receptor that is missing here"
+        raise InputError(problem, file=args.embeddings)
+    waiting, done = [], 0
+    for path in tables.files(args.embeddings):
+        for batch in tables.read_batches(path, tables.BATCH):
+            rows = place[done : done + len(batch)]
+            done += len(batch)
+            wanted = np.flatnonzero(rows >= 0)
+            columns = [name for name in batch.column_names if name.startswith("dim_")]
+            vectors = [batch[name].to_numpy()[wanted].astype(np.float32) for name in columns]
+            waiting.append((rows[wanted], np.stack(vectors, axis=1)))
+            if sum(len(rows) for rows, _ in waiting) >= tables.BATCH:
+                rows, vectors = (np.concatenate(part) for part in zip(*waiting, strict=True))
+                yield rows[: tables.BATCH], vectors[: tables.BATCH]
+                waiting = [(rows[tables.BATCH :], vectors[tables.BATCH :])]
+    if waiting:
+        yield tuple(np.concatenate(part) for part in zip(*waiting, strict=True))
 
 
-def _counts(calls: pd.DataFrame, receptors: pa.Table) -> dict:
+def _counts(calls, n_cells: np.ndarray) -> dict:
     """Return the counts for the report: receptors by call, called epitopes, calls with the highest score."""
-    called = calls[calls["call"] == "called"]
+    members = np.flatnonzero(calls.is_called())
+    called = calls.table(members).assign(n_cells=n_cells[members])
     epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
         receptors=("call", "size"), cells=("n_cells", "sum")
     )
     shown = called.sort_values(["score", "receptor_id"], ascending=[False, True]).head(N_TOP)
-    top = names.with_fields(pa.Table.from_pandas(shown[_SHOWN], preserve_index=False), receptors).to_pandas()
+    words, excluded = calls.words()
     return {
-        "receptors": len(calls),
-        "cells": int(calls["n_cells"].sum()),
-        "calls": calls["call"].value_counts().to_dict(),
+        "receptors": len(n_cells),
+        "cells": int(n_cells.sum()),
+        "calls": pd.Series(words).value_counts().to_dict(),
         "called_cells": int(called["n_cells"].sum()),
-        "exact": int(calls["exact_epitope"].notna().sum()),
-        "excluded": {word: int(n) for word, n in calls["excluded_epitope"].value_counts().items()},
+        "exact": calls.n_exact(),
+        "excluded": {word: int(n) for word, n in pd.Series(excluded).value_counts().items()},
         "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),
-        "top": json.loads(top.to_json(orient="records")),
+        "top": json.loads(shown[[*_SHOWN, *schema.RECEPTOR_FIELDS, "innate_like"]].to_json(orient="records")),
     }
 
 

@@ -3,10 +3,12 @@
 
 import logging
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from airrvec.annotation import kept_calibrations
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
@@ -33,6 +35,13 @@ def parse_args(argv=None):
         "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
     )
     parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
+    parser.add_argument(
+        "--calibrations",
+        type=kept_calibrations.folder,
+        default=kept_calibrations.shared_folder(),
+        help="folder of finished calibrations, shared by runs: one of equal input, settings and code is taken"
+        " from it; none: of none. By default what AIRRVEC_CALIBRATIONS says, percent-encoded",
+    )
     script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -40,17 +49,46 @@ def parse_args(argv=None):
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(1)  # of libraries: the threads are our own
-    from airrvec.annotation import reference_set, reference_table
-    from airrvec.annotation.sources import COMPARED
     from airrvec.benchmark import training_labels
+
+    labels = training_labels.labels_from_encoder(args.model)
+    for model in labels.not_recorded:
+        logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
+    key = args.calibrations and _digest(args)
+    if not key or not kept_calibrations.take(args.calibrations, key, args.outdir):
+        _calibrate_all(args, labels)
+        if key:
+            kept_calibrations.keep(args.calibrations, key, args.outdir)
+    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
+
+
+def _digest(args) -> str:
+    """Return the digest of all that the results depend on."""
+    from airrvec.model import weights
+
+    inputs = {name: getattr(args, name) for name in ("cells", "receptors", "background")}
+    names = (
+        "species",
+        "exclude_references",
+        "background_receptors",
+        "min_references",
+        "fdr",
+        "innate",
+        "seed",
+    )
+    settings = {name: getattr(args, name) for name in names}
+    settings["background"] = args.background and args.background.name  # is in the results
+    return kept_calibrations.digest(Path(__file__), weights.model_folder(args.model), inputs, settings)
+
+
+def _calibrate_all(args, labels) -> None:
+    """Write the results, for all species and classes of chains."""
+    runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
+    from airrvec.annotation import reference_set, reference_table
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
     encoder = Sceptr(args.model, threads=args.cpus)
-    labels = training_labels.labels_from_encoder(args.model)
-    for model in labels.not_recorded:
-        logging.getLogger(__name__).warning(training_labels.not_recorded_warning(model))
     options = labelled_options(args)
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
@@ -85,13 +123,17 @@ def main(argv=None):
             continue
         if not args.innate:
             receptors = reference_set.conventional(receptors)
-        known = {chains: _known(encoder, options, chains) for chains in CHAIN_CLASSES}
-        longest_first = sorted(
-            CHAIN_CLASSES, key=lambda chains: -sum(len(known[name][0]) for name in COMPARED[chains])
+        built = {
+            chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES
+        }
+        embed = _embedder(encoder, built, receptors)
+        known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
+        calibrate = partial(_calibrate, args, labels, options, known, receptors, embed)
+        # All classes at once, each with all threads: one computes while another waits for Python.
+        n_at_once = len(CHAIN_CLASSES) if args.cpus > 1 else 1
+        calibrated = dict(
+            zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True)
         )
-        calibrate = partial(_calibrate, args, labels, options, known, receptors)
-        calibrated = runtime.in_threads(calibrate, longest_first, args.cpus)
-        calibrated = dict(zip(longest_first, calibrated, strict=True))
         for chains in CHAIN_CLASSES:
             counts, found = calibrated[chains]
             qc["groups"].append({"species": species, "chains": chains, **counts})
@@ -107,7 +149,6 @@ def main(argv=None):
         table = pa.concat_tables([table_schema.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
     tables.write_json(qc, args.outdir / "calibration.qc.json")
-    script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 
 
 def _not_calibrated(species: str, chains: str, reason: str) -> dict:
@@ -116,12 +157,20 @@ def _not_calibrated(species: str, chains: str, reason: str) -> dict:
     return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
 
 
-def _known(encoder, options: dict, chains: str) -> tuple:
-    """Return the references of a class of chains, their vectors, and how many have none."""
-    from airrvec.annotation import reference_set
+def _embedder(encoder, built: dict, background: pa.Table):
+    """Return a function that embeds receptors; it has already embedded most of what calibration asks for."""
+    from airrvec.annotation.known_vectors import KnownVectors
 
-    reference = reference_set.build_reference_set(**options, chains=chains)
-    vectors = encoder.embed(reference.receptors)
+    embed = KnownVectors(encoder.embed)
+    for chains in built:
+        parts = {name: with_chains(built[name].receptors, chains) for name in {chains, "paired"}}
+        embed.learn(with_chains(background, chains), *(parts[name] for name in sorted(parts)))
+    return embed
+
+
+def _known(embed, reference) -> tuple:
+    """Return the references of a class of chains with a vector, their vectors, and how many have none."""
+    vectors = embed(reference.receptors)
     seen = np.isfinite(vectors).all(axis=1)
     return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
 
@@ -140,20 +189,17 @@ def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def _calibrate(
-    args, labels, options: dict, known: dict, background: pa.Table, chains: str
+    args, labels, options: dict, known: dict, background: pa.Table, embed, chains: str
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
     from airrvec.annotation.annotator import Annotator
     from airrvec.annotation.sources import COMPARED, Sources
-    from airrvec.encoders.sceptr import Sceptr
 
-    threads = -(-args.cpus // len(CHAIN_CLASSES))
-    encoder = Sceptr(args.model, threads=threads)
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
     receptors = with_chains(background, chains)
-    vectors = encoder.embed(receptors)
+    vectors = embed(receptors)
     seen = np.isfinite(vectors).all(axis=1)
     receptors, vectors = receptors.filter(pa.array(seen)), vectors[seen]
     n_contrast = round(CONTRAST * len(receptors))
@@ -177,16 +223,16 @@ def _calibrate(
         return counts, {}
     contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
     for name in set(COMPARED[chains]) - {chains}:
-        contrast_vectors[name] = encoder.embed(on_chains(contrast, name))
+        contrast_vectors[name] = embed(on_chains(contrast, name))
     sources = Sources(
         chains,
         {name: known[name][0] for name in COMPARED[chains]},
         {name: known[name][1] for name in COMPARED[chains]},
         contrast,
         contrast_vectors,
-        encoder.embed,
+        embed,
         args.min_references,
-        threads,
+        args.cpus,
     )
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
     collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)
@@ -199,7 +245,7 @@ def _calibrate(
             f" references in other studies, and {MIN_TESTED} are needed"
         )
         return counts, {}
-    fitted = fitting.train(collected)
+    fitted = fitting.train(collected, threads=args.cpus)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
     annotator_file.save(

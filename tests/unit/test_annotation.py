@@ -2,19 +2,17 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from inputs import labelled_cells, variants
 from scipy import sparse
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation import annotator, annotator_file, reference_set
+from airrvec.annotation import annotator_file
 from airrvec.core import schema, tables
 from airrvec.core.names import receptor_names
 from airrvec.encoders.sceptr import Sceptr
@@ -196,50 +194,6 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
         annotation.Annotation([], qc, pd.DataFrame(), pd.DataFrame(), page.group_titles(qc["groups"]))
     )[0]["description"]
     assert f"excludes {lost.sum()} labelled cells" in words
-
-
-class Cautious:
-    """Annotator that calls nothing, and counts the receptors that it gets."""
-
-    n_receptors = 0
-
-    def annotate(self, receptors, vectors, **_):
-        Cautious.n_receptors += len(vectors)
-        return annotator.without_calls(len(vectors), annotator.NO_CALL), 0.01
-
-    def exact(self, clonotype_ids):
-        return np.full(len(clonotype_ids), None)
-
-
-@pytest.fixture
-def two_innate():
-    """Six receptors, of which the second is of a MAIT and the fourth of an iNKT cell."""
-    receptors = synthesise(6, seed=2)
-    kinds = pa.array([None, "MAIT", None, "iNKT", None, None])
-    return receptors.set_column(receptors.column_names.index("innate_like"), "innate_like", kinds)
-
-
-@pytest.mark.parametrize("kept", [False, True])
-def test_innate_like_receptors_are_withheld_and_named(two_innate, kept):
-    args = SimpleNamespace(fdr=0.1, cpus=1, innate=kept)
-    Cautious.n_receptors = 0
-    calls, groups = annotate_receptors.annotated(two_innate, np.zeros((6, 2)), lambda *_: Cautious(), args)
-    assert calls["receptor_id"].tolist() == two_innate["receptor_id"].to_pylist()
-    assert calls["innate_like"].tolist() == two_innate["innate_like"].to_pylist()
-    withheld = [not kept and kind is not None for kind in two_innate["innate_like"].to_pylist()]
-    assert (calls["call"] == annotator.INNATE_LIKE).tolist() == withheld
-    assert Cautious.n_receptors == sum(group["receptors"] for group in groups) == 6 - sum(withheld)
-
-
-def test_innate_like_receptors_are_no_references(two_innate):
-    cells = labelled_cells(two_innate, ["one"] * 6, ["study"] * 6)
-    given = {"chains": "paired", "species": "homosapiens"}
-    left = reference_set.build_reference_set(cells, two_innate, **given).receptors
-    conventional = two_innate.filter(pc.is_null(two_innate["innate_like"]))["receptor_id"]
-    assert set(left["receptor_id"].to_pylist()) == set(conventional.to_pylist())
-    assert len(reference_set.build_reference_set(cells, two_innate, **given, innate=True)) == 6
-    assert reference_set.count_innate_references(cells, two_innate, "homosapiens") == 2
-    assert reference_set.count_innate_references(cells, two_innate, "musmusculus") == 0
 
 
 def test_cells_and_references_are_written_by_name(spiked):

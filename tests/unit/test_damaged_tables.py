@@ -154,6 +154,6 @@ def test_every_table_that_a_script_writes_has_checksums(made):
     """Each page's header names one: a file without them is shorter by 5 or more bytes a page."""
     for path in made.glob("*.parquet"):
         table, plain = tables.read(path), made.parent / "plain.parquet"
-        options = {**tables._options(table.schema), "write_page_checksum": False}
+        options = {**tables.parquet_options(table.schema), "write_page_checksum": False}
         pq.write_table(table, plain, **options)
         assert path.stat().st_size >= plain.stat().st_size + 5 * table.num_columns

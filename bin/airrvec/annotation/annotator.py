@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,13 +10,15 @@ import pyarrow.compute as pc
 
 from airrvec.annotation import evidence
 from airrvec.annotation.calibration import Calibration, CalibrationScores
+from airrvec.annotation.found import Found, Rated
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.restriction import epitope_molecules
 from airrvec.annotation.scorer import Scorer
-from airrvec.annotation.search import N_REPORTED
+from airrvec.annotation.search import CHUNK, N_REPORTED
 from airrvec.annotation.sources import Sources
 from airrvec.core import hla, names, schema
 from airrvec.core.chains import CHAIN_LOCI
+from airrvec.core.columns import contiguous
 
 # Words of the column ``call``.
 CALLED = "called"
@@ -34,24 +35,6 @@ _COLUMNS_OF = {
     "evidence_beta": ("beta",),
     "evidence_genes": ("alpha_genes", "beta_genes"),
 }
-
-
-class _Found(NamedTuple):
-    """
-    Best epitope, evidence and nearest references of n receptors.
-
-    `epitope` is a row of `ReferenceSet.epitopes` or -1, `score` NaN without a vector; `allowed_…` are those
-    of allowed epitopes. `weights`, shape (n, n_names): what each kind of evidence adds to the score of the
-    allowed epitope; NaN for receptors that were not looked at again. `distances`, `rows`: (n, N_REPORTED).
-    """
-
-    epitope: np.ndarray
-    score: np.ndarray
-    allowed_epitope: np.ndarray
-    allowed_score: np.ndarray
-    weights: np.ndarray
-    distances: np.ndarray
-    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -122,43 +105,97 @@ class Annotator:
         float
             Estimated prevalence: the share of receptors that are like the reference receptors.
         """
-        found = self._search(receptors, vectors, allowed)
-        known = np.isfinite(found.score)
+        found = Found.empty(len(vectors), len(evidence.NAMES[self.chains]))
+        for start in range(0, len(vectors), CHUNK):
+            part = receptors.slice(start, CHUNK)
+            rows = np.arange(len(part))
+            found.put(rows + start, *self.search(part, vectors[rows + start], [(rows, allowed)]))
+        rated, prevalence = self.rate(found, fdr=fdr, allowed=allowed)
+        return self.calls(rated), prevalence
+
+    def search(
+        self, receptors: pa.Table, vectors: np.ndarray, asked: list[tuple[np.ndarray, np.ndarray | None]]
+    ) -> list[Found]:
+        """
+        Return what is found of up to `CHUNK` receptors.
+
+        Parameters
+        ----------
+        receptors : pyarrow.Table
+            ``receptors`` that have these chains, shape (n,).
+        vectors : ndarray of float32, shape (n, d)
+        asked : list of (ndarray of int64, ndarray of bool or None)
+            Rows of the receptors of a sample, ascending, and the epitopes that its donor can present: all, if
+            None.
+
+        Returns
+        -------
+        list of Found
+            One for each of ``asked``, of its rows.
+        """
+        ((first, distances, rows),) = evidence.first_looks(self.sources, vectors)
+        again = evidence.second_look(self.sources, receptors, first, self.scorer.threshold)
+        candidates = self.scorer.candidates(again)
+        epitope, score = candidates.best()
+        nearest = distances[:, :N_REPORTED], rows[:, :N_REPORTED].astype(np.int32)
+        weights = np.full((len(first), again.measures.shape[1]), np.nan)
+        results = []
+        for members, allowed in asked:
+            of_allowed = epitope, score
+            if allowed is not None:
+                of_allowed = np.full(len(first), -1), np.full(len(first), np.nan)
+                for whole, part in zip(of_allowed, candidates.take(members).best(allowed), strict=True):
+                    whole[members] = part
+            is_member = np.zeros(len(first), bool)
+            is_member[members] = True
+            used = is_member[again.receptor] & (of_allowed[0][again.receptor] == again.epitope)
+            weights[members] = np.nan
+            weights[again.receptor[used]] = self.scorer.weights_of_evidence(again.measures[used])
+            best = epitope.astype(np.int32), score, of_allowed[0].astype(np.int32), of_allowed[1]
+            results.append(Found(*(values[members] for values in (*best, weights, *nearest))))
+        return results
+
+    def rate(self, found: Found, *, fdr: float, allowed: np.ndarray | None = None) -> tuple[Rated, float]:
+        """Return error rates of all receptors of a sample, and the prevalence; parameters of `annotate`."""
         calibration = self.calibration if allowed is None else self.scores.calibration(allowed)
         rates, probabilities, prevalence = _rates(calibration, found.allowed_score)
-        possible = known & (found.allowed_epitope >= 0)
-        called = possible & (rates <= fdr)
+        called = np.isfinite(found.score) & (found.allowed_epitope >= 0) & (rates <= fdr)
+        excluded = np.zeros(len(rates), bool)
+        if allowed is not None:
+            of_all, _, _ = _rates(self.calibration, found.score)
+            excluded = (of_all <= fdr) & (found.epitope >= 0) & ~allowed[found.epitope]
+        return Rated(found, called, excluded, probabilities, rates), prevalence
+
+    def calls(self, rated: Rated) -> pd.DataFrame:
+        """Return the calls of some receptors of a sample, as `annotate` does."""
+        found = rated.found
+        possible = np.isfinite(found.score) & (found.allowed_epitope >= 0)
         best = self.reference.epitopes.iloc[np.maximum(found.allowed_epitope, 0)].reset_index(drop=True)
         calls = pd.DataFrame(
             {
-                "call": np.select([called, known], [CALLED, NO_CALL], NO_VECTOR),
-                **{name: best[name].where(called, None) for name in schema.ANTIGEN},
-                "excluded_epitope": self._excluded(found, allowed, fdr),
+                "call": self.call_words(rated),
+                **{name: best[name].where(rated.called, None) for name in schema.ANTIGEN},
+                "excluded_epitope": self.excluded_words(rated),
                 "best_epitope": best["epitope"].where(possible, None),
                 "score": found.allowed_score,
-                "probability": probabilities,
-                "fdr": rates,
+                "probability": rated.probability,
+                "fdr": rated.fdr,
                 **self._evidence(found),
             }
         )
-        return pd.concat([calls, self._nearest(found)], axis=1), prevalence
+        return pd.concat([calls, self._nearest(found)], axis=1)
 
-    def _search(self, receptors: pa.Table, vectors: np.ndarray, allowed: np.ndarray | None) -> _Found:
-        parts, start = [], 0
-        for first, distances, rows in evidence.first_looks(self.sources, vectors):
-            chunk = receptors.slice(start, len(first))
-            start += len(first)
-            again = evidence.second_look(self.sources, chunk, first, self.scorer.threshold)
-            candidates = self.scorer.candidates(again)
-            best = candidates.best()
-            of_allowed = best if allowed is None else candidates.best(allowed)
-            weights = np.full((len(first), again.measures.shape[1]), np.nan)
-            used = np.flatnonzero(of_allowed[0][again.receptor] == again.epitope)
-            weights[again.receptor[used]] = self.scorer.weights_of_evidence(again.measures[used])
-            parts.append((*best, *of_allowed, weights, distances[:, :N_REPORTED], rows[:, :N_REPORTED]))
-        return _Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    def call_words(self, rated: Rated) -> np.ndarray:
+        """Return the column ``call``, shape (n,)."""
+        known = np.isfinite(rated.found.score)
+        return np.select([rated.called, known], [CALLED, NO_CALL], NO_VECTOR)
 
-    def _evidence(self, found: _Found) -> dict[str, np.ndarray]:
+    def excluded_words(self, rated: Rated) -> np.ndarray:
+        """Return the column ``excluded_epitope``, shape (n,)."""
+        epitopes = self.reference.epitopes["epitope"].to_numpy(object)
+        return np.where(rated.excluded, epitopes[rated.found.epitope], None)
+
+    def _evidence(self, found: Found) -> dict[str, np.ndarray]:
         """Return the columns `schema.EVIDENCE`; NaN where a class has no such evidence."""
         kinds = evidence.NAMES[self.chains]
         columns = {}
@@ -168,24 +205,27 @@ class Annotator:
             columns[column] = found.weights[:, present].sum(axis=1) if present else nothing
         return columns
 
-    def _excluded(self, found: _Found, allowed: np.ndarray | None, fdr: float) -> np.ndarray:
-        """Return the epitopes that would be called if all were allowed, and are not; else None."""
-        epitopes = self.reference.epitopes["epitope"].to_numpy(object)
-        if allowed is None:
-            return np.full(len(found.epitope), None)
-        rates, _, _ = _rates(self.calibration, found.score)
-        excluded = (rates <= fdr) & (found.epitope >= 0) & ~allowed[found.epitope]
-        return np.where(excluded, epitopes[found.epitope], None)
-
     def exact(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
         """Return the reference epitopes of each clonotype, joined by ``;``; None if it is not a reference."""
-        known = pa.array(self.reference.receptors["clonotype_id"].to_pylist(), pa.string())
-        rows = pc.fill_null(pc.index_in(clonotype_ids, known), len(known)).to_numpy()
-        words = join_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
-        return np.append(words, None)[rows]
+        rows = pc.fill_null(pc.index_in(clonotype_ids, self._clonotype_ids), -1).to_numpy()
+        return np.append(self._epitope_words, None)[rows]
 
-    def _nearest(self, found: _Found) -> pd.DataFrame:
-        """Return names, labels, studies, distances and ids of the nearest references."""
+    def is_reference(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
+        """Return whether each clonotype is a reference."""
+        return pc.is_in(clonotype_ids, self._clonotype_ids).to_numpy()
+
+    @cached_property
+    def _clonotype_ids(self) -> pa.Array:
+        return contiguous(self.reference.receptors["clonotype_id"])
+
+    @cached_property
+    def _epitope_words(self) -> np.ndarray:
+        """Epitopes of each reference, joined by ``;``."""
+        return join_words(self.reference.labels, self.reference.epitopes["epitope"].tolist())
+
+    @cached_property
+    def _reference_words(self) -> dict[str, np.ndarray]:
+        """Name, id, description, epitopes and studies of each reference."""
         reference = self.reference
         columns = {
             "receptor": names.receptor_names(reference.receptors, loci=CHAIN_LOCI[self.chains]),
@@ -194,16 +234,19 @@ class Annotator:
         }
         named = [number for number, name in enumerate(reference.study_names) if name != NO_STUDY]
         studies = join_words(reference.studies[:, named], [reference.study_names[number] for number in named])
-        words = {
+        return {
             **{name: values.to_numpy(zero_copy_only=False) for name, values in columns.items()},
-            "epitope": join_words(reference.labels, reference.epitopes["epitope"].tolist()),
+            "epitope": self._epitope_words,
             "study": np.where(studies == "", None, studies),
         }
+
+    def _nearest(self, found: Found) -> pd.DataFrame:
+        """Return names, labels, studies, distances and ids of the nearest references."""
         columns = {}
         for place in range(N_REPORTED):
             rows, exists = found.rows[:, place], found.rows[:, place] >= 0
             columns[f"nearest_{place + 1}_distance"] = np.where(exists, found.distances[:, place], np.nan)
-            for name, values in words.items():
+            for name, values in self._reference_words.items():
                 columns[f"nearest_{place + 1}_{name}"] = np.where(exists, values[rows], None)
         return pd.DataFrame(columns)
 

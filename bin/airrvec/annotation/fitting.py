@@ -14,6 +14,7 @@ from airrvec.annotation.cross_validation import evidence_by_fold
 from airrvec.annotation.evidence import Evidence, first_look, second_look
 from airrvec.annotation.scorer import Scorer
 from airrvec.annotation.sources import Sources
+from airrvec.core.runtime import in_threads
 
 LOOKED_AT = 0.2  # share of background receptors that are looked at again
 PREVALENCE = 0.1  # share of labelled receptors in training
@@ -71,7 +72,7 @@ class Collected:
 
 def fit(sources: Sources, background: pa.Table, vectors: np.ndarray, **options) -> Fitted:
     """Return scorer and calibration; parameters as in `collect`."""
-    return train(collect(sources, background, vectors, **options))
+    return train(collect(sources, background, vectors, **options), threads=sources.threads)
 
 
 def collect(
@@ -106,12 +107,12 @@ def collect(
     return Collected(threshold, typical, queries, labels, found, others)
 
 
-def train(collected: Collected) -> Fitted:
+def train(collected: Collected, *, threads: int = 1) -> Fitted:
     """
     Train the scorer, and score labelled and background receptors for the calibration.
 
     Labelled receptors of a fold of studies, and a part of the background, are scored by what all others
-    train. The scorer of samples is trained by all.
+    train. The scorer of samples is trained by all. ``threads``: scorers that are trained at once.
     """
     queries, labels, others = collected.queries, collected.labels, collected.others
     folds, of_query = np.unique(queries["fold"], return_inverse=True)
@@ -127,8 +128,8 @@ def train(collected: Collected) -> Fitted:
         return scorer.fit(*given, collected.threshold, collected.typical)
 
     labelled, negatives = [no_candidates(labels.shape[1])], [no_candidates(labels.shape[1])]
-    for fold in range(len(folds)):
-        of_fold = scorer_without(fold)
+    *scorers, of_all = in_threads(scorer_without, [*range(len(folds)), None], threads)
+    for fold, of_fold in enumerate(scorers):
         labelled.append(of_fold.candidates(collected.found[fold]))
         negatives.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
     labelled = stacked(labelled)
@@ -136,7 +137,7 @@ def train(collected: Collected) -> Fitted:
     queries = queries.assign(epitope=epitope, score=score, right=binds_epitope(labels, epitope))
     kept = np.flatnonzero(queries.pop("kept"))
     scores = CalibrationScores(labelled.take(kept), stacked(negatives), labels[kept])
-    return Fitted(scorer_without(None), scores, queries.iloc[kept].reset_index(drop=True))
+    return Fitted(of_all, scores, queries.iloc[kept].reset_index(drop=True))
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ def _annotate(work: Work, more: list[str]) -> None:
     common += ("--innate",) if args.innate else ()
     species = dict.fromkeys(sample.species for sample, _, _ in found)
     options = (*work.references(args.reference, species), *common, "--outdir", work.folder)
-    run("calibrate_annotation", *options, *more)
+    kept = ("--calibrations", args.calibrations) if args.calibrations else ()
+    run("calibrate_annotation", *options, *kept, *more)
     samples, cells, receptors = zip(*found, strict=True)
     typings = [sample.hla or donor for sample in samples]
     run(

@@ -4,6 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
+from airrvec.annotation import kept_calibrations
 from airrvec.app.places import PRESETS
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -49,6 +50,11 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
             help="HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
         )
         verb.add_argument("--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too")
+        verb.add_argument(
+            "--calibrations",
+            default=kept_calibrations.user_folder(),
+            help="folder of finished calibrations; one of equal input, settings and code is taken from it",
+        )
     if name == "benchmark":
         verb.add_argument(
             "--encoders",

@@ -60,6 +60,14 @@ def measure(path: str | Path) -> Record:
     return Record(digest.hexdigest(), size)
 
 
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file, 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for chunk in _chunks(Path(path)):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
 def schema_digest(columns: list[str]) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of columns, one per line."""
     return hashlib.sha256("\n".join(columns).encode()).hexdigest()[:16]
@@ -93,9 +101,9 @@ def note(path: str | Path) -> None:
     _written[os.path.abspath(path)] = None
 
 
-def noted() -> bool:
-    """Return whether the script has written a file."""
-    return bool(_written)
+def noted() -> list[Path]:
+    """Return the files that the script has written, in order."""
+    return [Path(path) for path in _written]
 
 
 def lines(*, process: str, script: str, inputs: list[dict] | None = None) -> list[str]:

@@ -12,16 +12,21 @@ import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
 
-def limit_threads(n: int) -> None:
-    """Limit numerical libraries to ``n`` threads, both those already loaded and those loaded later."""
+def limit_threads(n: int, *, loops: int | None = None) -> None:
+    """
+    Limit numerical libraries to ``n`` threads, both those already loaded and those loaded later.
+
+    ``loops``: threads of our compiled loops, if they are not ``n``.
+    """
+    loops = loops or n
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(n)  # read when a library is loaded; numpy's OpenBLAS already is
     _libraries(len(sys.modules)).limit(limits=n)
     pa.set_cpu_count(n)
     if "numba" in sys.modules:
-        limit_numba(n)
+        limit_numba(loops)
     else:
-        os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba rejects a different number once its threads run
+        os.environ["NUMBA_NUM_THREADS"] = str(loops)  # numba rejects a different number once its threads run
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(n)
 

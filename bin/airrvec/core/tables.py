@@ -27,13 +27,13 @@ SPREADSHEET = 2**20 - 1  # rows below the header, the most that a spreadsheet op
 
 
 @contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path, *, is_result: bool = True) -> Iterator[Path]:
     """
     Yield a temporary path beside ``path``; rename it to ``path`` when the block ends without an error.
 
     The content is on the disk before the name is, so that the loss of power leaves no half-written file under
     that name. The file gets the permissions of any new file, whichever library writes it: some libraries make
-    files that only their owner can read.
+    files that only their owner can read. ``is_result``: note the file for the manifest of the run.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         _flush(temporary)
         os.replace(temporary, path)
         _flush(path.parent)
-        records.note(path)
+        if is_result:
+            records.note(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -83,7 +84,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
     """
     table = table.replace_schema_metadata(metadata)
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, **_options(table.schema))
+        pq.write_table(table, temporary, **parquet_options(table.schema))
 
 
 @contextmanager
@@ -93,11 +94,11 @@ def writer(
     """Yield a Parquet writer for a table written in parts; the file appears when the block ends."""
     with atomic_path(path) as temporary:
         schema_with_metadata = table_schema.with_metadata(metadata)
-        with pq.ParquetWriter(temporary, schema_with_metadata, **_options(table_schema)) as parquet:
+        with pq.ParquetWriter(temporary, schema_with_metadata, **parquet_options(table_schema)) as parquet:
             yield parquet
 
 
-def _options(table_schema: pa.Schema) -> dict:
+def parquet_options(table_schema: pa.Schema) -> dict:
     """Return writer options; floats get no dictionary, as nearly all their values are distinct."""
     words = [field.name for field in table_schema if not pa.types.is_floating(field.type)]
     return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}

@@ -86,13 +86,18 @@ def load(source: str) -> LoadedModel:
     InputError
         If there is no such model, or its folder is incomplete or damaged.
     """
-    folder = PUBLISHED / source if source in VARIANTS else Path(source)
-    if not folder.is_dir():
+    return _own(model_folder(source))
+
+
+def model_folder(source: str) -> Path:
+    """Return the folder of a model; ``source`` and the error as in `load`."""
+    found = PUBLISHED / source if source in VARIANTS else Path(source)
+    if not found.is_dir():
         raise InputError(
             f"there is no model '{source}'",
             fix=f"Give the folder of a model, or one of {', '.join(VARIANTS)}",
         )
-    return _own(folder)
+    return found
 
 
 def save(encoder, name: str, folder: Path, details: dict | None = None) -> None:

@@ -5,7 +5,6 @@ The last two are kept. The checksum at the end of a file shows whether it is dam
 from the one before.
 """
 
-import hashlib
 import logging
 import os
 import shutil
@@ -18,8 +17,8 @@ import torch
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
+from airrvec.core.sealed import DamagedError, check, seal
 
-SEAL = b"airrvec SHA-256:"  # before the checksum, at the end of a file
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 
 
@@ -108,17 +107,6 @@ class Checkpoints(L.Callback):
                 shutil.copyfile(self.path, temporary)
 
 
-class DamagedError(Exception):
-    """A checkpoint whose content is not what was written."""
-
-
-def seal(path: Path) -> None:
-    """Append the SHA-256 of a file to it; PyTorch reads what is before."""
-    digest = _sha256(path, path.stat().st_size)
-    with path.open("ab") as file:
-        file.write(SEAL + digest)
-
-
 def read(path: Path) -> dict:
     """
     Return what a checkpoint holds.
@@ -131,23 +119,5 @@ def read(path: Path) -> dict:
     FileNotFoundError, PermissionError
         As `open`.
     """
-    length = len(SEAL) + hashlib.sha256().digest_size
-    size = path.stat().st_size - length
-    with path.open("rb") as file:
-        file.seek(max(size, 0))
-        ending = file.read()
-    if not ending.startswith(SEAL):
-        raise DamagedError("its end is missing")
-    if _sha256(path, size) != ending.removeprefix(SEAL):
-        raise DamagedError("its checksum differs")
-    return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _sha256(path: Path, size: int) -> bytes:
-    """Return the digest of the first ``size`` bytes of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while size > 0 and (block := file.read(min(size, 1 << 20))):
-            digest.update(block)
-            size -= len(block)
-    return digest.digest()
+    check(path)
+    return torch.load(path, map_location="cpu", weights_only=True)  # PyTorch reads what is before the seal

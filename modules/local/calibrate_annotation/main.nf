@@ -1,5 +1,5 @@
 process CALIBRATE_ANNOTATION {
-    label 'process_medium'
+    label 'process_parallel'
     label 'process_optional'
     conda "${moduleDir}/environment.yml"
 
@@ -21,6 +21,7 @@ process CALIBRATE_ANNOTATION {
 
     script:
     def args = task.ext.args ?: ''
+    // The folder of finished calibrations, AIRRVEC_CALIBRATIONS, is no input: results are the same without it.
     """
     mkdir reference
     calibrate_annotation.py --cells ${cells} --receptors receptors --model ${weights ?: model} \\

@@ -118,7 +118,7 @@ def inputRows(run, records) {
         read[id].subMap(['sha256', 'size', 'rows', 'schema', 'process', 'script', 'sample']) + [kind: 'input', path: given, file: table]
     }
     def tables = run.tables.collect { entry -> entry.table }
-    def named = run.settings.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
+    def named = run.settings.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'calibrations', 'references'].contains(name) }
         .collectMany { _name, value -> value instanceof CharSequence ? [value.toString()] + value.tokenize(',') : [] }
         .collect { word -> word.trim() }
         .findAll { word -> word.contains('/') || word.contains('.') }

@@ -11,7 +11,7 @@ def resultFolders() {
 // Files and folders of --outdir's disk that a run reads: its samples' tables, and every parameter that is a path.
 def inputPaths(given, tables) {
     def root = file(given.outdir, glob: false)
-    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'references'].contains(name) }
+    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'calibrations', 'references'].contains(name) }
         .collectMany { _name, value -> value.toString().tokenize(',').collect { word -> word.trim() } }
         .findAll { word -> word.contains('/') && (!word.contains('://') || word.startsWith(given.outdir.toString())) }
     def paths = words.collect { word -> file(word, glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }

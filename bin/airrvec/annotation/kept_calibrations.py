@@ -1,0 +1,193 @@
+"""
+Finished calibrations, kept in a folder that runs share.
+
+A calibration is a file, named by the digest of all that it depends on: the reference, the model, the
+background, the settings, the code, the packages and the kind of processor, on which last digits depend. It
+holds the results of the script that calibrates, byte by byte, in a packed tar archive that ends with its
+SHA-256. Whatever is wrong with the folder, the calibration is made instead.
+"""
+
+import hashlib
+import os
+import platform
+import sys
+import tarfile
+import time
+from contextlib import suppress
+from importlib.metadata import version
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from airrvec.core import records, schema, sealed, tables
+from airrvec.core.chains import CHAIN_CLASSES
+
+N_KEPT = 10  # calibrations in a folder; those that were not used for the longest time are deleted
+ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
+PACKAGES = ("llvmlite", "numba", "numpy", "olga", "pandas", "pyarrow", "scikit-learn", "scipy", "tidytcells")
+NONE = "none"
+
+_LIBRARY = Path(__file__).parents[1]
+_TABLES = ("calibration", "precision_recall", "epitopes", "receptors")
+_RESULTS = {
+    "calibration.qc.json",
+    *(f"{name}.{kind}" for name in _TABLES for kind in ("parquet", "tsv")),
+    *(f"reference/{species}_{chains}.npz" for species in schema.SPECIES for chains in CHAIN_CLASSES),
+}
+
+
+def folder(name: str) -> Path | None:
+    """Return the folder of a parameter; None for ``none`` and an empty word."""
+    return None if name in ("", NONE) else Path(name)
+
+
+def shared_folder() -> str:
+    """
+    Return the folder that the pipeline names in the environment, or ``none``.
+
+    The name is percent-encoded: Nextflow writes it into the shell scripts of tasks, unescaped.
+    """
+    return unquote(os.environ.get("AIRRVEC_CALIBRATIONS", NONE))
+
+
+def user_folder() -> str:
+    """Return `shared_folder` if the environment names one, else that of the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    own = NONE if cache.startswith("~") else str(Path(cache, "airrvec", "calibrations"))
+    return shared_folder() if "AIRRVEC_CALIBRATIONS" in os.environ else own
+
+
+def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: dict) -> str:
+    """
+    Return the digest of everything that a calibration depends on, 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    script : Path
+        The script that calibrates.
+    model : Path
+        Folder of the model.
+    inputs : dict of str to Path or None
+        Tables by their names: files, or folders of partitions.
+    settings : dict
+        Options of the script that change its results; JSON.
+    """
+    from llvmlite import binding  # 0.05 s
+
+    code = sorted(path for path in _LIBRARY.rglob("*") if path.suffix in (".py", ".tsv"))
+    depends_on = {
+        "code": [records.sha256(script), _names_and_contents(code, _LIBRARY)],
+        "python": sys.version,
+        "packages": {name: version(name) for name in PACKAGES},
+        "processor": [
+            platform.machine(),
+            binding.get_host_cpu_name(),
+            binding.get_host_cpu_features().flatten(),
+        ],
+        "model": _names_and_contents(sorted(path for path in model.rglob("*") if path.is_file()), model),
+        "inputs": {
+            name: path and [records.sha256(part) for part in tables.files(path)]
+            for name, path in inputs.items()
+        },
+        "settings": settings,
+    }
+    return hashlib.sha256(tables.json_text(depends_on, sort_keys=True).encode()).hexdigest()
+
+
+def _names_and_contents(paths: list[Path], root: Path) -> dict[str, str]:
+    return {path.relative_to(root).as_posix(): records.sha256(path) for path in paths}
+
+
+def take(folder: Path, key: str, outdir: Path) -> bool:
+    """
+    Write the results of a kept calibration; return whether there is one.
+
+    A damaged one is renamed to ``<key>.damaged``, and counts as none.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that runs share; need not exist.
+    key : str
+        From `digest`.
+    outdir : Path
+        Folder of the results.
+    """
+    path = _path(folder, key)
+    try:
+        results = _read(path)
+    except FileNotFoundError:
+        return False
+    except sealed.DamagedError as problem:
+        aside = path.with_name(f"{key}.damaged")
+        with suppress(OSError):  # another run was faster, or the folder is read-only
+            os.replace(path, aside)
+        _say(f"{path} is damaged ({problem}); it is set aside, and made again")
+        return False
+    except OSError as problem:
+        _say(f"{path} cannot be read ({problem.strerror or problem}); it is made again")
+        return False
+    with suppress(OSError):  # read-only
+        os.utime(path)  # used last now
+    for name, content in results.items():
+        with tables.atomic_path(outdir / name) as temporary:
+            temporary.write_bytes(content)
+    _say(f"taken from {path}")
+    return True
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    """Return the results in a file, by their names."""
+    size = sealed.check(path)
+    with path.open("rb") as file:
+        packed = file.read(size)
+    with tarfile.open(
+        fileobj=pa.input_stream(pa.py_buffer(packed), compression="zstd"), mode="r|"
+    ) as archive:
+        results = {entry.name: archive.extractfile(entry).read() for entry in archive if entry.isfile()}
+    if strange := results.keys() - _RESULTS:
+        raise sealed.DamagedError(f"it holds {min(strange)}")
+    return results
+
+
+def keep(folder: Path, key: str, outdir: Path) -> None:
+    """Keep the results that the script has written to ``outdir``; if that fails, only say so."""
+    try:
+        _write_sealed(folder, key, outdir, records.noted())
+        _delete_oldest(folder)
+    except OSError as problem:
+        _say(f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
+
+
+def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> None:
+    root = outdir.resolve()
+    results = {os.path.relpath(path.resolve(), root): path for path in written}
+    with tables.atomic_path(_path(folder, key), is_result=False) as temporary:
+        with (
+            pa.output_stream(temporary, compression="zstd") as stream,
+            tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for name in sorted(results.keys() & _RESULTS):
+                content = results[name].read_bytes()
+                entry = tarfile.TarInfo(name)  # without time and owner: equal calibrations are equal files
+                entry.size = len(content)
+                archive.addfile(entry, BytesIO(content))
+        sealed.seal(temporary)
+
+
+def _delete_oldest(folder: Path) -> None:
+    """Delete calibrations beyond `N_KEPT`, and what killed processes have left."""
+    used = {path: path.stat().st_mtime for path in (*folder.glob("*.tar.zst"), *folder.glob("*.damaged"))}
+    abandoned = [path for path in folder.glob(".*.tmp") if time.time() - path.stat().st_mtime > ABANDONED]
+    for path in (*sorted(used, key=used.get)[:-N_KEPT], *abandoned):
+        path.unlink(missing_ok=True)
+
+
+def _path(folder: Path, key: str) -> Path:
+    return folder / f"{key}.tar.zst"
+
+
+def _say(text: str) -> None:
+    print(f"calibration: {text}", file=sys.stderr, flush=True)
