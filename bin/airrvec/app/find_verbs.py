@@ -4,17 +4,14 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from airrvec.core import chains as chain_words
-from airrvec.core import runtime, tables
+from airrvec.core import runtime
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 
 DEFAULT_INDEX = "airrvec_index"
 TEMPORARY = {"n_cells": 1, "n_background": 20_000}  # index of results that no index holds
-SHOWN = 60  # widest column of the terminal
 
 
 def add_index_options(verb: argparse.ArgumentParser) -> None:
@@ -93,6 +90,7 @@ def _run_named(opened, name: str):
 
 def find(args: argparse.Namespace) -> None:
     """Print the nearest receptors of each query, or write them to a file."""
+    from airrvec.app import answers
     from airrvec.app.finding import Search, find
     from airrvec.app.queries import read_queries
 
@@ -106,15 +104,14 @@ def find(args: argparse.Namespace) -> None:
     )
     search = Search(args.k, args.radius, args.chains, args.exact)
     with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
-        answers = find(_opened(args, Path(folder), queries, search), queries, search)
+        found = find(_opened(args, Path(folder), queries, search), queries, search)
     if args.out:
-        _write(answers, args.out)
+        print(answers.write(found, args.out), file=sys.stderr)
     else:
-        for line in shown(answers):
-            print(line)
-    for line in _problem_lines(answers.problems, args.out):
+        print("\n".join(answers.shown(found)))
+    for line in answers.problem_lines(found.problems, args.out):
         print(line, file=sys.stderr)
-    if not len(answers.found):
+    if not len(found.found):
         sys.exit(1)
 
 
@@ -136,66 +133,3 @@ def _opened(args: argparse.Namespace, temporary: Path, queries, search):
     opened = run_index.create_index(temporary / "index", model, threads=args.cpus, **TEMPORARY)
     indexing.add_run(opened, results, classes_searched(queries.receptors, search, opened))
     return opened
-
-
-def _write(answers, out: Path) -> None:
-    write = tables.write if out.suffix == ".parquet" else tables.write_tsv
-    write(answers.found, out)
-    write(answers.problems, out.with_suffix(f".rejects{out.suffix}"))
-    n = len(answers.found["query_row"].unique())
-    said = f"{counted(len(answers.found), 'neighbour')} of {counted(n, 'query', 'queries')}"
-    print(f"{out}: {said}", file=sys.stderr)
-
-
-def _problem_lines(problems, out: Path | None) -> Iterator[str]:
-    """Yield what to know of queries without an answer: the first reasons."""
-    rows = problems.to_pylist()
-    for row in rows[:5]:
-        what = "" if row["answered"] else "no answer: "
-        value = f" ({row['field'] or 'query'} '{row['value']}')" if row["value"] else ""
-        yield f"MISSING: {row['query'] or ''} row {row['query_row']}: {what}{row['reason']}{value}"
-    if len(rows) > 5:
-        where = out.with_suffix(f".rejects{out.suffix}") if out else "--out FILE writes them"
-        yield f"MISSING: {len(rows) - 5} more ({where})"
-
-
-def shown(answers) -> Iterator[str]:
-    """Yield the lines of the terminal: a table for each query."""
-    rows = answers.found.to_pylist()
-    n = {name.split(".")[1]: n for name, n in answers.n_searched.items()}
-    step = {chains: size / answers.n_background for chains, size in n.items()}
-    starts = [i for i, row in enumerate(rows) if row["rank"] == 1]
-    for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-        first = rows[begin]
-        title = first["query_receptor"]
-        label = "" if first["query"] in (title, "") or len(starts) == 1 else f"{first['query']}: "
-        searched = f"{n[first['chains']]:,} receptors searched, {chain_words.CHAIN_TITLES[first['chains']]}"
-        yield f"{label}{title} ({searched})"
-        table = [_shown_row(row, step[row["chains"]]) for row in rows[begin:end]]
-        columns = [name for name in table[0] if any(row[name] for row in table)]
-        lines = [columns, *([row[name] for name in columns] for row in table)]
-        widths = [min(SHOWN, max(len(line[i]) for line in lines)) for i in range(len(columns))]
-        for line in lines:
-            cells = [_cut(cell).rjust(w) if i < 3 else _cut(cell).ljust(w)
-                     for i, (cell, w) in enumerate(zip(line, widths, strict=True))]  # fmt: skip
-            yield "  ".join(cells).rstrip()
-        yield ""
-
-
-def _shown_row(row: dict, step: float) -> dict[str, str]:
-    epitope = row["epitope"] or (f"{row['call_epitope']} (called)" if row["call_epitope"] else "")
-    species = row["antigen_species"] or row["call_antigen_species"]
-    return {
-        "rank": str(row["rank"]),
-        "distance": f"{row['distance']:.3f}",
-        "by chance": f"{row['n_expected']:,.2g}" if row["n_background"] else f"< {step:.2g}",
-        "receptor": row["receptor"],
-        "epitope": f"{epitope} ({species})" if species else epitope,
-        "samples": row["samples"] or "",
-        "metadata": row["metadata"] or "",
-        "run": row["run"],
-    }
-
-
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= SHOWN else f"{cell[: SHOWN - 1]}…"

@@ -58,12 +58,15 @@ class Answers:
         Receptors of each class, such as ``homosapiens.beta``, that queries were compared with.
     n_background : int
         Background receptors of each class.
+    n_runs : int
+        Runs of the index.
     """
 
     found: pa.Table
     problems: pa.Table
     n_searched: dict[str, int]
     n_background: int
+    n_runs: int
 
 
 def find(index: RunIndex, queries: Queries, search: Search) -> Answers:
@@ -100,10 +103,13 @@ def find(index: RunIndex, queries: Queries, search: Search) -> Answers:
                             ("distance", np.float32))
     }  # fmt: skip
     answered = np.bincount(joined["query"], minlength=len(receptors)) > 0
-    reasons[~answered & np.equal(reasons, None)] = f"no receptor is within {search.radius}"
+    none = "it has no vector" if search.radius is None else f"no receptor is within {search.radius:g}"
+    reasons[~answered & np.equal(reasons, None)] = none
     table = _table(index, queries, joined, n_searched)
     problems = pa.concat_tables([queries.problems, _unanswered(queries, reasons)])
-    return Answers(table, problems.sort_by("query_row"), n_searched, index.about["n_background"])
+    return Answers(
+        table, problems.sort_by("query_row"), n_searched, index.about["n_background"], len(index.runs())
+    )
 
 
 def _classes(receptors: pa.Table, search: Search, index: RunIndex, reasons: np.ndarray) -> list[tuple]:

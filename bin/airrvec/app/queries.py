@@ -83,9 +83,10 @@ def _queries(result: Normalised, name: str | None = None) -> Queries:
     ids = result.receptors["receptor_id"].combine_chunks()
     receptor = pc.index_in(result.cells["receptor_id"].combine_chunks(), ids).to_numpy()
     rejects = result.rejects
+    of_row = pc.binary_join_element_wise("row", rejects["row"].cast(pa.string()), " ")
     problems = pa.table(
         [
-            pc.fill_null(pc.coalesce(rejects["cell_id"], pa.scalar(name, pa.string())), ""),
+            pc.coalesce(rejects["cell_id"], pa.scalar(name, pa.string()), of_row),
             *(rejects[column] for column in ("row", "field", "value", "reason")),
             rejects["row_kept"],
         ],

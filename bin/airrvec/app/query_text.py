@@ -80,7 +80,7 @@ def _assigned(loci: list[str], junctions: list[str], text: str) -> dict[str, str
     if len(junctions) > 2:
         raise _error(f"there are {len(junctions)} junctions, at most two chains have one each", text)
     guessed = [_guess(junction) for junction in junctions]
-    loci = loci + [locus for locus in guessed if locus and locus not in loci]
+    loci = list(dict.fromkeys([*loci, *filter(None, guessed)]))
     if not loci:
         raise _error(
             f"{junctions[0]} may be of an α or a β chain: add its V gene, or the word alpha or beta", text

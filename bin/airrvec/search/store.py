@@ -15,8 +15,9 @@ from airrvec.search import collecting, counting_near, neighbours
 from airrvec.search.index import Index, build_index, single_cell_index
 from airrvec.search.segments import Segment, spans
 
-CANDIDATES = 60_000  # vectors that a query is compared with, about
-WHOLE = 8  # all cells are searched, exactly, if more than one in so many would be
+# A query is compared with about so many vectors, and at least with those of one cell in a hundred.
+CANDIDATES, LEAST_SHARE = 150_000, 0.01
+WHOLE = 0.125  # if this share of the cells or more would be searched, all are: exactly
 
 
 @dataclass(frozen=True)
@@ -220,9 +221,10 @@ def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, 
 def _probed(store: Store, queries: np.ndarray, n: int, threads: int) -> np.ndarray | None:
     """Return the cells that each query looks into, shape (n, n_probed); None for all."""
     n_cells = len(store.centres)
-    n_probed = -(-n_cells * CANDIDATES // max(n, 1))
-    if n_probed * WHOLE > n_cells:
+    share = max(CANDIDATES / max(n, 1), LEAST_SHARE)
+    if share > WHOLE:
         return None
+    n_probed = int(np.ceil(share * n_cells))
     return neighbours.nearest(queries, store.centres, n_probed, threads=threads, approximate_above=np.inf)[1]
 
 
