@@ -65,6 +65,14 @@ def test_all_within_a_radius(tmp_path_factory, n, radius, seed):
     assert all(np.diff(distances[query == number]).min(initial=0) >= 0 for number in range(20))
 
 
+def test_too_many_within_a_radius_are_refused(tmp_path, monkeypatch):
+    references = unit_vectors(100, 6, 1)
+    made = stored(tmp_path, [references], references[:1])
+    monkeypatch.setattr(store, "MOST_PAIRS", 999)
+    with pytest.raises(InputError, match="more than 999 pairs are within 2\\. Choose a smaller radius"):
+        store.within(made, references[:10], 2)
+
+
 def test_the_search_of_some_cells_finds_most_and_the_same_on_any_threads(beta, tmp_path, monkeypatch):
     references, queries = beta[:30_000], beta[30_000:30_500]
     centres = segments.cell_centres(beta[31_000:], 500, seed=1, threads=2)

@@ -13,7 +13,7 @@ from airrvec.annotation.annotator import CALLED
 from airrvec.app import manifest, sealed, verify
 from airrvec.app.run_index import CLASSES, PART, RunIndex
 from airrvec.core import chains as chain_words
-from airrvec.core import identity, schema, tables
+from airrvec.core import identity, runtime, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.model import weights
@@ -150,8 +150,11 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
     target = index.folder / "runs" / results.manifest[:16]
     with sealed.new_folder(target) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
-        readable = [name for name in present if name in classes and index.reads(name.split(".")[1])]
-        rows = {name: n for name in readable if (n := _write_class(index, results, name, folder))}
+        rows = {}
+        for name, n in present.items():
+            if name in classes and index.reads(name.split(".")[1]):
+                rows[name] = _write_class(index, results, name, n, folder)
+        rows = {name: n for name, n in rows.items() if n}
         about = {"results": path, "manifest": results.manifest, "receptors": n_receptors, "rows": rows}
         sealed.seal(folder, {**about, "samples": samples, "model": dict(results.metadata)})
     for run in older:
@@ -162,29 +165,34 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
     return f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
 
 
-def _write_class(index: RunIndex, results: Results, name: str, folder: Path) -> int:
-    """Write the vectors of a species and chain class; return their number."""
-    rows, parts, n_before = [], [], 0
+def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: Path) -> int:
+    """Write the vectors of the ``n`` receptors of a class, but those without; return their number."""
+    centres = index.class_array(name, "centres")
+    vectors = np.empty((n, index.about["n_dimensions"]), np.float32)
+    rows, cells = [], []
+    n_before = done = 0
+    progress = runtime.progress(f"receptors of {name} indexed", n)
     for vectors_path, receptors_path in zip(results.embeddings, results.receptors, strict=True):
         batches = tables.read_batches(vectors_path, tables.BATCH)
         for receptors in tables.read_batches(receptors_path, tables.BATCH):
-            vectors = next(batches)
-            if not vectors["receptor_id"].equals(receptors["receptor_id"]):
+            embedded = next(batches)
+            if not embedded["receptor_id"].equals(receptors["receptor_id"]):
                 raise InputError("its receptors are not those of the embeddings", file=receptors_path)
             mine = _of_class(receptors, name)
-            chosen = [table.filter(pa.array(mine)) for table in (receptors, vectors)]
+            chosen = [table.filter(pa.array(mine)) for table in (receptors, embedded)]
             found = _vectors(index, *chosen, name.split(".")[1])
             usable = np.isfinite(found).all(axis=1)
-            parts.append(found[usable])
+            vectors[done : done + usable.sum()] = found[usable]
+            cells.append(cells_of(found[usable], centres, threads=index.threads))
             rows.append(np.flatnonzero(mine)[usable] + n_before)
-            n_before += len(receptors)
-    vectors, rows = np.concatenate(parts), np.concatenate(rows)
-    if len(vectors):
-        centres = index.class_array(name, "centres")
-        cell = cells_of(vectors, centres, threads=index.threads)
+            n_before, done = n_before + len(receptors), done + int(usable.sum())
+            progress(len(found))
+    if done:
         (folder / name).mkdir()
-        write_segment(folder / name, vectors, rows, cell, len(centres))
-    return len(vectors)
+        write_segment(
+            folder / name, vectors[:done], np.concatenate(rows), np.concatenate(cells), len(centres)
+        )
+    return done
 
 
 def _vectors(index: RunIndex, receptors: pa.Table, vectors: pa.Table, chains: str) -> np.ndarray:
@@ -200,8 +208,8 @@ def _vectors(index: RunIndex, receptors: pa.Table, vectors: pa.Table, chains: st
     return found
 
 
-def _write_tables(results: Results, folder: Path) -> tuple[int, dict, list[str]]:
-    """Write receptors and cells in parts; return the number of receptors, samples with metadata, classes."""
+def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, int]]:
+    """Write receptors and cells; return numbers of receptors, samples with metadata, receptors of a class."""
     receptors = pa.concat_tables(
         [tables.read(path, schema.INDEXED_RECEPTORS.names) for path in results.receptors]
     )
@@ -211,7 +219,8 @@ def _write_tables(results: Results, folder: Path) -> tuple[int, dict, list[str]]
         begin, end = np.searchsorted(rows, [start, start + PART])
         tables.write(receptors.slice(start, PART), folder / f"receptors/{number:04d}.parquet")
         tables.write(cells.slice(begin, end - begin), folder / f"cells/{number:04d}.parquet")
-    return len(receptors), samples, [name for name in CLASSES if _of_class(receptors, name).any()]
+    sizes = {name: int(_of_class(receptors, name).sum()) for name in CLASSES}
+    return len(receptors), samples, {name: n for name, n in sizes.items() if n}
 
 
 def _of_class(receptors: pa.Table, name: str) -> np.ndarray:

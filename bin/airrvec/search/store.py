@@ -10,6 +10,7 @@ from threading import Lock
 
 import numpy as np
 
+from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.search import collecting, counting_near, neighbours
 from airrvec.search.index import Index, build_index, single_cell_index
@@ -17,6 +18,7 @@ from airrvec.search.segments import Segment, spans
 
 # A query is compared with about so many vectors, and at least with those of one cell in a hundred.
 CANDIDATES, LEAST_SHARE = 150_000, 0.01
+MOST_PAIRS = 50_000_000  # within a radius: 2 GB
 WHOLE = 0.125  # if this share of the cells or more would be searched, all are: exactly
 
 
@@ -118,8 +120,14 @@ def within(
         Query, ascending, and row among those of all segments, of each pair.
     distances : ndarray of float32
         Ascending for each query; at equal distances the lower row is first.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_PAIRS`.
     """
     found: list[tuple[np.ndarray, np.ndarray]] = []
+    lock = Lock()
 
     def search(vectors, packed, asking, index, start, stop) -> None:
         limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors**2).sum(axis=1)).astype(np.float32)
@@ -133,7 +141,12 @@ def within(
             query = np.repeat(np.arange(len(counts)), counts)
             near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
             kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
-            found.append((asking[query[kept]], near[kept]))
+            with lock:
+                found.append((asking[query[kept]], near[kept]))
+                if sum(len(part) for part, _ in found) > MOST_PAIRS:
+                    raise InputError(
+                        f"more than {MOST_PAIRS:,} pairs are within {radius:g}", fix="Choose a smaller radius"
+                    )
 
     _visit(store, queries, search, exact=True, threads=threads)
     query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in found)])
