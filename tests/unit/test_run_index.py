@@ -111,6 +111,16 @@ def test_runs_added_at_the_same_time_are_both_there(runs, tmp_path):
 KINDS = ("records.bin", "cells.npy", "0000.parquet", "background.npy", "centres.npy")
 
 
+def test_a_run_that_another_process_has_just_added_stays(runs, tmp_path):
+    """Both looked into the index before either had added it."""
+    opened = write_index(tmp_path / "index", {"flu": runs["flu"]})
+    before = content(opened)
+    index = run_index.open_index(opened)
+    indexing.add_run(index, indexing.open_results(runs["flu"]))
+    assert content(opened) == before
+    assert [run.about["results"] for run in index.runs()] == [str(runs["flu"].resolve())]
+
+
 def every_file(folder: Path) -> list[str]:
     return sorted(name for name in content(folder) if content(folder)[name])
 

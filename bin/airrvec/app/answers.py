@@ -11,7 +11,7 @@ from airrvec.core import chains as chain_words
 from airrvec.core import tables
 from airrvec.core.plural import counted
 
-WIDEST = 60  # characters of a column on the terminal
+WIDEST = 72  # characters of a column on the terminal
 REASONS = 5  # of queries without an answer
 
 

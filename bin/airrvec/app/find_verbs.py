@@ -63,6 +63,9 @@ def index(args: argparse.Namespace) -> None:
 
     runtime.limit_threads(args.cpus)
     for path in args.results:
+        if run_index.is_index(args.index) and (said := indexing.already_there(args.index, path)):
+            print(said, flush=True)
+            continue
         results = indexing.open_results(path)
         model = indexing.model_of(results, args.model)
         options = {"n_background": args.background} if args.background else {}

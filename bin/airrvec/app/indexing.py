@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from airrvec.annotation.annotator import CALLED
 from airrvec.app import manifest, sealed, verify
-from airrvec.app.run_index import CLASSES, PART, RunIndex
+from airrvec.app.run_index import CLASSES, PART, RunIndex, open_index
 from airrvec.core import chains as chain_words
 from airrvec.core import identity, runtime, schema, tables
 from airrvec.core.errors import InputError
@@ -95,6 +95,15 @@ def manifest_digest(folder: Path) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
+def already_there(index: Path, folder: Path) -> str | None:
+    """Return a sentence if a run is in an index, by the digest of its manifest; else None."""
+    digest = manifest_digest(folder)
+    for run in open_index(index).runs():
+        if run.about["manifest"] == digest:
+            return f"{folder} is in the index already, from {run.about['results']}: nothing to do"
+    return None
+
+
 def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
     """
     Return the model of the vectors: ``given``, the published variant, or one in the results.
@@ -142,12 +151,8 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
             f" '{index.about['model']}': their vectors cannot be compared",
             fix="Make an index of its own for each model: --index FOLDER",
         )
-    path = str(results.folder.resolve())
-    older = [run for run in index.runs() if run.about["results"] == path]
-    same = [run for run in index.runs() if run.about["manifest"] == results.manifest]
-    if same:
-        return f"{path} is in the index already, from {same[0].about['results']}: nothing to do"
-    target = index.folder / "runs" / results.manifest[:16]
+    path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
+    older = [run for run in index.runs() if run.about["results"] == path and run.folder != target]
     with sealed.new_folder(target) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
         rows = {}

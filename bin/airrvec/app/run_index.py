@@ -15,8 +15,10 @@ Each folder is complete when it gets its name, and none is changed later: runs c
 and a run is removed with its folder.
 """
 
+import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -151,10 +153,11 @@ class RunIndex:
             sealed.seal(temporary, {"n_background": n, "n_cells": len(centres)})
 
     def remove(self, run: Run) -> None:
-        """Remove a run: first its name, then its files."""
-        hidden = run.folder.with_name(f".{run.folder.name}.removed.tmp")
-        run.folder.rename(hidden)
-        shutil.rmtree(hidden)
+        """Remove a run: first its name, then its files; another process may have done so."""
+        hidden = run.folder.with_name(f".{run.folder.name}.{secrets.token_hex(4)}.tmp")
+        with suppress(FileNotFoundError):
+            run.folder.rename(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
         self._runs = None
 
     def forget(self) -> None:

@@ -127,6 +127,7 @@ def within(
         If there are more than `MOST_PAIRS`.
     """
     found: list[tuple[np.ndarray, np.ndarray]] = []
+    n_found = [0]
     lock = Lock()
 
     def search(vectors, packed, asking, index, start, stop) -> None:
@@ -143,7 +144,8 @@ def within(
             kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
             with lock:
                 found.append((asking[query[kept]], near[kept]))
-                if sum(len(part) for part, _ in found) > MOST_PAIRS:
+                n_found[0] += int(kept.sum())
+                if n_found[0] > MOST_PAIRS:
                     raise InputError(
                         f"more than {MOST_PAIRS:,} pairs are within {radius:g}", fix="Choose a smaller radius"
                     )
