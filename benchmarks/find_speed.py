@@ -48,6 +48,9 @@ def parse_args(argv=None):
     parser.add_argument("--folder", type=Path, required=True, help="what is made; used again if it is there")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument(
+        "--until", choices=("results", "index", "find"), default="find", help="stop after this"
+    )
     return parser.parse_args(argv)
 
 
@@ -165,6 +168,8 @@ def main(argv=None):
     results, index = args.folder / f"results_{args.receptors}", args.folder / f"index_{args.receptors}"
     if not (results / MANIFEST).is_file():
         write_results(args.folder, results, args.receptors)
+    if args.until == "results":
+        return
     queries = {"OLGA": beta_receptors(args.queries, SEED_OF_QUERIES).slice(0, args.queries)}
     if args.labelled:
         queries["labelled"] = labelled_queries(args.labelled, args.queries)
@@ -176,6 +181,8 @@ def main(argv=None):
         )
         show("index again", timed("index", results, *common))
         show("index --check", timed("index", *common, "--check"))
+    if args.until == "index":
+        return
     where = ("--in", index, "--cpus", args.cpus, "--k", args.k)
     for name, receptors in queries.items():
         n = len(receptors)

@@ -21,7 +21,7 @@ from airrvec.search import neighbours
 
 RECORDS, CELLS = "records.bin", "cells.npy"
 READ_AT_ONCE = 2**16  # vectors
-ROUNDS = 10  # of k-means: the cells only group vectors, they need not be the best
+ROUNDS = 4  # of k-means: ten find .003 more of the neighbours, and take three times as long
 
 
 @dataclass(frozen=True)
