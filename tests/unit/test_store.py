@@ -11,7 +11,7 @@ from test_neighbours import brute_force, unit_vectors
 from airrvec.core import chains
 from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.search import segments, store
+from airrvec.search import neighbours, segments, store
 from airrvec.synthetic.synthesis import synthesise
 
 
@@ -139,3 +139,12 @@ def test_spans_hold_each_wanted_cell_once():
     wanted = np.array([True, True, True, False, True])
     assert list(segments.spans(starts, wanted)) == [(0, 2), (2, 3), (4, 5)]
     assert list(segments.spans(starts, np.zeros(5, bool))) == []
+
+
+def test_as_many_are_expected_by_chance_as_are_near_in_receptors_that_are_chance(beta):
+    """Queries, background and searched receptors of OLGA: the k-th neighbour has k expected as near."""
+    queries, searched, background = beta[:1000], beta[1000:21_000], beta[21_000:]
+    distances, _ = neighbours.nearest(queries, searched, 10, threads=2)
+    near = store.n_near(queries, background, np.repeat(np.arange(1000), 10), distances.ravel(), threads=2)
+    expected = near.reshape(-1, 10).mean(axis=0) * len(searched) / len(background)
+    assert expected == pytest.approx(np.arange(1, 11), rel=0.1)
