@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec.app import references
+from airrvec.app import find_verbs, references
 from airrvec.app.places import PRESETS, SCRIPTS
 from airrvec.app.verb_options import DEFAULT_MODEL, add_options, donor_typing
 from airrvec.benchmark import training_labels
@@ -205,6 +205,14 @@ def _verify(work: Work, more: list[str]) -> None:
     verify(work.args.results)
 
 
+def _index(work: Work, more: list[str]) -> None:
+    find_verbs.index(work.args)
+
+
+def _find(work: Work, more: list[str]) -> None:
+    find_verbs.find(work.args)
+
+
 def _one(paths: list[Path]) -> Path:
     if len(paths) > 1:
         raise InputError(f"{len(paths)} tables are given, but this verb takes one", fix="Join the tables")
@@ -221,6 +229,8 @@ VERBS = {
     "compare": (_together("compare_samples"), "compare samples", "compare_samples"),
     "benchmark": (_benchmark, "benchmark encoders: few-shot AUROC on a labelled table", "benchmark_fewshot"),
     "finetune": (_finetune, "fine-tune a model on a labelled table", "finetune"),
+    "index": (_index, "add finished runs of the pipeline to an index, in which find looks", None),
+    "find": (_find, "find the nearest receptors of all indexed runs", None),
     "verify": (_verify, "compare the results of a run with its manifest, and its tables", None),
 }
 

@@ -16,6 +16,7 @@ from airrvec.core.schema.annotation import (
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_DONE, NOT_EVALUATED, ROC
 from airrvec.core.schema.exports import CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
+from airrvec.core.schema.library import FOUND, INDEXED_CELLS, INDEXED_RECEPTORS, NOT_FOUND
 from airrvec.core.schema.receptors import (
     CELLS,
     CHAIN_RECORDS,
@@ -106,8 +107,11 @@ __all__ = [
     "EVIDENCE",
     "EXTRA_VDJ",
     "EXTRA_VJ",
+    "FOUND",
     "GENERATION",
     "GENE_USAGE",
+    "INDEXED_CELLS",
+    "INDEXED_RECEPTORS",
     "KEPT_FIELDS",
     "LABELS",
     "LOCI",
@@ -119,6 +123,7 @@ __all__ = [
     "NEAREST",
     "NOT_DONE",
     "NOT_EVALUATED",
+    "NOT_FOUND",
     "NOT_TRAINED",
     "ORPHAN_VDJ",
     "ORPHAN_VJ",

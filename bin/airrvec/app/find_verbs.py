@@ -1,0 +1,138 @@
+"""The verbs ``index`` and ``find``."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from airrvec.core import chains as chain_words
+from airrvec.core import runtime
+from airrvec.core.errors import InputError
+
+DEFAULT_INDEX = "airrvec_index"
+TEMPORARY = {"n_cells": 1, "n_background": 20_000}  # index of results that no index holds
+
+
+def add_index_options(verb: argparse.ArgumentParser) -> None:
+    """Add the options of the verb ``index``."""
+    verb.add_argument("results", type=Path, nargs="*", help="--outdir of runs; none: list the runs")
+    verb.add_argument("--index", type=Path, default=default_index(), help="folder of the index")
+    verb.add_argument("--model", help="folder of the model, where the results do not hold it")
+    verb.add_argument("--background", type=int, help="background receptors of a new index (100,000)")
+    verb.add_argument("--remove", metavar="RUN", help="remove a run: its results, or its name in the list")
+    verb.add_argument("--check", action="store_true", help="read the whole index, compare all checksums")
+    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+
+
+def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
+    """Add the options of the verb ``find``."""
+    verb.add_argument("query", nargs="+", help="a receptor in words, or a table of receptors in any format")
+    verb.add_argument(
+        "--in",
+        dest="place",
+        type=Path,
+        default=default_index(),
+        metavar="FOLDER",
+        help="an index, or the --outdir of a run",
+    )
+    verb.add_argument("--k", type=int, default=10, help="neighbours of each query")
+    verb.add_argument("--radius", type=float, help="all receptors within this distance instead")
+    verb.add_argument(
+        "--chains",
+        choices=chain_words.CHAIN_CLASSES,
+        help="chains to compare; by default those of a query",
+    )
+    verb.add_argument("--exact", action="store_true", help="compare with all receptors")
+    verb.add_argument("--species", choices=species, default=species[0], help="of queries that name none")
+    verb.add_argument("--format", help="of a table, detected from the columns if not given")
+    verb.add_argument("--column-map", type=Path, help="column map of a table, JSON")
+    verb.add_argument("--model", help="folder of the model, where the results do not hold it")
+    verb.add_argument("--out", type=Path, help="write all columns to this file, .tsv or .parquet")
+    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+
+
+def default_index() -> Path:
+    """Return the index that is used if none is named: of the environment, or of this folder."""
+    return Path(os.environ.get("AIRRVEC_INDEX") or DEFAULT_INDEX)
+
+
+def index(args: argparse.Namespace) -> None:
+    """Add runs to an index, list them, remove one, or read the whole index."""
+    from airrvec.app import indexing, run_index
+
+    runtime.limit_threads(args.cpus)
+    for path in args.results:
+        if run_index.is_index(args.index) and (said := indexing.already_there(args.index, path)):
+            print(said, flush=True)
+            continue
+        results = indexing.open_results(path)
+        model = indexing.model_of(results, args.model)
+        options = {"n_background": args.background} if args.background else {}
+        opened = run_index.create_index(args.index, model, threads=args.cpus, **options)
+        print(indexing.add_run(opened, results), flush=True)
+    if args.results:
+        return
+    opened = run_index.open_index(args.index, threads=args.cpus)
+    if args.remove:
+        opened.remove(_run_named(opened, args.remove))
+    if args.check:
+        run_index.check(opened)
+    for line in run_index.described(opened.runs()):
+        print(line)
+
+
+def _run_named(opened, name: str):
+    path = str(Path(name).resolve())
+    for run in opened.runs():
+        if name == run.folder.name or path == run.about["results"]:
+            return run
+    fix = f"airrvec index --index {opened.folder} lists its runs"
+    raise InputError(f"the index holds no run '{name}'", fix=fix)
+
+
+def find(args: argparse.Namespace) -> None:
+    """Print the nearest receptors of each query, or write them to a file."""
+    from airrvec.app import answers
+    from airrvec.app.finding import Search, find
+    from airrvec.app.queries import read_queries
+
+    if args.k < 1 or (args.radius is not None and args.radius < 0):
+        raise InputError("--k is less than 1, or --radius less than 0")
+    if args.out and args.out.suffix not in (".tsv", ".parquet"):
+        raise InputError(f"--out: '{args.out}' ends in neither .tsv nor .parquet", fix="Choose one of them")
+    runtime.limit_threads(args.cpus)
+    queries = read_queries(
+        " ".join(args.query), species=args.species, format=args.format, column_map=args.column_map
+    )
+    search = Search(args.k, args.radius, args.chains, args.exact)
+    with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
+        found = find(_opened(args, Path(folder), queries, search), queries, search)
+    if args.out:
+        print(answers.write(found, args.out), file=sys.stderr)
+    else:
+        print("\n".join(answers.shown(found)))
+    for line in answers.problem_lines(found.problems, args.out):
+        print(line, file=sys.stderr)
+    if not len(found.found):
+        sys.exit(1)
+
+
+def _opened(args: argparse.Namespace, temporary: Path, queries, search):
+    """Return the index to search: the given one, or one of the given results, made in a temporary folder."""
+    from airrvec.app import indexing, run_index
+    from airrvec.app.finding import classes_searched
+
+    if run_index.is_index(args.place) or not (args.place / "embeddings").is_dir():
+        opened = run_index.open_index(args.place, threads=args.cpus)
+        for run in opened.runs():
+            now = indexing.manifest_digest(Path(run.about["results"]))
+            if now not in (None, run.about["manifest"]):
+                path, again = run.about["results"], f"airrvec index --index {args.place}"
+                print(f"WARNING: {path} has changed since; index it again: {again} {path}", file=sys.stderr)
+        return opened
+    results = indexing.open_results(args.place, finished=False)
+    model = indexing.model_of(results, args.model)
+    opened = run_index.create_index(temporary / "index", model, threads=args.cpus, **TEMPORARY)
+    indexing.add_run(opened, results, classes_searched(queries.receptors, search, opened))
+    return opened

@@ -1,0 +1,275 @@
+"""Results of a run → a run in an index."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airrvec.annotation.annotator import CALLED
+from airrvec.app import manifest, sealed, verify
+from airrvec.app.run_index import CLASSES, PART, RunIndex, open_index
+from airrvec.core import chains as chain_words
+from airrvec.core import identity, runtime, schema, tables
+from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
+from airrvec.model import weights
+from airrvec.model.variants import VARIANTS
+from airrvec.search.segments import cells_of, write_segment
+
+LABELS = tuple(schema.INDEXED_CELLS.names[2:-1])
+
+
+@dataclass(frozen=True)
+class Results:
+    """
+    Results of a run that can be indexed.
+
+    Attributes
+    ----------
+    folder : Path
+        ``--outdir`` of the run.
+    embeddings, receptors : list of Path
+        Files of their partitions, row by row the same receptors.
+    metadata : dict
+        Of the embeddings: ``model``, ``weights_sha256``.
+    manifest : str
+        Digest of the manifest, or of the sizes of these files where a run has none.
+    """
+
+    folder: Path
+    embeddings: list[Path]
+    receptors: list[Path]
+    metadata: dict
+    manifest: str
+
+
+def open_results(folder: Path, *, finished: bool = True) -> Results:
+    """
+    Return the results of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        ``--outdir`` of a run.
+    finished : bool
+        Whether the run must have a manifest, with which its tables are compared.
+
+    Raises
+    ------
+    InputError
+        If there are no vectors, or a table is not what the run wrote.
+    """
+    embeddings = sorted(folder.glob("embeddings/*.parquet")) or sorted(folder.glob("embeddings/*/*.parquet"))
+    receptors = sorted(folder.glob("receptors/*.parquet")) or sorted(folder.glob("receptors/*/*.parquet"))
+    if not embeddings or len(embeddings) != len(receptors):
+        problem = f"'{folder}' holds no receptors with their vectors"
+        raise InputError(problem, fix="Give the --outdir of a run of the pipeline")
+    if (folder / manifest.MANIFEST).is_file():
+        digest = manifest_digest(folder)
+        used = {"embeddings", "receptors", "cells", "annotation"}
+        rows, problems = manifest.read_manifest(folder)
+        for row in rows:
+            is_used = row.kind == "result" and Path(row.path).parts[0] in used
+            if is_used and row.path.endswith(".parquet"):
+                found = verify.file_problems(folder / row.path, row)
+                problems += [f"{row.path}: {problem}" for problem in found]
+        if problems:
+            fix = f"Index the results as the run wrote them; airrvec verify {folder} names what differs"
+            raise InputError(f"'{folder}': {problems[0]}", fix=fix)
+    elif finished:
+        manifest.read_manifest(folder)  # raises
+    else:
+        sizes = [(path.name, path.stat().st_size) for path in (*embeddings, *receptors)]
+        digest = hashlib.sha256(repr(sizes).encode()).hexdigest()
+    metadata = tables.merge_metadata([tables.metadata(path) for path in embeddings])
+    return Results(folder, embeddings, receptors, metadata, digest)
+
+
+def manifest_digest(folder: Path) -> str | None:
+    """Return the SHA-256 of the manifest of results; None if there is none."""
+    path = folder / manifest.MANIFEST
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def already_there(index: Path, folder: Path) -> str | None:
+    """Return a sentence if a run is in an index, by the digest of its manifest; else None."""
+    digest = manifest_digest(folder)
+    for run in open_index(index).runs():
+        if run.about["manifest"] == digest:
+            return f"{folder} is in the index already, from {run.about['results']}: nothing to do"
+    return None
+
+
+def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
+    """
+    Return the model of the vectors: ``given``, the published variant, or one in the results.
+
+    Raises
+    ------
+    InputError
+        If none has the weights with which the vectors were made.
+    """
+    name, checksum = results.metadata.get("model"), results.metadata.get("weights_sha256")
+    folders = [str(path.parent) for path in sorted(results.folder.glob(f"models/*/{weights.CONFIG}"))]
+    for source in [given] if given else [*([name] if name in VARIANTS else []), *folders]:
+        loaded = weights.load(source)
+        if loaded.checksum == checksum:
+            return loaded
+    raise InputError(
+        f"the vectors of '{results.folder}' are of the model '{name}' with the weights {checksum}, which"
+        f" {f'{given} has not' if given else 'is not there'}",
+        fix="Give the folder of the model that embedded them as --model",
+    )
+
+
+def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSES) -> str:
+    """
+    Add a run to an index, and remove an older state of the same results.
+
+    Parameters
+    ----------
+    classes : collection of str
+        Write the vectors of these only, of `airrvec.app.run_index.CLASSES`.
+
+    Returns
+    -------
+    str
+        What was done, as a sentence.
+
+    Raises
+    ------
+    InputError
+        If the vectors are of another model than the index.
+    """
+    if results.metadata.get("weights_sha256") != index.about["weights_sha256"]:
+        raise InputError(
+            f"'{results.folder}' was embedded by the model '{results.metadata.get('model')}', the index by"
+            f" '{index.about['model']}': their vectors cannot be compared",
+            fix="Make an index of its own for each model: --index FOLDER",
+        )
+    path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
+    older = [run for run in index.runs() if run.about["results"] == path and run.folder != target]
+    with sealed.new_folder(target) as folder:
+        n_receptors, samples, present = _write_tables(results, folder)
+        rows = {}
+        for name, n in present.items():
+            if name in classes and index.reads(name.split(".")[1]):
+                rows[name] = _write_class(index, results, name, n, folder)
+        rows = {name: n for name, n in rows.items() if n}
+        about = {"results": path, "manifest": results.manifest, "receptors": n_receptors, "rows": rows}
+        sealed.seal(folder, {**about, "samples": samples, "model": dict(results.metadata)})
+    for run in older:
+        index.remove(run)
+    index.forget()
+    replaced = ", in place of its earlier state" if older else ""
+    n_samples = counted(len(samples), "sample")
+    return f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
+
+
+def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: Path) -> int:
+    """Write the vectors of the ``n`` receptors of a class, but those without; return their number."""
+    centres = index.class_array(name, "centres")
+    vectors = np.empty((n, index.about["n_dimensions"]), np.float32)
+    rows, cells = [], []
+    n_before = done = 0
+    progress = runtime.progress(f"receptors of {name} indexed", n)
+    for vectors_path, receptors_path in zip(results.embeddings, results.receptors, strict=True):
+        batches = tables.read_batches(vectors_path, tables.BATCH)
+        for receptors in tables.read_batches(receptors_path, tables.BATCH):
+            embedded = next(batches)
+            if not embedded["receptor_id"].equals(receptors["receptor_id"]):
+                raise InputError("its receptors are not those of the embeddings", file=receptors_path)
+            mine = _of_class(receptors, name)
+            chosen = [table.filter(pa.array(mine)) for table in (receptors, embedded)]
+            found = _vectors(index, *chosen, name.split(".")[1])
+            usable = np.isfinite(found).all(axis=1)
+            vectors[done : done + usable.sum()] = found[usable]
+            cells.append(cells_of(found[usable], centres, threads=index.threads))
+            rows.append(np.flatnonzero(mine)[usable] + n_before)
+            n_before, done = n_before + len(receptors), done + int(usable.sum())
+            progress(len(found))
+    if done:
+        (folder / name).mkdir()
+        write_segment(
+            folder / name, vectors[:done], np.concatenate(rows), np.concatenate(cells), len(centres)
+        )
+    return done
+
+
+def _vectors(index: RunIndex, receptors: pa.Table, vectors: pa.Table, chains: str) -> np.ndarray:
+    """Return the vectors of one chain class: those of the run, or of one chain of pairs, embedded here."""
+    columns = [vectors[name].to_numpy() for name in vectors.column_names[1:]]
+    found = np.stack(columns, axis=1) if columns else np.empty((0, 0), np.float32)
+    if chains != "paired":
+        pairs = chain_words.chain_classes(receptors) == "paired"
+        if pairs.any():
+            single = chain_words.on_chains(receptors.filter(pa.array(pairs)), chains)
+            found = np.array(found)
+            found[pairs] = index.encoder.embed(single)
+    return found
+
+
+def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, int]]:
+    """Write receptors and cells; return numbers of receptors, samples with metadata, receptors of a class."""
+    receptors = pa.concat_tables(
+        [tables.read(path, schema.INDEXED_RECEPTORS.names) for path in results.receptors]
+    )
+    cells, samples = _cells(results.folder, receptors["receptor_id"].combine_chunks())
+    rows = cells["receptor_row"].to_numpy()
+    for number, start in enumerate(range(0, len(receptors), PART)):
+        begin, end = np.searchsorted(rows, [start, start + PART])
+        tables.write(receptors.slice(start, PART), folder / f"receptors/{number:04d}.parquet")
+        tables.write(cells.slice(begin, end - begin), folder / f"cells/{number:04d}.parquet")
+    sizes = {name: int(_of_class(receptors, name).sum()) for name in CLASSES}
+    return len(receptors), samples, {name: n for name, n in sizes.items() if n}
+
+
+def _of_class(receptors: pa.Table, name: str) -> np.ndarray:
+    """Return whether each receptor is of a species and has the chains of a class."""
+    species, chains = name.split(".")
+    return pc.equal(receptors["species"], species).to_numpy() & chain_words.has_chains(receptors, chains)
+
+
+def _cells(results: Path, receptor_ids: pa.Array) -> tuple[pa.Table, dict]:
+    """Return `airrvec.core.schema.INDEXED_CELLS` of all samples, by receptor, and the metadata of samples."""
+    prefixes = identity.id_prefixes(receptor_ids)
+    order = np.argsort(prefixes)
+    parts, samples = [schema.INDEXED_CELLS.empty_table()], {}
+    for path in sorted(results.glob("cells/*.parquet")):
+        names = tables.arrow_schema(path).names
+        further = [name for name in names if name not in schema.CELLS.names]
+        labels = [name for name in LABELS if name in schema.CELLS.names]
+        cells = tables.read(path, ["receptor_id", "sample_id", *labels, *further])
+        if not len(cells):
+            continue
+        ids = cells["receptor_id"].combine_chunks()
+        place = np.searchsorted(prefixes, identity.id_prefixes(ids), sorter=order)
+        row = order[np.minimum(place, len(order) - 1)]
+        if not receptor_ids.take(pa.array(row)).equals(ids):
+            raise InputError("cells have receptors that the receptors of the run lack", file=path)
+        samples[cells["sample_id"][0].as_py()] = {name: cells[name][0].as_py() for name in further}
+        columns = {name: cells[name] for name in ("sample_id", *labels)}
+        columns |= _calls(results, path, len(cells))
+        counted_by = pa.table({"receptor_row": row, **columns, "n_cells": np.ones(len(row), np.int64)})
+        keys = schema.INDEXED_CELLS.names[:-1]
+        grouped = counted_by.group_by(keys, use_threads=False).aggregate([("n_cells", "sum")])
+        grouped = grouped.rename_columns([*grouped.column_names[:-1], "n_cells"])
+        parts.append(grouped.select(schema.INDEXED_CELLS.names).cast(schema.INDEXED_CELLS))
+    cells = pa.concat_tables(parts).combine_chunks()
+    return cells.take(pa.array(np.argsort(cells["receptor_row"].to_numpy(), kind="stable"))), samples
+
+
+def _calls(results: Path, cells: Path, n: int) -> dict:
+    """Return the called epitopes of the cells of a sample, null without annotation."""
+    path = results / "annotation" / cells.name
+    nulls = pa.nulls(n, pa.string())
+    if not path.is_file():
+        return {"call_epitope": nulls, "call_antigen_species": nulls}
+    calls = tables.read(path, ["call", "epitope", "antigen_species"])
+    called = pc.equal(calls["call"], CALLED)
+    none = pa.scalar(None, pa.string())
+    return {f"call_{name}": pc.if_else(called, calls[name], none) for name in ("epitope", "antigen_species")}

@@ -1,0 +1,263 @@
+"""
+An index of runs: a folder in which receptors of all of them are found.
+
+::
+
+    about.json                the model whose vectors it holds
+    model/                    its weights, unless it is a published variant
+    classes/homosapiens.beta/ centres of cells, and background receptors, of a species and chain class
+    runs/4f1c…/               a run, named by the digest of its manifest
+        about.json            where it came from, its samples, sizes and checksums of all files
+        receptors/0000.parquet, cells/0000.parquet …   what is known of `PART` receptors
+        homosapiens.beta/     their vectors, by cell (`airrvec.search.segments`)
+
+Each folder is complete when it gets its name, and none is changed later: runs can be added at the same time,
+and a run is removed with its folder.
+"""
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from airrvec.app import sealed
+from airrvec.core import chains as chain_words
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
+from airrvec.core.runtime import in_threads
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.model import weights
+from airrvec.model.variants import VARIANTS
+from airrvec.search.segments import Segment, cell_centres, spans
+from airrvec.search.store import Store
+from airrvec.synthetic import generation
+from airrvec.synthetic.synthesis import synthesise
+
+FORMAT = 1  # of the folder; another format is another number
+N_CELLS, N_BACKGROUND = 4096, 100_000
+SEED = 420
+PART = 2**15  # receptors in a Parquet file: what is read for one that is found
+CLASSES = tuple(f"{species}.{chains}" for species in schema.SPECIES for chains in chain_words.CHAIN_CLASSES)
+
+
+@dataclass(frozen=True)
+class Run:
+    """
+    A run in an index.
+
+    Attributes
+    ----------
+    folder : Path
+        Its folder in the index.
+    about : dict
+        ``results`` (path of its results), ``manifest`` (digest), ``samples`` (metadata of each), ``rows``
+        (vectors of each class), ``receptors`` (number).
+    """
+
+    folder: Path
+    about: dict
+
+    @property
+    def fix(self) -> str:
+        """What to do if the folder is damaged."""
+        return fix_of_run(self.folder, self.about["results"])
+
+    def segment(self, name: str, n_dimensions: int) -> Segment:
+        """Return the vectors of a class."""
+        sealed.checked(self.folder, self.about, f"{name}/cells.npy", self.fix)
+        return Segment(self.folder / name, n_dimensions, self.fix)
+
+
+@dataclass
+class RunIndex:
+    """
+    An index, open to search and to add runs.
+
+    Attributes
+    ----------
+    folder : Path
+    about : dict
+        ``model``, ``weights_sha256``, ``n_dimensions``, ``n_cells`` and ``n_background``.
+    threads : int
+        Number of threads.
+    """
+
+    folder: Path
+    about: dict
+    threads: int = 1
+    _runs: list[Run] | None = field(default=None, repr=False)
+
+    @cached_property
+    def encoder(self) -> Sceptr:
+        """The model."""
+        name = self.about["model"]
+        encoder = Sceptr(name if name in VARIANTS else str(self.folder / "model"), threads=self.threads)
+        if encoder.loaded.checksum != self.about["weights_sha256"]:
+            raise InputError(
+                f"the index was made with other weights of '{name}' than airrvec has now",
+                file=self.folder / sealed.ABOUT,
+                fix="Make a new index of these runs, or use the version of airrvec that made it",
+            )
+        return encoder
+
+    def runs(self) -> list[Run]:
+        """Return the runs, by the path of their results, after a quick check of their folders."""
+        if self._runs is None:
+            folders = sorted(path for path in self.folder.glob("runs/[!.]*") if path.is_dir())
+            found = [Run(path, sealed.unseal(path, fix_of_run(path))) for path in folders]
+            self._runs = sorted(found, key=lambda run: (run.about["results"], run.folder.name))
+        return self._runs
+
+    def reads(self, chains: str) -> bool:
+        """Return whether the model reads all chains of a class."""
+        letters = {name[-1] for name in self.encoder.loaded.config.loops}
+        return all(locus[-1].lower() in letters for locus in chain_words.CHAIN_LOCI[chains])
+
+    def store(self, name: str) -> tuple[Store, list[Run]]:
+        """Return the vectors of a class, a segment a run, and these runs; none if no run has the class."""
+        runs = [run for run in self.runs() if name in run.about["rows"]]
+        if not runs:
+            return Store([], [], np.empty((0, self.about["n_dimensions"]), np.float32)), []
+        segments = [run.segment(name, self.about["n_dimensions"]) for run in runs]
+        n_rows = [run.about["receptors"] for run in runs]
+        return Store(segments, n_rows, self.class_array(name, "centres")), runs
+
+    def class_array(self, name: str, part: str) -> np.ndarray:
+        """Return the ``centres`` or the ``background`` of a class, which is made if it is not there."""
+        folder = self.folder / "classes" / name
+        fix = f"Remove {folder}: it is made again with the next run that is added"
+        if not folder.is_dir():
+            self._make_class(folder)
+        about = sealed.unseal(folder, fix)
+        return np.load(sealed.checked(folder, about, f"{part}.npy", fix))
+
+    def _make_class(self, folder: Path) -> None:
+        species, chains = folder.name.split(".")
+        if species not in generation.SPECIES:
+            raise InputError(f"OLGA has no model of {species}, which the index needs")
+        n = self.about["n_background"]
+        receptors = background_receptors(n, species, self.threads)
+        vectors = self.encoder.embed(chain_words.on_chains(receptors, chains))
+        n_cells = self.about["n_cells"]
+        with sealed.new_folder(folder) as temporary:
+            np.save(temporary / "background.npy", vectors)
+            centres = cell_centres(vectors, min(n, n_cells), seed=SEED, threads=self.threads)
+            np.save(temporary / "centres.npy", centres)
+            sealed.seal(temporary, {"n_background": n, "n_cells": len(centres)})
+
+    def remove(self, run: Run) -> None:
+        """Remove a run: first its name, then its files; another process may have done so."""
+        hidden = run.folder.with_name(f".{run.folder.name}.{secrets.token_hex(4)}.tmp")
+        with suppress(FileNotFoundError):
+            run.folder.rename(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
+        self._runs = None
+
+    def forget(self) -> None:
+        """Read the runs again when they are asked for."""
+        self._runs = None
+
+
+def background_receptors(n: int, species: str, threads: int) -> pa.Table:
+    """Return OLGA's first ``n`` receptors of `SEED`: the background of every index."""
+    parts = np.array_split(np.arange(n), threads)
+
+    def part(rows: np.ndarray) -> pa.Table:
+        return synthesise(len(rows), seed=SEED, first=int(rows[0]) if len(rows) else 0, species=species)
+
+    return pa.concat_tables(in_threads(part, parts, threads))
+
+
+def fix_of_run(folder: Path, results: str | None = None) -> str:
+    """Return what to do with a damaged run."""
+    return f"Remove {folder}, then index {results or 'its results'} again"
+
+
+def is_index(folder: Path) -> bool:
+    """Return whether a folder is, or was, an index."""
+    return (folder / sealed.ABOUT).is_file() or (folder / "runs").is_dir()
+
+
+def open_index(folder: Path, *, threads: int = 1) -> RunIndex:
+    """
+    Open an index.
+
+    Raises
+    ------
+    InputError
+        If there is none, if it is damaged, or if another version of airrvec made it.
+    """
+    if not is_index(folder):
+        raise InputError(
+            f"there is no index in '{folder}'", fix=f"Make one: airrvec index RESULTS --index {folder}"
+        )
+    about = sealed.unseal(folder, f"Remove {folder} and index its runs again")
+    if about.get("format") != FORMAT:
+        raise InputError(
+            f"the index has format {about.get('format')}, this version of airrvec reads {FORMAT}",
+            file=folder / sealed.ABOUT,
+            fix="Use the version that made it, or index its runs again",
+        )
+    return RunIndex(folder, about, threads)
+
+
+def create_index(
+    folder: Path,
+    model: weights.LoadedModel,
+    *,
+    n_cells: int = N_CELLS,
+    n_background: int = N_BACKGROUND,
+    threads: int = 1,
+) -> RunIndex:
+    """Make an empty index for a model, or open the one that is there."""
+    if not is_index(folder):
+        if folder.exists() and any(folder.iterdir()):
+            raise InputError(f"the folder '{folder}' holds other files", fix="Give a new folder as --index")
+        with sealed.new_folder(folder) as temporary:
+            if not is_published(model):
+                model.save(temporary / "model")
+            about = {"format": FORMAT, "model": model.name, "weights_sha256": model.checksum}
+            about |= {"n_dimensions": model.config.d_model, "n_cells": n_cells, "n_background": n_background}
+            sealed.seal(temporary, about)
+    return open_index(folder, threads=threads)
+
+
+def is_published(model: weights.LoadedModel) -> bool:
+    """Return whether a model is a published variant that comes with airrvec."""
+    return model.name in VARIANTS and weights.load(model.name).checksum == model.checksum
+
+
+def check(index: RunIndex) -> None:
+    """
+    Read the whole index and compare it with its checksums.
+
+    Raises
+    ------
+    InputError
+        That names the first damaged file.
+    """
+    for folder in sorted(index.folder.glob("classes/[!.]*")):
+        for part in ("centres", "background"):
+            index.class_array(folder.name, part)
+    for run in index.runs():
+        for name, (_, checksum) in run.about["files"].items():
+            if checksum:
+                sealed.checked(run.folder, run.about, name, run.fix)
+        for name in run.about["rows"]:
+            segment = run.segment(name, index.about["n_dimensions"])
+            for span in spans(segment.starts, np.ones(len(segment.starts) - 1, bool)):
+                segment.read(*span)
+
+
+def described(runs: list[Run]) -> Iterator[str]:
+    """Yield a line for each run."""
+    for run in runs:
+        n, samples = counted(run.about["receptors"], "receptor"), counted(len(run.about["samples"]), "sample")
+        yield f"{run.folder.name}  {n} of {samples}  {run.about['results']}"

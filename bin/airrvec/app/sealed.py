@@ -1,0 +1,91 @@
+"""Folders that appear complete or not at all, whose files are compared with sizes and checksums when used."""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.core.records import measure
+
+ABOUT = "about.json"
+OWN_CHECKSUMS = "records.bin"  # each of its cells has one (`airrvec.search.segments`)
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """
+    Yield a temporary folder; rename it to ``target`` at the end, unless another process was faster.
+
+    Names that begin with a dot are not read: a process that is killed leaves one behind.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary.mkdir()
+    try:
+        yield temporary
+        try:
+            temporary.rename(target)
+        except OSError:
+            if not (target / ABOUT).is_file():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def seal(folder: Path, content: dict) -> None:
+    """Write what a folder is, with the size and SHA-256 of each of its files, and a checksum of all this."""
+    files = {}
+    for path in sorted(part for part in folder.rglob("*") if part.is_file()):
+        record = measure(path) if path.name != OWN_CHECKSUMS else None
+        name = path.relative_to(folder).as_posix()
+        files[name] = [path.stat().st_size, record.sha256 if record else None]
+    content = {**content, "files": files}
+    tables.write_json({**content, "sha256": _digest(content)}, folder / ABOUT, indent=1)
+
+
+def unseal(folder: Path, fix: str) -> dict:
+    """
+    Return what `seal` wrote, after a quick check: its checksum, and the size of each file.
+
+    Raises
+    ------
+    InputError
+        If the folder is damaged; ``fix`` is what to do then.
+    """
+    path = folder / ABOUT
+    try:
+        content = json.loads(path.read_bytes())
+        checksum = content.pop("sha256")
+        files = content["files"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError("the file is damaged or missing", file=path, fix=fix) from error
+    if checksum != _digest(content):
+        raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
+    for name, (size, _) in files.items():
+        try:
+            found = os.stat(folder / name).st_size
+        except OSError as error:
+            raise InputError("the file is missing", file=folder / name, fix=fix) from error
+        if found != size:
+            problem = f"the file is damaged: it has {found:,} bytes, not {size:,}"
+            raise InputError(problem, file=folder / name, fix=fix)
+    return content
+
+
+def checked(folder: Path, content: dict, name: str, fix: str) -> Path:
+    """Return the path of a file of a sealed folder, after its bytes were compared with their SHA-256."""
+    path = folder / name
+    with path.open("rb") as handle:
+        if hashlib.file_digest(handle, "sha256").hexdigest() != content["files"][name][1]:
+            raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
+    return path
+
+
+def _digest(content: dict) -> str:
+    return hashlib.sha256(tables.json_text(content, sort_keys=True).encode()).hexdigest()

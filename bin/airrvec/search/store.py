@@ -1,0 +1,253 @@
+"""
+Nearest neighbours among segments on the disk (`airrvec.search.segments`), cell by cell.
+
+Each cell is read once for all queries that look into it. Memory grows with the queries, not with the vectors.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from airrvec.core.errors import InputError
+from airrvec.core.runtime import in_threads
+from airrvec.search import collecting, counting_near, neighbours
+from airrvec.search.index import Index, build_index, single_cell_index
+from airrvec.search.segments import Segment, spans
+
+# A query is compared with about so many vectors, and at least with those of one cell in a hundred.
+CANDIDATES, LEAST_SHARE = 150_000, 0.01
+MOST_PAIRS = 50_000_000  # within a radius: 2 GB
+WHOLE = 0.125  # if this share of the cells or more would be searched, all are: exactly
+
+
+@dataclass(frozen=True)
+class Store:
+    """
+    Segments with the same cells.
+
+    Attributes
+    ----------
+    segments : sequence of Segment
+    n_rows : sequence of int
+        For each segment a number above all its rows; their sum is below 2^31.
+    centres : ndarray of float32, shape (n_cells, d)
+        Centres of the cells.
+    """
+
+    segments: Sequence[Segment]
+    n_rows: Sequence[int]
+    centres: np.ndarray
+
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """First row of each segment among all, and the number of rows; int64, shape (n_segments + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.n_rows)]).astype(np.int64)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Vectors before each cell, over all segments; int64, shape (n_cells + 1,)."""
+        none = np.zeros(len(self.centres) + 1, np.int64)
+        return sum((segment.starts for segment in self.segments), none)
+
+    def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return vectors, rows among all and cells, from 0, of the cells ``first`` to before ``last``."""
+        vectors, rows, cells = [], [], []
+        for segment, offset in zip(self.segments, self.offsets.tolist(), strict=False):
+            records = segment.read(first, last)
+            vectors.append(records["vector"])
+            rows.append(records["row"].astype(np.int64) + offset)
+            sizes = np.diff(segment.starts[first : last + 1])
+            cells.append(np.repeat(np.arange(last - first), sizes))
+        return np.concatenate(vectors), np.concatenate(rows), np.concatenate(cells)
+
+
+def nearest(
+    store: Store, queries: np.ndarray, k: int, *, exact: bool = False, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the k nearest vectors of each query.
+
+    Parameters
+    ----------
+    store : Store
+    queries : ndarray of float32, shape (n, d)
+        Without NaN.
+    k : int
+        Number of neighbours.
+    exact : bool
+        Search all cells, not only those nearest to the query that hold about `CANDIDATES` vectors.
+
+    Returns
+    -------
+    distances : ndarray of float32, shape (n, k)
+        Euclidean, ascending; infinite where neighbours run out.
+    rows : ndarray of int64, shape (n, k)
+        Rows among those of all segments; -1 where neighbours run out. The result does not depend on the
+        number of threads: at equal distances the lower row is first.
+    """
+    best = np.full((len(queries), k), collecting.NOTHING)
+    n_kept = k + neighbours.MARGIN
+    lock = Lock()
+
+    def search(vectors, packed, asking, index, start, stop) -> None:
+        room = n_kept + max(n_kept, 64)
+        limits = np.full(len(vectors), collecting.NO_REFERENCE / 2, np.float32)
+        keys, counts = np.full((len(vectors), room), collecting.NOTHING), np.zeros(len(vectors), np.int64)
+        collecting.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
+        collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
+        with lock:
+            both = np.concatenate([best[asking], keys[:, :n_kept]], axis=1)
+            best[asking] = np.sort(both, axis=1)[:, :k]
+
+    _visit(store, queries, search, exact=exact, threads=threads)
+    return neighbours._distances_and_rows(best)
+
+
+def within(
+    store: Store, queries: np.ndarray, radius: float, *, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return all vectors within a radius of each query; all cells are searched.
+
+    Returns
+    -------
+    query, rows : ndarray of int64
+        Query, ascending, and row among those of all segments, of each pair.
+    distances : ndarray of float32
+        Ascending for each query; at equal distances the lower row is first.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_PAIRS`.
+    """
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    n_found = [0]
+    lock = Lock()
+
+    def search(vectors, packed, asking, index, start, stop) -> None:
+        limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors**2).sum(axis=1)).astype(np.float32)
+        step = neighbours.STRETCH
+        keys = np.empty((len(vectors), step + 1), np.int64)
+        for begin in range(start, stop, step):
+            counts = np.zeros(len(vectors), np.int64)
+            end = min(begin + step, stop)
+            collecting.collect(packed, index.columns, begin, end, limits, step, keys, counts)
+            collecting.measure(vectors, index.vectors, index.rows, step, keys, counts)
+            query = np.repeat(np.arange(len(counts)), counts)
+            near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
+            kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
+            with lock:
+                found.append((asking[query[kept]], near[kept]))
+                n_found[0] += int(kept.sum())
+                if n_found[0] > MOST_PAIRS:
+                    raise InputError(
+                        f"more than {MOST_PAIRS:,} pairs are within {radius:g}", fix="Choose a smaller radius"
+                    )
+
+    _visit(store, queries, search, exact=True, threads=threads)
+    query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in found)])
+    keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
+    order = np.lexsort((keys, query))
+    distances, rows = neighbours._distances_and_rows(keys[order])
+    return query[order], rows, distances
+
+
+def n_near(
+    queries: np.ndarray, background: np.ndarray, query: np.ndarray, distances: np.ndarray, *, threads: int
+) -> np.ndarray:
+    """
+    Return how many background vectors are as near to a query as each of its neighbours.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n, d)
+    background : ndarray of float32, shape (m, d)
+    query : ndarray of int, shape (n_pairs,)
+        Query of each neighbour, ascending.
+    distances : ndarray of float32, shape (n_pairs,)
+        Ascending for each query.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs,)
+    """
+    index = single_cell_index(background)
+    near = np.zeros(len(query), np.int64)
+
+    def count(block: slice) -> None:
+        begin, end = np.searchsorted(query, [block.start, block.stop])
+        mine = query[begin:end] - block.start
+        sizes = np.bincount(mine, minlength=block.stop - block.start)
+        if not len(mine):
+            return
+        place = np.arange(len(mine)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        within = np.full((len(sizes), sizes.max()), -1, np.float32)
+        within[mine, place] = distances[begin:end]
+        vectors = np.ascontiguousarray(queries[block], np.float32)
+        counts = np.zeros(within.shape, np.int64)
+        limits = np.maximum.accumulate(counting_near.limits(vectors, within), axis=1)
+        counting_near.count(neighbours._packed(vectors), index.columns, limits, counts)
+        near[begin:end] = np.cumsum(counts, axis=1)[mine, place]
+
+    for _ in in_threads(count, neighbours._blocks(len(queries)), threads):
+        pass
+    return near
+
+
+def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, threads: int) -> None:
+    """Call ``search`` for each cell, or span of cells, and each block of the queries that look into it."""
+    starts = store.starts
+    queries = np.ascontiguousarray(queries, np.float32)
+    probed = None if exact else _probed(store, queries, int(starts[-1]), threads)
+    wanted = np.ones(len(store.centres), bool)
+    if probed is not None:
+        order = np.argsort(probed.ravel(), kind="stable")
+        bounds = np.searchsorted(probed.ravel()[order], np.arange(len(wanted) + 1))
+        query_of = order // probed.shape[1]
+        wanted = np.diff(bounds) > 0
+    everyone = np.arange(len(queries) if probed is None else 0)
+    packed = [(block, queries[block], neighbours._packed(queries[block])) for block in _blocks_of(everyone)]
+
+    def look(span: tuple[int, int]) -> None:
+        vectors, rows, cells = store.read(*span)
+        if not len(vectors):
+            return
+        if probed is None:
+            index = _rowed(build_index(vectors, np.zeros_like(cells), store.centres[:1]), rows)
+            for block, block_vectors, block_packed in packed:
+                search(block_vectors, block_packed, block, index, 0, len(index.rows))
+            return
+        index = _rowed(build_index(vectors, cells, store.centres[slice(*span)]), rows)
+        for number in range(*span):
+            start, stop = index.starts[number - span[0] : number - span[0] + 2]
+            for block in _blocks_of(query_of[bounds[number] : bounds[number + 1]]) if start < stop else ():
+                search(queries[block], neighbours._packed(queries[block]), block, index, start, stop)
+
+    for _ in in_threads(look, spans(starts, wanted), threads):
+        pass
+
+
+def _probed(store: Store, queries: np.ndarray, n: int, threads: int) -> np.ndarray | None:
+    """Return the cells that each query looks into, shape (n, n_probed); None for all."""
+    n_cells = len(store.centres)
+    share = max(CANDIDATES / max(n, 1), LEAST_SHARE)
+    if share > WHOLE:
+        return None
+    n_probed = int(np.ceil(share * n_cells))
+    return neighbours.nearest(queries, store.centres, n_probed, threads=threads, approximate_above=np.inf)[1]
+
+
+def _blocks_of(queries: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(queries), neighbours.QUERIES):
+        yield queries[start : start + neighbours.QUERIES]
+
+
+def _rowed(index: Index, rows: np.ndarray) -> Index:
+    """Return an index with these rows in place of the numbers of its vectors."""
+    return Index(index.vectors, index.columns, rows[index.rows], index.starts, index.centres)
