@@ -56,9 +56,9 @@ def nearest(queries, references, radius, threads=1, **options) -> tuple[np.ndarr
 
 
 def within(queries, references, radius, threads=1):
-    from airrvec.search import neighbours
+    from airrvec.search import radius_search
 
-    offsets, rows, distances = neighbours.within(queries, references, radius, threads=threads)
+    offsets, rows, distances = radius_search.within(queries, references, radius, threads=threads)
     return np.repeat(np.arange(len(queries)), np.diff(offsets)), rows, distances
 
 

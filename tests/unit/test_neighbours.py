@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from airrvec.search import collecting, neighbours
+from airrvec.search import collecting, neighbours, radius_search
 
 
 def unit_vectors(n, d, seed):
@@ -70,21 +70,9 @@ def test_vectors_with_nan_have_no_neighbours_and_are_nobodys():
     assert 0 not in rows
     assert rows[2, 0] == 2
     assert (rows[0] == -1).sum() == 1
-    offsets, within_rows, _ = neighbours.within(queries, references, 2.0)
+    offsets, within_rows, _ = radius_search.within(queries, references, 2.0)
     assert np.diff(offsets).tolist() == [19, 0, 19]
     assert 0 not in within_rows
-
-
-@pytest.mark.parametrize("radius", [0.0, 0.7, 1.0, 2.5])
-def test_radius_search_finds_what_all_distances_say(radius):
-    queries, references = unit_vectors(300, 6, 5), unit_vectors(10_000, 6, 6)  # two stretches
-    references[7] = queries[200]
-    offsets, rows, distances = neighbours.within(queries, references, radius, threads=2)
-    expected = cdist(queries, references)
-    query, reference = np.nonzero(expected <= radius)
-    assert np.array_equal(np.repeat(np.arange(300), np.diff(offsets)), query)
-    assert np.array_equal(rows, reference)
-    assert distances == pytest.approx(expected[query, reference], abs=1e-6)
 
 
 def test_many_equally_near_references_give_the_lowest_rows():

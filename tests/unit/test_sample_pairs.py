@@ -71,7 +71,7 @@ def test_overlaps_are_those_of_two_samples(samples, pairs):
 
 @pytest.mark.parametrize("block", [7, 20_000])
 def test_shares_near_are_those_of_all_distances(samples, block, monkeypatch):
-    monkeypatch.setattr(sample_pairs, "_QUERIES", block)
+    monkeypatch.setattr(sample_pairs, "_RECEPTORS", block)
     vectors = list(samples.vectors().values())
     expected = [
         [(cdist(queries, references).min(axis=1) <= RADIUS).mean() for references in vectors]

@@ -16,13 +16,14 @@ from scipy.sparse.csgraph import connected_components
 
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
-from airrvec.search import neighbours
+from airrvec.search import neighbours, radius_search
 
 METHODS = ("leiden", "components")
 MIN_PAIRS = 20  # receptor-background pairs that are needed to set the radius
 # Share of the pairs of two groups that must be neighbours for the groups to be one community.
 RESOLUTION = 0.001
 
+_FIRST_PART, _STEP = 20_000, 8  # receptors of the first part, and how many times as many the next one has
 _UNCLUSTERED = -1
 
 
@@ -85,10 +86,16 @@ def radius_by_chance(
             f" {MIN_PAIRS / chance:.0f} are needed",
             fix="Raise --cluster_chance (of the command: --chance), or give more receptors as --background",
         )
-    # The m pairs of a background receptor and its nearest receptor are enough for an upper bound.
-    nearest, _ = neighbours.nearest(background, vectors, 1, threads=threads)
-    limit = np.partition(nearest[:, 0], n_pairs - 1)[n_pairs - 1]
-    _, _, distances = neighbours.within(background, vectors, float(limit), threads=threads)
+    # The pairs of a part of the receptors give an upper bound for all, which excludes most other pairs.
+    step = 1
+    while len(vectors) > step * _FIRST_PART:
+        step *= _STEP
+    nearest, _ = neighbours.nearest(background, vectors[::step], 1, threads=threads)
+    distances = nearest[:, 0]
+    while step:
+        limit = float(np.partition(distances, n_pairs - 1)[n_pairs - 1])
+        _, _, distances = radius_search.within(background, vectors[::step], limit, threads=threads)
+        step //= _STEP
     return float(np.partition(distances, n_pairs - 1)[n_pairs - 1])
 
 
@@ -104,13 +111,12 @@ def neighbourhood(
         Without NaN.
     """
     n = len(vectors)
-    offsets, columns, _ = neighbours.within(vectors, vectors, radius, threads=threads)
-    rows = np.repeat(np.arange(n), np.diff(offsets))
-    once = rows < columns
-    half = sparse.coo_array((np.ones(once.sum(), np.float32), (rows[once], columns[once])), (n, n))
-    to_background, _, _ = neighbours.within(vectors, background, radius, threads=threads)
-    expected = np.diff(to_background) * (n / max(len(background), 1))
-    return Neighbourhood(radius, (half + half.T).tocsr(), expected)
+    first, second, _ = radius_search.pairs_within(vectors, radius, threads=threads)
+    half = sparse.coo_array((np.ones(len(first), np.float32), (first, second)), (n, n))
+    near = np.zeros(n, np.int64)
+    for pairs, _ in radius_search.join(vectors, background, radius, threads=threads):
+        np.add.at(near, pairs[:, 0], 1)
+    return Neighbourhood(radius, (half + half.T).tocsr(), near * (n / max(len(background), 1)))
 
 
 def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: int = 420) -> np.ndarray:
@@ -154,7 +160,7 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     pairs = np.stack(sparse.triu(graph).nonzero(), axis=1)
     # igraph has one random number generator for the whole process.
     igraph.set_random_number_generator(random.Random(seed))  # noqa: S311 - no secret
-    communities = igraph.Graph(graph.shape[0], pairs.tolist()).community_leiden(
+    communities = igraph.Graph(graph.shape[0], pairs.astype(np.int64)).community_leiden(
         "CPM", resolution=RESOLUTION, n_iterations=-1
     )
     return np.array(communities.membership, np.int64)

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from airrvec.core import schema
 from airrvec.core.seeds import generator
-from airrvec.search import neighbours
+from airrvec.search import radius_search
 from airrvec.stats import permutation
 
 N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
 MOST_TESTED = 1_000  # pairs; of more, no one reads a p-value each, and their permutations would take hours
-_QUERIES = 20_000  # receptors whose neighbours are in memory at once
+_RECEPTORS = 20_000  # whose neighbours' samples are in memory at once
 
 
 def pairs_table(samples) -> pa.Table:
@@ -91,14 +91,14 @@ def shares_near(samples) -> np.ndarray:
     members = members[:, rows].astype(np.float32)  # (n_samples, n_receptors)
     of_receptor = members.T.tocsr()
     vectors = repertoires.vectors[rows]
+    first, second, _ = radius_search.pairs_within(vectors, samples.radius, threads=samples.threads)
+    half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(rows),) * 2)
+    graph = half + half.T + scipy.sparse.identity(len(rows), np.float32, "csr")
     near = np.zeros((members.shape[0],) * 2)
-    for start in range(0, len(rows), _QUERIES):
-        queries = vectors[start : start + _QUERIES]
-        offsets, found, _ = neighbours.within(queries, vectors, samples.radius, threads=samples.threads)
-        ones = np.ones(len(found), np.float32)
-        graph = scipy.sparse.csr_matrix((ones, found, offsets), (len(queries), len(rows)))
-        in_samples = ((graph @ of_receptor) > 0).astype(np.float32)  # (n_queries, n_samples)
-        near += (members[:, start : start + len(queries)] @ in_samples).toarray()
+    for start in range(0, len(rows), _RECEPTORS):
+        block = slice(start, start + _RECEPTORS)
+        in_samples = ((graph[block] @ of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
+        near += (members[:, block] @ in_samples).toarray()
     sizes = np.asarray(members.sum(axis=1), np.float64).ravel()
     sizes[sizes == 0] = np.nan
     return near / sizes[:, None] + 0 * sizes

@@ -88,7 +88,7 @@ def measure(queries, references, rows, n_kept, keys, counts):
             counts[query] = n_kept
         for at in range(counts[query]):
             place = keys[query, at] & LOWER
-            distance[0] = np.sqrt(_squared_distance(queries[query], references[place]))
+            distance[0] = np.sqrt(squared_distance(queries[query], references[place]))
             keys[query, at] = _key(bits[0], rows[place])
 
 
@@ -167,7 +167,7 @@ def _product(key):
 
 
 @_inlined
-def _squared_distance(x, y):
+def squared_distance(x, y):
     """Return the squared distance of two vectors, shape (d,), summed as NumPy sums up to 128 numbers."""
     d = len(x)
     whole = d - d % 8

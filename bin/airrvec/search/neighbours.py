@@ -17,7 +17,6 @@ from airrvec.search import collecting
 from airrvec.search.index import Index, build_index, single_cell_index
 
 QUERIES = 256  # of a block
-STRETCH = 8192  # references among which all within a radius are in memory at once
 MARGIN = 8  # candidates beyond k whose distances are recomputed
 APPROXIMATE_ABOVE = 10**12  # pairs of a query and a reference
 N_PROBED, N_MEASURED = 16, 1000  # cells searched per query; queries used to measure the recall
@@ -62,7 +61,7 @@ def nearest(
     rows : ndarray of int64, shape (n, k)
         Rows of ``references``; -1 where references run out. At equal distances the lower row is first.
     """
-    usable, usable_references = _usable(queries), _usable(references)
+    usable, usable_references = finite_rows(queries), finite_rows(references)
     distances = np.full((len(queries), k), np.inf, np.float32)
     rows = np.full((len(queries), k), _NO_ROW)
     if len(usable) and len(usable_references):
@@ -80,62 +79,6 @@ def nearest(
         distances[usable, :n_found], places = neighbours
         rows[usable, :n_found] = np.where(places < 0, _NO_ROW, usable_references[places])
     return distances, rows
-
-
-def within(
-    queries: np.ndarray, references: np.ndarray, radius: float, *, threads: int = 1
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """
-    Return all references within a radius of each query; the search is exact.
-
-    Parameters
-    ----------
-    queries, references : ndarray of float32, shape (n, d) and (m, d)
-        As for `nearest`.
-    radius : float
-        Largest Euclidean distance, inclusive.
-    threads : int
-        Number of CPU threads.
-
-    Returns
-    -------
-    offsets : ndarray of int64, shape (n + 1,)
-        The neighbours of query i are at ``offsets[i]`` to ``offsets[i + 1]``.
-    rows : ndarray of int64
-        Rows of ``references``, ascending for each query.
-    distances : ndarray of float32
-        Euclidean distances.
-    """
-    usable, usable_references = _usable(queries), _usable(references)
-    index = single_cell_index(references[usable_references])
-    vectors = np.ascontiguousarray(queries[usable], np.float32)
-
-    def search(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        # A margin, so that rounding of the product excludes no neighbour.
-        limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors[block] ** 2).sum(axis=1)).astype(np.float32)
-        packed = _packed(vectors[block])
-        keys = np.empty((len(limits), STRETCH + 1), np.int64)  # as none is left out, they never fill a row
-        found = []
-        for start in range(0, len(index.rows), STRETCH):
-            counts = np.zeros(len(limits), np.int64)
-            stop = min(start + STRETCH, len(index.rows))
-            collecting.collect(packed, index.columns, start, stop, limits, STRETCH, keys, counts)
-            collecting.measure(vectors[block], index.vectors, index.rows, STRETCH, keys, counts)
-            query = np.repeat(np.arange(len(limits)), counts)
-            near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
-            distances, rows = _distances_and_rows(near)
-            order = np.lexsort((rows, query))
-            order = order[distances[order] <= radius]
-            found.append((query[order] + block.start, usable_references[rows[order]], distances[order]))
-        query, rows, distances = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.argsort(query, kind="stable")  # of each query the rows ascend already
-        return query[order], rows[order], distances[order]
-
-    parts = list(in_threads(search, _blocks(len(vectors)), threads)) if len(index.rows) else []
-    empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    query, rows, distances = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
-    counts = np.bincount(usable[query], minlength=len(queries))
-    return np.concatenate([[0], np.cumsum(counts)]), rows, distances
 
 
 def _cells(references: np.ndarray, *, seed: int, threads: int) -> Index:
@@ -235,5 +178,5 @@ def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int
     )
 
 
-def _usable(vectors: np.ndarray) -> np.ndarray:
+def finite_rows(vectors: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.isfinite(vectors).all(axis=1))

@@ -132,6 +132,16 @@ def at_most(_, x, number):
 
 
 @intrinsic
+def lowest_bit(_, bits):
+    """Return the number of the lowest bit that is set, of an integer that is not 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
 def power_of_two(_, x):
     """Return 2^x for x ≤ 0: the integer part sets the exponent bits, a polynomial gives the rest."""
 
