@@ -118,6 +118,25 @@ def test_a_saved_annotator_says_the_same(spiked, tmp_path):
     assert one["nearest_1_id"][3] is None
 
 
+def test_parts_and_the_order_of_the_vectors_change_no_byte(spiked, tmp_path, monkeypatch):
+    """Vectors of two files, in another order than the receptors; 300 rows at once."""
+    receptors = tables.read(spiked / "sample.receptors.parquet")
+    shuffled = receptors.take(pa.array(np.random.default_rng(0).permutation(len(receptors))))
+    vectors = tables.embeddings_table(shuffled["receptor_id"], Sceptr("sceptr").embed(shuffled))
+    for number, part in enumerate((vectors.slice(0, 700), vectors.slice(700))):
+        tables.write(part, tmp_path / f"embeddings/{number}.parquet")
+    monkeypatch.setattr(tables, "BATCH", 300)
+    sample = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
+    given = [*sample, f"--reference={spiked}/reference", f"--embeddings={tmp_path}/embeddings"]
+    annotate_receptors.main([*given, "--sample", "x", "--outdir", str(tmp_path)])
+    assert tables.read(tmp_path / "x.parquet").equals(tables.read(spiked / "x.parquet"))
+    for name in ("x.tsv", "x.annotation.qc.json"):
+        assert (tmp_path / name).read_bytes() == (spiked / name).read_bytes()
+    lacking = [f"--embeddings={tmp_path}/embeddings/0.parquet", "--sample", "x"]
+    with pytest.raises(SystemExit):
+        annotate_receptors.main([*given[:-1], *lacking, "--outdir", str(tmp_path)])
+
+
 @pytest.mark.parametrize("model", ["sceptr_tiny", "sceptr_cdr3_only"])
 def test_another_model_than_the_references_is_refused(spiked, tmp_path, capsys, model):
     sample = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]

@@ -14,7 +14,7 @@ import sys
 import tarfile
 import time
 from contextlib import suppress
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
@@ -80,7 +80,7 @@ def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: 
     depends_on = {
         "code": [records.sha256(script), _names_and_contents(code, _LIBRARY)],
         "python": sys.version,
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: _version(name) for name in PACKAGES},
         "processor": [
             platform.machine(),
             binding.get_host_cpu_name(),
@@ -94,6 +94,13 @@ def digest(script: Path, model: Path, inputs: dict[str, Path | None], settings: 
         "settings": settings,
     }
     return hashlib.sha256(tables.json_text(depends_on, sort_keys=True).encode()).hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # where no script needs it
+        return None
 
 
 def _names_and_contents(paths: list[Path], root: Path) -> dict[str, str]:

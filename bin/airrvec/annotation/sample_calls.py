@@ -63,18 +63,19 @@ class Search:
             number: [ask for ask in self._asked(number, samples) if len(ask.rows)]
             for number in self.annotators
         }
+        wanted = self._members([rows for rows, _ in samples])
         for rows, vectors in parts:
             for number, asks in asked.items():
-                here = np.flatnonzero(self.group[rows] == number)
+                here = np.flatnonzero(wanted[rows] & (self.group[rows] == number))
                 if len(here):
                     self._search(self.annotators[number], asks, rows[here], vectors[here])
         for sample, (rows, _) in enumerate(samples):
             own = {}
             for number, asks in asked.items():
-                wanted = rows[self.group[rows] == number]
+                of_group = rows[self.group[rows] == number]
                 for ask in asks:
-                    if len(wanted) and sample in ask.samples:
-                        found = ask.found.take(np.searchsorted(ask.rows, wanted))
+                    if len(of_group) and sample in ask.samples:
+                        found = ask.found.take(np.searchsorted(ask.rows, of_group))
                         own[number] = Restricted(found, ask.allowed, ask.counts)
             yield SampleCalls(self, rows, own)
 
@@ -84,12 +85,20 @@ class Search:
         n_names = len(evidence.NAMES[found.chains])
         free = [sample for sample, (_, donor) in enumerate(samples) if not donor]
         if free:
-            rows = np.flatnonzero(self.group == number)
+            members = self._members([samples[sample][0] for sample in free])
+            rows = np.flatnonzero(members & (self.group == number))
             yield _Ask({*free}, rows, Found.empty(len(rows), n_names))
         for sample, (rows, donor) in enumerate(samples):
             if donor:
                 rows = rows[self.group[rows] == number]
                 yield _Ask({sample}, rows, Found.empty(len(rows), n_names), *_restricted(found, donor))
+
+    def _members(self, rows: list[np.ndarray]) -> np.ndarray:
+        """Return whether each receptor is in one of the samples with these rows, shape (n,)."""
+        members = np.zeros(len(self.group), bool)
+        for of_sample in rows:
+            members[of_sample] = True
+        return members
 
     def _search(self, found, asks: list["_Ask"], rows: np.ndarray, vectors: np.ndarray) -> None:
         places = [np.searchsorted(ask.rows, rows) for ask in asks]
