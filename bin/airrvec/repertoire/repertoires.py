@@ -116,7 +116,7 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
     # Of all samples at once: each search hashes the ids of the run.
     known = table["clonotype_id"].combine_chunks()
-    carried = pa.chunked_array([column for ids, *_ in samples for column in ids.chunks], pa.string())
+    carried = pa.chunked_array([chunk for part in samples for chunk in part[0].chunks], pa.string())
     counts = pd.DataFrame(
         {
             "sample_id": np.repeat(
