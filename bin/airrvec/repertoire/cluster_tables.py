@@ -60,28 +60,26 @@ def members_table(repertoires: Repertoires, found: list[Clustered], receptors: p
         ``receptors`` of the run: the fields of each receptor.
     """
     n = len(repertoires.receptors)
-    names = np.full(n, None, object)
-    neighbours = np.full(n, pd.NA, object)
-    expected = np.full(n, np.nan)
-    ids = _ids(repertoires)
+    cluster, names = np.full(n, -1), []
+    compared, neighbours, expected = np.zeros(n, bool), np.zeros(n, np.int32), np.zeros(n)
+    ids = repertoires.receptors["clonotype_id"]
     for clustered in found:
+        compared[clustered.rows] = True
         neighbours[clustered.rows] = clustered.neighbourhood.degrees
         expected[clustered.rows] = clustered.neighbourhood.expected
         for members in clustered.members:
             rows = clustered.rows[members]
-            names[rows] = cluster_id(ids[rows].tolist())
-    chains = np.where(pd.isna(neighbours), None, repertoires.chains)
-    clonotypes = pd.DataFrame(
-        {
-            "species": repertoires.receptors["species"].to_numpy(),
-            "chains": chains,
-            "cluster_id": names,
-            "n_neighbours": pd.array(neighbours, "Int32"),
-            "n_expected": expected,
-        }
-    )
-    frame = clonotypes.iloc[repertoires.clonotype].assign(receptor_id=repertoires.receptor_ids.to_numpy())
-    members = with_fields(pa.Table.from_pandas(frame, preserve_index=False), receptors)
+            cluster[rows] = len(names)
+            names.append(cluster_id(ids.take(pa.array(rows)).to_pylist()))
+    clonotypes = {
+        "species": repertoires.receptors["species"],
+        "chains": pa.array(repertoires.chains, pa.string(), mask=~compared),
+        "cluster_id": pa.array(names, pa.string()).take(pa.array(cluster, mask=cluster < 0)),
+        "n_neighbours": pa.array(neighbours, mask=~compared),
+        "n_expected": pa.array(expected, mask=~compared),
+    }
+    frame = pa.table(clonotypes).take(pa.array(repertoires.clonotype))
+    members = with_fields(frame.append_column("receptor_id", repertoires.receptor_ids), receptors)
     return members.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
 
 
@@ -104,24 +102,29 @@ def clusters_table(
     pyarrow.Table
         `airrvec.core.schema.CLUSTER_MOTIFS`.
     """
-    receptors = repertoires.receptors.to_pandas()
-    labels = labels[receptors["innate_like"].isna().to_numpy()[labels["receptor"].to_numpy(int)]]
-    names = receptor_names(repertoires.receptors)
+    innate = repertoires.receptors["innate_like"].is_valid().to_numpy()
+    labels = labels[~innate[labels["receptor"].to_numpy(int)]]
+    wanted = [clustered.rows[members] for clustered in found for members in clustered.members]
+    wanted = np.concatenate([np.empty(0, np.int64), *wanted])
+    receptors = repertoires.receptors.take(pa.array(wanted))
+    names = pd.Series(receptor_names(receptors).to_pylist(), wanted)
+    receptors = receptors.to_pandas().set_index(wanted)
     rows, positions = [], []
     for clustered in found:
         place = pd.Index(clustered.rows).get_indexer(labels["receptor"])
         of_group = labels.assign(receptor=place)[place >= 0]
         cluster_labels = label_clusters(clustered.label, of_group).to_dict("records")
+        abundances = _abundances(repertoires.counts, clustered)
         for number, members in enumerate(clustered.members):
-            in_cluster = receptors.iloc[clustered.rows[members]]
+            in_cluster = receptors.loc[clustered.rows[members]]
             middle = members[medoid(repertoires.vectors[clustered.rows[members]])]
             row = {
                 "cluster_id": cluster_id(in_cluster["clonotype_id"].tolist()),
-                "centre": names[int(clustered.rows[middle])].as_py(),
+                "centre": names[clustered.rows[middle]],
                 "species": clustered.species,
                 "chains": clustered.chains,
                 "n_receptors": len(members),
-                **_abundance(repertoires.counts, in_cluster.index),
+                **abundances[number],
                 "centre_id": receptors["receptor_id"][clustered.rows[middle]],
                 "centre_neighbours": int(clustered.neighbourhood.degrees[middle]),
                 "centre_expected": float(clustered.neighbourhood.expected[middle]),
@@ -187,9 +190,17 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
     return cells / np.maximum(totals, 1)[:, None]
 
 
-def _abundance(counts: pd.DataFrame, rows: pd.Index) -> dict:
-    counts = counts[counts["receptor"].isin(rows)]
-    return {"n_cells": int(counts["n"].sum()), "n_samples": counts["sample_id"].nunique()}
+def _abundances(counts: pd.DataFrame, clustered: Clustered) -> list[dict]:
+    """Return the cells and samples of each cluster."""
+    place = pd.Index(clustered.rows).get_indexer(counts["receptor"])
+    label = np.where(place < 0, -1, clustered.label[place])
+    inside = label >= 0
+    cells = np.bincount(label[inside], counts["n"].to_numpy()[inside], clustered.label.max(initial=-1) + 1)
+    carried = pd.DataFrame({"label": label[inside], "sample_id": counts["sample_id"].to_numpy()[inside]})
+    n_samples = carried.groupby("label")["sample_id"].nunique().reindex(range(len(cells)), fill_value=0)
+    return [
+        {"n_cells": int(n_cells), "n_samples": int(n)} for n_cells, n in zip(cells, n_samples, strict=True)
+    ]
 
 
 def _innate(kinds: pd.Series) -> dict:

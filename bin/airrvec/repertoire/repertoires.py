@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.errors import InputError
+from airrvec.core.pages import batches
 from airrvec.core.plural import counted
 
 ABUNDANCES = ("cells", "duplicate_count")
@@ -106,22 +107,29 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
     """
     table = tables.read(receptors)
-    vectors = tables.read(embeddings)
-    if not vectors["receptor_id"].equals(table["receptor_id"]):
-        raise InputError("the vectors do not match the receptors", file=embeddings)
+    vectors = _read_vectors(embeddings, table["receptor_id"])
     clonotype, first = identity.number_clonotypes(table)
-    dimensions = [vectors[name].take(first).to_numpy() for name in vectors.column_names[1:]]
-    ids, table = table["receptor_id"], table.take(first)
+    ids = table["receptor_id"]
+    if len(first) < len(table):
+        vectors, table = vectors[first.to_numpy()], table.take(first)
     samples = [_read_sample(path, abundance) for path in cells]
-    metadata = pd.DataFrame([row for _, row in samples] or {"sample_id": []})
-    empty = pd.DataFrame({"sample_id": [], "receptor": [], "n": []}).astype({"n": int})
-    counts = pd.concat([frame for frame, _ in samples] or [empty], ignore_index=True)
+    metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
     # Of all samples at once: each search hashes the ids of the run.
     known = table["clonotype_id"].combine_chunks()
-    counts["receptor"] = pc.index_in(pa.array(counts["receptor"], pa.string()), known).to_numpy()
+    carried = pa.chunked_array([chunk for part in samples for chunk in part[0].chunks], pa.string())
+    counts = pd.DataFrame(
+        {
+            "sample_id": np.repeat(
+                metadata["sample_id"].to_numpy(object), [len(part[0]) for part in samples]
+            ),
+            "receptor": pc.index_in(carried, known).to_numpy(),
+            "n": np.concatenate([np.empty(0, np.int64), *(n for _, n, _ in samples)]),
+        }
+    )
+    counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
     return Repertoires(
         table,
-        np.stack(dimensions, axis=1).astype(np.float32),
+        vectors,
         chain_classes(table),
         counts,
         metadata.set_index("sample_id").sort_index(),
@@ -130,8 +138,27 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     )
 
 
-def _read_sample(path: Path, abundance: str) -> tuple[pd.DataFrame, dict]:
-    """Return the abundance of each clonotype in a sample, sorted by its id, and the sample's metadata."""
+def _read_vectors(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
+    """Return the vectors, shape (n, d), NaN where there is none; raise `InputError` if the ids differ."""
+    files = tables.files(embeddings)
+    n_dimensions = len(tables.arrow_schema(files[0]).names) - 1
+    vectors, first = np.empty((len(receptor_ids), n_dimensions), np.float32), 0
+    for path in files:
+        with tables.parquet_file(path) as parquet:
+            for batch in batches(parquet, path, tables.BATCH):
+                stop = first + len(batch)
+                if not receptor_ids.slice(first, len(batch)).equals(pa.chunked_array([batch["receptor_id"]])):
+                    raise InputError("the vectors do not match the receptors", file=embeddings)
+                for number, name in enumerate(batch.schema.names[1:]):
+                    vectors[first:stop, number] = batch[name].to_numpy(zero_copy_only=False)
+                first = stop
+    if first < len(vectors):
+        raise InputError("the vectors do not match the receptors", file=embeddings)
+    return vectors
+
+
+def _read_sample(path: Path, abundance: str) -> tuple[pa.ChunkedArray, np.ndarray, dict]:
+    """Return the clonotype of each cell, its abundance, and the sample's metadata."""
     names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
     cells = tables.read(path, ["sample_id", "clonotype_id", "duplicate_count", *names])
     if abundance == "duplicate_count" and cells["duplicate_count"].null_count:
@@ -142,12 +169,6 @@ def _read_sample(path: Path, abundance: str) -> tuple[pd.DataFrame, dict]:
             fix="Give --abundance cells, which counts each row once",
         )
     sample = tables.sample_name(path)
-    frame = pd.DataFrame(
-        {
-            "sample_id": sample,
-            "receptor": cells["clonotype_id"].to_numpy(),
-            "n": 1 if abundance == "cells" else cells["duplicate_count"].to_numpy(),
-        }
-    )
+    n = np.ones(len(cells), np.int64) if abundance == "cells" else cells["duplicate_count"].to_numpy()
     first = {name: cells[name][0].as_py() if len(cells) else None for name in names}
-    return frame.groupby(["sample_id", "receptor"], as_index=False)["n"].sum(), {"sample_id": sample, **first}
+    return cells["clonotype_id"], n, {"sample_id": sample, **first}

@@ -15,7 +15,7 @@ from airrvec.core.runtime import in_threads
 from airrvec.search import joining, neighbours
 from airrvec.search.lower_bounds import ROUNDING, lower_bounds
 
-MOST_CELLS, CELL = 4000, 256  # cells, and vectors of a cell where there are fewer of them
+MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
 SEED = 420  # of what changes the time, never the result
 
 
