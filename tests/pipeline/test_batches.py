@@ -6,6 +6,7 @@ import re
 import pytest
 from conftest import ROOT, project_of, run_pipeline
 
+import export_airr
 import normalise_receptors
 
 N_SAMPLES = 40  # more than 16, and than the 25 of a task
@@ -38,7 +39,7 @@ def sheet(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(sheet):
-    args = ("--input", sheet, "--skip_map", "--max_rejected", "100")
+    args = ("--input", sheet, "--skip_map", "--max_rejected", "100", "--export_airr", "--export_anndata")
     refused = run_pipeline(sheet.parent, *args)
     first = run_pipeline(sheet.parent, *args, "--failed_samples", "skip")
     return refused, first, run_pipeline(sheet.parent, *args, "--failed_samples", "skip", "-resume")
@@ -81,6 +82,23 @@ def test_no_sample_is_lost_but_the_broken_one(runs):
     cells = {path.stem for path in (runs[1].results / "cells").iterdir()}
     assert cells == {f"s{number:02d}" for number in range(N_SAMPLES)} | {"m1", "m2"}
     assert "MISSING" in (runs[1].results / "summary.txt").read_text().splitlines()[0]
+
+
+def test_exports_share_the_same_batches(runs, tmp_path):
+    run = runs[1]
+    names = [task["name"].split(":")[-1] for task in run.tasks]
+    for process in ("EXPORT_AIRR", "DESCRIBE_CELLS", "EXPORT_ANNDATA"):
+        made = sorted(name.split("(")[1] for name in names if name.startswith(process))
+        together = [] if process == "EXPORT_AIRR" else ["all_samples)"]
+        assert made == ["15 samples)", "2 samples)", "25 samples)", *together]
+    samples = {path.stem for path in (run.results / "cells").iterdir()}
+    assert {path.stem for path in (run.results / "airr").iterdir()} == samples
+    assert {path.stem for path in (run.results / "anndata").iterdir()} == samples | {"all_samples"}
+    for name in ("s00", "s39", "m2"):
+        cells, chains = (str(run.results / kind / f"{name}.parquet") for kind in ("cells", "chains"))
+        alone = tmp_path / f"{name}.tsv"
+        export_airr.main(["--cells", cells, "--chains", chains, "--out", str(alone)])
+        assert alone.read_bytes() == (run.results / f"airr/{name}.tsv").read_bytes()
 
 
 def test_large_tables_and_those_of_native_libraries_have_a_task_each(tmp_path):
