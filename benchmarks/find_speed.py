@@ -48,9 +48,7 @@ def parse_args(argv=None):
     parser.add_argument("--folder", type=Path, required=True, help="what is made; used again if it is there")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--cpus", type=int, default=2)
-    parser.add_argument(
-        "--until", choices=("results", "index", "find"), default="find", help="stop after this"
-    )
+    parser.add_argument("--parts", type=int, help="write so many parts of the results, and stop")
     return parser.parse_args(argv)
 
 
@@ -71,32 +69,32 @@ def make_part(folder: Path, number: int, n: int) -> None:
         print(f"{folder}: part {number}", file=sys.stderr, flush=True)
 
 
-def write_results(folder: Path, results: Path, n: int) -> None:
+def write_results(folder: Path, results: Path, n: int, n_parts: int) -> None:
     """Write the results of a run with a partition and a sample for each part; receptors occur once."""
     seen = np.empty(0, np.uint64)
     metadata = {**MODEL, "weights_sha256": Sceptr("sceptr").loaded.checksum}
-    for number in range(-(-n // PART)):
+    for number in range(n_parts):
         make_part(folder, number, min(PART, n - number * PART))
         receptors = tables.read(folder / f"part_{number:02d}.parquet", schema.RECEPTORS.names)
         ids = identity.id_prefixes(receptors["receptor_id"].combine_chunks())
         new = np.isin(ids, seen, invert=True)
         seen = np.concatenate([seen, ids[new]])
-        new = pa.array(new)
-        kept = receptors.filter(new)
-        vectors = np.load(folder / f"part_{number:02d}.npy")[new.to_numpy(zero_copy_only=False)]
-        tables.write(kept, results / f"receptors/receptors_{number:04d}.parquet")
-        table = tables.embeddings_table(kept["receptor_id"], vectors)
-        tables.write(table, results / f"embeddings/sceptr/sceptr_{number:04d}.parquet", metadata)
-        columns = {name: kept[name] for name in schema.CELLS.names if name in kept.column_names}
-        columns |= {
-            "sample_id": pa.repeat(f"sample_{number}", len(kept)),
-            "input_rows": np.ones(len(kept), int),
-        }
-        nulls = {field.name: pa.nulls(len(kept), field.type) for field in schema.CELLS}
-        cells = pa.table({**nulls, **columns}).select(schema.CELLS.names).cast(schema.CELLS)
-        cells = cells.append_column("half", pa.repeat("even" if number % 2 == 0 else "odd", len(kept)))
-        tables.write(cells, results / f"cells/sample_{number}.parquet")
-    write_manifest(results)
+        if not (results / f"cells/sample_{number}.parquet").exists():
+            vectors = np.load(folder / f"part_{number:02d}.npy")[new]
+            write_part(results, number, receptors.filter(pa.array(new)), vectors, metadata)
+
+
+def write_part(results: Path, number: int, kept: pa.Table, vectors: np.ndarray, metadata: dict) -> None:
+    """Write a partition, and its receptors as the cells of a sample."""
+    tables.write(kept, results / f"receptors/receptors_{number:04d}.parquet")
+    table = tables.embeddings_table(kept["receptor_id"], vectors)
+    tables.write(table, results / f"embeddings/sceptr/sceptr_{number:04d}.parquet", metadata)
+    columns = {name: kept[name] for name in schema.CELLS.names if name in kept.column_names}
+    columns |= {"sample_id": pa.repeat(f"sample_{number}", len(kept)), "input_rows": np.ones(len(kept), int)}
+    nulls = {field.name: pa.nulls(len(kept), field.type) for field in schema.CELLS}
+    cells = pa.table({**nulls, **columns}).select(schema.CELLS.names).cast(schema.CELLS)
+    cells = cells.append_column("half", pa.repeat("even" if number % 2 == 0 else "odd", len(kept)))
+    tables.write(cells, results / f"cells/sample_{number}.parquet")
 
 
 def write_manifest(results: Path) -> None:
@@ -167,9 +165,11 @@ def main(argv=None):
     args.folder.mkdir(parents=True, exist_ok=True)
     results, index = args.folder / f"results_{args.receptors}", args.folder / f"index_{args.receptors}"
     if not (results / MANIFEST).is_file():
-        write_results(args.folder, results, args.receptors)
-    if args.until == "results":
-        return
+        n_parts = -(-args.receptors // PART)
+        write_results(args.folder, results, args.receptors, args.parts or n_parts)
+        if args.parts and args.parts < n_parts:
+            return
+        write_manifest(results)
     queries = {"OLGA": beta_receptors(args.queries, SEED_OF_QUERIES).slice(0, args.queries)}
     if args.labelled:
         queries["labelled"] = labelled_queries(args.labelled, args.queries)
@@ -181,8 +181,6 @@ def main(argv=None):
         )
         show("index again", timed("index", results, *common))
         show("index --check", timed("index", *common, "--check"))
-    if args.until == "index":
-        return
     where = ("--in", index, "--cpus", args.cpus, "--k", args.k)
     for name, receptors in queries.items():
         n = len(receptors)
