@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.app import sealed
+from airrvec.app import sealed_folders
 from airrvec.app.queries import Queries
 from airrvec.app.run_index import CLASSES, PART, Run, RunIndex
 from airrvec.core import chains as chain_words
@@ -211,7 +211,7 @@ def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
 def _details_of_part(run: Run, part: int, rows: np.ndarray) -> pa.Table:
     """Return what is known of some receptors of a part of a run; ``rows`` ascend."""
     receptors, cells = (
-        tables.read(sealed.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
+        tables.read(sealed_folders.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
         for kind in ("receptors", "cells")
     )
     chosen = receptors.take(pa.array(rows - part * PART))

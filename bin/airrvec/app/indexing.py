@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.annotation.annotator import CALLED
-from airrvec.app import manifest, sealed, verify
+from airrvec.app import manifest, sealed_folders, verify
 from airrvec.app.run_index import CLASSES, PART, RunIndex, open_index
 from airrvec.core import chains as chain_words
 from airrvec.core import identity, runtime, schema, tables
@@ -153,7 +153,7 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
         )
     path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
     older = [run for run in index.runs() if run.about["results"] == path and run.folder != target]
-    with sealed.new_folder(target) as folder:
+    with sealed_folders.new_folder(target) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
         rows = {}
         for name, n in present.items():
@@ -161,7 +161,7 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
                 rows[name] = _write_class(index, results, name, n, folder)
         rows = {name: n for name, n in rows.items() if n}
         about = {"results": path, "manifest": results.manifest, "receptors": n_receptors, "rows": rows}
-        sealed.seal(folder, {**about, "samples": samples, "model": dict(results.metadata)})
+        sealed_folders.seal(folder, {**about, "samples": samples, "model": dict(results.metadata)})
     for run in older:
         index.remove(run)
     index.forget()

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from airrvec.app import sealed
+from airrvec.app import sealed_folders
 from airrvec.core import chains as chain_words
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -71,7 +71,7 @@ class Run:
 
     def segment(self, name: str, n_dimensions: int) -> Segment:
         """Return the vectors of a class."""
-        sealed.checked(self.folder, self.about, f"{name}/cells.npy", self.fix)
+        sealed_folders.checked(self.folder, self.about, f"{name}/cells.npy", self.fix)
         return Segment(self.folder / name, n_dimensions, self.fix)
 
 
@@ -102,7 +102,7 @@ class RunIndex:
         if encoder.loaded.checksum != self.about["weights_sha256"]:
             raise InputError(
                 f"the index was made with other weights of '{name}' than airrvec has now",
-                file=self.folder / sealed.ABOUT,
+                file=self.folder / sealed_folders.ABOUT,
                 fix="Make a new index of these runs, or use the version of airrvec that made it",
             )
         return encoder
@@ -111,7 +111,7 @@ class RunIndex:
         """Return the runs, by the path of their results, after a quick check of their folders."""
         if self._runs is None:
             folders = sorted(path for path in self.folder.glob("runs/[!.]*") if path.is_dir())
-            found = [Run(path, sealed.unseal(path, fix_of_run(path))) for path in folders]
+            found = [Run(path, sealed_folders.unseal(path, fix_of_run(path))) for path in folders]
             self._runs = sorted(found, key=lambda run: (run.about["results"], run.folder.name))
         return self._runs
 
@@ -135,8 +135,8 @@ class RunIndex:
         fix = f"Remove {folder}: it is made again with the next run that is added"
         if not folder.is_dir():
             self._make_class(folder)
-        about = sealed.unseal(folder, fix)
-        return np.load(sealed.checked(folder, about, f"{part}.npy", fix))
+        about = sealed_folders.unseal(folder, fix)
+        return np.load(sealed_folders.checked(folder, about, f"{part}.npy", fix), allow_pickle=False)
 
     def _make_class(self, folder: Path) -> None:
         species, chains = folder.name.split(".")
@@ -146,11 +146,11 @@ class RunIndex:
         receptors = background_receptors(n, species, self.threads)
         vectors = self.encoder.embed(chain_words.on_chains(receptors, chains))
         n_cells = self.about["n_cells"]
-        with sealed.new_folder(folder) as temporary:
+        with sealed_folders.new_folder(folder) as temporary:
             np.save(temporary / "background.npy", vectors)
             centres = cell_centres(vectors, min(n, n_cells), seed=SEED, threads=self.threads)
             np.save(temporary / "centres.npy", centres)
-            sealed.seal(temporary, {"n_background": n, "n_cells": len(centres)})
+            sealed_folders.seal(temporary, {"n_background": n, "n_cells": len(centres)})
 
     def remove(self, run: Run) -> None:
         """Remove a run: first its name, then its files; another process may have done so."""
@@ -182,7 +182,7 @@ def fix_of_run(folder: Path, results: str | None = None) -> str:
 
 def is_index(folder: Path) -> bool:
     """Return whether a folder is, or was, an index."""
-    return (folder / sealed.ABOUT).is_file() or (folder / "runs").is_dir()
+    return (folder / sealed_folders.ABOUT).is_file() or (folder / "runs").is_dir()
 
 
 def open_index(folder: Path, *, threads: int = 1) -> RunIndex:
@@ -198,11 +198,11 @@ def open_index(folder: Path, *, threads: int = 1) -> RunIndex:
         raise InputError(
             f"there is no index in '{folder}'", fix=f"Make one: airrvec index RESULTS --index {folder}"
         )
-    about = sealed.unseal(folder, f"Remove {folder} and index its runs again")
+    about = sealed_folders.unseal(folder, f"Remove {folder} and index its runs again")
     if about.get("format") != FORMAT:
         raise InputError(
             f"the index has format {about.get('format')}, this version of airrvec reads {FORMAT}",
-            file=folder / sealed.ABOUT,
+            file=folder / sealed_folders.ABOUT,
             fix="Use the version that made it, or index its runs again",
         )
     return RunIndex(folder, about, threads)
@@ -220,12 +220,12 @@ def create_index(
     if not is_index(folder):
         if folder.exists() and any(folder.iterdir()):
             raise InputError(f"the folder '{folder}' holds other files", fix="Give a new folder as --index")
-        with sealed.new_folder(folder) as temporary:
+        with sealed_folders.new_folder(folder) as temporary:
             if not is_published(model):
                 model.save(temporary / "model")
             about = {"format": FORMAT, "model": model.name, "weights_sha256": model.checksum}
             about |= {"n_dimensions": model.config.d_model, "n_cells": n_cells, "n_background": n_background}
-            sealed.seal(temporary, about)
+            sealed_folders.seal(temporary, about)
     return open_index(folder, threads=threads)
 
 
@@ -249,7 +249,7 @@ def check(index: RunIndex) -> None:
     for run in index.runs():
         for name, (_, checksum) in run.about["files"].items():
             if checksum:
-                sealed.checked(run.folder, run.about, name, run.fix)
+                sealed_folders.checked(run.folder, run.about, name, run.fix)
         for name in run.about["rows"]:
             segment = run.segment(name, index.about["n_dimensions"])
             for span in spans(segment.starts, np.ones(len(segment.starts) - 1, bool)):

@@ -108,34 +108,34 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
 
     def search(block: slice) -> tuple[np.ndarray, np.ndarray]:
         vectors = queries[order[block]]
-        packed = _packed(vectors)
+        in_order = packed(vectors)
         limits = np.full(len(vectors), collecting.NO_REFERENCE / 2, np.float32)
         keys = np.full((len(vectors), room), collecting.NOTHING)
         counts = np.zeros(len(vectors), np.int64)
         for cell in np.unique(probed[order[block]]) if several_cells else [0]:
             start, stop = index.starts[cell], index.starts[cell + 1]
-            collecting.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
+            collecting.collect(in_order, index.columns, start, stop, limits, n_kept, keys, counts)
         collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
-        return _distances_and_rows(np.sort(keys[:, :n_kept], axis=1)[:, :k])
+        return distances_and_rows(np.sort(keys[:, :n_kept], axis=1)[:, :k])
 
     distances, rows = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
-    blocks = _blocks(len(queries))
-    for block, part in zip(blocks, in_threads(search, blocks, threads), strict=True):
+    parts = blocks(len(queries))
+    for block, part in zip(parts, in_threads(search, parts, threads), strict=True):
         distances[order[block]], rows[order[block]] = part
     return distances, rows
 
 
-def _packed(queries: np.ndarray) -> np.ndarray:
+def packed(queries: np.ndarray) -> np.ndarray:
     """Return (q, 1) in the order in which `collecting.collect` reads them."""
     return pack_weights(np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1), "fp32")
 
 
-def _distances_and_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distances_and_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and rows from keys of `collecting.measure`."""
     return (keys >> 32).astype(np.int32).view(np.float32), keys.astype(np.int32).astype(np.int64)
 
 
-def _blocks(n: int) -> list[slice]:
+def blocks(n: int) -> list[slice]:
     """Return the blocks of ``n`` queries that are searched at once."""
     return [slice(start, min(start + QUERIES, n)) for start in range(0, n, QUERIES)]
 

@@ -46,7 +46,7 @@ class Segment:
     @cached_property
     def _cells(self) -> np.ndarray:
         try:
-            cells = np.load(self.folder / CELLS)
+            cells = np.load(self.folder / CELLS, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
                 f"it cannot be read ({error})", file=self.folder / CELLS, fix=self.fix

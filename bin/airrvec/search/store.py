@@ -18,6 +18,7 @@ from airrvec.search.segments import Segment, spans
 
 # A query is compared with about so many vectors, and at least with those of one cell in a hundred.
 CANDIDATES, LEAST_SHARE = 150_000, 0.01
+STRETCH = 8192  # vectors of a cell among which all within a radius are in memory at once
 MOST_PAIRS = 50_000_000  # within a radius: 2 GB
 WHOLE = 0.125  # if this share of the cells or more would be searched, all are: exactly
 
@@ -105,7 +106,7 @@ def nearest(
             best[asking] = np.sort(both, axis=1)[:, :k]
 
     _visit(store, queries, search, exact=exact, threads=threads)
-    return neighbours._distances_and_rows(best)
+    return neighbours.distances_and_rows(best)
 
 
 def within(
@@ -132,7 +133,7 @@ def within(
 
     def search(vectors, packed, asking, index, start, stop) -> None:
         limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors**2).sum(axis=1)).astype(np.float32)
-        step = neighbours.STRETCH
+        step = STRETCH
         keys = np.empty((len(vectors), step + 1), np.int64)
         for begin in range(start, stop, step):
             counts = np.zeros(len(vectors), np.int64)
@@ -154,7 +155,7 @@ def within(
     query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in found)])
     keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
     order = np.lexsort((keys, query))
-    distances, rows = neighbours._distances_and_rows(keys[order])
+    distances, rows = neighbours.distances_and_rows(keys[order])
     return query[order], rows, distances
 
 
@@ -192,10 +193,10 @@ def n_near(
         vectors = np.ascontiguousarray(queries[block], np.float32)
         counts = np.zeros(within.shape, np.int64)
         limits = np.maximum.accumulate(counting_near.limits(vectors, within), axis=1)
-        counting_near.count(neighbours._packed(vectors), index.columns, limits, counts)
+        counting_near.count(neighbours.packed(vectors), index.columns, limits, counts)
         near[begin:end] = np.cumsum(counts, axis=1)[mine, place]
 
-    for _ in in_threads(count, neighbours._blocks(len(queries)), threads):
+    for _ in in_threads(count, neighbours.blocks(len(queries)), threads):
         pass
     return near
 
@@ -212,7 +213,7 @@ def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, 
         query_of = order // probed.shape[1]
         wanted = np.diff(bounds) > 0
     everyone = np.arange(len(queries) if probed is None else 0)
-    packed = [(block, queries[block], neighbours._packed(queries[block])) for block in _blocks_of(everyone)]
+    packed = [(block, queries[block], neighbours.packed(queries[block])) for block in _blocks_of(everyone)]
 
     def look(span: tuple[int, int]) -> None:
         vectors, rows, cells = store.read(*span)
@@ -227,7 +228,7 @@ def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, 
         for number in range(*span):
             start, stop = index.starts[number - span[0] : number - span[0] + 2]
             for block in _blocks_of(query_of[bounds[number] : bounds[number + 1]]) if start < stop else ():
-                search(queries[block], neighbours._packed(queries[block]), block, index, start, stop)
+                search(queries[block], neighbours.packed(queries[block]), block, index, start, stop)
 
     for _ in in_threads(look, spans(starts, wanted), threads):
         pass
