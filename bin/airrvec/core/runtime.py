@@ -16,12 +16,13 @@ def limit_threads(n: int, *, loops: int | None = None) -> None:
     """
     Limit numerical libraries to ``n`` threads, both those already loaded and those loaded later.
 
-    ``loops``: threads of our compiled loops, if they are not ``n``.
+    Matrix products of numpy and scipy take one thread (`one_blas_thread`): a task gives the same bytes with
+    any ``n``. ``loops``: threads of our compiled loops, if they are not ``n``.
     """
     loops = loops or n
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(n)  # read when a library is loaded; numpy's OpenBLAS already is
-    _libraries(len(sys.modules)).limit(limits=n)
+    for name, threads in {"OMP_NUM_THREADS": n, "OPENBLAS_NUM_THREADS": 1, "MKL_NUM_THREADS": n}.items():
+        os.environ[name] = str(threads)  # read when a library is loaded; numpy's OpenBLAS already is
+    _libraries(len(sys.modules)).limit(limits={"blas": 1, "openmp": n})
     pa.set_cpu_count(n)
     if "numba" in sys.modules:
         limit_numba(loops)
