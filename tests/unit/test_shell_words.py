@@ -102,7 +102,7 @@ def test_words_in_a_heredoc_are_json_behind_a_quoted_end():
             assert inner.startswith("groovy.json.JsonOutput.toJson("), module
             found += 1
         assert text.count("<<") == len(re.findall(r"<<'\w+'\n", text)), module
-    assert found == 4
+    assert found == 7
 
 
 def test_the_environment_of_tasks_holds_no_plain_word_of_the_user():
