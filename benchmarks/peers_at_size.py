@@ -215,7 +215,9 @@ def main(argv=None):
                     str(table),
                 ]
                 used = limited(command, args.minutes, args.gigabytes)
-                numbers = f"{used['wall']:,.0f} | {used['processor']:,.0f} | {used['memory']:.1f}"
+                # A killed program's processor time lacks that of its own children.
+                processor = "–" if used["why"] else f"{used['processor']:,.0f}"
+                numbers = f"{used['wall']:,.0f} | {processor} | {used['memory']:.1f}"
                 print(
                     f"| {n:,} | {method} | {numbers} | {used['why'] or format(used['pairs'], ',')} |",
                     flush=True,
