@@ -30,6 +30,15 @@ def test_parts_are_the_whole(table, tmp_path, n):
         assert (tmp_path / f"parts.{kind}").read_bytes() == (tmp_path / f"whole.{kind}").read_bytes()
 
 
+def test_more_rows_than_a_spreadsheet_opens_are_parquet_only(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "SPREADSHEET", 100)
+    for n, kinds in ((100, {"parquet", "tsv"}), (101, {"parquet"})):
+        with table_parts.writer_of_both(tmp_path / "parts", table.schema) as append:
+            append(table.slice(0, n))
+        assert {path.suffix[1:] for path in tmp_path.iterdir()} == kinds
+    assert tables.read(tmp_path / "parts.parquet").equals(table.slice(0, 101))
+
+
 def test_groups_are_written_before_the_end(table, tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "ROW_GROUP", 30_000)
     with table_parts.writer_of_both(tmp_path / "parts", table.schema) as append:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,7 +15,7 @@ ROW_GROUP = 2**20  # rows of a group of a Parquet file, which are in memory at o
 @contextmanager
 def writer_of_both(stem: str | Path, table_schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
     """
-    Yield a function that appends rows to ``<stem>.parquet`` and ``<stem>.tsv``.
+    Yield a function that appends rows to ``<stem>.parquet``, of which ``<stem>.tsv`` is made at the end.
 
     The files appear when the block ends, and are those that `airrvec.core.tables.write_both` makes of all
     rows at once. Parts begin at multiples of 1,024 rows, as the pages of the Parquet file do.
@@ -30,15 +29,11 @@ def writer_of_both(stem: str | Path, table_schema: pa.Schema) -> Iterator[Callab
         waiting, n_written = [rows.slice(ROW_GROUP)], n_written + min(len(rows), ROW_GROUP)
 
     def append(table: pa.Table) -> None:
-        frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # as in `tables.write_tsv`
-        frame.to_csv(text, sep="\t", index=False, lineterminator="\n", header=text.tell() == 0)
         waiting.append(table)
         while sum(map(len, waiting)) >= ROW_GROUP:
             write_group()
 
     with (
-        tables.atomic_path(f"{stem}.tsv") as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as text,
         tables.atomic_path(f"{stem}.parquet") as name,
         # Not by `tables.writer`: it writes empty metadata where `tables.write` writes none.
         pq.ParquetWriter(name, table_schema, **tables.parquet_options(table_schema)) as parquet,
@@ -46,3 +41,4 @@ def writer_of_both(stem: str | Path, table_schema: pa.Schema) -> Iterator[Callab
         yield append
         if sum(map(len, waiting)) or not n_written:
             write_group()
+    tables.write_tsv_beside(stem, n_written, tables.read_batches(f"{stem}.parquet", tables.BATCH))

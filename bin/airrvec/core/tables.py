@@ -6,7 +6,7 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -106,11 +106,19 @@ def parquet_options(table_schema: pa.Schema) -> dict:
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
     """Write a table as tab-separated text; nulls are empty, values are quoted only if necessary."""
+    _write_tsv(_parts(table), path)
+
+
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield a table in parts of at most `BATCH` rows; an empty table yields itself."""
+    yield from (table.slice(start, BATCH) for start in range(0, max(len(table), 1), BATCH))
+
+
+def _write_tsv(parts: Iterable[pa.Table], path: str | Path) -> None:
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        for start in range(0, max(len(table), 1), BATCH):
-            # Integers stay integers in columns with nulls.
-            frame = table.slice(start, BATCH).to_pandas(types_mapper=pd.ArrowDtype)
-            frame.to_csv(file, sep="\t", header=start == 0, index=False, lineterminator="\n")
+        for number, part in enumerate(parts):
+            frame = part.to_pandas(types_mapper=pd.ArrowDtype)  # integers stay integers in columns with nulls
+            frame.to_csv(file, sep="\t", header=number == 0, index=False, lineterminator="\n")
 
 
 def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
@@ -120,8 +128,13 @@ def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | Non
     A table of more than `SPREADSHEET` rows is written as Parquet only; a text of an earlier one is removed.
     """
     write(table, f"{stem}.parquet", metadata)
-    if len(table) <= SPREADSHEET:
-        write_tsv(table, f"{stem}.tsv")
+    write_tsv_beside(stem, len(table), _parts(table))
+
+
+def write_tsv_beside(stem: str | Path, n: int, parts: Iterable[pa.Table]) -> None:
+    """Write the text of `write_both`, or none, for a table of ``n`` rows in parts."""
+    if n <= SPREADSHEET:
+        _write_tsv(parts, f"{stem}.tsv")
     else:
         Path(f"{stem}.tsv").unlink(missing_ok=True)
 
