@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from airrvec.core import database, r_columns, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, or_missing
+from airrvec.core.vectors import read_receptor_rows
 from airrvec.input import cells
 
 CALLED = "called"  # word of the annotation's column `call`
@@ -74,8 +75,8 @@ def write_columns(args: argparse.Namespace, description: pa.Table) -> None:
     """Write all that a SingleCellExperiment holds, for an R without arrow."""
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
-    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
-    vectors = tables.read_receptor_rows(args.embeddings, receptor_ids).drop_columns("receptor_id")
+    receptors = read_receptor_rows(args.receptors, receptor_ids)
+    vectors = read_receptor_rows(args.embeddings, receptor_ids).drop_columns("receptor_id")
     metadata = tables.metadata(args.embeddings)
     r_columns.write(
         args.columns,

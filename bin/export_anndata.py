@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, script, tables, vectors
+from airrvec.core import schema, script, tables
 from airrvec.core.missing import optional_part, or_missing
+from airrvec.core.vectors import read_receptor_rows, read_vectors
 from airrvec.input import cells
 
 # Fields of chains: standardised, counts, and those that the input may have.
@@ -111,7 +112,7 @@ def cells_of_samples(args: argparse.Namespace) -> tuple[pd.DataFrame, pa.Chunked
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
     description = tables.read(args.description)
-    receptors = tables.read_receptor_rows(args.receptors, receptor_ids)
+    receptors = read_receptor_rows(args.receptors, receptor_ids)
     table = cells.observations(samples, receptors, description)
     obs = observations(table, description[args.names].to_pylist())
     return obs, receptor_ids, [len(sample) for sample in samples]
@@ -133,7 +134,7 @@ def write_anndata(args: argparse.Namespace) -> None:
     # All samples together may be large: one part after another, and Arrow returns the memory of each.
     obs, receptor_ids, n_cells = cells_of_samples(args)
     pa.default_memory_pool().release_unused()
-    matrix = vectors.read_vectors(args.embeddings, receptor_ids)
+    matrix = read_vectors(args.embeddings, receptor_ids)
     pa.default_memory_pool().release_unused()
     chains = chain_lists(read_chains(args.chains, n_cells), len(obs))
     pa.default_memory_pool().release_unused()

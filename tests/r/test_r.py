@@ -23,6 +23,7 @@ from conftest import ROOT, run_pipeline
 from r_code import DUMP, MATCHED, WITHOUT_ARROW
 
 from airrvec.core import tables
+from airrvec.core.vectors import read_receptor_rows
 from airrvec.core.version import __version__
 from airrvec.input import cells
 
@@ -160,7 +161,7 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     ids = of_cells["receptor_id"]
     clones = list(zip(of_cells["sample_id"].to_pylist(), of_cells["clonotype_id"].to_pylist(), strict=True))
     sizes = Counter(clones)
-    receptors = tables.read_receptor_rows(results / "receptors", ids)
+    receptors = read_receptor_rows(results / "receptors", ids)
     receptors = receptors.append_column("clone_size", pa.array([sizes[clone] for clone in clones]))
     expected = cells.join_receptors(of_cells, receptors)
     found = {**calls_of(results, SAMPLES[name]), **clusters_of(results, ids.to_pylist())}
@@ -169,7 +170,7 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
             np.testing.assert_allclose(frame.pop(column).astype(float), np.array(found.pop(column), float))
     assert frame.drop(columns="colname").to_dict("list") == {**words(expected), **found}
     assert len(frame) > 400
-    embeddings = tables.read_receptor_rows(results / "embeddings", ids).drop_columns("receptor_id")
+    embeddings = read_receptor_rows(results / "embeddings", ids).drop_columns("receptor_id")
     assert_vectors(vectors, np.stack([column.to_numpy() for column in embeddings.columns], axis=1))
     metadata = tables.metadata(results / "embeddings")
     assert said == ["dim_01", *(metadata[key] for key in METADATA)]

@@ -34,6 +34,7 @@ import describe_cells
 import export_anndata
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
+from airrvec.core.vectors import read_receptor_rows
 from airrvec.input import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::anndata.ExperimentalFeatureWarning")
@@ -136,11 +137,11 @@ def test_rows_of_receptors_come_in_the_order_asked_for(tmp_path):
     receptors, _ = run_tables()
     tables.write(receptors, tmp_path / "a=b.parquet")
     ids = pa.chunked_array([[BETA_ALONE, PAIR], [PAIR]])
-    found = tables.read_receptor_rows(tmp_path / "a=b.parquet", ids)
+    found = read_receptor_rows(tmp_path / "a=b.parquet", ids)
     assert found["receptor_id"].to_pylist() == ids.to_pylist()
     assert found.schema == schema.COLLECTED_RECEPTORS
     with pytest.raises(InputError, match="1 of 1 cells"):
-        tables.read_receptor_rows(tmp_path / "a=b.parquet", pa.chunked_array([["0" * 24]]))
+        read_receptor_rows(tmp_path / "a=b.parquet", pa.chunked_array([["0" * 24]]))
 
 
 def test_free_names():

@@ -10,14 +10,13 @@ import pyarrow.compute as pc
 
 from airrvec.app import sealed_folders
 from airrvec.app.queries import Queries
-from airrvec.app.run_index import CLASSES, PART, Run, RunIndex
+from airrvec.app.run_index import CLASSES, LABELS, PART, Run, RunIndex
 from airrvec.core import chains as chain_words
 from airrvec.core import names, schema, tables
 from airrvec.core.runtime import in_threads
 from airrvec.search import store
 
 BETWEEN = "; "
-LABELS = tuple(schema.INDEXED_CELLS.names[2:-1])
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,14 @@ import pyarrow.compute as pc
 
 from airrvec.annotation.annotator import CALLED
 from airrvec.app import manifest, sealed_folders, verify
-from airrvec.app.run_index import CLASSES, PART, RunIndex, open_index
+from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex, open_index
 from airrvec.core import chains as chain_words
-from airrvec.core import identity, runtime, schema, tables
+from airrvec.core import identity, records, runtime, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
 from airrvec.search.segments import cells_of, write_segment
-
-LABELS = tuple(schema.INDEXED_CELLS.names[2:-1])
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
 def manifest_digest(folder: Path) -> str | None:
     """Return the SHA-256 of the manifest of results; None if there is none."""
     path = folder / manifest.MANIFEST
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    return records.sha256(path) if path.is_file() else None
 
 
 def already_there(index: Path, folder: Path) -> str | None:

@@ -44,6 +44,7 @@ FORMAT = 1  # of the folder; another format is another number
 N_CELLS, N_BACKGROUND = 4096, 100_000
 SEED = 420
 PART = 2**15  # receptors in a Parquet file: what is read for one that is found
+LABELS = tuple(schema.INDEXED_CELLS.names[2:-1])
 CLASSES = tuple(f"{species}.{chains}" for species in schema.SPECIES for chains in chain_words.CHAIN_CLASSES)
 
 
@@ -158,7 +159,7 @@ class RunIndex:
         with suppress(FileNotFoundError):
             run.folder.rename(hidden)
         shutil.rmtree(hidden, ignore_errors=True)
-        self._runs = None
+        self.forget()
 
     def forget(self) -> None:
         """Read the runs again when they are asked for."""

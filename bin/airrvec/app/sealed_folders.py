@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import records, tables
 from airrvec.core.errors import InputError
-from airrvec.core.records import measure
 
 ABOUT = "about.json"
 OWN_CHECKSUMS = "records.bin"  # each of its cells has one (`airrvec.search.segments`)
@@ -42,9 +41,8 @@ def seal(folder: Path, content: dict) -> None:
     """Write what a folder is, with the size and SHA-256 of each of its files, and a checksum of all this."""
     files = {}
     for path in sorted(part for part in folder.rglob("*") if part.is_file()):
-        record = measure(path) if path.name != OWN_CHECKSUMS else None
-        name = path.relative_to(folder).as_posix()
-        files[name] = [path.stat().st_size, record.sha256 if record else None]
+        checksum = records.sha256(path) if path.name != OWN_CHECKSUMS else None
+        files[path.relative_to(folder).as_posix()] = [path.stat().st_size, checksum]
     content = {**content, "files": files}
     tables.write_json({**content, "sha256": _digest(content)}, folder / ABOUT, indent=1)
 
@@ -81,9 +79,8 @@ def unseal(folder: Path, fix: str) -> dict:
 def checked(folder: Path, content: dict, name: str, fix: str) -> Path:
     """Return the path of a file of a sealed folder, after its bytes were compared with their SHA-256."""
     path = folder / name
-    with path.open("rb") as handle:
-        if hashlib.file_digest(handle, "sha256").hexdigest() != content["files"][name][1]:
-            raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
+    if records.sha256(path) != content["files"][name][1]:
+        raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
     return path
 
 

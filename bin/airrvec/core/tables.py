@@ -19,7 +19,6 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 
 from airrvec.core import records, schema
-from airrvec.core.errors import InputError
 from airrvec.core.pages import batches, intact
 
 BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
@@ -231,31 +230,6 @@ def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | 
             fragment_readahead=1,
             fragment_scan_options=options,
         )
-
-
-def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
-    """
-    Return the row of each receptor_id in a table of receptors, in the order of the ids.
-
-    Rows of other receptors are skipped without being held in memory.
-
-    Raises
-    ------
-    InputError
-        If the table lacks a receptor_id.
-    """
-    wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
-    rows = read_filtered(path, wanted)
-    place = pc.index_in(receptor_ids, rows["receptor_id"].combine_chunks())
-    if place.null_count:
-        raise missing_receptors(place, path)
-    return rows.take(place)
-
-
-def missing_receptors(place: pa.ChunkedArray, path: str | Path) -> InputError:
-    """Return the error for cells whose ``place`` in a table of receptors is null."""
-    text = f"{place.null_count} of {len(place)} cells have a receptor that is missing here"
-    return InputError(text, file=path)
 
 
 def distinct_receptors(receptors: pa.Table) -> pa.Table:

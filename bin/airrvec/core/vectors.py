@@ -1,4 +1,4 @@
-"""Vectors of chosen receptors, from a table that need not fit into memory."""
+"""Rows and vectors of chosen receptors, from tables that need not fit into memory."""
 
 from itertools import chain
 from pathlib import Path
@@ -8,6 +8,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import tables
+from airrvec.core.errors import InputError
+
+
+def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:
+    """
+    Return the row of each receptor_id in a table of receptors, in the order of the ids.
+
+    Rows of other receptors are skipped without being held in memory.
+
+    Raises
+    ------
+    InputError
+        If the table lacks a receptor_id.
+    """
+    wanted = pc.field("receptor_id").isin(pc.unique(receptor_ids))
+    rows = tables.read_filtered(path, wanted)
+    return rows.take(_places(receptor_ids, rows["receptor_id"], path))
 
 
 def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
@@ -30,10 +47,8 @@ def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
     InputError
         If the table lacks a receptor_id.
     """
-    place = pc.index_in(receptor_ids, tables.read(path, ["receptor_id"])["receptor_id"].combine_chunks())
-    if place.null_count:
-        raise tables.missing_receptors(place, path)
-    place = place.to_numpy()
+    known = tables.read(path, ["receptor_id"])["receptor_id"]
+    place = _places(receptor_ids, known, path).to_numpy()
     order = np.argsort(place, kind="stable")
     names = tables.arrow_schema(tables.files(path)[0]).names[1:]
     matrix = np.empty((len(place), len(names)), np.float32)
@@ -45,3 +60,12 @@ def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
             matrix[rows, dimension] = batch[name].to_numpy()[place[rows] - first]
         first += len(batch)
     return matrix
+
+
+def _places(receptor_ids: pa.ChunkedArray, known: pa.ChunkedArray, path: str | Path) -> pa.ChunkedArray:
+    """Return the place of each receptor_id in a table; raise `InputError` if it lacks one."""
+    place = pc.index_in(receptor_ids, known.combine_chunks())
+    if place.null_count:
+        problem = f"{place.null_count} of {len(place)} cells have a receptor that is missing here"
+        raise InputError(problem, file=path)
+    return place

@@ -45,9 +45,7 @@ def collect(queries, references, start, stop, limits, n_kept, keys, counts):
     products = np.empty((ROWS, WIDTH), np.float32)
     bits = products.view(np.int32)
     for column in range(start, stop, WIDTH):
-        for j in range(len(references)):
-            for lane in range(0, WIDTH, LANES):
-                store(strip, j, lane, load(references, j, column + lane))
+        copy_strip(references, column, strip)
         for group in range(len(queries)):
             multiply_block(queries[group], strip, products, 0, 0)
             for i in range(min(ROWS, len(limits) - group * ROWS)):
@@ -63,6 +61,14 @@ def collect(queries, references, start, stop, limits, n_kept, keys, counts):
                                 counts[row], limits[row] = _drop(keys[row], n_kept)
                         below >>= 1
                         lane += 1
+
+
+@_inlined
+def copy_strip(references, column, strip):
+    """Set ``strip``, shape (d + 1, `WIDTH`), to the references from ``column`` on."""
+    for j in range(len(references)):
+        for lane in range(0, WIDTH, LANES):
+            store(strip, j, lane, load(references, j, column + lane))
 
 
 @_compiled

@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 
-from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block, store
-from airrvec.search.collecting import WIDTH
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
+from airrvec.search.collecting import WIDTH, copy_strip
 
 # Squared distances are differences of products, which lose their last digits: equal vectors are counted.
 ROUNDING = 2e-6
@@ -34,9 +34,7 @@ def count(queries, references, limits, counts):
     strip = np.empty((len(references), WIDTH), np.float32)
     products = np.empty((ROWS, WIDTH), np.float32)
     for column in range(0, references.shape[1], WIDTH):
-        for j in range(len(references)):
-            for lane in range(0, WIDTH, LANES):
-                store(strip, j, lane, load(references, j, column + lane))
+        copy_strip(references, column, strip)
         for group in range(len(queries)):
             multiply_block(queries[group], strip, products, 0, 0)
             for i in range(min(ROWS, len(limits) - group * ROWS)):

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from airrvec.model.cpu.lanes import COLUMNS, LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
-from airrvec.search.collecting import squared_distance
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
+from airrvec.search.collecting import WIDTH, squared_distance
 
-WIDTH = COLUMNS * LANES  # references that are compared with a group of queries at once
 FAR = np.float32(-1e30)  # excess of a place without a row
 ALL = (1 << LANES) - 1
 
