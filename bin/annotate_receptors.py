@@ -15,6 +15,7 @@ from airrvec.core import hla, runtime, schema, script, table_parts, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.plural import counted
+from airrvec.core.vectors import batches
 
 N_TOP = 50  # calls in the report
 # What the report shows of a call, beside the fields of its receptor.
@@ -151,18 +152,14 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
         problem = f"{(~is_there).sum()} of {len(receptors)} cells have a receptor that is missing here"
         raise InputError(problem, file=args.embeddings)
     waiting, done = [], 0
-    for path in tables.files(args.embeddings):
-        for batch in tables.read_batches(path, tables.BATCH):
-            rows = place[done : done + len(batch)]
-            done += len(batch)
-            wanted = np.flatnonzero(rows >= 0)
-            columns = [name for name in batch.column_names if name.startswith("dim_")]
-            vectors = [batch[name].to_numpy()[wanted].astype(np.float32) for name in columns]
-            waiting.append((rows[wanted], np.stack(vectors, axis=1)))
-            if sum(len(rows) for rows, _ in waiting) >= tables.BATCH:
-                rows, vectors = (np.concatenate(part) for part in zip(*waiting, strict=True))
-                yield rows[: tables.BATCH], vectors[: tables.BATCH]
-                waiting = [(rows[tables.BATCH :], vectors[tables.BATCH :])]
+    for batch_ids, vectors in batches(args.embeddings):
+        rows = place[done : done + len(batch_ids)]
+        done += len(batch_ids)
+        waiting.append((rows[rows >= 0], vectors[rows >= 0]))
+        if sum(len(rows) for rows, _ in waiting) >= tables.BATCH:
+            rows, vectors = (np.concatenate(part) for part in zip(*waiting, strict=True))
+            yield rows[: tables.BATCH], vectors[: tables.BATCH]
+            waiting = [(rows[tables.BATCH :], vectors[tables.BATCH :])]
     if waiting:
         yield tuple(np.concatenate(part) for part in zip(*waiting, strict=True))
 

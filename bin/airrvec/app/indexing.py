@@ -16,6 +16,7 @@ from airrvec.core import chains as chain_words
 from airrvec.core import identity, records, runtime, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
+from airrvec.core.vectors import batches
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
 from airrvec.search.segments import cells_of, write_segment
@@ -176,14 +177,13 @@ def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: P
     n_before = done = 0
     progress = runtime.progress(f"receptors of {name} indexed", n)
     for vectors_path, receptors_path in zip(results.embeddings, results.receptors, strict=True):
-        batches = tables.read_batches(vectors_path, tables.BATCH)
+        embedded = batches(vectors_path)
         for receptors in tables.read_batches(receptors_path, tables.BATCH):
-            embedded = next(batches)
-            if not embedded["receptor_id"].equals(receptors["receptor_id"]):
+            ids, found = next(embedded)
+            if not receptors["receptor_id"].equals(pa.chunked_array([ids])):
                 raise InputError("its receptors are not those of the embeddings", file=receptors_path)
             mine = _of_class(receptors, name)
-            chosen = [table.filter(pa.array(mine)) for table in (receptors, embedded)]
-            found = _vectors(index, *chosen, name.split(".")[1])
+            found = _vectors(index, receptors.filter(pa.array(mine)), found[mine], name.split(".")[1])
             usable = np.isfinite(found).all(axis=1)
             vectors[done : done + usable.sum()] = found[usable]
             cells.append(cells_of(found[usable], centres, threads=index.threads))
@@ -198,17 +198,14 @@ def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: P
     return done
 
 
-def _vectors(index: RunIndex, receptors: pa.Table, vectors: pa.Table, chains: str) -> np.ndarray:
-    """Return the vectors of one chain class: those of the run, or of one chain of pairs, embedded here."""
-    columns = [vectors[name].to_numpy() for name in vectors.column_names[1:]]
-    found = np.stack(columns, axis=1) if columns else np.empty((0, 0), np.float32)
+def _vectors(index: RunIndex, receptors: pa.Table, vectors: np.ndarray, chains: str) -> np.ndarray:
+    """Return ``vectors``, those of the run, with those of one chain of pairs embedded here in their place."""
     if chains != "paired":
         pairs = chain_words.chain_classes(receptors) == "paired"
         if pairs.any():
             single = chain_words.on_chains(receptors.filter(pa.array(pairs)), chains)
-            found = np.array(found)
-            found[pairs] = index.encoder.embed(single)
-    return found
+            vectors[pairs] = index.encoder.embed(single)
+    return vectors
 
 
 def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, int]]:

@@ -1,6 +1,6 @@
 """Rows and vectors of chosen receptors, from tables that need not fit into memory."""
 
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -50,16 +50,36 @@ def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
     known = tables.read(path, ["receptor_id"])["receptor_id"]
     place = _places(receptor_ids, known, path).to_numpy()
     order = np.argsort(place, kind="stable")
-    names = tables.arrow_schema(tables.files(path)[0]).names[1:]
-    matrix = np.empty((len(place), len(names)), np.float32)
+    matrix = np.empty((len(place), n_dimensions(path)), np.float32)
     first = 0
-    for batch in chain.from_iterable(tables.read_batches(file, tables.BATCH) for file in tables.files(path)):
-        begin, end = np.searchsorted(place, (first, first + len(batch)), sorter=order)
+    for ids, vectors in batches(path):
+        begin, end = np.searchsorted(place, (first, first + len(ids)), sorter=order)
         rows = order[begin:end]
-        for dimension, name in enumerate(names):
-            matrix[rows, dimension] = batch[name].to_numpy()[place[rows] - first]
-        first += len(batch)
+        matrix[rows] = vectors[place[rows] - first]
+        first += len(ids)
     return matrix
+
+
+def n_dimensions(path: str | Path) -> int:
+    """Return the number of dimensions of the vectors in ``embeddings``, a file or a folder of partitions."""
+    return len(tables.arrow_schema(tables.files(path)[0]).names) - 1
+
+
+def batches(path: str | Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
+    """
+    Yield ``embeddings``, a file or a folder of partitions, batch by batch in its order.
+
+    Yields
+    ------
+    receptor_id : pyarrow.Array
+        Ids of n receptors.
+    vectors : ndarray of float32, shape (n, d)
+        NaN for a receptor without a vector.
+    """
+    for file in tables.files(path):
+        for batch in tables.read_batches(file, tables.BATCH):
+            columns = [batch[name].to_numpy() for name in batch.column_names[1:]]
+            yield batch["receptor_id"].combine_chunks(), np.stack(columns, axis=1)
 
 
 def _places(receptor_ids: pa.ChunkedArray, known: pa.ChunkedArray, path: str | Path) -> pa.ChunkedArray:

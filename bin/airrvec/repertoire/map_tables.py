@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, tables
-from airrvec.core.pages import batches
+from airrvec.core import pages, schema, tables
+from airrvec.core.vectors import batches, n_dimensions
 
 
 def count_vectors(embeddings: Path) -> tuple[int, int]:
@@ -17,7 +17,7 @@ def count_vectors(embeddings: Path) -> tuple[int, int]:
     counts = [
         (len(batch), batch.column(0).null_count)
         for path in tables.files(embeddings)
-        for batch in _batches(path, ["dim_01"])
+        for batch in _first_components(path)
     ]
     n, without = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
     return n - without, without
@@ -42,17 +42,14 @@ def portions(embeddings: Path) -> Iterator[tuple[pa.Array, np.ndarray]]:
         Ids of n receptors.
     vectors : ndarray of float32, shape (n, d)
     """
-    for path in tables.files(embeddings):
-        for batch in _batches(path):
-            batch = batch.filter(pc.is_valid(batch["dim_01"]))
-            dimensions = [batch[name].to_numpy() for name in batch.schema.names[1:]]
-            yield batch["receptor_id"], np.stack(dimensions, axis=1).astype(np.float32)
+    for ids, vectors in batches(embeddings):
+        has_vector = ~np.isnan(vectors[:, 0])
+        yield ids.filter(pa.array(has_vector)), vectors[has_vector]
 
 
 def read_vectors(embeddings: Path, wanted: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Return ids and vectors of some receptors: ascending row numbers among those that have a vector."""
-    n_dimensions = len(tables.arrow_schema(tables.files(embeddings)[0]).names) - 1
-    ids, vectors, first = [], [np.empty((0, n_dimensions), np.float32)], 0
+    ids, vectors, first = [], [np.empty((0, n_dimensions(embeddings)), np.float32)], 0
     for batch_ids, batch_vectors in portions(embeddings):
         low, high = np.searchsorted(wanted, [first, first + len(batch_ids)])
         rows = wanted[low:high] - first
@@ -86,6 +83,6 @@ def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
     return pd.concat([tables.read_filtered(path, called, columns).to_pandas() for path in paths])
 
 
-def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def _first_components(path: str) -> Iterator[pa.RecordBatch]:
     with tables.parquet_file(path) as parquet:
-        yield from batches(parquet, path, tables.BATCH, columns)
+        yield from pages.batches(parquet, path, tables.BATCH, ["dim_01"])

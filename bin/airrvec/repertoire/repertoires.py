@@ -8,10 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import identity, schema, tables
+from airrvec.core import identity, schema, tables, vectors
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.errors import InputError
-from airrvec.core.pages import batches
 from airrvec.core.plural import counted
 
 ABUNDANCES = ("cells", "duplicate_count")
@@ -107,11 +106,11 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
     """
     table = tables.read(receptors)
-    vectors = _read_vectors(embeddings, table["receptor_id"])
+    matrix = _read_vectors(embeddings, table["receptor_id"])
     clonotype, first = identity.number_clonotypes(table)
     ids = table["receptor_id"]
     if len(first) < len(table):
-        vectors, table = vectors[first.to_numpy()], table.take(first)
+        matrix, table = matrix[first.to_numpy()], table.take(first)
     samples = [_read_sample(path, abundance) for path in cells]
     metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
     # Of all samples at once: each search hashes the ids of the run.
@@ -129,7 +128,7 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
     return Repertoires(
         table,
-        vectors,
+        matrix,
         chain_classes(table),
         counts,
         metadata.set_index("sample_id").sort_index(),
@@ -140,21 +139,15 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
 
 def _read_vectors(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
     """Return the vectors, shape (n, d), NaN where there is none; raise `InputError` if the ids differ."""
-    files = tables.files(embeddings)
-    n_dimensions = len(tables.arrow_schema(files[0]).names) - 1
-    vectors, first = np.empty((len(receptor_ids), n_dimensions), np.float32), 0
-    for path in files:
-        with tables.parquet_file(path) as parquet:
-            for batch in batches(parquet, path, tables.BATCH):
-                stop = first + len(batch)
-                if not receptor_ids.slice(first, len(batch)).equals(pa.chunked_array([batch["receptor_id"]])):
-                    raise InputError("the vectors do not match the receptors", file=embeddings)
-                for number, name in enumerate(batch.schema.names[1:]):
-                    vectors[first:stop, number] = batch[name].to_numpy(zero_copy_only=False)
-                first = stop
-    if first < len(vectors):
+    found, first = np.empty((len(receptor_ids), vectors.n_dimensions(embeddings)), np.float32), 0
+    for ids, part in vectors.batches(embeddings):
+        if not receptor_ids.slice(first, len(ids)).equals(pa.chunked_array([ids])):
+            raise InputError("the vectors do not match the receptors", file=embeddings)
+        found[first : first + len(ids)] = part
+        first += len(ids)
+    if first < len(found):
         raise InputError("the vectors do not match the receptors", file=embeddings)
-    return vectors
+    return found
 
 
 def _read_sample(path: Path, abundance: str) -> tuple[pa.ChunkedArray, np.ndarray, dict]:
