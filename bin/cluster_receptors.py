@@ -79,8 +79,8 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
         label = clustering.assign_clusters(neighbourhood.graph, args.method, seed=args.seed)
-        rows = group.repertoires.rows(group.chains)
-        found.append(Clustered(group.species, group.chains, rows, label, neighbourhood))
+        centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
+        found.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))
         counts = {
             "species": group.species,
             "chains": group.chains,

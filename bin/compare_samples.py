@@ -61,16 +61,7 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
 
     results, groups = [], []
     for group in comparison_groups(args, repertoires, without_background):
-        samples = sample_tables.Samples(
-            group.repertoires,
-            group.species,
-            group.chains,
-            group.radius,
-            args.compared,
-            args.permutations,
-            args.seed,
-            args.cpus,
-        )
+        samples = sample_tables.Samples(group, args.compared, args.permutations, args.seed, args.cpus)
         diversity = sample_tables.diversity_table(samples)
         results.append(
             {

@@ -19,7 +19,7 @@ def repertoires() -> Repertoires:
     counts = [("a", 0, 1), ("b", 0, 1), ("c", 0, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 9), ("c", 2, 1)]
     frame = pd.DataFrame([*counts, ("c", 3, 50)], columns=["sample_id", "receptor", "n"])
     samples = pd.DataFrame(index=pd.Index(["a", "b", "c"], name="sample_id"))
-    return Repertoires(receptors, None, chain_classes(receptors), frame, samples, None, None)
+    return Repertoires(receptors, None, None, chain_classes(receptors), frame, samples, None, None)
 
 
 def test_the_table_counts_samples_and_cells_and_names_them():

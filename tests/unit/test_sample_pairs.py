@@ -1,5 +1,6 @@
 """Pairs of samples: against plain loops, and with and without permutations."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from airrvec.repertoire import diversity, sample_pairs
+from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.repertoire.sample_tables import Samples
 from airrvec.report.sections import comparison
@@ -33,14 +35,17 @@ def samples() -> Samples:
     ids = pa.chunked_array([pa.array([str(number) for number in range(N_RECEPTORS)])])
     repertoires = Repertoires(
         pa.table({"clonotype_id": ids}),
-        vectors,
+        None,
+        np.where(np.isfinite(vectors).all(axis=1), np.arange(N_RECEPTORS), -1),
         chains,
         pd.concat(frames),
         pd.DataFrame(index=sorted({name for frame in frames for name in frame["sample_id"]})),
         ids,
         np.arange(N_RECEPTORS),
     )
-    return Samples(repertoires, "homosapiens", "paired", RADIUS, 50, 99, 1, 2)
+    rows = repertoires.rows("paired")
+    group = Group("homosapiens", "paired", repertoires, rows, vectors[rows], None, RADIUS)
+    return Samples(group, 50, 99, 1, 2)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +65,7 @@ def test_every_pair_is_there(pairs):
 
 
 def test_overlaps_are_those_of_two_samples(samples, pairs):
-    counts = samples.counts()
+    counts = samples.counts
     for row in pairs.itertuples():
         both = pd.concat([counts[row.sample_1], counts[row.sample_2]], axis=1).fillna(0).to_numpy()
         assert row.n_shared == (both > 0).all(axis=1).sum()
@@ -72,7 +77,7 @@ def test_overlaps_are_those_of_two_samples(samples, pairs):
 @pytest.mark.parametrize("block", [7, 20_000])
 def test_shares_near_are_those_of_all_distances(samples, block, monkeypatch):
     monkeypatch.setattr(sample_pairs, "_RECEPTORS", block)
-    vectors = list(samples.vectors().values())
+    vectors = [samples.compared.vectors[rows] for rows in samples.with_vectors.values()]
     expected = [
         [(cdist(queries, references).min(axis=1) <= RADIUS).mean() for references in vectors]
         for queries in vectors
@@ -83,10 +88,10 @@ def test_shares_near_are_those_of_all_distances(samples, block, monkeypatch):
 
 
 def test_a_sample_without_vectors_has_no_share(samples):
-    counts = samples.repertoires.counts
+    counts = samples.compared.repertoires.counts
     alone = counts[(counts["sample_id"] != "s2") | (counts["receptor"] % 9 == 0)]
     other = Samples(
-        Repertoires(**{**vars(samples.repertoires), "counts": alone}), "homosapiens", "paired", RADIUS
+        replace(samples.compared, repertoires=replace(samples.compared.repertoires, counts=alone))
     )
     table = sample_pairs.pairs_table(other).to_pandas()
     of_s2 = table[(table["sample_1"] == "s2") | (table["sample_2"] == "s2")]

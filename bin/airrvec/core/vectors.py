@@ -48,14 +48,31 @@ def read_vectors(path: str | Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
         If the table lacks a receptor_id.
     """
     known = tables.read(path, ["receptor_id"])["receptor_id"]
-    place = _places(receptor_ids, known, path).to_numpy()
-    order = np.argsort(place, kind="stable")
-    matrix = np.empty((len(place), n_dimensions(path)), np.float32)
+    return read_rows(path, _places(receptor_ids, known, path).to_numpy())
+
+
+def read_rows(path: str | Path, rows: np.ndarray) -> np.ndarray:
+    """
+    Return the vectors of rows of a table, in the order of these rows; the table is read in batches.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``embeddings``, a file or a folder of partitions.
+    rows : ndarray of int64, shape (n,)
+        Below the number of rows of the table.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, n dimensions)
+    """
+    order = np.argsort(rows, kind="stable")
+    matrix = np.empty((len(rows), n_dimensions(path)), np.float32)
     first = 0
     for ids, vectors in batches(path):
-        begin, end = np.searchsorted(place, (first, first + len(ids)), sorter=order)
-        rows = order[begin:end]
-        matrix[rows] = vectors[place[rows] - first]
+        begin, end = np.searchsorted(rows, (first, first + len(ids)), sorter=order)
+        chosen = order[begin:end]
+        matrix[chosen] = vectors[rows[chosen] - first]
         first += len(ids)
     return matrix
 

@@ -1,6 +1,7 @@
 """Tables of clusters: members, genes and motifs, comparison of conditions."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ from scipy import sparse
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
 from airrvec.core.names import receptor_names, with_fields
-from airrvec.repertoire import motifs
+from airrvec.repertoire import clustering, motifs
 from airrvec.repertoire.cluster_labels import label_clusters
-from airrvec.repertoire.clustering import Neighbourhood, cluster_id, medoid
+from airrvec.repertoire.clustering import Neighbourhood, cluster_id
 from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.synthetic import generation
@@ -32,6 +33,8 @@ class Clustered:
     label : ndarray of int64, shape (n,)
         Cluster number, largest cluster first; -1 for an unclustered receptor.
     neighbourhood : Neighbourhood
+    centres : list of int
+        Position in ``rows`` of the medoid of each cluster.
     """
 
     species: str
@@ -39,13 +42,12 @@ class Clustered:
     rows: np.ndarray
     label: np.ndarray
     neighbourhood: Neighbourhood
+    centres: list[int]
 
-    @property
+    @cached_property
     def members(self) -> list[np.ndarray]:
         """Positions in ``rows`` of the members of each cluster."""
-        order = np.argsort(self.label, kind="stable")
-        order = order[self.label[order] >= 0]
-        return np.split(order, np.flatnonzero(np.diff(self.label[order])) + 1) if len(order) else []
+        return clustering.members(self.label)
 
 
 def members_table(repertoires: Repertoires, found: list[Clustered], receptors: pa.Table) -> pa.Table:
@@ -117,7 +119,7 @@ def clusters_table(
         abundances = _abundances(repertoires.counts, clustered)
         for number, members in enumerate(clustered.members):
             in_cluster = receptors.loc[clustered.rows[members]]
-            middle = members[medoid(repertoires.vectors[clustered.rows[members]])]
+            middle = clustered.centres[number]
             row = {
                 "cluster_id": cluster_id(in_cluster["clonotype_id"].tolist()),
                 "centre": names[clustered.rows[middle]],

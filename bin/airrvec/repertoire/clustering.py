@@ -9,6 +9,7 @@ the run.
 import hashlib
 import random
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -47,7 +48,7 @@ class Neighbourhood:
     graph: sparse.csr_array
     expected: np.ndarray
 
-    @property
+    @cached_property
     def degrees(self) -> np.ndarray:
         """Number of neighbours of each receptor, shape (n,)."""
         return np.diff(self.graph.indptr)
@@ -164,6 +165,13 @@ def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
         "CPM", resolution=RESOLUTION, n_iterations=-1
     )
     return np.array(communities.membership, np.int64)
+
+
+def members(label: np.ndarray) -> list[np.ndarray]:
+    """Return the rows of the members of each cluster, ascending, by the numbers of `assign_clusters`."""
+    rows = np.flatnonzero(label >= 0)
+    rows = rows[np.argsort(label[rows], kind="stable")]
+    return np.split(rows, np.flatnonzero(np.diff(label[rows])) + 1) if len(rows) else []
 
 
 def medoid(vectors: np.ndarray) -> int:

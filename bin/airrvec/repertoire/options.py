@@ -54,8 +54,10 @@ class Group:
     chains : {"paired", "alpha", "beta"}
     repertoires : Repertoires
         Repertoires of the species.
+    rows : ndarray of int64, shape (n,)
+        Rows of the clonotypes among those of ``repertoires``.
     vectors, background : ndarray of float32, shape (n, d) and (m, d)
-        Vectors of the clonotypes, and of background receptors of the species.
+        Vectors of these clonotypes, and of background receptors of the species.
     radius : float
         Distance within which receptors are neighbours.
     """
@@ -63,6 +65,7 @@ class Group:
     species: str
     chains: str
     repertoires: "Repertoires"  # noqa: F821 - the module takes seconds to import
+    rows: np.ndarray
     vectors: np.ndarray
     background: np.ndarray
     radius: float
@@ -89,8 +92,7 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
     for species in found.species:
         part = found.of_species(species)
         try:
-            for chains, background, radius in groups(args, found, part, species):
-                yield Group(species, chains, part, part.vectors[part.rows(chains)], background, radius)
+            yield from groups(args, part, species)
         except InputError as problem:
             if len(found.species) == 1:
                 raise
@@ -104,8 +106,8 @@ def background_name(args: argparse.Namespace) -> str:
     return args.background.name if args.background else "OLGA"
 
 
-def make_groups(args, found, part, species: str) -> Iterator[tuple[str, np.ndarray, float]]:
-    """Yield each class of chains of a species, the vectors of its background, and its radius."""
+def make_groups(args, part, species: str) -> Iterator[Group]:
+    """Yield the group of each class of chains of a species, with a new background."""
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.repertoire.clustering import radius_by_chance
     from airrvec.synthetic.background import background
@@ -113,14 +115,16 @@ def make_groups(args, found, part, species: str) -> Iterator[tuple[str, np.ndarr
     present = present_chains(part)
     if not present:
         return
-    leave_out = found.receptors["clonotype_id"]
+    leave_out = part.receptors["clonotype_id"]
     receptors = background(args.background, species=species, seed=args.seed, leave_out=leave_out)
     encoder = Sceptr(args.model)
     for chains in present:
-        vectors = encoder.embed(with_chains(receptors, chains))
-        vectors = vectors[np.isfinite(vectors).all(axis=1)]
-        of_group = part.vectors[part.rows(chains)]
-        yield chains, vectors, radius_by_chance(of_group, vectors, args.chance, threads=args.cpus)
+        background_vectors = encoder.embed(with_chains(receptors, chains))
+        background_vectors = background_vectors[np.isfinite(background_vectors).all(axis=1)]
+        rows = part.rows(chains)
+        vectors = part.vectors(rows)
+        radius = radius_by_chance(vectors, background_vectors, args.chance, threads=args.cpus)
+        yield Group(species, chains, part, rows, vectors, background_vectors, radius)
 
 
 def present_chains(part) -> list[str]:
@@ -129,28 +133,30 @@ def present_chains(part) -> list[str]:
 
 
 def write_groups(args: argparse.Namespace, found, folder: Path) -> None:
-    """Write what `make_groups` yields for each species, or why there is none, for `read_groups`."""
+    """Write background and radius of the groups of each species, or why there are none."""
     folder.mkdir(parents=True, exist_ok=True)
     reasons = {}
     for species in found.species:
         part = found.of_species(species)
         try:
-            for chains, vectors, radius in make_groups(args, found, part, species):
+            for group in make_groups(args, part, species):
                 with (
-                    tables.atomic_path(folder / f"{species}_{chains}.npz") as path,
+                    tables.atomic_path(folder / f"{species}_{group.chains}.npz") as path,
                     path.open("wb") as handle,
                 ):
-                    np.savez(handle, vectors=vectors, radius=radius)
+                    np.savez(handle, vectors=group.background, radius=group.radius)
         except InputError as problem:
             reasons[species] = str(problem)
     tables.write_json({"background": background_name(args), "without": reasons}, folder / ABOUT)
 
 
-def read_groups(args, found, part, species: str) -> Iterator[tuple[str, np.ndarray, float]]:
-    """Yield what `write_groups` wrote of a species, as `make_groups` does."""
+def read_groups(args, part, species: str) -> Iterator[Group]:
+    """Yield the groups of a species with the background and radius that `write_groups` wrote."""
     reasons = json.loads((args.groups / ABOUT).read_text())["without"]
     if species in reasons:
         raise InputError(reasons[species])
     for chains in present_chains(part):
         with np.load(args.groups / f"{species}_{chains}.npz", allow_pickle=False) as group:
-            yield chains, group["vectors"], float(group["radius"])
+            background, radius = group["vectors"], float(group["radius"])
+        rows = part.rows(chains)
+        yield Group(species, chains, part, rows, part.vectors(rows), background, radius)

@@ -25,8 +25,11 @@ class Repertoires:
     ----------
     receptors : pyarrow.Table
         First receptor of each of n clonotypes, sorted by ``clonotype_id``.
-    vectors : ndarray of float32, shape (n, d)
-        Vectors of these receptors; NaN for a receptor without one.
+    embeddings : Path
+        Vectors of all receptors of the run, a file or a folder of partitions. Those of a class of chains are
+        read when they are needed, so that memory holds no others.
+    place : ndarray of int64, shape (n,)
+        Row of these receptors in the embeddings; -1 for a receptor without a vector.
     chains : ndarray of str, shape (n,)
         paired, alpha or beta; empty for an excluded clonotype.
     counts : DataFrame
@@ -40,7 +43,8 @@ class Repertoires:
     """
 
     receptors: pa.Table
-    vectors: np.ndarray
+    embeddings: Path
+    place: np.ndarray
     chains: np.ndarray
     counts: pd.DataFrame
     samples: pd.DataFrame
@@ -50,14 +54,16 @@ class Repertoires:
     @property
     def species(self) -> list[str]:
         """Species of the samples; without samples, species of all receptors."""
-        found = self.receptors["species"].to_numpy()
-        carried = set(found[self.counts["receptor"]] if len(self.samples) else found)
+        found = self.receptors["species"]
+        if len(self.samples):
+            found = found.take(pa.array(self.counts["receptor"]))
+        carried = pc.unique(found).to_pylist()
         return [species for species in schema.SPECIES if species in carried]
 
     def of_species(self, species: str) -> "Repertoires":
         """Return the repertoires with clonotypes of other species excluded."""
         same = pc.equal(self.receptors["species"], species).to_numpy()
-        return replace(self, chains=np.where(same, self.chains, ""))
+        return self if same.all() else replace(self, chains=np.where(same, self.chains, ""))
 
     @property
     def present(self) -> list[str]:
@@ -66,7 +72,11 @@ class Repertoires:
 
     def rows(self, chains: str) -> np.ndarray:
         """Return the rows of the receptors that have these chains and a vector."""
-        return np.flatnonzero((self.chains == chains) & np.isfinite(self.vectors).all(axis=1))
+        return np.flatnonzero((self.chains == chains) & (self.place >= 0))
+
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return the vectors of some of the ``receptors``, ndarray of float32, shape (n rows, d)."""
+        return vectors.read_rows(self.embeddings, self.place[rows])
 
     def conditions(self, column: str | None) -> pd.Series:
         """
@@ -106,11 +116,11 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
     """
     table = tables.read(receptors)
-    matrix = _read_vectors(embeddings, table["receptor_id"])
+    place = _places(embeddings, table["receptor_id"])
     clonotype, first = identity.number_clonotypes(table)
     ids = table["receptor_id"]
     if len(first) < len(table):
-        matrix, table = matrix[first.to_numpy()], table.take(first)
+        place, table = place[first.to_numpy()], table.take(first)
     samples = [_read_sample(path, abundance) for path in cells]
     metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
     # Of all samples at once: each search hashes the ids of the run.
@@ -128,7 +138,8 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
     return Repertoires(
         table,
-        matrix,
+        embeddings,
+        place,
         chain_classes(table),
         counts,
         metadata.set_index("sample_id").sort_index(),
@@ -137,17 +148,17 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     )
 
 
-def _read_vectors(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
-    """Return the vectors, shape (n, d), NaN where there is none; raise `InputError` if the ids differ."""
-    found, first = np.empty((len(receptor_ids), vectors.n_dimensions(embeddings)), np.float32), 0
+def _places(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
+    """Return the row of each vector, -1 where there is none; raise `InputError` if the ids differ."""
+    place, first = np.arange(len(receptor_ids)), 0
     for ids, part in vectors.batches(embeddings):
         if not receptor_ids.slice(first, len(ids)).equals(pa.chunked_array([ids])):
             raise InputError("the vectors do not match the receptors", file=embeddings)
-        found[first : first + len(ids)] = part
+        place[first : first + len(ids)][~np.isfinite(part).all(axis=1)] = -1
         first += len(ids)
-    if first < len(found):
+    if first < len(place):
         raise InputError("the vectors do not match the receptors", file=embeddings)
-    return found
+    return place
 
 
 def _read_sample(path: Path, abundance: str) -> tuple[pa.ChunkedArray, np.ndarray, dict]:

@@ -27,7 +27,7 @@ def pairs_table(samples) -> pa.Table:
     ----------
     samples : airrvec.repertoire.sample_tables.Samples
     """
-    names = list(samples.counts())
+    names = list(samples.counts)
     pairs = list(combinations(range(len(names)), 2))
     first, second = np.array(pairs, np.int64).reshape(-1, 2).T
     measures = {
@@ -41,7 +41,7 @@ def pairs_table(samples) -> pa.Table:
             **samples.group,
             "sample_1": np.array(names, object)[first],
             "sample_2": np.array(names, object)[second],
-            "radius": samples.radius,
+            "radius": samples.compared.radius,
             **measures,
         }
     )
@@ -61,7 +61,7 @@ def overlaps(samples) -> dict[str, np.ndarray]:
     """
     import scipy.sparse
 
-    counts = _members(list(samples.counts().values()), len(samples.repertoires.receptors))
+    counts = _members(list(samples.counts.values()), len(samples.compared.repertoires.receptors))
     present = (counts > 0).astype(np.float64)
     shared = (present @ present.T).toarray()
     sizes = shared.diagonal()
@@ -83,19 +83,18 @@ def shares_near(samples) -> np.ndarray:
     """
     import scipy.sparse
 
-    repertoires = samples.repertoires
-    usable = np.zeros(len(repertoires.receptors), bool)
-    usable[repertoires.rows(samples.chains)] = True
-    members = _members(list(samples.counts().values()), len(usable)) > 0
-    rows = np.flatnonzero(usable & (np.asarray(members.sum(axis=0)).ravel() > 0))
-    members = members[:, rows].astype(np.float32)  # (n_samples, n_receptors)
+    vectors, radius = samples.compared.vectors, samples.compared.radius
+    carried = [pd.Series(1, rows) for rows in samples.with_vectors.values()]
+    members = _members(carried, len(vectors)).astype(np.float32)  # (n_samples, n_receptors)
+    in_any = np.flatnonzero(np.asarray(members.sum(axis=0)).ravel())
+    if len(in_any) < len(vectors):
+        vectors, members = vectors[in_any], members[:, in_any]
     of_receptor = members.T.tocsr()
-    vectors = repertoires.vectors[rows]
-    first, second, _ = radius_search.pairs_within(vectors, samples.radius, threads=samples.threads)
-    half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(rows),) * 2)
-    graph = half + half.T + scipy.sparse.identity(len(rows), np.float32, "csr")
+    first, second, _ = radius_search.pairs_within(vectors, radius, threads=samples.threads)
+    half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(vectors),) * 2)
+    graph = half + half.T + scipy.sparse.identity(len(vectors), np.float32, "csr")
     near = np.zeros((members.shape[0],) * 2)
-    for start in range(0, len(rows), _RECEPTORS):
+    for start in range(0, len(vectors), _RECEPTORS):
         block = slice(start, start + _RECEPTORS)
         in_samples = ((graph[block] @ of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
         near += (members[:, block] @ in_samples).toarray()
@@ -120,7 +119,7 @@ def _tested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
     rows = []
     for first, second in pairs:
         if first in drawn and second in drawn:
-            rng = generator(samples.seed, f"{samples.chains} {first} {second}")
+            rng = generator(samples.seed, f"{samples.compared.chains} {first} {second}")
             rows.append(_distances(drawn[first], drawn[second], width, samples.n_permutations, rng))
         else:
             rows.append({"n_compared_1": None, "mmd_p": None})

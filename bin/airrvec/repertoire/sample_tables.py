@@ -11,7 +11,7 @@ from airrvec.core import schema
 from airrvec.core.seeds import generator
 from airrvec.repertoire import diversity, sample_diversity
 from airrvec.repertoire.enrichment import pairs_of_values
-from airrvec.repertoire.repertoires import Repertoires
+from airrvec.repertoire.options import Group
 from airrvec.stats import permutation
 from airrvec.stats.components import signs
 
@@ -26,12 +26,8 @@ class Samples:
 
     Attributes
     ----------
-    repertoires : Repertoires
-        Repertoires of the species.
-    species : str
-    chains : {"paired", "alpha", "beta"}
-    radius : float
-        Distance within which receptors are neighbours.
+    compared : airrvec.repertoire.options.Group
+        These clonotypes, their vectors, and the distance within which they are neighbours.
     n_receptors, n_permutations : int
         Most receptors of a sample, drawn at random, in computations over all pairs; number of permutations
         of receptors or of samples.
@@ -39,10 +35,7 @@ class Samples:
     threads : int
     """
 
-    repertoires: Repertoires
-    species: str
-    chains: str
-    radius: float
+    compared: Group
     n_receptors: int = 1000
     n_permutations: int = 999
     seed: int = 420
@@ -51,34 +44,36 @@ class Samples:
     @property
     def group(self) -> dict[str, str]:
         """Values of the columns ``species`` and ``chains`` in every table."""
-        return {"species": self.species, "chains": self.chains}
+        return {"species": self.compared.species, "chains": self.compared.chains}
 
+    @cached_property
     def counts(self) -> dict[str, pd.Series]:
-        """Return cells per clonotype (row of the run's clonotypes, sorted) of each sample that has any."""
-        counts = self.repertoires.counts
-        counts = counts[self.repertoires.chains[counts["receptor"]] == self.chains]
+        """Cells per clonotype (row of the run's clonotypes, sorted) of each sample that has any."""
+        repertoires = self.compared.repertoires
+        counts = repertoires.counts
+        counts = counts[repertoires.chains[counts["receptor"]] == self.compared.chains]
         return {
             sample: rows.set_index("receptor")["n"].sort_index()
             for sample, rows in counts.groupby("sample_id")
         }
 
-    def vectors(self) -> dict[str, np.ndarray]:
-        """Return the vectors of each sample's clonotypes, each clonotype once."""
-        usable = np.zeros(len(self.repertoires.receptors), bool)
-        usable[self.repertoires.rows(self.chains)] = True
-        return {
-            sample: self.repertoires.vectors[counts.index[usable[counts.index]]]
-            for sample, counts in self.counts().items()
-        }
+    @cached_property
+    def with_vectors(self) -> dict[str, np.ndarray]:
+        """Clonotypes of each sample (row of the vectors, sorted by clonotype), each once."""
+        place = np.full(len(self.compared.repertoires.receptors), -1)
+        place[self.compared.rows] = np.arange(len(self.compared.rows))
+        found = {sample: place[counts.index] for sample, counts in self.counts.items()}
+        return {sample: rows[rows >= 0] for sample, rows in found.items()}
 
     @cached_property
     def drawn(self) -> dict[str, np.ndarray]:
         """Vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
         found = {}
-        for sample, vectors in self.vectors().items():
-            if len(vectors) >= MIN_RECEPTORS:
-                rng = generator(self.seed, f"{self.chains} {sample}")
-                found[sample] = rng.permutation(vectors)[: self.n_receptors].astype(np.float64)
+        for sample, rows in self.with_vectors.items():
+            if len(rows) >= MIN_RECEPTORS:
+                rng = generator(self.seed, f"{self.compared.chains} {sample}")
+                drawn = rng.permutation(rows)[: self.n_receptors]
+                found[sample] = self.compared.vectors[drawn].astype(np.float64)
         return found
 
     @cached_property
@@ -86,7 +81,7 @@ class Samples:
         """Width of the kernel, one for all samples; NaN without any."""
         if not self.drawn:
             return np.nan
-        rng = generator(self.seed, f"{self.chains} bandwidth")
+        rng = generator(self.seed, f"{self.compared.chains} bandwidth")
         return permutation.bandwidth(np.concatenate(list(self.drawn.values())), rng)
 
     @cached_property
@@ -97,8 +92,8 @@ class Samples:
 
 def diversity_table(samples: Samples) -> pa.Table:
     """Return `airrvec.core.schema.DIVERSITY` of the samples."""
-    counts = {sample: series.to_numpy() for sample, series in samples.counts().items()}
-    return sample_diversity.diversity_table(counts, samples.species, samples.chains)
+    counts = {sample: series.to_numpy() for sample, series in samples.counts.items()}
+    return sample_diversity.diversity_table(counts, **samples.group)
 
 
 def pca_table(samples: Samples) -> pa.Table:
@@ -107,18 +102,18 @@ def pca_table(samples: Samples) -> pa.Table:
 
     There are no rows for fewer than three samples.
     """
-    means = {sample: found.mean(axis=0) for sample, found in samples.vectors().items() if len(found)}
-    if len(means) < 3:
+    found = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
+    if len(found) < 3:
         return schema.SAMPLES_PCA.empty_table()
+    means = {sample: samples.compared.vectors[rows].mean(axis=0) for sample, rows in found.items()}
     centred = np.stack(list(means.values())).astype(np.float64)
     centred -= centred.mean(axis=0)
     left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
     components = left * sizes * signs(axes)  # (n_samples, n_axes)
     explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
-    n_receptors = {sample: len(found) for sample, found in samples.vectors().items()}
     rows = []
     for place, sample in enumerate(means):
-        row = {"sample_id": sample, **samples.group, "n_receptors": n_receptors[sample]}
+        row = {"sample_id": sample, **samples.group, "n_receptors": len(found[sample])}
         for number in _COMPONENTS[: len(means) - 1]:
             row[f"pc_{number}"] = components[place, number - 1]
             row[f"pc_{number}_explained"] = explained[number - 1]
@@ -138,7 +133,7 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
         `diversity_table` of the samples.
     """
     drawn = samples.drawn
-    conditions = samples.repertoires.conditions(column)
+    conditions = samples.compared.repertoires.conditions(column)
     rows = []
     if column is not None:
         hill = found.to_pandas().set_index("sample_id")
@@ -147,7 +142,7 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
             tested = [[name for name in group if name in comparable] for group in names]
             common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
-            rng = generator(samples.seed, f"{samples.chains} {value_1} {value_2}")
+            rng = generator(samples.seed, f"{samples.compared.chains} {value_1} {value_2}")
             for order in diversity.ORDERS if min(map(len, tested)) > 1 else ():
                 logs = np.log(hill.loc[tested[0] + tested[1], f"hill_{order}_at_coverage"].to_numpy())
                 rows.append(

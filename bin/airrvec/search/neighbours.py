@@ -22,6 +22,7 @@ APPROXIMATE_ABOVE = 10**12  # pairs of a query and a reference
 N_PROBED, N_MEASURED = 16, 1000  # cells searched per query; queries used to measure the recall
 
 _NO_ROW = np.int64(-1)
+_CHECKED = 2**16  # vectors checked at once
 
 
 def nearest(
@@ -61,21 +62,20 @@ def nearest(
     rows : ndarray of int64, shape (n, k)
         Rows of ``references``; -1 where references run out. At equal distances the lower row is first.
     """
-    usable, usable_references = finite_rows(queries), finite_rows(references)
+    usable, queries_found = finite(queries)
+    usable_references, references_found = finite(references)
     distances = np.full((len(queries), k), np.inf, np.float32)
     rows = np.full((len(queries), k), _NO_ROW)
     if len(usable) and len(usable_references):
         n_found = min(k, len(usable_references))
         if device == "gpu":
-            neighbours = _nearest_torch(queries[usable], references[usable_references], n_found)
+            neighbours = _nearest_torch(queries_found, references_found, n_found)
         elif len(usable) * len(usable_references) <= approximate_above:
-            neighbours = _nearest(
-                queries[usable], single_cell_index(references[usable_references]), n_found, threads
-            )
+            neighbours = _nearest(queries_found, single_cell_index(references_found), n_found, threads)
         else:
-            index = _cells(references[usable_references], seed=seed, threads=threads)
-            neighbours = _nearest(queries[usable], index, n_found, threads)
-            _report_recall(queries[usable], index, neighbours, seed=seed, threads=threads)
+            index = _cells(references_found, seed=seed, threads=threads)
+            neighbours = _nearest(queries_found, index, n_found, threads)
+            _report_recall(queries_found, index, neighbours, seed=seed, threads=threads)
         distances[usable, :n_found], places = neighbours
         rows[usable, :n_found] = np.where(places < 0, _NO_ROW, usable_references[places])
     return distances, rows
@@ -178,5 +178,8 @@ def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int
     )
 
 
-def finite_rows(vectors: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(np.isfinite(vectors).all(axis=1))
+def finite(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows without NaN, and their vectors: without a copy if they are all."""
+    parts = [np.isfinite(vectors[i : i + _CHECKED]).all(axis=1) for i in range(0, len(vectors), _CHECKED)]
+    rows = np.flatnonzero(np.concatenate([np.empty(0, bool), *parts]))
+    return rows, vectors if len(rows) == len(vectors) else vectors[rows]

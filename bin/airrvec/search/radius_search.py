@@ -85,11 +85,9 @@ def join(
     distances : ndarray of float32, shape (n,)
     """
     same = references is None
-    usable = [neighbours.finite_rows(queries)]
-    parts = [_rows(queries, usable[0])]
-    if not same:
-        usable.append(neighbours.finite_rows(references))
-        parts.append(_rows(references, usable[1]))
+    found = [neighbours.finite(vectors) for vectors in ([queries] if same else [queries, references])]
+    usable = [rows for rows, _ in found]
+    parts = [np.ascontiguousarray(vectors, np.float32) for _, vectors in found]
     fewest = min(len(part) for part in parts)
     if not fewest:
         return
@@ -137,11 +135,6 @@ def _side(vectors, centres, bounds, threads: int) -> joining.Side:
     rows = np.argsort(cell[:, 0], kind="stable")
     starts = np.searchsorted(cell[rows, 0], np.arange(len(centres) + 1))
     return joining.Side(vectors, bounds.short(vectors)[rows], rows, starts)
-
-
-def _rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return some rows, in order; without a copy if they are all."""
-    return np.ascontiguousarray(vectors if len(rows) == len(vectors) else vectors[rows], np.float32)
 
 
 def _sorted(found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

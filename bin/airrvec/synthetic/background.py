@@ -174,9 +174,11 @@ def _distinct(path: Path | None, n: int, species: str, seed: int, leave_out: pa.
             fix="Give receptors as --background: annotation, clusters, comparisons and linear_svc need them",
         )
     receptors = synthesise(n, seed=seed, species=species) if path is None else read_run(path)
+    # Of a run's many ids, those that are here at all: only these are hashed.
+    left_out = leave_out.filter(pc.is_in(leave_out, pc.unique(receptors["clonotype_id"])))
     usable = pc.and_(
         pc.equal(receptors["species"], species),
-        pc.invert(pc.is_in(receptors["clonotype_id"], leave_out.combine_chunks())),
+        pc.invert(pc.is_in(receptors["clonotype_id"], left_out.combine_chunks())),
     )
     distinct = tables.distinct_receptors(receptors.filter(usable))
     return distinct.take(identity.number_clonotypes(distinct)[1])
