@@ -29,6 +29,8 @@ def pairs_table(samples) -> pa.Table:
     """
     names = list(samples.counts)
     pairs = list(combinations(range(len(names)), 2))
+    if not pairs:
+        return schema.SAMPLE_PAIRS.empty_table()
     first, second = np.array(pairs, np.int64).reshape(-1, 2).T
     measures = {
         **{name: values[first, second] for name, values in overlaps(samples).items()},

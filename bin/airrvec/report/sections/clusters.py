@@ -73,6 +73,11 @@ def cluster_lines(found: Clusters) -> list[str]:
         f"{counted(group['clusters'], 'cluster')} of {found.titles[group['species'], group['chains']]}"
         f" {'holds' if group['clusters'] == 1 else 'hold'} {group['clustered']:,} of"
         f" {counted(group['receptors'], 'receptor')}"
+        + (
+            "; at radius 0, neighbours have equal vectors"
+            if group["radius"] == 0 and group["clusters"]
+            else ""
+        )
         for group in found.counts["groups"]
     ] or ["No clusters: no receptor has a vector"]
 
@@ -102,6 +107,11 @@ def _overview(found: Clusters) -> dict:
         " More than that is not due to chance. A common antigen is one possible cause; selection that the"
         " background receptors did not undergo is another."
     )
+    if any(group["radius"] == 0 for group in counts["groups"]):
+        words += (
+            " At a radius of 0, only receptors with equal vectors are neighbours: among so many receptors,"
+            " any greater distance is expected by chance. A larger <code>--cluster_chance</code> allows it."
+        )
     if counts["not_compared"]:
         n = counted(counts["not_compared"], "receptor was", "receptors were")
         words += f" {n} not compared: without vector or of another species."
