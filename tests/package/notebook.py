@@ -35,6 +35,7 @@ mapped = airrvec.read(
 assert_type(mapped, pd.DataFrame)
 if TYPE_CHECKING:  # with the types of pandas-stubs
     airrvec.nearest("vectors.parquet", embedded)  # type: ignore[arg-type]
+    assert_type(airrvec.find(cells, "airrvec_index", k=1, chains="beta"), pd.DataFrame)
 
 print(
     json.dumps(

@@ -94,6 +94,34 @@ def test_the_functions_give_the_reference_vectors(installed, tables):
     assert found == {"cells": 415, "mapped": 92, "rows_in": 415, "torch": [], "version": airrvec.__version__}
 
 
+def test_find_gives_what_the_checkout_gives(installed, tables):
+    """In what the package itself normalised and embedded, laid out as the results of a run."""
+    results, query, options = tables / "results", "TRBV19 CASSIRSSYEQYF", ("--k", "5", "--cpus", "1")
+    for words in (
+        "normalise dash_human.csv --outdir made",
+        "embed dash_human.csv --out made/vectors.parquet",
+    ):
+        done = installed.run("airrvec", *words.split(), cwd=tables)
+        assert done.returncode == 0, done.stderr
+    for made, name in (
+        ("vectors", "embeddings/sceptr"),
+        ("vectors.receptors", "receptors/receptors"),
+        ("dash_human.cells", "cells/dash_human"),
+    ):
+        (results / name).parent.mkdir(parents=True)
+        shutil.copy(tables / f"made/{made}.parquet", results / f"{name}.parquet")
+    done = installed.run(
+        "airrvec", "find", query, "--in", "results", *options, "--out", "package.tsv", cwd=tables
+    )
+    assert done.returncode == 0, done.stderr
+    cli.main(["find", query, "--in", str(results), *options, "--out", str(tables / "checkout.tsv")])
+    assert (tables / "package.tsv").read_text() == (tables / "checkout.tsv").read_text()
+    call = f"import airrvec; print(airrvec.find({query!r}, 'results', k=5)['receptor_id'].to_list())"
+    done = installed.run("python", "-c", call, cwd=tables)
+    expected = pd.read_csv(tables / "checkout.tsv", sep="\t")["receptor_id"].to_list()
+    assert (done.stdout, len(expected)) == (f"{expected}\n", 5)
+
+
 def test_fine_tuning_names_the_command_that_adds_its_extra(installed, tables):
     done = installed.run("airrvec", "finetune", "dash_human.csv", "--outdir", "out", cwd=tables)
     assert done.returncode == 1

@@ -78,6 +78,17 @@ def test_cluster_finds_the_motif_of_m1(tmp_path):
     assert len(members) == 22 + 46
 
 
+def test_embed_leaves_what_normalise_wrote(tmp_path):
+    table = shutil.copy(DONORS[0], tmp_path)
+    cli.main(["normalise", str(table), "--outdir", str(tmp_path)])
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    cli.main(["embed", str(table), "--out", str(tmp_path / "vectors.parquet"), "--cpus", "1"])
+    assert {name: (tmp_path / name).read_bytes() for name in written} == written
+    (tmp_path / "alone").mkdir()
+    cli.main(["embed", str(table), "--out", str(tmp_path / "alone/vectors.parquet"), "--cpus", "1"])
+    assert not [*tmp_path.glob("alone/*receptors_0000*")]
+
+
 def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
     few = ("--min-receptors", "50", "--split", "random", "--steps", "2", "--cpus", "1")
     cli.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])

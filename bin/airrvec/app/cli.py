@@ -115,10 +115,11 @@ def _embed(work: Work, more: list[str]) -> None:
     from airrvec.core import tables
 
     out = work.args.out
+    of_normalise = {*out.parent.glob("*.receptors_0000.parquet")}  # of the user, in the same folder
     results = [receptors for _, _, receptors in work.normalised(out.parent)]
     receptors = work.embedded(results, out)
     tables.write(tables.read(receptors), out.with_suffix(".receptors.parquet"))
-    for path in results:
+    for path in {*results} - of_normalise:
         path.unlink()
 
 

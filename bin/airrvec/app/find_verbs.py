@@ -3,15 +3,12 @@
 import argparse
 import os
 import sys
-import tempfile
 from pathlib import Path
 
+from airrvec.app.places import default_index
 from airrvec.core import chains as chain_words
 from airrvec.core import runtime
 from airrvec.core.errors import InputError
-
-DEFAULT_INDEX = "airrvec_index"
-TEMPORARY = {"n_cells": 1, "n_background": 20_000}  # index of results that no index holds
 
 
 def add_index_options(verb: argparse.ArgumentParser) -> None:
@@ -52,11 +49,6 @@ def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
     verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
 
 
-def default_index() -> Path:
-    """Return the index that is used if none is named: of the environment, or of this folder."""
-    return Path(os.environ.get("AIRRVEC_INDEX") or DEFAULT_INDEX)
-
-
 def index(args: argparse.Namespace) -> None:
     """Add runs to an index, list them, remove one, or read the whole index."""
     from airrvec.app import indexing, run_index
@@ -95,19 +87,27 @@ def find(args: argparse.Namespace) -> None:
     """Print the nearest receptors of each query, or write them to a file."""
     from airrvec.app import answers
     from airrvec.app.finding import Search, find
+    from airrvec.app.opening import opened
     from airrvec.app.queries import read_queries
+    from airrvec.input.reading import read_column_map
 
     if args.k < 1 or (args.radius is not None and args.radius < 0):
         raise InputError("--k is less than 1, or --radius less than 0")
     if args.out and args.out.suffix not in (".tsv", ".parquet"):
         raise InputError(f"--out: '{args.out}' ends in neither .tsv nor .parquet", fix="Choose one of them")
     runtime.limit_threads(args.cpus)
-    queries = read_queries(
-        " ".join(args.query), species=args.species, format=args.format, column_map=args.column_map
-    )
+    columns = read_column_map(args.column_map) if args.column_map else None
+    queries = read_queries(" ".join(args.query), species=args.species, format=args.format, columns=columns)
     search = Search(args.k, args.radius, args.chains, args.exact)
-    with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
-        found = find(_opened(args, Path(folder), queries, search), queries, search)
+    with opened(
+        args.place,
+        queries,
+        search,
+        model=args.model,
+        threads=args.cpus,
+        warn=lambda sentence: print(f"WARNING: {sentence}", file=sys.stderr),
+    ) as index:
+        found = find(index, queries, search)
     if args.out:
         print(answers.write(found, args.out), file=sys.stderr)
     else:
@@ -116,23 +116,3 @@ def find(args: argparse.Namespace) -> None:
         print(line, file=sys.stderr)
     if not len(found.found):
         sys.exit(1)
-
-
-def _opened(args: argparse.Namespace, temporary: Path, queries, search):
-    """Return the index to search: the given one, or one of the given results, made in a temporary folder."""
-    from airrvec.app import indexing, run_index
-    from airrvec.app.finding import classes_searched
-
-    if run_index.is_index(args.place) or not (args.place / "embeddings").is_dir():
-        opened = run_index.open_index(args.place, threads=args.cpus)
-        for run in opened.runs():
-            now = indexing.manifest_digest(Path(run.about["results"]))
-            if now not in (None, run.about["manifest"]):
-                path, again = run.about["results"], f"airrvec index --index {args.place}"
-                print(f"WARNING: {path} has changed since; index it again: {again} {path}", file=sys.stderr)
-        return opened
-    results = indexing.open_results(args.place, finished=False)
-    model = indexing.model_of(results, args.model)
-    opened = run_index.create_index(temporary / "index", model, threads=args.cpus, **TEMPORARY)
-    indexing.add_run(opened, results, classes_searched(queries.receptors, search, opened))
-    return opened

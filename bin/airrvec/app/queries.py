@@ -1,5 +1,6 @@
 """Queries of `airrvec find`: a receptor in words, or a table in any format."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class Queries:
 
 
 def read_queries(
-    query: str, *, species: str, format: str | None = None, column_map: Path | None = None
+    query: str, *, species: str, format: str | None = None, columns: Mapping | None = None
 ) -> Queries:
     """
     Read queries.
@@ -53,8 +54,8 @@ def read_queries(
         Path of a table in any format, or a receptor in words (`airrvec.app.query_text`).
     species : str
         Species of rows that name none.
-    format, column_map
-        Of the table; detected if not given.
+    format, columns
+        Of the table, as for `airrvec.input.reading.open_chains`; detected if not given.
 
     Raises
     ------
@@ -62,9 +63,8 @@ def read_queries(
         If no receptor can be read.
     """
     if Path(query).is_file():
-        columns = reading.read_column_map(column_map) if column_map else None
         source = reading.open_chains(query, format, columns)
-        return _queries(normalise(source, sample_id=Path(query).name, species=species))
+        return of_normalised(normalise(source, sample_id=Path(query).name, species=species))
     if "/" in query.split()[:1] or Path(query).suffix in (".tsv", ".csv", ".txt", ".gz", ".parquet"):
         raise InputError("there is no such file", file=query, fix="Give a table, or a receptor in words")
     batch = reading.Batch(sceptr.chains(query_table(query, species)), 1, 1, [])
@@ -72,10 +72,11 @@ def read_queries(
         result = normalise(reading.Source("words", [], iter([batch])), sample_id="query", species=species)
     except InputError as error:
         raise InputError(f"'{query}' cannot be read: {error.described['problem']}") from error
-    return _queries(result, name=query)
+    return of_normalised(result, name=query)
 
 
-def _queries(result: Normalised, name: str | None = None) -> Queries:
+def of_normalised(result: Normalised, name: str | None = None) -> Queries:
+    """Return the receptors of a normalised table as queries; ``name``: of all, in place of their ids."""
     first = result.chains.group_by("cell_row").aggregate([("row", "min")]).sort_by("cell_row")
     rows = first["row_min"].to_numpy()
     given = result.cells["cell_id"].to_pylist()

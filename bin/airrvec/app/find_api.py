@@ -1,0 +1,107 @@
+"""Function for notebooks: ``airrvec.find``."""
+
+import os
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from airrvec.app import api
+from airrvec.app.finding import Search
+from airrvec.app.finding import find as find_queries
+from airrvec.app.opening import opened
+from airrvec.app.places import default_index
+from airrvec.app.queries import of_normalised, read_queries
+from airrvec.core.errors import InputError
+
+Chains = Literal["paired", "alpha", "beta"]
+
+
+def find(
+    queries: str | Path | pd.DataFrame,
+    place: str | Path | None = None,
+    *,
+    k: int = 10,
+    radius: float | None = None,
+    chains: Chains | None = None,
+    exact: bool = False,
+    format: str | None = None,
+    columns: api.ColumnMap | None = None,
+    species: api.Species = "homosapiens",
+    model: str | Path | None = None,
+    threads: int | None = None,
+) -> pd.DataFrame:
+    """
+    Return the nearest receptors of all runs of an index, as ``airrvec find`` does.
+
+    Parameters
+    ----------
+    queries : str, Path or DataFrame
+        A receptor in words, such as ``"TRBV19 CASSIRSSYEQYF"``; a file in any format; or receptors with the
+        columns of `embed`, such as those of `read`.
+    place : str or Path, optional
+        Index, or folder of results of a run. By default the environment variable ``AIRRVEC_INDEX``, or
+        ``airrvec_index`` in this folder.
+    k : int
+        Neighbours of each query.
+    radius : float, optional
+        All receptors within this distance instead.
+    chains : {"paired", "alpha", "beta"}, optional
+        Chains to compare; by default those of a query.
+    exact : bool
+        Compare with all receptors.
+    format, columns
+        Of a file, as for `read`.
+    species : {"homosapiens", "musmusculus"}
+        Species of words, and of rows of a file, that name none.
+    model : str or Path, optional
+        Folder of the model, where the results do not hold it.
+    threads : int, optional
+        Number of threads; by default one per processor.
+
+    Returns
+    -------
+    DataFrame
+        `airrvec.core.schema.FOUND`: by query, then by rank. ``query`` is the index label of a DataFrame's
+        row. ``attrs["problems"]``, a list of dict: queries without an answer, and chains that could not be
+        read, with the reason.
+
+    Warns
+    -----
+    UserWarning
+        If queries have no answer, with the main reasons; if a run has changed since it was indexed.
+
+    Raises
+    ------
+    InputError
+        If no query can be read, or the index is missing or damaged.
+    """
+    if k < 1 or (radius is not None and radius < 0):
+        raise InputError("k is less than 1, or radius less than 0")
+    if isinstance(queries, pd.DataFrame):
+        asked = of_normalised(api._standardised(queries))
+    else:
+        asked = read_queries(str(queries), species=species, format=format, columns=columns)
+    search = Search(k, radius, chains, exact)
+    given = None if model is None else str(model)
+    n_threads = threads or os.cpu_count() or 1
+    where = default_index() if place is None else Path(place)
+    said: list[str] = []
+    with opened(where, asked, search, model=given, threads=n_threads, warn=said.append) as index:
+        answers = find_queries(index, asked, search)
+    table: pd.DataFrame = answers.found.to_pandas()
+    problems = answers.problems.to_pylist()
+    if isinstance(queries, pd.DataFrame):
+        table["query"] = queries.index[table["query_row"] - 1]
+        for problem in problems:
+            problem["query"] = queries.index[problem["query_row"] - 1]
+    reasons = Counter(problem["reason"] for problem in problems if not problem["answered"]).most_common()
+    if reasons:
+        words = "; ".join(f"{n} × {reason}" for reason, n in reasons)
+        said.append(f"queries without an answer: {words}")
+    for sentence in said:
+        warnings.warn(sentence, stacklevel=2)
+    table.attrs["problems"] = problems
+    return table
