@@ -7,6 +7,7 @@ Export the cells of samples as AnnData: vectors in ``obsm["X_sceptr"]``, chains 
 
 import argparse
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airrvec.core import schema, script, tables
+from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, or_missing
 from airrvec.core.vectors import read_receptor_rows, read_vectors
 from airrvec.input import cells
@@ -107,12 +109,54 @@ def chain_lists(chains: pa.Table, n_cells: int):
     return ak.unflatten(ak.zip(fields, depth_limit=1), n_chains)
 
 
-def cells_of_samples(args: argparse.Namespace) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
+class Receptors:
+    """
+    Receptors of the run and their vectors, those of several files read at once.
+
+    Each reading of vectors passes all those of the run, however few are wanted.
+
+    Parameters
+    ----------
+    each : list of argparse.Namespace
+        Files to write, with the same receptors and embeddings.
+    """
+
+    def __init__(self, each: list[argparse.Namespace]):
+        self.paths = each[0].receptors, each[0].embeddings
+        self.ids = None
+        if len(each) > 1:
+            with suppress(InputError):  # each file by itself will say what is wrong with it
+                self._read([path for args in each for path in args.cells])
+
+    def _read(self, cells_of_files: list[Path]) -> None:
+        of_cells = [tables.read(path, ["receptor_id"])["receptor_id"] for path in cells_of_files]
+        ids = pc.unique(pa.chunked_array([chunk for part in of_cells for chunk in part.chunks], pa.string()))
+        wanted = pa.chunked_array([ids])
+        self.rows = read_receptor_rows(self.paths[0], wanted)
+        self.matrix = read_vectors(self.paths[1], wanted)
+        self.ids = ids
+
+    def read_rows(self, receptor_ids: pa.ChunkedArray) -> pa.Table:
+        """Return the row of each receptor_id."""
+        if self.ids is None:
+            return read_receptor_rows(self.paths[0], receptor_ids)
+        return self.rows.take(pc.index_in(receptor_ids, self.ids))
+
+    def read_vectors(self, receptor_ids: pa.ChunkedArray) -> np.ndarray:
+        """Return the vector of each receptor_id, ndarray of float32, shape (n, d)."""
+        if self.ids is None:
+            return read_vectors(self.paths[1], receptor_ids)
+        return self.matrix[pc.index_in(receptor_ids, self.ids).to_numpy()]
+
+
+def cells_of_samples(
+    args: argparse.Namespace, known: Receptors
+) -> tuple[pd.DataFrame, pa.ChunkedArray, list[int]]:
     """Return ``obs`` and the receptor_id of each cell, and the number of cells of each sample."""
     samples = [tables.read(path) for path in args.cells]
     receptor_ids = pa.concat_tables([sample.select(["receptor_id"]) for sample in samples])["receptor_id"]
     description = tables.read(args.description)
-    receptors = read_receptor_rows(args.receptors, receptor_ids)
+    receptors = known.read_rows(receptor_ids)
     table = cells.observations(samples, receptors, description)
     obs = observations(table, description[args.names].to_pylist())
     return obs, receptor_ids, [len(sample) for sample in samples]
@@ -121,20 +165,21 @@ def cells_of_samples(args: argparse.Namespace) -> tuple[pd.DataFrame, pa.Chunked
 @optional_part("export")
 def main(argv=None):
     each = script.each(parse_args, argv)
+    known = Receptors(each)
     for args in each:
         with or_missing("export", args.missing):
-            write_anndata(args)
+            write_anndata(args, known)
     script.write_versions(each[0], "anndata", "awkward", "pyarrow")
 
 
-def write_anndata(args: argparse.Namespace) -> None:
+def write_anndata(args: argparse.Namespace, known: Receptors) -> None:
     """Write the cells of one sample or of several."""
     import anndata  # slow import, not needed for --help
 
     # All samples together may be large: one part after another, and Arrow returns the memory of each.
-    obs, receptor_ids, n_cells = cells_of_samples(args)
+    obs, receptor_ids, n_cells = cells_of_samples(args, known)
     pa.default_memory_pool().release_unused()
-    matrix = read_vectors(args.embeddings, receptor_ids)
+    matrix = known.read_vectors(receptor_ids)
     pa.default_memory_pool().release_unused()
     chains = chain_lists(read_chains(args.chains, n_cells), len(obs))
     pa.default_memory_pool().release_unused()
