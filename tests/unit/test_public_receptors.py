@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 
-from airrvec.core import schema
+from airrvec.core import schema, tables
 from airrvec.core.chains import chain_classes
 from airrvec.repertoire.public import public_table
 from airrvec.repertoire.repertoires import Repertoires
@@ -13,18 +14,19 @@ from airrvec.report.sections.public import public_section
 from airrvec.synthetic.synthesis import synthesise
 
 
-def repertoires() -> Repertoires:
+@pytest.fixture
+def repertoires(tmp_path) -> Repertoires:
     """Receptor 0 in three samples, 1 and 2 in two, 3 in one."""
-    receptors = synthesise(4, seed=3)
+    receptors, path = synthesise(4, seed=3), tmp_path / "receptors.parquet"
+    tables.write(receptors, path)
     counts = [("a", 0, 1), ("b", 0, 1), ("c", 0, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 9), ("c", 2, 1)]
     frame = pd.DataFrame([*counts, ("c", 3, 50)], columns=["sample_id", "receptor", "n"])
     samples = pd.DataFrame(index=pd.Index(["a", "b", "c"], name="sample_id"))
-    return Repertoires(receptors, None, None, chain_classes(receptors), frame, samples, None, None)
+    return Repertoires(receptors, path, None, None, chain_classes(receptors), frame, samples, None, None)
 
 
-def test_the_table_counts_samples_and_cells_and_names_them():
-    found = repertoires()
-    table = public_table(found)
+def test_the_table_counts_samples_and_cells_and_names_them(repertoires):
+    table = public_table(repertoires)
     assert table.schema.equals(schema.PUBLIC_RECEPTORS)
     assert table.select(["samples", "n_samples", "n_cells"]).to_pylist() == [
         {"samples": "a;b;c", "n_samples": 3, "n_cells": 3},
@@ -32,13 +34,13 @@ def test_the_table_counts_samples_and_cells_and_names_them():
         {"samples": "a;b", "n_samples": 2, "n_cells": 5},
     ]
     fields = [*schema.RECEPTOR_FIELDS, "receptor_id", "clonotype_id"]
-    expected = found.receptors.take(pa.array([0, 2, 1])).select(fields)
+    expected = repertoires.receptors.take(pa.array([0, 2, 1])).select(fields)
     assert table.select(fields).to_pylist() == expected.to_pylist()
     assert table["chains"].to_pylist() == ["paired"] * 3
 
 
-def test_the_report_shows_their_cdr3s_and_counts_further_samples():
-    public = public_table(repertoires()).to_pandas()
+def test_the_report_shows_their_cdr3s_and_counts_further_samples(repertoires):
+    public = public_table(repertoires).to_pandas()
     public.loc[0, "samples"] = ";".join(f"s{number}" for number in range(7))
     section = public_section(public)
     first = section["data"]["1"]
@@ -50,7 +52,7 @@ def test_the_report_shows_their_cdr3s_and_counts_further_samples():
     assert "3 of 3 public receptors" in section["description"]
 
 
-def test_samples_that_share_nothing_have_no_public_receptors():
-    found = repertoires()
-    found = replace(found, counts=found.counts[found.counts["sample_id"] == "a"])
+def test_samples_that_share_nothing_have_no_public_receptors(repertoires):
+    counts = repertoires.counts
+    found = replace(repertoires, counts=counts[counts["sample_id"] == "a"])
     assert public_table(found).equals(schema.PUBLIC_RECEPTORS.empty_table())

@@ -36,6 +36,7 @@ def samples() -> Samples:
     repertoires = Repertoires(
         pa.table({"clonotype_id": ids}),
         None,
+        None,
         np.where(np.isfinite(vectors).all(axis=1), np.arange(N_RECEPTORS), -1),
         chains,
         pd.concat(frames),

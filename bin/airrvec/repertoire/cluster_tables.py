@@ -108,7 +108,7 @@ def clusters_table(
     labels = labels[~innate[labels["receptor"].to_numpy(int)]]
     wanted = [clustered.rows[members] for clustered in found for members in clustered.members]
     wanted = np.concatenate([np.empty(0, np.int64), *wanted])
-    receptors = repertoires.receptors.take(pa.array(wanted))
+    receptors = repertoires.read_receptors(wanted)
     names = pd.Series(receptor_names(receptors).to_pylist(), wanted)
     receptors = receptors.to_pandas().set_index(wanted)
     rows, positions = [], []

@@ -27,7 +27,7 @@ def public_table(repertoires: Repertoires) -> pa.Table:
         ["n_samples", "n_cells", "receptor"], ascending=[False, False, True]
     )
     found = frame["receptor"].to_numpy(np.int64)
-    receptors = repertoires.receptors.take(pa.array(found))
+    receptors = repertoires.read_receptors(found)
     columns = {name: receptors[name] for name in receptors.column_names}
     columns |= {name: pa.array(frame[name]) for name in ("samples", "n_samples", "n_cells")}
     columns["chains"] = pa.array(repertoires.chains[found], pa.string())

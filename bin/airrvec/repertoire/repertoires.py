@@ -14,6 +14,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 
 ABUNDANCES = ("cells", "duplicate_count")
+HELD = ["receptor_id", "clonotype_id", "species", "innate_like"]  # columns of all receptors in memory
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class Repertoires:
     Attributes
     ----------
     receptors : pyarrow.Table
-        First receptor of each of n clonotypes, sorted by ``clonotype_id``.
-    embeddings : Path
-        Vectors of all receptors of the run, a file or a folder of partitions. Those of a class of chains are
-        read when they are needed, so that memory holds no others.
+        `HELD` of the first receptor of each of n clonotypes, sorted by ``clonotype_id``.
+    path, embeddings : Path
+        All receptors of the run and their vectors, each a file or a folder of partitions: fields and vectors
+        are read of those receptors that need them, when they do.
     place : ndarray of int64, shape (n,)
         Row of these receptors in the embeddings; -1 for a receptor without a vector.
     chains : ndarray of str, shape (n,)
@@ -43,6 +44,7 @@ class Repertoires:
     """
 
     receptors: pa.Table
+    path: Path
     embeddings: Path
     place: np.ndarray
     chains: np.ndarray
@@ -73,6 +75,10 @@ class Repertoires:
     def rows(self, chains: str) -> np.ndarray:
         """Return the rows of the receptors that have these chains and a vector."""
         return np.flatnonzero((self.chains == chains) & (self.place >= 0))
+
+    def read_receptors(self, rows: np.ndarray) -> pa.Table:
+        """Return all columns of some of the ``receptors``, in the order of these rows."""
+        return vectors.read_receptor_rows(self.path, self.receptors["receptor_id"].take(pa.array(rows)))
 
     def vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of some of the ``receptors``, ndarray of float32, shape (n rows, d)."""
@@ -115,12 +121,14 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     InputError
         If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
     """
-    table = tables.read(receptors)
+    junctions = [schema.field(locus, "junction_aa") for locus in schema.LOCI]
+    table = tables.read(receptors, [*HELD, *junctions])
+    chains, table = chain_classes(table), table.select(HELD)
     place = _places(embeddings, table["receptor_id"])
     clonotype, first = identity.number_clonotypes(table)
     ids = table["receptor_id"]
     if len(first) < len(table):
-        place, table = place[first.to_numpy()], table.take(first)
+        chains, place, table = chains[first.to_numpy()], place[first.to_numpy()], table.take(first)
     samples = [_read_sample(path, abundance) for path in cells]
     metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
     # Of all samples at once: each search hashes the ids of the run.
@@ -138,9 +146,10 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
     return Repertoires(
         table,
+        receptors,
         embeddings,
         place,
-        chain_classes(table),
+        chains,
         counts,
         metadata.set_index("sample_id").sort_index(),
         ids,
