@@ -10,7 +10,7 @@ from airrvec.core import schema, tables
 from airrvec.core.chains import chain_classes
 from airrvec.repertoire.public import public_table
 from airrvec.repertoire.repertoires import Repertoires
-from airrvec.report.sections.public import public_section
+from airrvec.report.sections import public as sections
 from airrvec.synthetic.synthesis import synthesise
 
 
@@ -39,17 +39,20 @@ def test_the_table_counts_samples_and_cells_and_names_them(repertoires):
     assert table["chains"].to_pylist() == ["paired"] * 3
 
 
-def test_the_report_shows_their_cdr3s_and_counts_further_samples(repertoires):
-    public = public_table(repertoires).to_pandas()
+def test_the_report_shows_their_cdr3s_and_counts_further_samples(repertoires, tmp_path, monkeypatch):
+    tables.write(public_table(repertoires), tmp_path / "public.parquet")
+    monkeypatch.setattr(sections, "N_TOP", 2)
+    public, n = sections.read_public(tmp_path / "public.parquet")
+    assert (len(public), n) == (2, 3)
     public.loc[0, "samples"] = ";".join(f"s{number}" for number in range(7))
-    section = public_section(public)
+    section = sections.public_section(public, n)
     first = section["data"]["1"]
     assert public["tra_junction_aa"][0] in first["tra"]
     assert public["trb_junction_aa"][0] in first["trb"]
     assert (first["n_samples"], first["n_cells"]) == (3, 3)
     assert first["samples"] == "s0; s1; s2; s3; s4; 2 more"
     assert list(section["headers"])[-1] == "id"
-    assert "3 of 3 public receptors" in section["description"]
+    assert "2 of 3 public receptors" in section["description"]
 
 
 def test_samples_that_share_nothing_have_no_public_receptors(repertoires):

@@ -115,7 +115,7 @@ def test_distances_without_permutations_are_those_with(pairs, untested):
 def test_the_report_says_that_no_pair_was_tested(pairs, untested):
     none = pd.DataFrame()
     tested, not_tested = (
-        comparison.comparison_lines(comparison.Comparison({}, table, none, none, none))[0]
+        comparison.comparison_lines(comparison.Comparison({}, table, none, none, none, 0))[0]
         for table in (pairs, untested)
     )
     n_tested = pairs["mmd_fdr"].notna().sum()

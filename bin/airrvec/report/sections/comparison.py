@@ -19,7 +19,7 @@ from airrvec.report.page import (
     section,
     with_group_titles,
 )
-from airrvec.report.sections.public import public_section
+from airrvec.report.sections.public import public_section, read_public
 
 N_PAIRS = 100  # in the table
 
@@ -30,13 +30,14 @@ _NAMES = ("pairs", "samples_pca", "conditions")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of ``compare_samples.py``: counts and tables as data frames."""
+    """Results of ``compare_samples.py``: counts, tables as data frames, number of public receptors."""
 
     counts: dict
     pairs: pd.DataFrame
     samples_pca: pd.DataFrame
     conditions: pd.DataFrame
     public: pd.DataFrame
+    n_public: int
 
 
 def read_comparison(folder: Path | None) -> Comparison | None:
@@ -48,14 +49,14 @@ def read_comparison(folder: Path | None) -> Comparison | None:
     frames = (
         with_group_titles(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES
     )
-    return Comparison(counts, *frames, tables.read(folder / "public.parquet").to_pandas())
+    return Comparison(counts, *frames, *read_public(folder / "public.parquet"))
 
 
 def comparison_sections(found: Comparison) -> list[dict]:
     """Return the sections of the report."""
     sections = [_pairs(found) if len(found.pairs) else _not_compared(found)]
-    if len(found.public):
-        sections.append(public_section(found.public))
+    if found.n_public:
+        sections.append(public_section(found.public, found.n_public))
     if len(found.samples_pca):
         sections.append(_components(found))
     if found.counts["condition"]:

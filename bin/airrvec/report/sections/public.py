@@ -1,7 +1,10 @@
 """Public receptors, those of several samples, in the MultiQC report."""
 
+from pathlib import Path
+
 import pandas as pd
 
+from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import COUNT, section
@@ -10,9 +13,13 @@ N_TOP = 50  # receptors in the table
 N_NAMES = 5  # samples of a receptor that are listed; more are counted
 
 
-def public_section(public: pd.DataFrame) -> dict:
-    """Return the receptors that most samples carry; ``public`` is `airrvec.core.schema.PUBLIC_RECEPTORS`."""
-    shown = public.head(N_TOP)
+def read_public(path: Path) -> tuple[pd.DataFrame, int]:
+    """Return the first `N_TOP` of `airrvec.core.schema.PUBLIC_RECEPTORS`, and the number of all."""
+    return next(tables.read_batches(path, N_TOP)).to_pandas(), tables.n_rows(path)
+
+
+def public_section(shown: pd.DataFrame, n: int) -> dict:
+    """Return the receptors that most samples carry, of ``n`` public ones."""
     digits = len(str(len(shown)))
     data = {
         f"{number:0{digits}d}": {
@@ -35,7 +42,7 @@ def public_section(public: pd.DataFrame) -> dict:
         "airrvec_comparison_public",
         "Public receptors",
         "Receptors that two or more samples carry, those of most samples first; alleles are ignored."
-        f" {len(shown)} of {counted(len(public), 'public receptor')}; all are in"
+        f" {len(shown)} of {counted(n, 'public receptor')}; all are in"
         " <code>comparison/public.tsv</code>. Samples of one donor share receptors for another reason, and so"
         " do samples that were mixed up or contaminated.",
         "table",
