@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,3 +24,19 @@ def script(monkeypatch, tmp_path):
     """Run a script of bin/ by its name, in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     return lambda name, *arguments: importlib.import_module(name).main([*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict[str, Path]:
+    """Two finished runs, for the index of runs: name → folder of results."""
+    from finished_runs import write_two
+
+    return write_two(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def made(runs, tmp_path_factory) -> Path:
+    """Return an index of both runs."""
+    from finished_runs import write_index
+
+    return write_index(tmp_path_factory.mktemp("index") / "index", runs)

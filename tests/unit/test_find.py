@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pytest
-from finished_runs import BACKGROUND, FLU, WORDS, found, problem, write_index, write_run, write_two
+from finished_runs import BACKGROUND, FLU, WORDS, found, problem, write_run
 from inputs import DATA
 from scipy.spatial.distance import cdist
 
@@ -14,16 +14,6 @@ from airrvec.app import cli
 from airrvec.core import chains, schema, tables
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> dict[str, Path]:
-    return write_two(tmp_path_factory.mktemp("runs"))
-
-
-@pytest.fixture(scope="module")
-def made(runs, tmp_path_factory) -> Path:
-    return write_index(tmp_path_factory.mktemp("index") / "index", runs)
 
 
 def receptors_of(results: Path, chain_class: str):

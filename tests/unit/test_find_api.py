@@ -1,7 +1,5 @@
 """`airrvec.find` in a notebook, beside the verb."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,16 +8,6 @@ from results_folder import write_manifest
 
 import airrvec
 from airrvec.core.errors import InputError
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> dict[str, Path]:
-    return write_two(tmp_path_factory.mktemp("runs"))
-
-
-@pytest.fixture(scope="module")
-def made(runs, tmp_path_factory) -> Path:
-    return write_index(tmp_path_factory.mktemp("index") / "index", runs)
 
 
 @pytest.mark.parametrize("options", [{"k": 3}, {"radius": 0.5}, {"chains": "beta", "exact": True}])

@@ -6,23 +6,13 @@ from pathlib import Path
 
 import pytest
 from damaged_files import flipped
-from finished_runs import WORDS, found, problem, write_index, write_run, write_two
+from finished_runs import WORDS, found, problem, write_index, write_run
 from inputs import DATA
 
 from airrvec.app import cli, indexing, run_index
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.model import weights
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> dict[str, Path]:
-    return write_two(tmp_path_factory.mktemp("runs"))
-
-
-@pytest.fixture(scope="module")
-def made(runs, tmp_path_factory) -> Path:
-    return write_index(tmp_path_factory.mktemp("index") / "index", runs)
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def embed(
         If there is no junction column, or no row holds a receptor.
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
-    result = _standardised(frame)
+    result = standardised(frame)
     encoder = Sceptr(str(model), device=device)
     receptor_vectors = encoder.embed(result.receptors)
     vectors = np.full((len(frame), receptor_vectors.shape[1]), np.nan, np.float32)
@@ -213,7 +213,7 @@ def _reasons(rejects: pa.Table, among: NDArray[np.bool_]) -> str:
     return f" ({'; '.join(f'{n} × {reason}' for reason, n in counts)})" if counts else ""
 
 
-def _standardised(frame: pd.DataFrame) -> Normalised:
+def standardised(frame: pd.DataFrame) -> Normalised:
     """Return the receptors of a wide table; ``cell_id`` is the row number."""
     present = {name: plain for name, plain in _PLAIN.items() if name in frame}
     if not any(name.endswith("junction_aa") for name in present):

@@ -81,7 +81,7 @@ def find(
     if k < 1 or (radius is not None and radius < 0):
         raise InputError("k is less than 1, or radius less than 0")
     if isinstance(queries, pd.DataFrame):
-        asked = of_normalised(api._standardised(queries))
+        asked = of_normalised(api.standardised(queries))
     else:
         asked = read_queries(str(queries), species=species, format=format, columns=columns)
     search = Search(k, radius, chains, exact)
