@@ -137,3 +137,5 @@ def test_words_without_an_answer_end_with_the_reason(tmp_path, capsys):
     assert "it lacks a chain" in said
     said = problem(capsys, "find", WORDS, "--in", tmp_path / "nothing")
     assert "there is no index in" in said
+    said = problem(capsys, "find", WORDS, "--in", only_beta, "--k", "0")
+    assert "k is 0, and must be at least 1" in said

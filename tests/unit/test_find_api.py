@@ -57,5 +57,5 @@ def test_a_changed_run_is_a_warning_in_the_users_line(tmp_path):
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"radius": -1}])
 def test_impossible_numbers_are_refused(made, options):
-    with pytest.raises(InputError, match="less than"):
+    with pytest.raises(InputError, match="must be at least"):
         airrvec.find(WORDS, made, **options)

@@ -14,7 +14,6 @@ from airrvec.app.finding import find as find_queries
 from airrvec.app.opening import opened
 from airrvec.app.places import default_index
 from airrvec.app.queries import of_normalised, read_queries
-from airrvec.core.errors import InputError
 
 Chains = Literal["paired", "alpha", "beta"]
 
@@ -76,15 +75,14 @@ def find(
     Raises
     ------
     InputError
-        If no query can be read, or the index is missing or damaged.
+        If no query can be read, or the index is missing or damaged; if ``k`` is less than 1, or ``radius``
+        less than 0.
     """
-    if k < 1 or (radius is not None and radius < 0):
-        raise InputError("k is less than 1, or radius less than 0")
+    search = Search(k, radius, chains, exact)
     if isinstance(queries, pd.DataFrame):
         asked = of_normalised(api.standardised(queries))
     else:
         asked = read_queries(str(queries), species=species, format=format, columns=columns)
-    search = Search(k, radius, chains, exact)
     given = None if model is None else str(model)
     n_threads = threads or os.cpu_count() or 1
     where = default_index() if place is None else Path(place)

@@ -91,14 +91,12 @@ def find(args: argparse.Namespace) -> None:
     from airrvec.app.queries import read_queries
     from airrvec.input.reading import read_column_map
 
-    if args.k < 1 or (args.radius is not None and args.radius < 0):
-        raise InputError("--k is less than 1, or --radius less than 0")
+    search = Search(args.k, args.radius, args.chains, args.exact)
     if args.out and args.out.suffix not in (".tsv", ".parquet"):
         raise InputError(f"--out: '{args.out}' ends in neither .tsv nor .parquet", fix="Choose one of them")
     runtime.limit_threads(args.cpus)
     columns = read_column_map(args.column_map) if args.column_map else None
     queries = read_queries(" ".join(args.query), species=args.species, format=args.format, columns=columns)
-    search = Search(args.k, args.radius, args.chains, args.exact)
     with opened(
         args.place,
         queries,

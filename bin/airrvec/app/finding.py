@@ -13,6 +13,7 @@ from airrvec.app.queries import Queries
 from airrvec.app.run_index import CLASSES, LABELS, PART, Run, RunIndex
 from airrvec.core import chains as chain_words
 from airrvec.core import names, schema, tables
+from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.search import store
 
@@ -34,12 +35,23 @@ class Search:
         Compare these chains only, of `airrvec.core.chains.CHAIN_CLASSES`; by default those of the query.
     exact : bool
         Search all cells.
+
+    Raises
+    ------
+    InputError
+        If ``k`` is less than 1, or ``radius`` less than 0.
     """
 
     k: int = 10
     radius: float | None = None
     chains: str | None = None
     exact: bool = False
+
+    def __post_init__(self):
+        if self.k < 1:
+            raise InputError(f"k is {self.k}, and must be at least 1")
+        if self.radius is not None and not self.radius >= 0:
+            raise InputError(f"radius is {self.radius:g}, and must be at least 0")
 
 
 @dataclass(frozen=True)
