@@ -1,9 +1,10 @@
 """
-Kernels of the search within a radius: the rows of one cell with those of all others.
+Kernels of the search within a radius.
 
-What cannot be a pair is excluded in three steps, none of which excludes a pair: cells that are too far apart
-along the line of their centres, then rows of them, then pairs whose short vectors are too far apart
-(`airrvec.search.lower_bounds`). The distances of the rest are computed from differences.
+What cannot be a pair is excluded in three steps, none of which excludes a pair: rows of two cells that are
+too far apart along the line of their centres, then blocks of their pairs (`airrvec.search.leads`), then pairs
+whose short vectors are too far apart (`airrvec.search.lower_bounds`). The distances of the rest are computed
+from differences.
 """
 
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import numba
 import numpy as np
 
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
+from airrvec.search import leads
 from airrvec.search.collecting import WIDTH, squared_distance
 
 FAR = np.float32(-1e30)  # excess of a place without a row
@@ -29,59 +31,55 @@ class Side(NamedTuple):
     ----------
     vectors : ndarray of float32, shape (n, d)
         In the order of rows.
-    short : ndarray of float32, shape (n, p)
-        Short vectors, by place.
     rows : ndarray of int64, shape (n,)
         Row of each place.
-    starts : ndarray of int64, shape (n_cells + 1,)
-        First place of each cell, and n.
+    short : ndarray of float32, shape (n, p)
+        Short vectors, by place.
+    own : ndarray of float32, shape (n,)
+        Product of each vector with the centre of its cell, by place.
     """
 
     vectors: np.ndarray
-    short: np.ndarray
     rows: np.ndarray
-    starts: np.ndarray
+    short: np.ndarray
+    own: np.ndarray
 
 
-@_fast
-def least_leads(products, cell, leads):
+class Block(NamedTuple):
     """
-    Set the least lead of a cell's rows over each other cell.
+    Some neighbouring places of a side.
 
-    The lead of a row is its product with its own centre minus that with the other centre.
-
-    Parameters
+    Attributes
     ----------
-    products : ndarray of float32, shape (n_cells, n)
-        Products of all centres and the cell's rows.
-    leads : ndarray of float32, shape (n_cells,)
+    pieces : ndarray of int64, shape (n_pieces, 3)
+        Cells or parts of cells, one after the other: cell, first place, last place + 1.
+    vectors, rows, short, own : ndarray
+        Of these places, as in `Side`, but all by place.
+    products : ndarray of float32, shape (n_others, n)
+        Products with the centres of the pieces of the other block.
     """
-    for other in range(len(products)):
-        least = np.float32(1e30)
-        for row in range(products.shape[1]):
-            least = min(least, products[cell, row] - products[other, row])
-        leads[other] = least
+
+    pieces: np.ndarray
+    vectors: np.ndarray
+    rows: np.ndarray
+    short: np.ndarray
+    own: np.ndarray
+    products: np.ndarray
 
 
 @_compiled
-def join(cell, queries, references, same, products, leads, centres, reach, radius, limit):
+def join(block, other_block, same, reach, radius, limit):
     """
-    Return the pairs within a radius of a cell's queries and all references.
+    Return the pairs within a radius of the queries of a block and the references of another.
 
     Parameters
     ----------
-    cell : int
-    queries, references : Side
-        With the same cells.
+    block, other_block : Block
+        Of queries and of references.
     same : bool
         Queries are the references: return each pair once.
-    products : ndarray of float32, shape (n_cells, n)
-        Products of all centres and the cell's queries.
-    leads : ndarray of float32, shape (n_cells, n_cells)
-        Least leads of the references of each cell (row) over each other cell.
-    centres : ndarray of float32, shape (n_cells, d)
-    reach : ndarray of float32, shape (n_cells,)
-        Greatest sum of the leads of a query and a reference of each other cell that are within the radius.
+    reach : ndarray of float32, shape (n_pieces, n_others)
+        Greatest sum of the leads of a query and a reference of two pieces that are within the radius.
     radius : float32
     limit : float
         Greatest squared distance of the short vectors of a pair.
@@ -92,91 +90,60 @@ def join(cell, queries, references, same, products, leads, centres, reach, radiu
         Row of the query and of the reference, in no particular order.
     distances : ndarray of float32, shape (n,)
     """
-    first, n = queries.starts[cell], queries.starts[cell + 1] - queries.starts[cell]
-    near = np.empty(n, np.int64)
-    others = np.empty(np.diff(references.starts).max(), np.int64)
-    n_numbers = queries.short.shape[1] + 2
-    packed = np.empty((-(-n // ROWS), n_numbers, ROWS), np.float32)
+    most = (block.pieces[:, 2] - block.pieces[:, 1]).max()
+    n_numbers = block.short.shape[1] + 2
+    packed = np.empty((-(-most // ROWS), n_numbers, ROWS), np.float32)
     strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
     candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
     pairs, distances, n_found = np.empty((256, 2), np.int64), np.empty(256, np.float32), 0
-    for other in range(cell if same else 0, len(centres)):
-        start, stop = references.starts[other], references.starts[other + 1]
-        if other == cell:
-            n_near, n_others = n, stop - start
-            near[:] = np.arange(first, first + n)
-            others[:n_others] = np.arange(start, stop)
-        else:
-            most = reach[other] - leads[other, cell]
-            n_near, least = _queries_near(products, cell, other, most, first, near)
-            if n_near == 0:
+    for i, (cell, start, stop) in enumerate(block.pieces):
+        begin = start - block.pieces[0, 1]
+        mine = slice(begin, begin + stop - start)
+        for j, (other, other_start, other_stop) in enumerate(other_block.pieces):
+            if same and other_start < start:
                 continue
-            direction, most = centres[other] - centres[cell], reach[other] - least
-            n_others = _references_near(
-                references.vectors, references.rows, start, stop, direction, most, others
-            )
-        n_groups = _pack(queries.short, near, n_near, limit, packed)
-        for column in range(0, n_others, WIDTH):
-            if same and other == cell:
-                n_groups = min(-(-n_near // ROWS), (column + WIDTH - 1) // ROWS + 1)
-            _gather(references.short, others, column, min(WIDTH, n_others - column), strip)
-            n_candidates = _collect(packed, n_groups, strip, excess, candidates)
-            if n_candidates:
-                pairs, distances = _with_room(pairs, distances, n_found + n_candidates)
-                n_found = _measure(
-                    queries.vectors,
-                    queries.rows,
-                    near,
-                    references.vectors,
-                    references.rows,
-                    others[column:],
-                    same,
-                    candidates[:n_candidates],
-                    radius,
-                    limit,
-                    pairs,
-                    distances,
-                    n_found,
+            other_begin = other_start - other_block.pieces[0, 1]
+            if other == cell:
+                near, others = np.arange(stop - start), np.arange(other_stop - other_start)
+                floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
+            else:
+                theirs = slice(other_begin, other_begin + other_stop - other_start)
+                near, floors, others, other_floors = leads.near(
+                    block.own[mine],
+                    block.products[j, mine],
+                    other_block.own[theirs],
+                    other_block.products[i, theirs],
+                    reach[i, j],
+                    (ROWS, WIDTH),
                 )
+            near += begin
+            others += other_begin
+            n_groups = _pack(block.short, near, limit, packed) if len(others) else 0
+            for column in range(0, len(others), WIDTH):
+                if other != cell:
+                    highest = reach[i, j] - other_floors[column // WIDTH]
+                    while n_groups and floors[n_groups - 1] > highest:
+                        n_groups -= 1
+                elif same and start == other_start:
+                    n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
+                if n_groups == 0:
+                    break
+                _gather(other_block.short, others, column, min(WIDTH, len(others) - column), strip)
+                n_candidates = _collect(packed, n_groups, strip, excess, candidates)
+                if n_candidates:
+                    pairs, distances = _with_room(pairs, distances, n_found + n_candidates)
+                    found = candidates[:n_candidates]
+                    n_found = _measure(
+                        block, other_block, near, others[column:], same and start == other_start, found,
+                        radius, limit, pairs, distances, n_found,
+                    )  # fmt: skip
     return pairs[:n_found], distances[:n_found]
 
 
 @_compiled
-def _queries_near(products, cell, other, most, first, near):
-    """Set ``near`` to the places of a cell with a lead of at most ``most``; return number and least lead."""
-    n, least = 0, np.float32(1e30)
-    for row in range(products.shape[1]):
-        lead = products[cell, row] - products[other, row]
-        if lead <= most:
-            near[n] = first + row
-            n += 1
-            least = min(least, lead)
-    return n, least
-
-
-@_compiled
-def _references_near(vectors, rows, start, stop, direction, most, near):
-    """Set ``near`` to the places from ``start`` to ``stop`` whose lead is at most ``most``."""
-    n = 0
-    for place in range(start, stop):
-        if _product(vectors, rows[place], direction) <= most:
-            near[n] = place
-            n += 1
-    return n
-
-
-@_fast
-def _product(vectors, row, direction):
-    total = np.float32(0)
-    for i in range(len(direction)):
-        total += vectors[row, i] * direction[i]
-    return total
-
-
-@_compiled
-def _pack(short, places, n, limit, packed):
-    """Set ``packed`` to (2 q, 1, limit − q · q) of n queries, in groups of `ROWS`; return their number."""
-    n_short = short.shape[1]
+def _pack(short, places, limit, packed):
+    """Set ``packed`` to (2 q, 1, limit − q · q) of queries, in groups of `ROWS`; return their number."""
+    n, n_short = len(places), short.shape[1]
     n_groups = -(-n // ROWS)
     for at in range(n_groups * ROWS):
         group, i = at // ROWS, at % ROWS
@@ -229,42 +196,29 @@ def _collect(packed, n_groups, strip, excess, candidates):
 
 
 @_compiled
-def _measure(
-    queries,
-    query_rows,
-    near,
-    references,
-    reference_rows,
-    others,
-    same,
-    candidates,
-    radius,
-    limit,
-    pairs,
-    distances,
-    n,
-):
+def _measure(block, other_block, near, others, once, candidates, radius, limit, pairs, distances, n):
     """Add the candidates that are within the radius to ``pairs`` and ``distances``; return their number."""
     for candidate in candidates:
         query, reference = near[candidate // WIDTH], others[candidate % WIDTH]
-        if same and reference <= query:
+        if once and reference <= query:
             continue
-        query, reference = query_rows[query], reference_rows[reference]
-        if _squared_distance(queries, query, references, reference) > limit:
+        vector, other = block.vectors[query], other_block.vectors[reference]
+        if _squared_distance(vector, other) > limit:
             continue
-        distance = np.float32(np.sqrt(squared_distance(queries[query], references[reference])))
+        distance = np.float32(np.sqrt(squared_distance(vector, other)))
         if distance <= radius:
-            pairs[n, 0], pairs[n, 1], distances[n] = query, reference, distance
+            pairs[n, 0], pairs[n, 1] = block.rows[query], other_block.rows[reference]
+            distances[n] = distance
             n += 1
     return n
 
 
 @_fast
-def _squared_distance(queries, query, references, reference):
-    """Return the squared distance of two rows, summed in any order: several times as fast."""
+def _squared_distance(vector, other):
+    """Return a squared distance, summed in any order: several times as fast."""
     total = np.float32(0)
-    for i in range(queries.shape[1]):
-        total += (queries[query, i] - references[reference, i]) ** 2
+    for i in range(len(vector)):
+        total += (vector[i] - other[i]) ** 2
     return total
 
 

@@ -1,21 +1,25 @@
 """
 All pairs of vectors within a radius: exact, and most pairs are excluded without computing their distance.
 
-Vectors are grouped by the nearest of some centres. Cells of two centres, and within them single rows, are
-excluded if they are too far apart along the line of the centres; pairs, if short vectors of few dimensions
-are (`airrvec.search.joining`). The smaller the radius, the fewer distances are computed.
+Vectors are grouped by the nearest of some centres. Rows of two cells, and blocks of pairs of them, are
+excluded if they are too far apart along the line of the centres (`airrvec.search.leads`); pairs, if short
+vectors of few dimensions are (`airrvec.search.joining`). The smaller the radius, the fewer distances are
+computed.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from airrvec.core.runtime import in_threads
-from airrvec.search import joining, neighbours
+from airrvec.search import joining, leads, neighbours
 from airrvec.search.lower_bounds import ROUNDING, lower_bounds
 
 MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
+MOST_ROWS, LEAST_BLOCKS = 131_072, 8  # vectors of a block, and blocks where there are fewer vectors
+ROW = 8  # blocks of references that are compared with a block of queries in turn
 SEED = 420  # of what changes the time, never the result
 
 
@@ -71,7 +75,7 @@ def join(
     queries: np.ndarray, references: np.ndarray | None, radius: float, *, threads: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """
-    Yield the pairs within a radius, cell by cell.
+    Yield the pairs within a radius, block by block.
 
     Parameters
     ----------
@@ -93,48 +97,65 @@ def join(
         return
     centres = parts[-1][:: -(-len(parts[-1]) // min(MOST_CELLS, -(-fewest // CELL)))]
     bounds = lower_bounds(parts[0], parts[-1], radius, seed=SEED)
-    sides = [_side(part, centres, bounds, threads) for part in parts]
+    size = min(MOST_ROWS, max(CELL, -(-max(map(len, parts)) // LEAST_BLOCKS)))
+    grouped = [_grouped(part, centres, bounds, size, threads) for part in parts]
+    (side, blocks), (other_side, other_blocks) = grouped[0], grouped[-1]
     longest = max(float(np.einsum("nd,nd->n", part, part).max()) for part in parts)
     rounding = ROUNDING * longest
+    limit = radius**2 + 4 * rounding
 
-    def products(side: joining.Side, cell: int) -> np.ndarray:
-        return centres @ side.vectors[side.rows[side.starts[cell] : side.starts[cell + 1]]].T
+    def search(row: tuple[np.ndarray, list[np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        pieces, others = row
+        vectors, found = _vectors(side, pieces), []
+        for other_pieces in others:
+            apart = centres[pieces[:, 0], None] - centres[other_pieces[:, 0]]
+            reach = (radius * np.sqrt((apart**2).sum(axis=2)) + rounding).astype(np.float32)
+            other_vectors = vectors if other_pieces is pieces else _vectors(other_side, other_pieces)
+            block = _block(side, pieces, vectors, centres[other_pieces[:, 0]])
+            other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
+            found.append(joining.join(block, other_block, same, reach, np.float32(radius), limit))
+        return found
 
-    leads = np.empty((len(centres), len(centres)), np.float32)
-    for _ in in_threads(
-        lambda cell: joining.least_leads(products(sides[-1], cell), cell, leads[cell]),
-        range(len(centres)),
-        threads,
-    ):
-        pass
-
-    def search(cell: int) -> tuple[np.ndarray, np.ndarray]:
-        gaps = np.sqrt(((centres - centres[cell]) ** 2).sum(axis=1))
-        reach = (radius * gaps + rounding).astype(np.float32)
-        limit = radius**2 + 4 * rounding
-        return joining.join(
-            cell,
-            sides[0],
-            sides[-1],
-            same,
-            products(sides[0], cell),
-            leads,
-            centres,
-            reach,
-            np.float32(radius),
-            limit,
-        )
-
-    for pairs, distances in in_threads(search, range(len(centres)), threads):
-        yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
+    rows = (
+        (pieces, other_blocks[begin : begin + ROW])
+        for number, pieces in enumerate(blocks)
+        for begin in range(number if same else 0, len(other_blocks), ROW)
+    )
+    for found_of_row in in_threads(search, rows, threads):
+        for pairs, distances in found_of_row:
+            yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
 
 
-def _side(vectors, centres, bounds, threads: int) -> joining.Side:
-    """Return vectors grouped by their nearest centre."""
+def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[joining.Side, list[np.ndarray]]:
+    """Return vectors grouped by their nearest centre, and the pieces of blocks of up to ``size`` of them."""
     _, cell = neighbours.nearest(vectors, centres, 1, threads=threads)
     rows = np.argsort(cell[:, 0], kind="stable")
     starts = np.searchsorted(cell[rows, 0], np.arange(len(centres) + 1))
-    return joining.Side(vectors, bounds.short(vectors)[rows], rows, starts)
+    pieces = [
+        (number, begin, min(begin + size, stop))
+        for number, (start, stop) in enumerate(pairwise(starts.tolist()))
+        for begin in range(start, stop, size)
+    ]
+    blocks: list[list[tuple]] = [[]]
+    for piece in pieces:
+        if blocks[-1] and piece[2] - blocks[-1][0][1] > size:
+            blocks.append([])
+        blocks[-1].append(piece)
+    own = leads.own_products(vectors, cell[:, 0], centres)[rows]
+    side = joining.Side(vectors, rows, bounds.short(vectors)[rows], own)
+    return side, [np.array(block) for block in blocks]
+
+
+def _vectors(side: joining.Side, pieces: np.ndarray) -> np.ndarray:
+    """Return the vectors of a block, in the order of places."""
+    return leads.gathered(side.vectors, side.rows[pieces[0, 1] : pieces[-1, 2]])
+
+
+def _block(side: joining.Side, pieces, vectors, other_centres) -> joining.Block:
+    """Return a block with the products that say how far its vectors are from the pieces of another one."""
+    places = slice(pieces[0, 1], pieces[-1, 2])
+    products = other_centres @ vectors.T
+    return joining.Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)
 
 
 def _sorted(found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
