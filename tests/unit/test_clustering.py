@@ -80,6 +80,18 @@ def test_communities_do_not_depend_on_other_components():
     assert np.bincount(clustering.assign_clusters(often)).tolist() == [size] * 200
 
 
+def test_communities_do_not_depend_on_receptors_without_neighbours(monkeypatch):
+    """Communities at this resolution have many equally good partitions, of which the seed chooses."""
+    monkeypatch.setattr(clustering, "RESOLUTION", 0.2)
+    rng = np.random.default_rng(3)
+    edges = [pair for pair in combinations(range(80), 2) if rng.random() < 0.1]
+    place = np.sort(rng.choice(1000, 80, replace=False))
+    label = clustering.assign_clusters(graph(1000, [(place[i], place[j]) for i, j in edges]))
+    assert (label[place] == clustering.assign_clusters(graph(80, edges))).all()
+    assert (np.delete(label, place) == -1).all()
+    assert label.max() > 5
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.sets(st.sampled_from([*combinations(range(9), 2)])), st.sampled_from([0.15, 0.3, 0.6]))
 def test_no_move_and_no_merger_raises_the_quality_of_communities(edges, resolution):

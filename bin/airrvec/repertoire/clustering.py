@@ -158,13 +158,16 @@ def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: in
 def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     import igraph
 
-    pairs = np.stack(sparse.triu(graph).nonzero(), axis=1)
+    connected = np.flatnonzero(np.diff(graph.indptr))  # igraph needs 0.4 kB for each vertex
+    pairs = np.stack(sparse.triu(graph[connected][:, connected]).nonzero(), axis=1)
     # igraph has one random number generator for the whole process.
     igraph.set_random_number_generator(random.Random(seed))  # noqa: S311 - no secret
-    communities = igraph.Graph(graph.shape[0], pairs.astype(np.int64)).community_leiden(
+    communities = igraph.Graph(len(connected), pairs.astype(np.int64)).community_leiden(
         "CPM", resolution=RESOLUTION, n_iterations=-1
     )
-    return np.array(communities.membership, np.int64)
+    label = len(connected) + np.arange(graph.shape[0])
+    label[connected] = communities.membership
+    return label
 
 
 def members(label: np.ndarray) -> list[np.ndarray]:
