@@ -110,9 +110,10 @@ def join(
         for other_pieces in others:
             apart = centres[pieces[:, 0], None] - centres[other_pieces[:, 0]]
             reach = (radius * np.sqrt((apart**2).sum(axis=2)) + rounding).astype(np.float32)
-            other_vectors = vectors if other_pieces is pieces else _vectors(other_side, other_pieces)
-            block = _block(side, pieces, vectors, centres[other_pieces[:, 0]])
-            other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
+            block = other_block = _block(side, pieces, vectors, centres[other_pieces[:, 0]])
+            if other_pieces is not pieces:
+                other_vectors = _vectors(other_side, other_pieces)
+                other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
             found.append(joining.join(block, other_block, same, reach, np.float32(radius), limit))
         return found
 
