@@ -26,6 +26,8 @@ SECONDS  ?= 600
 RUNS     ?= 100
 SEED     ?= 0
 ENGINE   ?= docker
+# Unit tests run in random order, with a printed seed; the others share runs, in the order of their files.
+IN_ORDER := python -m pytest -p no:randomly
 REGISTRY ?= ghcr.io/airrvec
 IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
@@ -91,7 +93,7 @@ faults: $(TEST_ENV) ## Run the tests that docs/reliability.md names
 	done; exit $$status
 
 pipeline: $(TEST_ENV) ## Run the tests that run Nextflow
-	python -m pytest tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
+	$(IN_ORDER) tests/pipeline -n $(JOBS) --dist loadfile -q --durations 10
 
 docs: $(DOCS_ENV) ## Build the documentation as a site in site/; a link or anchor that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(dir $(DOCS_ENV))bin/mkdocs build --strict # --quiet would make --strict pass
@@ -114,19 +116,19 @@ $(IMAGES): image-%:
 	$(PYTHON3) containers/sbom.py $(REGISTRY)/$*:$(VERSION) results/images/$*-$(VERSION).cdx.json $(ENGINE)
 
 test-containers: $(TEST_ENV) ## Build the images, and run the pipeline in them with docker and podman (as root on Debian, it installs both)
-	python -m pytest tests/containers -q
+	$(IN_ORDER) tests/containers -q
 
 test-stranger: $(TEST_ENV) ## Type the first commands of the README in an empty folder, with an empty home and no caches
-	python -m pytest tests/stranger -q
+	$(IN_ORDER) tests/stranger -q
 
 test-apptainer: $(TEST_ENV) ## Run the pipeline with Apptainer, in an image file (as root on Debian, it installs it); not part of check
-	python -m pytest tests/apptainer -q
+	$(IN_ORDER) tests/apptainer -q
 
 test-slurm: $(TEST_ENV) ## Run the pipeline on a Slurm of two nodes, started here (as root on Debian, it installs it)
-	python -m pytest tests/slurm -q
+	$(IN_ORDER) tests/slurm -q
 
 test-r: $(TEST_ENV) ## Export to Bioconductor and run docs/guides/r.md, in the R on the path or in its image, built with docker if missing
-	python -m pytest tests/r -q
+	$(IN_ORDER) tests/r -q
 
 bench: $(TEST_ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	mkdir -p results
@@ -146,7 +148,7 @@ package: $(RELEASE_ENV) ## Build wheel and sdist into dist/ and check their meta
 	sed "s/0\{64\}/$$sum/" recipes/airrvec/meta.yaml > build/recipes/airrvec/meta.yaml
 
 test-package: $(TEST_ENV) ## Install the package into an empty environment, and run it far from this folder
-	python -m pytest tests/package -q --durations 5
+	$(IN_ORDER) tests/package -q --durations 5
 
 .PHONY: workflows metadata release generated sbom FORCE
 lint: workflows metadata
@@ -166,7 +168,8 @@ metadata: $(RELEASE_ENV) ## Check versions, CITATION.cff and ro-crate-metadata.j
 release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses an unclean one, pushes nothing
 	python release/release.py $(VERSION)
 
-generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments
+generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, a table
+	PYTHONPATH=bin python docs/column_roles.py
 	$(dir $(RELEASE_ENV))bin/python release/environments.py
 
 ro-crate-metadata.json: $(RELEASE_ENV) FORCE

@@ -7,7 +7,7 @@ include { checkedTogether             } from './subworkflows/local/parameters/ma
 include { printed                     } from './subworkflows/local/parameters/main'
 include { pathsOfRoles ; tablesOfRun  } from './subworkflows/local/samplesheet/main'
 include { folderDigests ; planRun     } from './subworkflows/local/models/main'
-include { libraryDigests              } from './subworkflows/local/digest/main'
+include { codeDigests ; libraryDigests } from './subworkflows/local/digest/main'
 include { CHECK                       } from './subworkflows/local/check/main'
 include { ESTIMATE                    } from './subworkflows/local/plan/main'
 include { NORMALISE                   } from './subworkflows/local/normalise/main'
@@ -21,14 +21,14 @@ include { REPERTOIRE                  } from './subworkflows/local/repertoire/ma
 include { MAP                         } from './subworkflows/local/map/main'
 include { EXPORT                      } from './subworkflows/local/export/main'
 include { SUMMARISE                   } from './subworkflows/local/report/main'
+include { claimResults                } from './subworkflows/local/ownership/main'
 include { conclude ; markStart        } from './subworkflows/local/conclude/main'
-include { codeDigests ; writeManifest } from './subworkflows/local/manifest/main'
-include { writeCrate                  } from './subworkflows/local/crate/main'
 
 workflow {
     main:
     def schema = "${projectDir}/nextflow_schema.json"
-    // settings; tables; codes, digests of scripts; marker, as old as the run; tasks, their folders; inputs
+    // settings; tables; announced and earlier results; codes, digests of scripts; marker, as old as the run;
+    // tasks, their folders; inputs
     def run = [tasks: [], inputs: []]
     if (!printed(params, schema)) { // --help or --version
         values = checkedParameters(params, schema)
@@ -38,6 +38,7 @@ workflow {
         settings = run.settings + folderDigests(run.settings, plan.start)
         digests = libraryDigests(projectDir)
         run.codes = codeDigests(digests)
+        claimResults(run, plan)
         CHECK(run.tables, settings, plan, digests)
         library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
     }
@@ -104,7 +105,7 @@ workflow {
         }
 
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
-        results += [trained: LEARN.out.trained, measured: LEARN.out.measured]
+        results += [trained: LEARN.out.trained, measured: LEARN.out.measured, calls: calls]
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
         SUMMARISE(results, optional, missing, versions, settings, library)
@@ -112,6 +113,5 @@ workflow {
     }
     workflow.onComplete = {
         conclude(run)
-        writeCrate(run, writeManifest(run))
     }
 }

@@ -22,10 +22,6 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.annotation import evidence, fitting, reference_set
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
@@ -34,6 +30,11 @@ from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core.chains import on_chains, with_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
 from annotation_material import MIN_REFERENCES, normalised
 from peer_measures import Calls, Ranking
 

@@ -19,8 +19,6 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-import numpy as np
-
 from airrvec.annotation import cross_validation, reference_set, search
 from airrvec.annotation.candidates import binds_epitope
 from airrvec.benchmark.rules import KERNEL
@@ -28,6 +26,9 @@ from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.search import neighbours
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+
 from annotation_material import calibrated, held_out, normalised
 from label_changes import confidence_weights, group_labels, group_numbers, shifted_distances
 from peer_measures import PREVALENCE, Calls, Ranking, bootstrap, interval

@@ -4,13 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.annotation import cross_validation, search
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import stacked
 from airrvec.core import tables
+
+import numpy as np
+import pyarrow as pa
 
 ROOT = Path(__file__).parents[1]
 MIN_REFERENCES = search.MIN_REFERENCES

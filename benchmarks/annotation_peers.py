@@ -23,15 +23,16 @@ import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import runtime, schema, seeds, tables
 
 runtime.limit_threads(1)
+from airrvec.annotation import cross_validation, reference_set
+from airrvec.core.chains import on_chains
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import peer_programs
-from airrvec.annotation import cross_validation, reference_set
-from airrvec.core.chains import on_chains
-from airrvec.synthetic.synthesis import synthesise
 from alternation import OWN, show_header, show_row
 from annotation_material import normalised
 from peer_measures import MEASURES, Calls, Ranking, bootstrap, interval

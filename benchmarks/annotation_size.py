@@ -16,12 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import pyarrow as pa
-
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
+
+import pyarrow as pa
 
 PART = 2**16
 
@@ -41,10 +41,11 @@ def write_input(n: int, chains: str, cpus: int, folder: Path) -> None:
     """Write receptors, their vectors and a cell of each, in parts."""
     folder.mkdir(parents=True)
     encoder = Sceptr("sceptr", threads=cpus)
+    metadata = encoder.loaded.vector_model.metadata()
     cells = pa.schema([(name, pa.string()) for name in ("sample_id", "cell_id", "receptor_id")])
     with (
         tables.writer(folder / "receptors.parquet", schema.RECEPTORS) as receptors,
-        tables.writer(folder / "embeddings.parquet", schema.embeddings(64)) as embeddings,
+        tables.writer(folder / "embeddings.parquet", schema.embeddings(64), metadata) as embeddings,
         tables.writer(folder / "x.cells.parquet", cells) as of_cells,
     ):
         for first in range(0, n, PART):

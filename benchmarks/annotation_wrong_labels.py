@@ -19,16 +19,17 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.annotation import cross_validation, evidence, fitting, reference_set
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core.antigens import study_ids
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
 from annotation_labels import CLAIMED, SEED, Tested, counts, show_counts
 from annotation_material import MIN_REFERENCES, held_out, normalised
 from label_changes import KINDS, wrong_cells

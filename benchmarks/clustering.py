@@ -18,14 +18,14 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-import numpy as np
-from scipy import sparse
-
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.repertoire import clustering
 from airrvec.synthetic.background import background
+
+import numpy as np
+from scipy import sparse
 
 CHANCES = (0.003, 0.01, 0.03, 0.1, 0.3)
 TCRDIST_RADII = (30, 45, 60, 75, 90, 105)

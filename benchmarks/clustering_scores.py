@@ -8,14 +8,14 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.core import schema, tables
 from airrvec.synthetic import generation
 from airrvec.synthetic.background import background
+
+import numpy as np
+import pyarrow as pa
 
 NEIGHBOUR = 10  # of 10,000 background receptors: its distance is the local radius
 KNOTS = 300  # distances at which the share of background pairs is counted

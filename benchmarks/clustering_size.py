@@ -21,11 +21,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
+from airrvec.repertoire import clustering
+from airrvec.synthetic.background import background
+
 import numpy as np
 from scipy import sparse
 
-from airrvec.repertoire import clustering
-from airrvec.synthetic.background import background
 from clustering import quality
 from clustering_constructions import numbered
 from clustering_partitions import PARTITIONS, Graph

@@ -21,17 +21,18 @@ from airrvec.core import hla, identity, runtime, schema, tables
 
 runtime.limit_threads(2)
 
+from airrvec.annotation import annotator_file, cross_validation, reference_set, restriction
+from airrvec.annotation.annotator import Annotator
+from airrvec.core.chains import has_chains, on_chains
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import calibrate_annotation
-from airrvec.annotation import annotator_file, cross_validation, reference_set, restriction
-from airrvec.annotation.annotator import Annotator
-from airrvec.core.chains import has_chains, on_chains
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.synthetic.synthesis import synthesise
 from annotation_material import normalised
 
 CLAIMED = (0.05, 0.1, 0.2)
@@ -107,7 +108,8 @@ def reference_without(cells, receptors, seen, background: Path, folder: Path, ar
         ]
     )
     path = folder / "reference" / f"{SPECIES}_{args.chains}.npz"
-    return annotator_file.load(path, Sceptr("sceptr").embed, threads=args.threads)
+    sceptr = Sceptr("sceptr")
+    return annotator_file.load(path, sceptr.embed, sceptr.loaded.vector_model, threads=args.threads)
 
 
 def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> dict[str, pd.DataFrame]:

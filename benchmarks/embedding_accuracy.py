@@ -16,12 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import numpy as np
-import sceptr
-import torch
-from scipy.spatial.distance import cdist
-from sklearn.metrics import roc_auc_score
-
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.benchmark import fewshot
 from airrvec.core import devices
@@ -29,6 +23,13 @@ from airrvec.input import normalise, reading
 from airrvec.model import transformer, weights
 from airrvec.model.cpu import inference
 from airrvec.model.tokens import tokenise
+
+import numpy as np
+import sceptr
+import torch
+from scipy.spatial.distance import cdist
+from sklearn.metrics import roc_auc_score
+
 from embedding_speed import PEER_COLUMNS
 
 

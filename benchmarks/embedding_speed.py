@@ -25,12 +25,6 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import numpy as np
-import pyarrow as pa
-import sceptr
-import torch
-from threadpoolctl import threadpool_info
-
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import devices, tables
 from airrvec.input import normalise, reading
@@ -38,6 +32,13 @@ from airrvec.model import transformer, weights
 from airrvec.model.cpu import inference
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
+
+import numpy as np
+import pyarrow as pa
+import sceptr
+import torch
+from threadpoolctl import threadpool_info
+
 from embedding_tasks import SCALED, run_task, workers
 
 PEER_COLUMNS = {

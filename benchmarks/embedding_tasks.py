@@ -6,9 +6,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.core import tables
+
+import pyarrow as pa
 
 ROOT = Path(__file__).parents[1]
 SCALED = 40_000, 240_000  # receptors of the shards by which workers are compared

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from airrvec.benchmark import rules
+from airrvec.core import schema
+
 import numpy as np
 from sklearn.svm import SVC
 
-from airrvec.benchmark import rules
-from airrvec.core import schema
 from few_shot_material import TINY, Material, log_odds
 
 KERNELS = (0.035, 0.05, 0.07, 0.1)

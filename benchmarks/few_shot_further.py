@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from airrvec.core import schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema
 from few_shot_families import BEST, evidence
 from few_shot_material import TINY, Material, log_odds
 

@@ -4,11 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-from scipy import sparse
-from scipy.spatial.distance import cdist
-
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.core import tables
@@ -16,6 +11,11 @@ from airrvec.core.chains import on_chains
 from airrvec.encoders.sum import SAMPLE
 from airrvec.stats.metrics import Curves, Ranking
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+from scipy.spatial.distance import cdist
 
 ROOT = Path(__file__).parents[1]
 TINY = 1e-38

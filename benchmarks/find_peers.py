@@ -21,10 +21,11 @@ sys.path.insert(0, str(ROOT / "bin"))
 from airrvec.core import runtime
 
 runtime.limit_threads(2)
-import numpy as np
-
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.search import neighbours, segments, store
+
+import numpy as np
+
 from find_speed import SEED_OF_QUERIES, beta_receptors
 
 K, N_CELLS, N_EXACT = 10, 4096, 1000

@@ -22,15 +22,15 @@ sys.path.insert(0, str(ROOT / "bin"))
 from airrvec.core import runtime
 
 runtime.limit_threads(2)
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.app.manifest import CHECKSUM, COLUMNS, MANIFEST
 from airrvec.core import chains, identity, schema, tables
 from airrvec.core.records import measure
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 PART = 1_000_000  # receptors made at once, a sample each
 SEED, SEED_OF_QUERIES = 77, 78

@@ -28,12 +28,12 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import numpy as np
-
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.model import tokens as tk
 from airrvec.model import weights
 from airrvec.model.cpu import inference
+
+import numpy as np
 
 # Packages that an engine needs beside numpy; the first words of their names.
 PACKAGES = {

@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
+from airrvec.core import innate, tables
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import innate, tables
-from airrvec.synthetic.synthesis import synthesise
 
 # What the rules look for, without the junction and the β chain.
 GENES = {innate.MAIT: ("TRAV1-2", "TRAJ(33|20|12)"), innate.INKT: ("TRAV10", "TRAJ18")}

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
+from airrvec.annotation.reference_set import NO_STUDY, ReferenceSet
+from airrvec.core.antigens import study_ids
+from airrvec.core.epitopes import epitope_groups
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from scipy import sparse
-
-from airrvec.annotation.reference_set import NO_STUDY, ReferenceSet
-from airrvec.core.antigens import study_ids
-from airrvec.core.epitopes import epitope_groups
 
 KINDS = ("random", "study", "renamed")
 

@@ -107,9 +107,9 @@ def read_own(path: Path):
 
 def read_ijson(path: Path):
     """Read as `json_table` does, with ijson in the place of `json_text`; each list is a pass of its own."""
-    import ijson
-
     from airrvec.input.files import container, json_table
+
+    import ijson
 
     def items(prefix: str):
         with container.open_bytes(path) as handle:
@@ -125,9 +125,9 @@ def read_ijson(path: Path):
 
 def outcome(options: dict | None, content: bytes) -> str:
     """Return what ijson with these options, or airrvec (None), makes of a file: the value or the error."""
-    import ijson
-
     from airrvec.input.files.json_text import JsonText
+
+    import ijson
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     file, own = io.BytesIO(content), options is None

@@ -17,12 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("bin", "tests")]
 
+from airrvec.core import schema
+from airrvec.encoders.sceptr import Sceptr
+
 import numpy as np
 import pandas as pd
 
 import browser
-from airrvec.core import schema
-from airrvec.encoders.sceptr import Sceptr
 from map_runs import lines, real_receptors, table_of, write_run
 
 N_TIMED = 2000

@@ -25,12 +25,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
+from airrvec.core import schema, tables
+
 import numpy as np
 import psutil
 import pyarrow as pa
 
 import browser
-from airrvec.core import schema, tables
 from neighbours_speed import vectors
 
 PART = 250_000  # receptors that are made at once

@@ -18,9 +18,9 @@ sys.path.insert(0, str(ROOT / "bin"))
 from airrvec.core import runtime
 
 runtime.limit_threads(2)
-import numpy as np
-
 from airrvec.search import neighbours
+
+import numpy as np
 
 
 def parse_args(argv=None):

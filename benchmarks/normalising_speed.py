@@ -17,11 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import numpy as np
-import pandas as pd
-
 from airrvec.input import normalise, reading
 from airrvec.model.tokens import AMINO_ACIDS
+
+import numpy as np
+import pandas as pd
 
 AT_ONCE = 200_000
 WIDTH = 32

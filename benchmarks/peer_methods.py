@@ -12,15 +12,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.sources import Sources
 from airrvec.core import runtime, schema
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 MIN_REFERENCES = search.MIN_REFERENCES
 

@@ -13,13 +13,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from airrvec.annotation.reference_set import conventional
+from airrvec.core import schema
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.annotation.reference_set import conventional
-from airrvec.core import schema
 from peer_methods import Fold
 
 HERE = Path(__file__).parent

@@ -31,12 +31,12 @@ JUNCTIONS = ["tra_junction_aa", "trb_junction_aa"]
 
 def airrvec_pairs(receptors: pd.DataFrame, threads: int) -> int:
     """SCEPTR's vectors, and the pairs within the radius of 0.01 neighbours by chance."""
-    import pyarrow as pa
-
     from airrvec.core import runtime, schema
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.repertoire.clustering import neighbourhood, radius_by_chance
     from airrvec.synthetic.background import background
+
+    import pyarrow as pa
 
     runtime.limit_threads(threads)
     encoder = Sceptr("sceptr", threads=threads)

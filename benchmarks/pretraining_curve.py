@@ -38,9 +38,6 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
-    import numpy as np
-    import torch
-
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
@@ -49,6 +46,9 @@ def main(argv=None):
     from airrvec.model.transformer import ReceptorEncoder
     from airrvec.synthetic import synthesis
     from airrvec.training import presets, trainer
+
+    import numpy as np
+    import torch
 
     preset = presets.load(args.preset)
     labelled = fewshot.select_labelled(
@@ -107,11 +107,11 @@ def draw(table: Path, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    import pandas as pd
-
     from airrvec.encoders import Titles
     from airrvec.figures.style import COLOURS
+
+    import matplotlib.pyplot as plt
+    import pandas as pd
 
     rows = pd.read_csv(table, sep="\t")
     own, known = rows[rows["steps"].notna()], rows[rows["steps"].isna()]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
-import numpy as np
-
 from airrvec.repertoire import diversity
+
+import numpy as np
 
 
 def parse_args(argv=None):

@@ -25,12 +25,12 @@ from nextflow_overhead import ROOT, covered
 
 sys.path.insert(0, str(ROOT / "bin"))
 
+from airrvec.core import schema, tables
+from airrvec.synthetic import synthesis
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-
-from airrvec.core import schema, tables
-from airrvec.synthetic import synthesis
 
 BLOCK = 16_384 * 4  # receptors made at once
 CORES = 2

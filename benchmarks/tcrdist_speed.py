@@ -30,16 +30,16 @@ args = parser.parse_args()
 os.environ["NUMBA_NUM_THREADS"] = str(args.cpus)
 warnings.simplefilter("ignore")
 
+from airrvec import encoders
+from airrvec.encoders.tcrdist_loops import loops_of
+from airrvec.input import normalise, reading
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyrepseq.metric.tcr_metric import Tcrdist as PyrepseqTcrdist
 from tcrdist.repertoire import TCRrep
-
-from airrvec import encoders
-from airrvec.encoders.tcrdist_loops import loops_of
-from airrvec.input import normalise, reading
 
 FIELDS = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
 

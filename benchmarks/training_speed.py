@@ -21,17 +21,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bin"))
 
-import torch
-import torch.nn.functional as F
-from libtcrlm import schema as tcr_schema
-from libtcrlm.config_reader import ConfigReader
-from torch.nn.utils.rnn import pad_sequence
-
 from airrvec.model.tokens import tokenise
 from airrvec.model.transformer import ModelConfig, ReceptorEncoder
 from airrvec.synthetic import synthesis
 from airrvec.training import trainer
 from airrvec.training.presets import Objective, Schedule
+
+import torch
+import torch.nn.functional as F
+from libtcrlm import schema as tcr_schema
+from libtcrlm.config_reader import ConfigReader
+from torch.nn.utils.rnn import pad_sequence
 
 ALPHA_LOOPS = 3
 FIRST_AMINO_ACID = 3

@@ -18,14 +18,14 @@ from airrvec.core import runtime
 
 runtime.limit_threads(1)
 
-import pyarrow as pa
-
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.benchmark.heldout import specificity, splits
 from airrvec.core import schema
 from airrvec.input import reading
 from airrvec.input.normalise import normalise
+
+import pyarrow as pa
 
 
 def parse_args(argv=None):

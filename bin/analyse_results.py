@@ -3,8 +3,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec import analyses
 from airrvec.analyses.material import nearest_neighbour_auroc
 from airrvec.core import schema, script, tables
@@ -12,6 +10,8 @@ from airrvec.core.missing import optional_part
 from airrvec.encoders import Titles
 from airrvec.figures import analyses as drawings
 from airrvec.figures import style
+
+import pyarrow as pa
 
 NO_TABLE = "there is no labelled receptor table (--labelled)"
 

@@ -6,24 +6,19 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
+from airrvec.core import hla, runtime, schema, script, table_parts, tables
+from airrvec.core.chains import CHAIN_TITLES
+from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part
+from airrvec.core.plural import counted
+from airrvec.core.progress import counter, step
+from airrvec.core.terminal import print_warning
+from airrvec.core.vectors import batches, check_same_model, read_model
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import hla, runtime, schema, script, table_parts, tables
-from airrvec.core.errors import InputError
-from airrvec.core.missing import optional_part
-from airrvec.core.plural import counted
-from airrvec.core.vectors import batches
-
-N_TOP = 50  # calls in the report
-# What the report shows of a call, beside the fields of its receptor.
-_SHOWN = [
-    *("receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr", "n_cells"),
-    *schema.EVIDENCE,
-    *(f"nearest_1_{name}" for name in schema.NEAREST),
-]
 
 
 def parse_args(argv=None):
@@ -54,6 +49,7 @@ def main(argv=None):
     args = parse_args(argv)
     donors = _donors(args)
     runtime.limit_threads(args.cpus)
+    from airrvec.annotation import annotator_file
     from airrvec.annotation.sample_calls import Search
 
     needed = ["receptor_id", "clonotype_id", "species", *schema.RECEPTOR_FIELDS, "innate_like"]
@@ -62,13 +58,27 @@ def main(argv=None):
     )
     cells = [tables.read(path, ["sample_id", "cell_id", "receptor_id"]) for path in args.cells]
     samples = [(_rows(receptors, of_sample), donor) for of_sample, donor in zip(cells, donors, strict=True)]
-    search = Search(receptors, partial(_annotator, args), innate=args.innate)
-    found = search.run(samples, _vectors(args, receptors))
+    reasons = annotator_file.load_reasons(args.reference)
+    search = Search(receptors, partial(_annotator, args), innate=args.innate, reasons=reasons)
+    _warn(search.not_calibrated())
+    found = search.run(samples, _counted(_vectors(args, receptors), len(receptors)))
     for sample, of_sample, donor, calls in zip(args.sample, cells, donors, found, strict=True):
-        groups = calls.rate(args.fdr)
+        with step(f"error rates of {sample}"):
+            groups = calls.rate(args.fdr)
         about = {"hla": hla.typing_text(donor), "groups": groups}
-        _write(sample, of_sample, calls, about, args)
+        with step(f"table of {sample}"):
+            _write(sample, of_sample, calls, about, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
+
+
+def _warn(not_calibrated: dict[tuple[str, str], tuple[int, str]]) -> None:
+    """Print the number of receptors of each class that is not calibrated, and the reason."""
+    for (species, chains), (n, reason) in not_calibrated.items():
+        print_warning(
+            f"WARNING: {counted(n, 'receptor')} of {species}, {CHAIN_TITLES[chains]}: no calls, because this"
+            f" class is not calibrated ({reason}); scores, best epitopes and nearest references are in the"
+            " tables."
+        )
 
 
 def _rows(receptors: pa.Table, cells: pa.Table) -> np.ndarray:
@@ -96,14 +106,8 @@ def _annotator(args, species: str, chains: str):
     path = args.reference / f"{species}_{chains}.npz"
     if not path.exists():
         return None
-    annotator = annotator_file.load(path, partial(_embed, args.model), threads=args.cpus)
-    if not annotator.sources.is_model():
-        raise InputError(
-            f"the vectors of {path.name} are of another model than '{args.model}'",
-            fix="give the model that made the reference with --model",
-            file=args.reference,
-        )
-    return annotator
+    model = _encoder(args.model).loaded.vector_model
+    return annotator_file.load(path, partial(_embed, args.model), model, threads=args.cpus)
 
 
 def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
@@ -136,14 +140,29 @@ def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
+def _counted(parts: Iterator[tuple[np.ndarray, np.ndarray]], n: int) -> Iterator[tuple]:
+    """Yield parts of ``n`` receptors, and report how many are annotated."""
+    annotated = counter("receptors annotated", n)
+    for part in parts:
+        yield part
+        annotated(len(part[0]))
+
+
 def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows of receptors, and their vectors, in parts of `tables.BATCH`, until all are done."""
     if args.embeddings is None:
-        progress = runtime.progress("receptors", len(receptors))
         for start in range(0, len(receptors), tables.BATCH):
             part = receptors.slice(start, tables.BATCH)
-            yield np.arange(start, start + len(part)), _embed(args.model, part, progress=progress)
+            yield np.arange(start, start + len(part)), _embed(args.model, part)
         return
+    check_same_model(
+        "its vectors",
+        read_model(args.embeddings),
+        "those of the references",
+        _encoder(args.model).loaded.vector_model,
+        file=args.embeddings,
+        fix="Give the model of the vectors with --model",
+    )
     ids = tables.read(args.embeddings, ["receptor_id"])["receptor_id"]
     place = pc.fill_null(pc.index_in(ids, receptors["receptor_id"].combine_chunks()), -1).to_numpy()
     is_there = np.zeros(len(receptors), bool)
@@ -165,13 +184,12 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 def _counts(calls, n_cells: np.ndarray) -> dict:
-    """Return the counts for the report: receptors by call, called epitopes, calls with the highest score."""
+    """Return the counts for the report: receptors by call, called epitopes."""
     members = np.flatnonzero(calls.is_called())
     called = calls.table(members).assign(n_cells=n_cells[members])
     epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
         receptors=("call", "size"), cells=("n_cells", "sum")
     )
-    shown = called.sort_values(["score", "receptor_id"], ascending=[False, True]).head(N_TOP)
     words, excluded = calls.words()
     return {
         "receptors": len(n_cells),
@@ -181,7 +199,6 @@ def _counts(calls, n_cells: np.ndarray) -> dict:
         "exact": calls.n_exact(),
         "excluded": {word: int(n) for word, n in pd.Series(excluded).value_counts().items()},
         "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),
-        "top": json.loads(shown[[*_SHOWN, *schema.RECEPTOR_FIELDS, "innate_like"]].to_json(orient="records")),
     }
 
 

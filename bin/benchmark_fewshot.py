@@ -3,16 +3,19 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-
-import pyarrow as pa
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
-from airrvec.core.errors import InputError
+from airrvec.core.chains import CHAIN_CLASSES
+from airrvec.core.errors import InputError, require_at_least_one, require_choice
 from airrvec.core.missing import optional_part
+from airrvec.core.progress import counter
 from airrvec.core.seeds import short_hash
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def parse_args(argv=None):
@@ -34,7 +37,9 @@ def parse_args(argv=None):
     )
     parser.add_argument("--chains", default="paired", help="chains given to the encoder: paired, alpha, beta")
     parser.add_argument(
-        "--test-sets", default="all", help="test sets: all, below_90, below_80, other_studies"
+        "--test-sets",
+        default="all",
+        help="test sets: all, below_90, below_80, other_clonotypes, other_studies",
     )
     parser.add_argument(
         "--with-excluded", action="store_true", help="also measure with the excluded references"
@@ -57,13 +62,15 @@ def main(argv=None):
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring, training_labels
     from airrvec.benchmark.rules import RULES
+    from airrvec.benchmark.test_sets import TEST_SETS
     from airrvec.synthetic.background import negatives
 
     name = args.name or args.encoder
     encoder, title = encoders.load_titled(args.encoder, name, hub_cache=args.hub_cache, device=args.device)
-    rules, chains, test_sets = (
-        tuple(words.split(",")) for words in (args.rules, args.chains, args.test_sets)
-    )
+    require_at_least_one("--splits", args.splits)
+    rules = _words("--rules", args.rules, RULES)
+    chains = _words("--chains", args.chains, CHAIN_CLASSES)
+    test_sets = _words("--test-sets", args.test_sets, TEST_SETS)
     options = labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
@@ -89,7 +96,7 @@ def main(argv=None):
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
         for chosen in chains:
             what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
-            progress = runtime.progress(what, sum(len(split.references) for split in splits))
+            progress = counter(what, sum(len(split.references) for split in splits))
             results.append(
                 scoring.score(
                     encoder,
@@ -122,10 +129,25 @@ def main(argv=None):
     script.write_versions(args, *packages, *used)
 
 
+def _words(option: str, words: str, choices: Collection[str]) -> tuple[str, ...]:
+    """Return the words of an option, which are separated by commas."""
+    for word in words.split(","):
+        require_choice(option, word, choices)
+    return tuple(words.split(","))
+
+
+def _numbers(option: str, words: str) -> list[int]:
+    """Return the numbers of an option, ascending, each once."""
+    numbers = sorted({int(word) if word.strip().isdecimal() else 0 for word in words.split(",")})
+    if numbers[0] < 1:
+        raise InputError(f"{option} is '{words}', and must be whole numbers from 1 on, separated by commas")
+    return numbers
+
+
 def _planned(fewshot, labelled, args) -> tuple:
     return fewshot.plan_splits(
         labelled,
-        ks=sorted({int(k) for k in args.k.split(",")}),
+        ks=_numbers("--k", args.k),
         n_splits=args.splits,
         min_positives=args.min_positives,
         seed=args.seed,
@@ -157,6 +179,7 @@ def _counts(labelled, digest: str) -> dict:
     return {
         "excluded": labelled.excluded,
         "receptors": len(labelled.receptors),
+        "clonotypes": pc.count_distinct(labelled.receptors["clonotype_id"]).as_py(),
         "epitopes": len(labelled.epitopes),
         "pairs": sum(map(len, labelled.epitopes.values())),
         "removed": labelled.removed,

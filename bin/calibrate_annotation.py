@@ -5,9 +5,6 @@ import logging
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.annotation import kept_calibrations
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, tables
@@ -15,6 +12,10 @@ from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.plural import counted
+from airrvec.core.vectors import VectorModel
+
+import numpy as np
+import pyarrow as pa
 
 CONTRAST = 1 / 6  # share of the background used in the score; the rest is used for calibration
 MIN_BACKGROUND = 500  # background receptors per class of chains
@@ -84,12 +85,13 @@ def _digest(args) -> str:
 def _calibrate_all(args, labels) -> None:
     """Write the results, for all species and classes of chains."""
     runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
-    from airrvec.annotation import reference_set, reference_table
+    from airrvec.annotation import annotator_file, reference_set, reference_table
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
     encoder = Sceptr(args.model, threads=args.cpus)
     options = labelled_options(args)
+    reference_set.require_labels(options["cells"], options["exclude_references"])
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
     measured = {"calibration": [], "precision_recall": [], "epitopes": []}
     references = {}
@@ -105,6 +107,7 @@ def _calibrate_all(args, labels) -> None:
     options["innate"] = args.innate
     for species in args.species:
         options["species"] = species
+        no_background = None
         innate = reference_set.count_innate_references(options["cells"], options["receptors"], species)
         qc["innate_references"][species] = innate
         try:
@@ -119,8 +122,7 @@ def _calibrate_all(args, labels) -> None:
         except InputError as problem:
             if len(args.species) == 1:
                 raise
-            qc["groups"] += [_not_calibrated(species, chains, str(problem)) for chains in CHAIN_CLASSES]
-            continue
+            receptors, no_background = options["receptors"].slice(0, 0), str(problem)
         if not args.innate:
             receptors = reference_set.conventional(receptors)
         built = {
@@ -128,7 +130,8 @@ def _calibrate_all(args, labels) -> None:
         }
         embed = _embedder(encoder, built, receptors)
         known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
-        calibrate = partial(_calibrate, args, labels, options, known, receptors, embed)
+        model = encoder.loaded.vector_model
+        calibrate = partial(_calibrate, args, labels, options, known, receptors, no_background, embed, model)
         # All classes at once, each with all threads: one computes while another waits for Python.
         n_at_once = len(CHAIN_CLASSES) if args.cpus > 1 else 1
         calibrated = dict(
@@ -148,13 +151,8 @@ def _calibrate_all(args, labels) -> None:
     for (name, found), table_schema in zip(measured.items(), schemas, strict=True):
         table = pa.concat_tables([table_schema.empty_table(), *found])
         tables.write_both(table, args.outdir / name)
+    annotator_file.save_reasons(qc["groups"], args.outdir / "reference")
     tables.write_json(qc, args.outdir / "calibration.qc.json")
-
-
-def _not_calibrated(species: str, chains: str, reason: str) -> dict:
-    """Return the counts of a class of chains without a background."""
-    zeros = dict.fromkeys(("references", "epitopes", "candidates", "studies", "background", "tested"), 0)
-    return {"species": species, "chains": chains, **zeros, "not_calibrated": reason}
 
 
 def _embedder(encoder, built: dict, background: pa.Table):
@@ -189,7 +187,15 @@ def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def _calibrate(
-    args, labels, options: dict, known: dict, background: pa.Table, embed, chains: str
+    args,
+    labels,
+    options: dict,
+    known: dict,
+    background: pa.Table,
+    no_background: str | None,
+    embed,
+    model: VectorModel,
+    chains: str,
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
@@ -212,14 +218,15 @@ def _calibrate(
         "candidates": candidates,
         "studies": len(reference.study_names),
         "background": len(receptors) - n_contrast,
-        "not_calibrated": None,
+        "tested": 0,
+        "not_calibrated": no_background,
     }
-    if len(receptors) < MIN_BACKGROUND:
+    if not no_background and len(receptors) < MIN_BACKGROUND:
         n = counted(len(receptors), "background receptor")
         counts["not_calibrated"] = f"{n}, and {MIN_BACKGROUND} are needed"
-        return counts, {}
-    if not candidates:
+    elif not no_background and not candidates:
         counts["not_calibrated"] = f"no epitope has {args.min_references} references"
+    if not len(reference):
         return counts, {}
     contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
     for name in set(COMPARED[chains]) - {chains}:
@@ -231,11 +238,16 @@ def _calibrate(
         contrast,
         contrast_vectors,
         embed,
-        args.min_references,
+        args.min_references if candidates else 1,
         args.cpus,
     )
+    others = receptors.slice(n_contrast), vectors[n_contrast:]
+    path = args.outdir / "reference" / f"{options['species']}_{chains}.npz"
+    if counts["not_calibrated"]:
+        annotator_file.save(Annotator(sources, fitting.untrained(sources, *others), None), path, model)
+        return counts, {"reference": reference}
     _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
-    collected = fitting.collect(sources, receptors.slice(n_contrast), vectors[n_contrast:], seed=args.seed)
+    collected = fitting.collect(sources, *others, seed=args.seed)
     seen = labels.include(reference.receptors, chains)
     collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
     counts["tested"] = int(collected.queries["findable"][collected.queries["kept"]].sum())
@@ -244,14 +256,12 @@ def _calibrate(
             f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"
             f" references in other studies, and {MIN_TESTED} are needed"
         )
-        return counts, {}
+        annotator_file.save(Annotator(sources, collected.untrained(), None), path, model)
+        return counts, {"reference": reference}
     fitted = fitting.train(collected, threads=args.cpus)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
-    annotator_file.save(
-        Annotator(sources, fitted.scorer, fitted.scores),
-        args.outdir / "reference" / f"{'_'.join(group.values())}.npz",
-    )
+    annotator_file.save(Annotator(sources, fitted.scorer, fitted.scores), path, model)
     _, scores = fitted.scores.background.best()
     reliability, counts["brier"] = validation.reliability_table(fitted.queries, scores, group)
     epitopes = validation.epitope_table(

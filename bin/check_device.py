@@ -5,6 +5,7 @@ from airrvec.core import script
 from airrvec.core.devices import require_torch
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import EXTRAS, require_extra
+from airrvec.core.terminal import print_lines
 
 PURPOSES = {"learn": "training", "plm": "a protein language model"}
 
@@ -35,10 +36,10 @@ def main(argv=None):
         otherwise = "or give --device auto, to compute on what there is"
         raise InputError(problem, fix=f"{remedy(args.executor, args.container)}; {otherwise}")
     if problem:
-        print(f"WARNING: {problem}; training and embedding compute on what there is.")
+        print_lines(f"WARNING: {problem}; training and embedding compute on what there is.")
     else:
         names = [torch.cuda.get_device_name(number) for number in range(args.devices)]
-        print(f"Training computes on {', '.join(names)}; each task that embeds, on one GPU.")
+        print_lines(f"Training computes on {', '.join(names)}; each task that embeds, on one GPU.")
     script.write_versions(args, "torch")
 
 

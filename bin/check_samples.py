@@ -55,7 +55,7 @@ def main(argv=None):
     hla = {sample.name: sample.hla for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
     result = {
-        "notes": condition_notes(request["compare_by"], sheet, failed),
+        "notes": [*condition_notes(request["compare_by"], sheet, failed), *checks.warnings(seen)],
         "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
         "tables": [
             {
@@ -64,6 +64,8 @@ def main(argv=None):
                 "format": table.format or "",
                 "species": table.species,
                 "metadata": metadata[table.name] if table.part == "sample" else none,
+                "row_unit": table.unit.row,
+                "count_unit": table.unit.count,
                 "hla": hla[table.name] if table.part == "sample" else "",
             }
             for number, table in found
@@ -98,9 +100,8 @@ def tables_of_run(
                 fix="This is an error of airrvec: please report it with the samplesheet",
             )
         where = f"{sheet.path.name}, row {sample.row}"
-        found.append(
-            (number, _table(entry, sample.name, where, sample.row, sample.format, sample.species, args))
-        )
+        table = _table(entry, sample.name, where, sample.row, sample.format, sample.species, args)
+        found.append((number, replace(table, unit=sample.unit)))
     others = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
     for number, entry in others:
         several = sum(other["part"] == entry["part"] for _, other in others) > 1

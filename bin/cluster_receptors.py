@@ -3,17 +3,18 @@
 
 from pathlib import Path
 
-import pandas as pd
-import pyarrow.compute as pc
-
 from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.core.progress import step
 from airrvec.repertoire.options import (
     add_repertoire_options,
     background_name,
     comparison_groups,
     read_repertoires,
 )
+
+import pandas as pd
+import pyarrow.compute as pc
 
 N_LOGOS = 10
 
@@ -79,7 +80,8 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
         label = clustering.assign_clusters(neighbourhood.graph, args.method, seed=args.seed)
-        centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
+        with step("centres of clusters"):
+            centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
         found.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))
         counts = {
             "species": group.species,

@@ -4,14 +4,14 @@
 from functools import reduce
 from pathlib import Path
 
-import duckdb
-import numpy as np
-import pyarrow as pa
-
 from airrvec.core import database, schema, script, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.pages import check_pages
 from airrvec.model.tokens import shards
+
+import duckdb
+import numpy as np
+import pyarrow as pa
 
 BATCH = 100_000  # receptors
 
@@ -20,7 +20,9 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
     parser.add_argument("--labelled", type=Path, help="receptors of the labelled table; it is not a sample")
-    parser.add_argument("--shard-tokens", type=int, default=10_000_000, help="loop residues per shard")
+    parser.add_argument(
+        "--shard-tokens", type=script.at_least(1), default=10_000_000, help="loop residues per shard"
+    )
     parser.add_argument("--part", default="", help="suffix of the file names, e.g. _0003 for a partition")
     script.add_options(parser, "memory", "cpus", "outdir")
     return parser.parse_args(argv)

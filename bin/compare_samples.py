@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compare samples: overlap, distances of their vectors, and conditions, also by their diversity."""
 
-import pyarrow as pa
-
 from airrvec.core import runtime, schema, script, tables
 from airrvec.core.missing import optional_part
 from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
+
+import pyarrow as pa
 
 SCHEMAS = {
     "diversity": schema.DIVERSITY,
@@ -19,9 +19,14 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
     parser.add_argument(
-        "--compared", type=int, default=1000, help="maximum number of receptors per sample in kernel tests"
+        "--compared",
+        type=script.at_least(1),
+        default=1000,
+        help="maximum number of receptors per sample in kernel tests",
     )
-    parser.add_argument("--permutations", type=int, default=999, help="number of permutations per test")
+    parser.add_argument(
+        "--permutations", type=script.at_least(1), default=999, help="number of permutations per test"
+    )
     return parser.parse_args(argv)
 
 
@@ -49,7 +54,7 @@ def main(argv=None):
         "without_background": without_background,
         "compared": args.compared,
         "permutations": args.permutations,
-        "abundance": args.abundance,
+        "units": repertoires.units.to_dict(),
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
     script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")

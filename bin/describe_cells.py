@@ -8,14 +8,14 @@ Describe the cells of samples for other tools: unique names, clone sizes, calls 
 import argparse
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import database, r_columns, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, or_missing
 from airrvec.core.vectors import read_receptor_rows
 from airrvec.input import cells
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 CALLED = "called"  # word of the annotation's column `call`
 # Columns of the annotation that a cell carries whether or not it is called.
@@ -54,11 +54,11 @@ def write_description(args: argparse.Namespace) -> None:
     members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
     samples = []
     for path in args.cells:
-        table = tables.read(path, ["receptor_id", "clonotype_id"])
+        table = tables.read(path, ["receptor_id", "clonotype_id", "abundance"])
         with connected(args) as connection:
             named = cells.with_unique_names(connection, path).order("cell").project("name AS barcode")
             described = named.to_arrow_table()
-        described = described.append_column(schema.CLONE_SIZE.field(0), frequencies(table["clonotype_id"]))
+        described = described.append_column(schema.CLONE_SIZE.field(0), clone_sizes(table))
         if annotation:
             calls = calls_of_cells(table, annotation.get(tables.sample_name(path)))
             described = with_columns(described, calls)
@@ -92,8 +92,14 @@ def connected(args: argparse.Namespace):
     return database.connect(args.out.parent, memory=args.memory, threads=args.cpus)
 
 
+def clone_sizes(cells_of_sample: pa.Table) -> pa.ChunkedArray:
+    """Return the abundance of each cell's clonotype in the sample; null if none of its cells has one."""
+    sizes = cells_of_sample.group_by("clonotype_id").aggregate([("abundance", "sum")]).combine_chunks()
+    return sizes["abundance_sum"].take(pc.index_in(cells_of_sample["clonotype_id"], sizes["clonotype_id"]))
+
+
 def frequencies(ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return how often each id occurs in the column: of clonotypes, the clone size of each cell."""
+    """Return how often each id occurs in the column."""
     counts = pc.value_counts(ids)
     place = pc.index_in(ids, counts.field("values"))
     return pa.chunked_array([counts.field("counts")]).take(place)

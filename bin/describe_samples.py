@@ -3,12 +3,13 @@
 
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.core import database, runtime, schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
+from airrvec.core.progress import counter
+
+import numpy as np
+import pyarrow as pa
 
 SCHEMAS = {
     "clones": schema.CLONES,
@@ -28,12 +29,6 @@ def parse_args(argv=None):
         "--receptors", type=Path, required=True, help="folder of <sample>.receptors_*.parquet"
     )
     parser.add_argument("--labelled", type=Path, nargs="*", default=[], help="labelled cells, for epitopes")
-    parser.add_argument(
-        "--abundance",
-        choices=("cells", "duplicate_count"),
-        default="cells",
-        help="abundance of a receptor: its number of cells, or their duplicate_count",
-    )
     parser.add_argument("--compare-by", help="metadata column by which the report groups the samples")
     script.add_options(parser, "memory", "cpus", "outdir", "missing")
     return parser.parse_args(argv)
@@ -48,11 +43,12 @@ def main(argv=None):
     labels = description.read_labels([*args.cells, *args.labelled])
     parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
-    looks_bulk = []
+    units: dict[str, str] = {}
+    described = counter("samples described", len(args.cells))
     with database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection:
         for path in args.cells:
             receptors = _receptors(args.receptors, path)
-            sample = description.read_sample(connection, path, receptors, abundance=args.abundance)
+            sample = description.read_sample(connection, path, receptors)
             parts["clones"].append(description.clones_table(sample, labels))
             parts["clone_sizes"].append(description.clone_sizes_table(sample))
             parts["gene_usage"].append(description.gene_usage_table(sample))
@@ -60,16 +56,16 @@ def main(argv=None):
             parts["vj_pairing"].append(description.vj_pairing_table(sample))
             for key, numbers in sample.counts().items():
                 counts.setdefault(key, {})[sample.sample_id] = numbers
-            looks_bulk += [sample.sample_id] if sample.looks_bulk else []
-    groups = _add_diversity(parts, counts)
+            units[sample.sample_id] = sample.count_unit
+            described(1)
+    groups = _add_diversity(parts, counts, units)
     for name, tables_of_samples in parts.items():
         tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
     qc = {
         "samples": [tables.sample_name(path) for path in args.cells],
         "groups": groups,
-        "abundance": args.abundance,
+        "units": units,
         "of_sample": description.read_condition(args.cells, args.compare_by) if args.compare_by else {},
-        "looks_bulk": looks_bulk,
     }
     tables.write_json(qc, args.outdir / "samples.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pandas", "pyarrow", "scipy")
@@ -84,17 +80,17 @@ def _receptors(folder: Path, cells: Path) -> list[Path]:
     return found
 
 
-def _add_diversity(parts: dict[str, list[pa.Table]], counts) -> list[dict]:
+def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, str]) -> list[dict]:
     """Add diversity and rarefaction of each species and class of chains; return the groups, largest first."""
     from airrvec.repertoire import sample_diversity
 
     groups = []
     for (species, chains), of_sample in counts.items():
-        parts["diversity"].append(sample_diversity.diversity_table(of_sample, species, chains))
-        parts["rarefaction"].append(sample_diversity.rarefaction_table(of_sample, species, chains))
-        cells = sum(int(numbers.sum()) for numbers in of_sample.values())
-        groups.append({"species": species, "chains": chains, "cells": cells})
-    return sorted(groups, key=lambda group: -group["cells"])
+        parts["diversity"].append(sample_diversity.diversity_table(of_sample, units, species, chains))
+        parts["rarefaction"].append(sample_diversity.rarefaction_table(of_sample, units, species, chains))
+        clonotypes = sum(len(numbers) for numbers in of_sample.values())
+        groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
+    return sorted(groups, key=lambda group: -group["clonotypes"])
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from itertools import chain
 from pathlib import Path
 
 from airrvec.core import runtime, script, tables
-from airrvec.core.devices import DEVICES, PRECISIONS, choose_device
+from airrvec.core.devices import DEVICES, PRECISIONS
 from airrvec.core.errors import exit_on_input_error
+from airrvec.core.progress import counter
 from airrvec.core.version import __version__
 
 PORTION = 8_192  # receptors that one core reads, embeds and writes at a time
@@ -27,33 +28,31 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    device, precision = choose_device(args.device, args.precision)
     runtime.limit_threads(args.cpus)
     from airrvec.encoders.sceptr import Sceptr
 
-    encoder = Sceptr(args.model, device=device, precision=precision)
+    encoder = Sceptr(args.model, device=args.device, precision=args.precision)
 
     def embedded(receptors):
-        return tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+        return tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors, progress=progress))
 
     metadata = {
-        "model": encoder.loaded.name,
-        "weights_sha256": encoder.loaded.checksum,
+        **encoder.loaded.vector_model.metadata(),
         "airrvec_version": __version__,
-        "device": device,
-        "precision": precision,
+        "device": encoder.device,
+        "precision": encoder.precision,
     }
-    progress = runtime.progress("receptors embedded", tables.n_rows(args.receptors))
-    portions = tables.read_batches(args.receptors, PORTION if device == "cpu" else GPU_PORTION)
+    on_gpu = encoder.device == "gpu"
+    progress = counter("receptors embedded", tables.n_rows(args.receptors))
+    portions = tables.read_batches(args.receptors, GPU_PORTION if on_gpu else PORTION)
     # With a GPU, one portion is embedded while the next is read and tokenised.
-    done = runtime.in_threads(embedded, portions, args.cpus if device == "cpu" else 2)
+    done = runtime.in_threads(embedded, portions, 2 if on_gpu else args.cpus)
     first = next(done)
     with tables.writer(args.out, first.schema, metadata) as writer:
         for table in chain([first], done):
             writer.write_table(table)
-            progress(len(table))
     packages = ["numba", "numpy", "pyarrow", "safetensors", "tidytcells"]
-    script.write_versions(args, *packages, *(["torch"] if device == "gpu" else []))
+    script.write_versions(args, *packages, *(["torch"] if on_gpu else []))
 
 
 if __name__ == "__main__":

@@ -10,16 +10,16 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from airrvec.core import schema, script, tables
+from airrvec.core.errors import InputError
+from airrvec.core.missing import optional_part, or_missing
+from airrvec.core.vectors import ATTRIBUTE, read_description, read_receptor_rows, read_vectors
+from airrvec.input import cells
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema, script, tables
-from airrvec.core.errors import InputError
-from airrvec.core.missing import optional_part, or_missing
-from airrvec.core.vectors import read_receptor_rows, read_vectors
-from airrvec.input import cells
 
 # Fields of chains: standardised, counts, and those that the input may have.
 COUNTS = ("duplicate_count", "umi_count", "consensus_count")
@@ -188,7 +188,7 @@ def write_anndata(args: argparse.Namespace, known: Receptors) -> None:
         result = anndata.AnnData(
             obs=obs,
             obsm={"X_sceptr": matrix, "airr": chains},
-            uns={"airrvec": tables.metadata(args.embeddings)},
+            uns={ATTRIBUTE: read_description(args.embeddings)},
         )
         with tables.atomic_path(args.out) as temporary:
             result.write_h5ad(temporary, compression="gzip", compression_opts=1)

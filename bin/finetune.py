@@ -7,6 +7,7 @@ from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
+from airrvec.core.progress import counter
 from airrvec.training import presets
 from airrvec.training.options import add_training_options, training_options
 
@@ -20,11 +21,14 @@ def parse_args(argv=None):
     parser.add_argument("--name", help="name of the new model; if not given, the name of the preset")
     parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
     parser.add_argument(
-        "--per-epitope", type=int, default=200, help="training receptors per epitope, with --split study"
+        "--per-epitope",
+        type=script.at_least(1),
+        default=200,
+        help="training receptors per epitope, with --split study",
     )
     parser.add_argument(
         "--min-receptors",
-        type=int,
+        type=script.at_least(1),
         default=300,
         help="minimum number of receptors of an epitope, with --split study or random",
     )
@@ -37,9 +41,6 @@ def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "fine-tuning")
     runtime.limit_threads(args.cpus)
-    import numpy as np
-    import pyarrow as pa
-
     from airrvec import encoders
     from airrvec.benchmark import fewshot, training_labels
     from airrvec.benchmark.heldout import division, leaks, specificity, splits
@@ -50,6 +51,11 @@ def main(argv=None):
     from airrvec.model.tokens import tokenise
     from airrvec.training import model_card, model_folder, trainer
 
+    import numpy as np
+    import pyarrow as pa
+
+    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
+    preset.check_finetuning()
     labelled = fewshot.select_labelled(**labelled_options(args))
     if args.split == "study":
         split = splits.study_split(
@@ -63,7 +69,6 @@ def main(argv=None):
     start_labels = training_labels.labels_from_encoder(args.model)
     split = leaks.exclude_trained_on(split, start_labels)
 
-    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
     start = weights.load(args.model)
     if start.name == preset.name:
         raise InputError(
@@ -76,7 +81,7 @@ def main(argv=None):
         if not len(order):
             return None
         labels = np.repeat(np.arange(len(split.epitopes)), [len(rows[epitope]) for epitope in split.epitopes])
-        table = labelled.receptors.take(pa.array(order))
+        table = split.labelled.receptors.take(pa.array(order))
         return trainer.Receptors(tokenise(table, start.config.loops), labels)
 
     tables.write_both(split.table(), args.outdir / "split")
@@ -93,7 +98,7 @@ def main(argv=None):
             data=digest, preset=preset.as_dict(), seed=args.seed, start=start.checksum
         ),
         trainable=preset.trainable(start.config.n_layers),
-        progress=runtime.progress("steps trained", preset.schedule.steps),
+        progress=counter("steps trained", preset.schedule.steps),
         **training_options(args),
     )
     folder = args.outdir / preset.name
@@ -109,7 +114,7 @@ def main(argv=None):
     measured, unseen = [specificity.gene_baseline(split)], []
     tcrdist = encoders.load("tcrdist")
     for source, name in ((args.model, start.name), (folder, preset.name)):
-        embedded = Embedded(encoders.load(str(source)), labelled.receptors)
+        embedded = Embedded(encoders.load(str(source)), split.labelled.receptors)
         for measurable, called in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
             measured.append(specificity.evaluate(measurable, called, split))
             unseen.append(specificity.evaluate_unseen_epitopes(measurable, called, split, seed=args.seed))

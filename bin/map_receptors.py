@@ -4,12 +4,12 @@
 import json
 from pathlib import Path
 
+from airrvec.core import runtime, schema, script, tables
+from airrvec.core.missing import optional_part
+from airrvec.core.vectors import check_same_model, read_model
+
 import numpy as np
 import pyarrow as pa
-
-from airrvec.core import runtime, schema, script, tables
-from airrvec.core.errors import InputError
-from airrvec.core.missing import optional_part
 
 PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "safetensors", "scipy", "tidytcells")
 
@@ -61,7 +61,7 @@ def main(argv=None):
         n=n,
         density=density,
         method=method,
-        model=tables.metadata(args.embeddings)["model"],
+        model=read_model(args.embeddings).name,
     )
     model = args.model and map_model.embedder(
         _model(args), receptors, args.clusters and json.loads(args.clusters.read_text("utf-8"))
@@ -83,8 +83,14 @@ def _model(args):
     from airrvec.model import weights
 
     model = weights.load(args.model)
-    if tables.metadata(args.embeddings).get("weights_sha256", model.checksum) != model.checksum:
-        raise InputError("another model made the vectors", file=args.model, fix="Give the model of the run")
+    check_same_model(
+        "its vectors",
+        read_model(args.embeddings),
+        "those of pasted receptors",
+        model.vector_model,
+        file=args.embeddings,
+        fix="Give the model of the vectors with --model",
+    )
     return model
 
 

@@ -3,12 +3,12 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from airrvec.core import script, tables
+from airrvec.core import script, tables, vectors
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.plural import counted
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def parse_args(argv=None):
@@ -30,11 +30,13 @@ def merged_metadata(shards: list[Path]) -> dict[str, str]:
         If the shards differ in anything but the device, e.g. in the model. Vectors of two devices are equal
         within rounding, vectors of two models are not.
     """
-    found = [tables.metadata(shard) for shard in shards]
-    merged = tables.merge_metadata(found)
-    differing = [name for name in merged if name != "device" and len({one.get(name) for one in found}) > 1]
-    if differing:
-        raise InputError(f"shards were embedded by different models or versions ({', '.join(differing)})")
+    vectors.read_model(*shards)
+    per_shard = [tables.metadata(shard) for shard in shards]
+    merged = tables.merge_metadata(per_shard)
+    for name in merged:
+        values = {one.get(name, "nothing") for one in per_shard}
+        if len(values) > 1 and name != "device":
+            raise InputError(f"shards were embedded with different {name}: {', '.join(sorted(values))}")
     return merged
 
 
@@ -61,9 +63,8 @@ def main(argv=None):
         if done != len(expected):
             n = counted(len(expected) - done, "receptor of the run was", "receptors of the run were")
             raise InputError(f"{n} not embedded")
-        n_dimensions = shard.num_columns - 1
-    qc = {**metadata, "dimensions": n_dimensions, "receptors": done, "without_vector": n_null}
-    tables.write_json(qc, args.qc)
+    described = vectors.read_description(args.out)
+    tables.write_json({**described, "receptors": done, "without_vector": n_null}, args.qc)
     script.write_versions(args, "pyarrow")
 
 

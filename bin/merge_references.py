@@ -6,6 +6,7 @@ from pathlib import Path
 
 from airrvec.core import runtime, script, tables
 from airrvec.core.missing import optional_part
+from airrvec.core.terminal import print_warning
 
 
 def parse_args(argv=None):
@@ -28,6 +29,7 @@ def main(argv=None):
     from airrvec.annotation import merged_reference
 
     merged = merged_reference.merge([_source(args.tables, name) for name in args.sources])
+    print_warning(*(f"WARNING: {sentence}" for sentence in merged.warnings))
     tables.write(merged.cells, args.outdir / "reference.cells.parquet")
     tables.write(merged.receptors, args.outdir / "reference.receptors_0000.parquet")
     for name, table in (

@@ -13,10 +13,12 @@ from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import split_by_clonotype
 from airrvec.core.missing import write_missing
+from airrvec.core.terminal import print_warning
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.pairing import POLICIES
 from airrvec.input.samplesheet.names import ROLES
+from airrvec.input.units import Given
 
 
 def parse_args(argv=None):
@@ -34,6 +36,10 @@ def parse_args(argv=None):
         choices=list(schema.SPECIES),
         default="homosapiens",
         help="species of rows that name none",
+    )
+    parser.add_argument("--row-unit", choices=schema.ROW_UNITS, help="what a row is; if not given, found")
+    parser.add_argument(
+        "--count-unit", choices=schema.COUNT_UNITS, help="what is counted; if not given, found"
     )
     parser.add_argument(
         "--metadata", type=json.loads, default="{}", help="JSON object: additional columns of cells"
@@ -81,7 +87,9 @@ def write_normalised(args) -> int:
     """Write cells, their chains, receptors of each partition, rejects and counts; return the rows read."""
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
-    source = reading.open_chains(args.table, args.format, columns, max_unpacked)
+    source = reading.open_chains(
+        args.table, args.format, columns, max_unpacked, Given(args.row_unit, args.count_unit)
+    )
     normaliser = Normaliser(
         sample_id=args.sample,
         species=args.species,
@@ -106,8 +114,18 @@ def write_normalised(args) -> int:
                 partitions, split_by_clonotype(part.receptors, args.partitions), strict=True
             ):
                 partition.write_table(receptors)
-    tables.write_json(normaliser.summary(source), f"{stem}.qc.json")
+    summary = normaliser.summary(source)
+    tables.write_json(summary, f"{stem}.qc.json")
+    print_warning(*described(summary))
     return normaliser.counts.rows_in
+
+
+def described(summary: dict) -> list[str]:
+    """Return lines for the terminal: what the columns and rows of a table mean, and its warnings."""
+    name = summary["sample_id"]
+    rows = f"a row is a {summary['row_unit']}; counted in {summary['count_unit']}"
+    roles = [f"{name}: {' · '.join([*filter(None, [summary['roles']]), rows])}"]
+    return [*roles, *(f"WARNING: {name}: {sentence}" for sentence in summary["warnings"])]
 
 
 if __name__ == "__main__":

@@ -7,14 +7,15 @@ from pathlib import Path
 from airrvec.app import planning
 from airrvec.core import script, tables
 from airrvec.core.errors import exit_on_input_error
+from airrvec.core.terminal import print_lines
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("tables", type=Path, nargs="+", help="input tables, including the labelled one")
+    parser.add_argument("tables", type=Path, nargs="+", help="all input tables, references too")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: layouts of the tables (format, species, columns), multichain, max_unpacked, and the"
+        help="JSON: layouts of the tables (part, format, species, columns), multichain, max_unpacked, and the"
         " arguments of planning.plan",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, help="TSV")
@@ -28,15 +29,20 @@ def main(argv=None):
     layouts = request.pop("layouts")
     reading = {"multichain": request.pop("multichain")}
     reading["max_unpacked"] = int(request.pop("max_unpacked") * script.GB)
-    samples = [
+    found = [
         planning.estimate_table(
             table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
         )
         for table, layout in zip(args.tables, layouts, strict=True)
     ]
-    plan = planning.plan(samples, **request)
+    # Samples, the labelled table, references.
+    parts = {part: [] for part in ("sample", "labelled", "reference")}
+    for layout, estimate in zip(layouts, found, strict=True):
+        parts[layout["part"]].append(estimate)
+    samples = parts["sample"] + parts["labelled"]
+    plan = planning.plan(samples, parts["reference"], **request)
     tables.write_tsv(plan, args.out)
-    print(planning.format_plan(samples, plan))
+    print_lines(*planning.format_plan(found, plan).split("\n"))
     script.write_versions(args, "pyarrow", "tidytcells")
 
 

@@ -9,6 +9,7 @@ from airrvec.core import runtime, script, seeds, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
 from airrvec.core.plural import counted
+from airrvec.core.progress import counter
 from airrvec.training import presets
 from airrvec.training.options import add_training_options, training_options
 
@@ -27,16 +28,16 @@ def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "pre-training")
     runtime.limit_threads(args.cpus)
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import torch
-
-    from airrvec.core import schema
+    from airrvec.core import identity, schema
     from airrvec.figures.training import training_curves
     from airrvec.model.tokens import tokenise
     from airrvec.model.transformer import ReceptorEncoder
     from airrvec.training import model_folder, trainer
+
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import torch
 
     preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
 
@@ -66,9 +67,10 @@ def main(argv=None):
         )
     digest = hashlib.sha256("".join(receptors["receptor_id"].to_pylist()).encode()).hexdigest()
 
-    # A tenth is held out (paper, Methods, "SCEPTR Pre-training", "Data").
-    order = seeds.numbered_generator((args.seed, 1)).permutation(len(receptors))
-    held_out = order < len(receptors) // 10
+    # A tenth of the clonotypes is held out (paper, Methods, "SCEPTR Pre-training", "Data").
+    number, first = identity.number_clonotypes(receptors)
+    order = seeds.numbered_generator((args.seed, 1)).permutation(len(first))
+    held_out = order[number] < len(first) // 10
     train, test = (tokens.take(np.flatnonzero(mask)) for mask in (~held_out, held_out))
     torch.manual_seed(args.seed)
     encoder = ReceptorEncoder(preset.model)
@@ -81,7 +83,7 @@ def main(argv=None):
         seed=args.seed,
         folder=args.checkpoints / preset.name,
         fingerprint=trainer.fingerprint(data=digest, preset=preset.as_dict(), seed=args.seed),
-        progress=runtime.progress("steps trained", preset.schedule.steps),
+        progress=counter("steps trained", preset.schedule.steps),
         **training_options(args),
     )
     species = ", ".join(sorted(pc.unique(receptors["species"]).to_pylist()))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.terminal import print_warning, printable
 from airrvec.encoders import Titles
 from airrvec.report import chapters, multiqc, page
 from airrvec.report.sections import (
@@ -41,6 +42,7 @@ def parse_args(argv=None):
     parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
     parser.add_argument("--analyses", type=Path, help="folder with the results of analyse_results.py")
     parser.add_argument("--annotation", type=Path, help="folder with the results of annotation")
+    parser.add_argument("--calls", type=Path, help="folder with the tables of annotate_receptors.py")
     parser.add_argument("--clusters", type=Path, help="folder with the results of cluster_receptors.py")
     parser.add_argument("--comparison", type=Path, help="folder with the results of compare_samples.py")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="folders of trained models")
@@ -73,7 +75,7 @@ PARTS = {
     ),
     "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
-        lambda args: annotation.read_annotation(args.annotation),
+        lambda args: annotation.read_annotation(args.annotation, args.calls),
         annotation.annotation_sections,
         annotation.annotation_lines,
     ),
@@ -111,7 +113,7 @@ def _without(name: str, missing: list[dict[str, str]]) -> Iterator[None]:
     try:
         yield
     except Exception as problem:
-        traceback.print_exc()
+        print_warning(*traceback.format_exc().splitlines())
         reason = str(problem) if isinstance(problem, InputError) else f"{type(problem).__name__}: {problem}"
         missing.append({"part": "report", "name": name, "reason": reason})
 
@@ -170,9 +172,9 @@ def main(argv=None):
     summary = summary_text(samples, receptors, embeddings, titles)
     for name in SUMMARISED:
         if name in lines:
-            summary = "\n".join([summary, *lines[name], ""])
-    summary = "\n".join([*report_missing.missing_lines(missing), summary])
-    tables.write_text(summary, args.outdir / "summary.txt")
+            summary = "\n".join([summary, *(printable(line) for line in lines[name]), ""])
+    unmade = [printable(line) for line in report_missing.missing_lines(missing)]
+    tables.write_text("\n".join([*unmade, summary]), args.outdir / "summary.txt")
     if args.multiqc is not None:
         style = ["--custom-css-file", str(args.outdir / "report.css")]
         multiqc.write_page(args.outdir, [*style, *args.multiqc])

@@ -4,15 +4,15 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.benchmark import comparisons, fewshot
 from airrvec.core import schema, script, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark, benchmark_page
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def parse_args(argv=None):

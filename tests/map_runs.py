@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
+import airrvec
+from airrvec.core import schema, tables
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.model import weights
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-import airrvec
 import map_receptors
-from airrvec.core import schema, tables
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.model import weights
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "assets/report"
@@ -38,8 +39,7 @@ def write_run(folder: Path, frame: pd.DataFrame, model: str = "sceptr") -> None:
     receptors, encoder = table_of(frame), Sceptr(model)
     tables.write(receptors, folder / "receptors.parquet")
     vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
-    metadata = {"model": encoder.loaded.name, "weights_sha256": encoder.loaded.checksum}
-    tables.write(vectors, folder / "embeddings.parquet", metadata)
+    tables.write(vectors, folder / "embeddings.parquet", encoder.loaded.vector_model.metadata())
     cells = frame[["sample_id", "receptor_id", "clonotype_id", "epitope"]]
     tables.write(pa.Table.from_pandas(cells, preserve_index=False), folder / "cells.parquet")
     map_receptors.main(

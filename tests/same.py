@@ -3,8 +3,8 @@ Whether two runs have the same results: their tables cell by cell, their other f
 
     make same A=results/before B=results/after
 
-What tells of the run itself (``pipeline_info``, ``previous``) is left out, and so are pages and figures,
-which hold times of their own.
+What tells of the run itself (``pipeline_info``, ``previous``, ``.airrvec``) is left out, and so are pages and
+figures, which hold times of their own.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-LEFT_OUT = {"pipeline_info", "previous", "multiqc"}
+LEFT_OUT = {".airrvec", "pipeline_info", "previous", "multiqc"}
 PAGES = {".html", ".png", ".svg", ".pdf", ".h5ad", ".rds"}
 
 

@@ -236,8 +236,8 @@ const asked = (() => {
   }
 
   function tsv() {
-    // A cell that begins as a formula would be run by a spreadsheet.
-    const cell = value => String(value).replace(/[\t\r\n]/g, " ").replace(/^(?=[=+@-])/, "'");
+    // A cell that begins as a formula would be run by a spreadsheet, an escape sequence by a terminal.
+    const cell = value => String(value).replace(/[\x00-\x1f\x7f-\x9f]/g, " ").replace(/^(?=[=+@-])/, "'");
     const head = ["line", "alpha_chain", "beta_chain", "compared", "rank", "distance", "nearest_receptor_id", "nearest_alpha_chain",
       "nearest_beta_chain", "n_cells", ...columns.map(({title}) => title)];
     const lines = answers.flatMap(({receptor, loci, nearest}) => nearest.map(([row, distance], i) => [

@@ -333,7 +333,7 @@ const receptorMap = (() => {
   function csv(rows) {
     // A cell that begins as a formula would be run by a spreadsheet.
     const cell = value => {
-      let text = value === null ? "" : String(value);
+      let text = value === null ? "" : String(value).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, " ");
       if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
       return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };

@@ -51,12 +51,13 @@ const pasted = (() => {
     if (!before.has(word)) before.set(word, readNewGene(word, species));
     return before.get(word);
   }
-  function readNewGene(word, {genes, loops}) {
+  function readNewGene(word, {genes, loops, frames}) {
     const locus = LOCI[word.match(GENE)[1].toUpperCase()], name = known(word, genes);
     if (!locus && !name) return {problem: `${word} is no gene of an α or β chain`};
     if (/^TR[AB]J/.test(spelling(word).gene)) return {locus, segment: "J"}; // it names the chain, no model reads it
     if (!name) return {locus, segment: "V", problem: `${word} is not a V gene listed by IMGT; the nearest name is ${nearestName(word, genes)}`};
-    if (genes[name] < 0) return {locus, segment: "V", problem: `${word} is not functional according to IMGT`};
+    if (genes[name] < 0) return {locus, segment: "V", problem: `${word} is a pseudogene according to IMGT`};
+    if (frames.includes(name)) return {locus, segment: "V", problem: `${word} is an open reading frame according to IMGT`};
     return {locus: locus || "tra", segment: "V", v: name, cdrs: loops[genes[name]]}; // TRDV genes known here are α genes too
   }
   function junctionProblem(word, longest, ends) {

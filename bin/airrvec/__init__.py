@@ -8,7 +8,7 @@ from airrvec.core.version import __version__
 __all__ = ["__version__", "embed", "find", "match_barcodes", "nearest", "read"]
 
 limits.check_address_space()
-processor.set_openblas_kernels()
+processor.drop_foreign_kernels()
 caches.set_folders()
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from airrvec.app.barcodes import match_barcodes
     from airrvec.app.find_api import find
 else:
+
+    def __dir__():
+        """Return all names, those that are imported on first use among them."""
+        return sorted({*globals(), *__all__})
 
     def __getattr__(name: str):
         """Import the notebook functions on first use: their dependencies take seconds to load."""

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "containers"))
-from engines import MAKE_BASE, REGISTRY, ROOT, Pipeline, User, docker_daemon, install, must, open_folder
-
 from airrvec.core import tables
 from airrvec.core.version import __version__
+
+from engines import MAKE_BASE, REGISTRY, ROOT, Pipeline, User, docker_daemon, install, must, open_folder
 
 IMAGE = f"{REGISTRY}/airrvec:{__version__}"
 # What Nextflow calls its file.

@@ -5,6 +5,8 @@ import shutil
 import time
 from pathlib import Path
 
+from airrvec.core.version import __version__
+
 import pytest
 from engines import (
     DOCKERFILES,
@@ -20,9 +22,7 @@ from engines import (
     open_folder,
 )
 
-from airrvec.core.version import __version__
-
-NEEDED = 30_000_000_000  # bytes
+NEEDED = 5_000_000_000  # bytes
 
 
 @pytest.fixture(scope="session")
@@ -87,16 +87,15 @@ def local_run(pipeline, folder):
 
 @pytest.fixture(scope="session")
 def podman(user, images):
-    """Podman of a user without privileges, with the images that docker built."""
+    """Podman of a user without privileges, with the image of the core that docker built."""
     install("podman")
     if os.getuid() == 0:  # rootless containers have their network through it; without udev it is root's alone
         Path("/dev/net/tun").chmod(0o666)
-    # Copies of the images lie in /var/tmp and in the user's home; docker holds the stages that built them.
+    # Copies of the image lie in /var/tmp and in the user's home; docker holds the stages that built it.
     if shutil.disk_usage(user.home).free < NEEDED:
         must("docker", "image", "prune", "--force")
-    for image in images.values():
-        done = user.call("podman", "pull", "--quiet", f"docker-daemon:{image}")
-        assert done.returncode == 0, done.stdout
+    done = user.call("podman", "pull", "--quiet", f"docker-daemon:{images['']}")
+    assert done.returncode == 0, done.stdout
     return "podman"
 
 

@@ -4,11 +4,11 @@ import json
 import shutil
 from datetime import datetime
 
+from airrvec.core.version import __version__
+
 import pytest
 from engines import ROOT, must
 from packaging.markers import Marker
-
-from airrvec.core.version import __version__
 
 LIMIT = 1e9  # bytes of the core
 SITE = "/opt/airrvec/lib/python3.11/site-packages"

@@ -10,6 +10,7 @@ from random import Random
 from airrvec.core import schema
 from airrvec.input import reading
 from airrvec.input.pairing import POLICIES
+
 from fuzz import configurations, documents, encodings, faults, mutations, properties, samplesheets
 from fuzz.corpus import Case, seeds, tables
 

@@ -7,10 +7,6 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import numpy as np
-import pyarrow.parquet as pq
-import safetensors.numpy
-
 from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights
@@ -18,6 +14,11 @@ from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu.inference import Network
 from airrvec.model.tokens import tokenise
 from airrvec.training import presets
+
+import numpy as np
+import pyarrow.parquet as pq
+import safetensors.numpy
+
 from fuzz import documents, mutations
 from fuzz.corpus import DATA, ROOT, Case
 from fuzz.properties import Refused, check_sentence

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from random import Random
 
+from airrvec.input.reading import FORMATS
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airrvec.input.reading import FORMATS
 from fuzz.corpus import Table
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {

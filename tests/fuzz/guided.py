@@ -21,6 +21,7 @@ import atheris
 
 with atheris.instrument_imports(include=["airrvec.input", "airrvec.core"]):
     from airrvec.input import reading  # noqa: F401 - the readers
+
     from fuzz import cases, properties
 
     properties.script("normalise_receptors")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from airrvec.app import cli
 from airrvec.core import schema
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 _IDENTIFIED = ("species", *schema.RECEPTOR_FIELDS)
 _GENE = {name: re.compile(rf"TR[AB]{name[0].upper()}[0-9A-Z/-]+(\*[0-9]+)?") for name in ("v_call", "j_call")}

@@ -6,6 +6,7 @@ from random import Random
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input.samplesheet import sheet as samplesheet
+
 from fuzz import encodings, mutations
 from fuzz.corpus import Case, Table
 from fuzz.properties import Refused, check_sentence
@@ -15,7 +16,7 @@ _HOSTILE = (
     ".hidden _a -rf .. ../../escaped /etc/passwd C:\\x a/b labelled Reference CON a* $(id) `id` é 日本 s,1"
 )
 _NAMES = [*_PLAIN.split(), *_HOSTILE.split()]
-_OPTIONAL = ["format", "column_map", "species", "tissue", "hla"]
+_OPTIONAL = ["format", "column_map", "species", "tissue", "hla", "row_unit", "count_unit"]
 _RESERVED = "sample path Sample SPECIES epitope receptor_id dim_01 cell_id index condition tra_v_call"
 _FILES = (
     "t.csv t.tsv.gz x/y.csv ../t.csv 10x airr sceptr XLSX human mouse musmusculus dog map.json blood =1+1"

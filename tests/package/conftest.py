@@ -6,7 +6,11 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numba
 import pytest
+
+# As in the unit tests: a verb that runs before numba is loaded would set the number of its threads for good.
+numba.get_num_threads()
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

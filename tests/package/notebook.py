@@ -11,9 +11,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, assert_type
 
-import pandas as pd
-
 import airrvec
+
+import pandas as pd
 
 table, receptors, vectors = sys.argv[1:]
 

@@ -7,14 +7,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import airrvec
+from airrvec.app import cli
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, uv
 
-import airrvec
-from airrvec.app import cli
+from conftest import ROOT, uv
 from same import differences
 
 DEMO = ROOT / "assets/demo"

@@ -6,6 +6,7 @@ import zipfile
 from email.parser import BytesParser
 
 import pytest
+
 from conftest import PROJECT, ROOT, uv
 
 LIBRARY = ROOT / "bin/airrvec"

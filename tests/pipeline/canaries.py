@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from conftest import ROOT
+from pipeline_runs import ROOT
 
 CANARY = "CANARY"  # the file that appears where a word was run as code
 # What a word breaks out of; `>CANARY` makes the file without a blank, which some patterns refuse.
@@ -52,7 +52,10 @@ MATERIAL = {
     "multiqc_config": (".yml", "{}\n"),
     "model": ("", {"config.json": '{"name": "own"}', "model.safetensors": ""}),
     "pretrain": (".json", json.dumps(_PRESET)),
-    "finetune_preset": (".json", json.dumps({**_PRESET, "data": None})),
+    "finetune_preset": (
+        ".json",
+        json.dumps({**_PRESET, "data": None, "objective": {"contrastive": "neighbour"}}),
+    ),
     "hub_cache": ("", {"models": "x"}),
     "encoders": (".py", "TITLE = 'x'\n"),
     "background": (".parquet", "x"),

@@ -1,120 +1,27 @@
-"""Runs of the real pipeline, each in a folder of its own."""
+"""Fixtures of the pipeline's tests; what runs it is in `pipeline_runs`."""
 
-import csv
-import hashlib
-import json
-import os
-import re
+import fcntl
+import pickle
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-NEXTFLOW = ROOT / "containers" / "nextflow" / "nextflow"
-# These hold times.
-TIMES = re.compile(
-    r"ro-crate-metadata\.json|pipeline_info/(execution_(report|timeline|trace)|pipeline_dag|started)\.\w+"
-)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run: its folder, exit status, what it printed, and its log."""
-
-    folder: Path
-    status: int
-    output: str
-    log: str
-
-    @property
-    def results(self) -> Path:
-        return self.folder / "results"
-
-    @property
-    def tasks(self) -> list[dict]:
-        """Rows of the execution trace; that of a run that was killed has kept the name of a running one."""
-        killed = self.results / "pipeline_info" / "running_execution_trace.txt"
-        with (killed if killed.exists() else killed.with_name("execution_trace.txt")).open() as handle:
-            return list(csv.DictReader(handle, delimiter="\t"))
-
-    @property
-    def processes(self) -> set[str]:
-        return {task["process"].split(":")[-1] for task in self.tasks}
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings of Nextflow about the pipeline, such as selectors that match no process."""
-        return re.findall(r"WARN +nextflow\..*", self.log)
-
-
-def environment(**more: str) -> dict[str, str]:
-    python = Path(sys.executable).parent
-    return {
-        **os.environ,
-        "PATH": f"{python}{os.pathsep}{os.environ['PATH']}",
-        "NXF_ANSI_LOG": "false",
-        **more,
-    }
-
-
-def run_pipeline(folder: Path, *args: str, project: Path = ROOT, timeout=600, **env: str) -> Run:
-    """Run the pipeline with its results in ``folder``/results."""
-    command = [NEXTFLOW, "run", project, "--outdir", folder / "results", *args]
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        env=environment(**env),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-    )
-    return Run(folder, done.returncode, done.stdout, (folder / ".nextflow.log").read_text())
-
-
-def project_of(folder: Path, script: str) -> Path:
-    """A project of the functions of ours, in ``folder``, whose workflow is another of this folder."""
-    project = folder / "project"
-    project.mkdir()
-    for name in ("assets", "conf", "modules", "subworkflows", "nextflow.config", "nextflow_schema.json"):
-        (project / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "tests/pipeline" / script, project / "main.nf")
-    return project
-
-
-def checked_cases(folder: Path, cases: list[dict]) -> list:
-    """What the checks of parameters say to each case, in one run."""
-    (folder / "cases.json").write_text(json.dumps(cases))
-    run = run_pipeline(folder, "--cases", "cases.json", project=project_of(folder, "refusals.nf"))
-    assert run.status == 0, run.output
-    return [json.loads(said)[0] for said in re.findall(r"^REFUSAL (.*)$", run.output, re.MULTILINE)]
-
-
-def digests(results: Path) -> dict[str, str]:
-    """SHA-256 of each file of a folder, by its path; without those that hold times."""
-    files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in sorted(files.items())
-        if not TIMES.fullmatch(name)
-    }
-
-
-def differences(found: dict[str, str], expected: dict[str, str]) -> list[str]:
-    missing = [f"{name} is missing" for name in expected.keys() - found.keys()]
-    more = [f"{name} is left over" for name in found.keys() - expected.keys()]
-    both = found.keys() & expected.keys()
-    return sorted([*missing, *more, *(f"{name} differs" for name in both if found[name] != expected[name])])
+from pipeline_runs import ROOT, Run, run_pipeline
 
 
 @pytest.fixture(scope="session")
-def real_run(tmp_path_factory) -> Run:
-    """The profile ``test``, once for all tests of a worker."""
-    run = run_pipeline(tmp_path_factory.mktemp("real"), "-profile", "test")
+def real_run(tmp_path_factory, worker_id) -> Run:
+    """The profile ``test``, once for all workers: no test may change it."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared if worker_id == "master" else shared.parent
+    with (shared / "real.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other worker waits
+        kept = shared / "real.pickle"
+        if not kept.exists():
+            (shared / "real").mkdir()
+            kept.write_bytes(pickle.dumps(run_pipeline(shared / "real", "-profile", "test")))
+    run = pickle.loads(kept.read_bytes())  # noqa: S301 - of this run of pytest
     assert run.status == 0, run.output
     return run
 

@@ -1,7 +1,7 @@
 """Analyses in real runs: their tables, figures and sections, and what is said where they cannot be done."""
 
 import pandas as pd
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 
 def test_analyses_are_tables_figures_and_sections(tmp_path):

@@ -4,10 +4,10 @@ import gzip
 import json
 import shutil
 
-import pandas as pd
-from conftest import ROOT, run_pipeline
-
 from airrvec.core import schema, tables
+
+import pandas as pd
+from pipeline_runs import ROOT, run_pipeline
 
 PLAIN = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1")
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT, project_of, run_pipeline
+from pipeline_runs import ROOT, project_of, run_pipeline
 
 import export_airr
 import normalise_receptors

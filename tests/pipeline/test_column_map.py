@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 DATA = ROOT / "tests/data"
 PAIRS = {

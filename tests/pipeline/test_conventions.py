@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import NEXTFLOW, ROOT, environment, run_pipeline
+from pipeline_runs import NEXTFLOW, ROOT, environment, run_pipeline
 from test_run import PROCESSES
 
 ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
@@ -66,16 +66,15 @@ def test_stub_run_of_everything(tmp_path, conda, profile, env):
 def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
     """The check of `warnings` in the other tests can fail."""
     (tmp_path / "bad.config").write_text("process { withName: 'NO_SUCH_PROCESS' { cpus = 1 } }\n")
-    run = run_pipeline(tmp_path, "-profile", "test", "-stub", "-c", "bad.config")
+    (tmp_path / "samples.csv").write_text(f"sample,path\nb,{ROOT / 'assets/test/pbmc_b.csv'}\n")
+    run = run_pipeline(tmp_path, "--input", "samples.csv", "--skip_map", "-stub", "-c", "bad.config")
     assert any("NO_SUCH_PROCESS" in warning for warning in run.warnings)
 
 
 @pytest.mark.parametrize(
     ("profile", "settings"),
     [
-        ("docker", ["docker.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
         ("podman", ["podman.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
-        ("apptainer", ["apptainer.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
         ("singularity", ["singularity.enabled = true", "container = 'ghcr.io/airrvec/airrvec:0.1.0'"]),
         ("conda", ["conda.enabled = true"]),
         (
@@ -84,8 +83,6 @@ def test_a_selector_that_matches_nothing_would_be_seen(tmp_path):
         ),
         ("slurm", ["executor = 'slurm'"]),
         ("gpu", ["device = 'gpu'", "accelerator = 1"]),
-        ("demo", ["benchmark_k = '1,2,5,10'"]),
-        ("test", ["shard_tokens = 6000"]),
         ("test_full", ["benchmark_chains = 'paired,alpha,beta'", "config_profile_name = 'test_full'"]),
     ],
 )

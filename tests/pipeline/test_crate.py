@@ -6,7 +6,7 @@ import subprocess
 from urllib.parse import unquote
 
 import pytest
-from conftest import ROOT
+from pipeline_runs import ROOT
 from test_manifest import rows_of
 
 NAME = "ro-crate-metadata.json"

@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 import pytest
-from conftest import ROOT, differences, digests, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 import browser
 
@@ -133,13 +133,3 @@ def test_an_answer_leads_to_its_section(run, page, section):
     assert page.value("location.hash") == target
     top = page.value(f"document.querySelector('{target}').getBoundingClientRect().top")
     assert -5 <= top <= page.value("innerHeight")
-
-
-def test_two_cores_change_no_byte(run, tmp_path):
-    """Another run from scratch, with twice the cores in each task."""
-    (tmp_path / "cores.config").write_text("process { withName: '.*' { cpus = 2 } }\n")
-    again = run_pipeline(
-        tmp_path, "-profile", "demo", *QUICK, "--calibrations", "none", "-c", "cores.config", timeout=1800
-    )
-    assert again.status == 0, again.output
-    assert differences(digests(again.results), digests(run.results)) == []

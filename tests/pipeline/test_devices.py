@@ -5,12 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
+from airrvec.core.version import __version__
+
 import pytest
 import torch
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 from test_learning import write_presets
-
-from airrvec.core.version import __version__
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 CHAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300", "--input", "samples.csv")

@@ -3,7 +3,7 @@
 import gzip
 
 import pandas as pd
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 PBMC = (ROOT / "assets/test/pbmc_b.csv").read_text()
 
@@ -81,7 +81,10 @@ def test_words_of_the_user_are_neither_run_nor_rendered(tmp_path):
         f"sample,path,note\nx,t'a b(touch owned);`touch owned`.csv,{cell}\n"
     )
     labelled = pd.read_csv(ROOT / "assets/demo/dash_human.csv")
-    labelled["epitope"] = labelled["epitope"].replace({"M1": "<img src=x onerror=alert(1)> $M_1$"})
+    formula = "=HYPERLINK(1)\x1b[2J"
+    labelled["epitope"] = labelled["epitope"].replace(
+        {"M1": "<img src=x onerror=alert(1)> $M_1$", "pp65": formula}
+    )
     labelled.to_csv(tmp_path / "labelled.csv", index=False)
     run = run_pipeline(
         tmp_path,
@@ -95,3 +98,13 @@ def test_words_of_the_user_are_neither_run_nor_rendered(tmp_path):
     html = (run.results / "multiqc/multiqc_report.html").read_text()
     assert "<img src=x onerror" not in html
     assert "&lt;img src=x onerror" in html
+    # Neither a terminal nor a spreadsheet obeys them; Parquet holds them.
+    summary = (run.results / "summary.txt").read_text()
+    assert "=HYPERLINK(1)\\x1b[2J" in summary
+    assert "\x1b[2J" not in summary + run.output
+    labels = pd.read_parquet(run.results / "cells/labelled.parquet")["epitope"]
+    assert formula in set(labels)
+    texts = [path for path in run.results.rglob("*.tsv") if "pipeline_info" not in path.parts]
+    cells = [cell for path in texts for line in path.read_text().splitlines() for cell in line.split("\t")]
+    assert "'=HYPERLINK(1)\\x1b[2J" in cells
+    assert not [cell for cell in cells if "\x1b" in cell or cell.startswith("=")]

@@ -3,14 +3,14 @@
 import os
 import shutil
 
-import numpy as np
-import pandas as pd
-import pytest
-from conftest import ROOT, run_pipeline
-
 from airrvec.core import tables
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights
+
+import numpy as np
+import pandas as pd
+import pytest
+from pipeline_runs import ROOT, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 DASH = ROOT / "assets/demo/dash_human.csv"

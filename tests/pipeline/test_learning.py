@@ -2,16 +2,16 @@
 
 import json
 
+from airrvec import encoders
+from airrvec.core import schema, tables
+
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import run_pipeline
+from pipeline_runs import run_pipeline
 from safetensors.numpy import load_file
 from test_parameters import PBMC
 from test_run import PROCESSES
-
-from airrvec import encoders
-from airrvec.core import schema, tables
 
 # A model that the run trains lies in a folder of its own already: nothing has to prepare it.
 LEARNING = PROCESSES | {"CHECK_DEVICE", "SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}

@@ -1,7 +1,7 @@
 """Runs under real limits of the address space: one sentence says what to do, whichever library fails."""
 
 import pytest
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 
 @pytest.mark.parametrize(

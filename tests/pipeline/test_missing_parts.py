@@ -3,7 +3,7 @@
 import re
 
 import pandas as pd
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 TOO_FEW = "no epitope has enough receptors"

@@ -3,18 +3,18 @@
 import json
 import re
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pytest
-from conftest import ROOT, run_pipeline
-from sklearn.metrics import roc_auc_score
-
 from airrvec import encoders
 from airrvec.core import tables
 from airrvec.core.seeds import short_hash
 from airrvec.synthetic.background import negatives
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pipeline_runs import ROOT, run_pipeline
+from sklearn.metrics import roc_auc_score
 
 ARGS = (
     *("--labelled", str(ROOT / "assets/demo/dash_human.csv")),

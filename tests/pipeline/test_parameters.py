@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
 DASH = ROOT / "assets/demo/dash_human.csv"
@@ -20,12 +20,7 @@ def sheet(folder, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("", ["samples.csv: the samplesheet is empty"]),
         ("name,path\na,b\n", ["samples.csv: the column 'sample' is missing"]),
-        (
-            f"sample,path,epitope,x,X\na,{PBMC},x,,\n",
-            ["the column 'epitope' is one of airrvec's own", "the column 'X' occurs twice, once as 'x'"],
-        ),
         (
             f"sample,path,format,column_map\na,{PBMC},,nowhere.json\nA,{PBMC},10x,{PBMC}\n_b,nowhere.csv,11x,\n",
             [

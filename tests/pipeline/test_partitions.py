@@ -1,26 +1,28 @@
-"""A run by partitions ends in the same tables, and the dry run says which tasks it takes."""
+"""A run by partitions, with two cores a task, ends in the same tables, and the dry run names its tasks."""
 
 from collections import Counter
+
+from airrvec.app.manifest import CHECKSUM, MANIFEST
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import differences, digests, run_pipeline
-
-from airrvec.app.manifest import CHECKSUM, MANIFEST
+from pipeline_runs import differences, digests, run_pipeline
 
 ARGS = ("-profile", "test", "--partitions", "3", "--shard_tokens", "7000")
 
 
 @pytest.fixture(scope="module")
 def divided(tmp_path_factory):
-    run = run_pipeline(tmp_path_factory.mktemp("divided"), *ARGS)
+    folder = tmp_path_factory.mktemp("divided")
+    (folder / "cores.config").write_text("process { withName: '.*' { cpus = 2 } }\n")
+    run = run_pipeline(folder, *ARGS, "-c", "cores.config")
     assert run.status == 0, run.output
     return run
 
 
-def test_partitions_change_no_byte(divided, real_run):
+def test_partitions_and_cores_change_no_byte(divided, real_run):
     """Tables that are divided have the rows and vectors of the whole ones, all other files the same bytes."""
     parts = {
         "receptors/receptors.parquet": "receptors/receptors_{:04d}.parquet",

@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from conftest import ROOT, environment
+from pipeline_runs import ROOT, environment
 
 
 def test_the_blocks_of_the_page_run_one_after_another(real_run, tmp_path):
@@ -25,4 +25,5 @@ def test_the_blocks_of_the_page_run_one_after_another(real_run, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "415 391 0" in done.stdout
-    assert "(3, 65) ['beta', 'beta', None]" in done.stdout
+    assert "(3, 65) ['beta', 'beta', <NA>]" in done.stdout
+    assert "the queries are of the model 'sceptr' (64 dimensions, weights b4c2d06bc5ac), and" in done.stdout

@@ -4,7 +4,7 @@ import shutil
 from itertools import zip_longest
 
 import pytest
-from conftest import ROOT, checked_cases, run_pipeline
+from pipeline_runs import ROOT, checked_cases, run_pipeline
 from test_learning import write_presets
 
 DASH = ("--labelled", "dash.csv")
@@ -14,6 +14,7 @@ CASES = [
     ((), "there is nothing to do: give a samplesheet with --input"),
     (("--labeled", "dash.csv"), "there is no parameter --labeled; did you mean --labelled?"),
     (("--benchmark_split", "5"), "there is no parameter --benchmark_split; did you mean --benchmark_splits?"),
+    ((*DASH, "--abundance", "cells"), "there is no parameter --abundance any more: each table is counted in"),
     ((*DASH, "--benchmark_splits", "many"), "--benchmark_splits: 'many' is not a whole number"),
     ((*DASH, "--shard_tokens", "0"), "--shard_tokens: 0 is below the least allowed value, 1"),
     ((*DASH, "--partitions", "513"), "--partitions: 513 is above the largest allowed value, 512"),
@@ -53,6 +54,12 @@ CASES = [
     (SYNTHETIC, "--synthetic_receptors: they are made for pre-training"),
     ((*SHEET, "--finetune"), "--finetune: there is nothing to learn from; give a labelled receptor table"),
     ((*DASH, "--finetune", "--finetune_preset", "x.json"), "--finetune_preset: 'x.json' is neither a file"),
+    (
+        (*DASH, "--finetune", "--finetune_preset", "base"),
+        "--finetune_preset: 'base' does not learn from labels; give neighbour, finetuned, or a preset",
+    ),
+    ((*DASH, "--finetune", "--finetune_preset", "mlm_only"), "'mlm_only' does not learn from labels"),
+    ((*DASH, "--finetune", "--finetune_preset", "broken.json"), "broken.json' is no JSON object"),
     ((*DASH, "--finetune_split", "fair"), "--finetune_split: 'fair' is not one of study, random, given"),
     ((*DASH, "--checkpoint_dir", "here"), "--checkpoint_dir: 'here' is no absolute path"),
     # Encoders

@@ -3,12 +3,12 @@
 import json
 import re
 
-import pandas as pd
-import pytest
-from conftest import run_pipeline
-
 from airrvec.core import schema, tables
 from airrvec.synthetic.synthesis import synthesise
+
+import pandas as pd
+import pytest
+from pipeline_runs import run_pipeline
 
 # A small background keeps the run short.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1", "--export_airr", "false")

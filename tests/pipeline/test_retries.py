@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 TABLE = ROOT / "tests/data/sceptr.tsv"
 

@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from conftest import ROOT, run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 from test_learning import write_presets
 
 ARGS = (

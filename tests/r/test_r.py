@@ -15,19 +15,18 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pytest
-from conftest import ROOT, run_pipeline
-from r_code import DUMP, MATCHED, WITHOUT_ARROW
-
 from airrvec.core import tables
 from airrvec.core.vectors import read_receptor_rows
 from airrvec.core.version import __version__
 from airrvec.input import cells
 
-# After tests/pipeline, whose conftest is meant above.
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pipeline_runs import ROOT, run_pipeline
+from r_code import DUMP, MATCHED, WITHOUT_ARROW
+
 sys.path += [str(ROOT / "tests/containers"), str(ROOT / "tests/unit")]
 from barcode_cases import CASES
 from barcode_files import read_results, write_cases
@@ -81,7 +80,8 @@ def demo(image, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
     config = "docker { enabled = true\n runOptions = '-u $(id -u):$(id -g)' }\n" if image else ""
     (folder / "r.config").write_text(config)
-    run = run_pipeline(folder, "-profile", "demo", "--export_sce", "-c", "r.config", timeout=1500)
+    quick = ("--benchmark_splits", "2", "--compare_permutations", "99")
+    run = run_pipeline(folder, "-profile", "demo", *quick, "--export_sce", "-c", "r.config", timeout=1500)
     assert run.status == 0, run.output
     # Where docs/guides/r.md looks for them.
     run.results.rename(folder / "demo")
@@ -117,9 +117,14 @@ def assert_vectors(vectors: np.ndarray, expected: np.ndarray) -> None:
 
 
 def words(table: pa.Table) -> dict[str, list]:
-    return {
-        name: [None if v is None else str(v) for v in table[name].to_pylist()] for name in table.column_names
-    }
+    return {name: [_word(value) for value in table[name].to_pylist()] for name in table.column_names}
+
+
+def _word(value) -> str | None:
+    """A value as R writes it."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return None if value is None else str(value)
 
 
 def export(rscript, folder: Path, arguments: list[str], *tables_of_cells: Path, **options):

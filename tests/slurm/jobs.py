@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 from cluster import HANGS, wait
-from conftest import NEXTFLOW, ROOT, Run, environment, run_pipeline
+from pipeline_runs import NEXTFLOW, ROOT, Run, environment, run_pipeline
 
 # Nextflow looks at its jobs every second, as they take only a few.
 QUICK = """

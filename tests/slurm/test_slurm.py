@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import torch
 from cluster import Cluster, wait
-from conftest import ROOT, Run, environment
 from jobs import (
     PRESET,
     QUICK,
@@ -30,6 +29,7 @@ from jobs import (
     running,
     state_of,
 )
+from pipeline_runs import ROOT, Run, environment
 from safetensors.numpy import load_file
 
 # One encoder is enough of the benchmark here.

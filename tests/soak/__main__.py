@@ -22,7 +22,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("slurm", "pipeline")]
 
-from conftest import differences, digests  # noqa: E402
+from pipeline_runs import differences, digests  # noqa: E402
 
 from soak import faults, nodes  # noqa: E402
 from soak.runs import Case  # noqa: E402

@@ -6,8 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from conftest import NEXTFLOW, ROOT, Run, environment
 from jobs import is_script, kill, processes
+from pipeline_runs import NEXTFLOW, ROOT, Run, environment
 
 LONGEST = 900  # seconds of a run of about 30
 IDLE = 60  # seconds without a task and a line of the log

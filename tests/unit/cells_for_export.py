@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from airrvec.core import schema, tables
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -10,8 +12,8 @@ from inputs import ALPHA, ALPHA_2, BETA, NO_CHAIN, chains_table, receptor_id
 
 import describe_cells
 import export_anndata
-from airrvec.core import schema, tables
 
+OWN = {"sample_id": "s", "abundance": 1, "count_unit": "cells"}  # of every cell
 METADATA = {"model": "sceptr", "weights_sha256": "0123", "airrvec_version": "0.1.0"}
 # Chains of three receptors, of which the last has no vector.
 RECEPTORS = {
@@ -26,7 +28,7 @@ VECTORS = np.array(
 
 
 def cells_table(rows: list[dict], metadata: dict[str, list] | None = None) -> pa.Table:
-    table = pa.Table.from_pylist([{"sample_id": "s", **row} for row in rows], schema.CELLS)
+    table = pa.Table.from_pylist([{**OWN, **row} for row in rows], schema.CELLS)
     for name, values in (metadata or {}).items():
         table = table.append_column(name, pa.array(values, pa.string()))
     return table

@@ -4,12 +4,21 @@ import importlib
 import os
 from pathlib import Path
 
+import numba
 import pytest
+import threadpoolctl
 from hypothesis import settings
 
 # Before torch is loaded: each process of the tests has one core. Scripts set the number of their threads
 # themselves.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# numba's threads start now: later they would change the number of OpenMP's for the tests that follow.
+numba.get_num_threads()
+threadpoolctl.threadpool_limits(1, "openmp")
+
+# lightning sets it with the first training.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 # Each test makes its calibrations anew.
 os.environ["AIRRVEC_CALIBRATIONS"] = "none"

@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+from airrvec.app import cli
+
 import pandas as pd
 import pytest
 import results_folder
@@ -14,7 +16,6 @@ import collect_receptors
 import embed_receptors
 import merge_embeddings
 import normalise_receptors
-from airrvec.app import cli
 
 FLU = {name: ROOT / f"assets/demo/donors/{name}.csv" for name in ("flu_1", "flu_2")}
 METADATA = {"flu_1": {"age": "30"}, "flu_2": {"age": "31", "sex": "f"}}

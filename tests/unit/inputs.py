@@ -6,15 +6,15 @@ import io
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pytest
-
 from airrvec.benchmark import fewshot
 from airrvec.core import identity, schema
 from airrvec.input import reading
 from airrvec.input.normalise import Normalised, normalise
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
+import pytest
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data"
@@ -179,5 +179,7 @@ def labelled_cells(receptors, epitopes, studies):
         "reference_id": studies,
         "antigen_species": ["virus"] * n,
         "mhc_a": ["HLA-A*02"] * n,
+        "abundance": pa.array([1] * n, pa.int64()),
+        "count_unit": ["cells"] * n,
     }
     return pa.table(columns)

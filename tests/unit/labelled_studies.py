@@ -1,16 +1,25 @@
 """Labelled receptors of several studies, and their parts."""
 
-import pyarrow as pa
-
 from airrvec.benchmark import fewshot
-from airrvec.core import schema
+from airrvec.core import identity, schema
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def clonotype(name: str) -> str:
+    """The name without its allele: ``a*01`` and ``a`` are receptors of one clonotype."""
+    return name.split("*")[0]
 
 
 def labelled(cells, parts=None) -> fewshot.LabelledReceptors:
     """From cells of (receptor, epitope, reference), and each cell's part if the user gives it."""
     whole = dict.fromkeys(schema.RECEPTOR_FIELDS, "x")
     receptors = pa.Table.from_pylist(
-        [{"receptor_id": name, "species": "homosapiens", **whole} for name in sorted({c[0] for c in cells})],
+        [
+            {"receptor_id": name, "clonotype_id": clonotype(name), "species": "homosapiens", **whole}
+            for name in sorted({c[0] for c in cells})
+        ],
         schema.RECEPTORS,
     )
     names = ("receptor_id", "epitope", "reference_id")
@@ -18,6 +27,17 @@ def labelled(cells, parts=None) -> fewshot.LabelledReceptors:
     if parts is not None:
         table = table.drop_columns("split").append_column("split", pa.array(parts, pa.string()))
     return fewshot.select_labelled(table, receptors, species="homosapiens")
+
+
+def with_alleles(receptors: pa.Table, allele: str) -> pa.Table:
+    """The receptors with another allele of all genes: ``*01``, or none."""
+    fields = {
+        name: pc.replace_substring_regex(receptors[name], r"(\*.*)?$", allele, max_replacements=1)
+        if name.endswith("_call")
+        else receptors[name]
+        for name in ("species", *schema.RECEPTOR_FIELDS)
+    }
+    return identity.receptors_table(pa.table(fields), receptors["chain_pairing"])
 
 
 def many(prefix, n, epitope, reference):

@@ -1,9 +1,9 @@
 """Outcomes of readers, compared."""
 
+from airrvec.input import reading
+
 import pyarrow as pa
 import pyarrow.csv
-
-from airrvec.input import reading
 
 BMMNC = "formats/10x_bmmnc_all_contig_annotations_small"
 

@@ -113,12 +113,16 @@ def rows_of(path: Path) -> list[dict | str]:
 
 def standard(raw: dict, species: str) -> tuple[dict, str | None]:
     """A chain with its names in IMGT's spelling, and the first rule that it breaks."""
-    v, v_problem = gene(raw["v"], "V", species)
-    j, j_problem = gene(raw["j"], "J", species)
+    v, v_frame, v_problem = gene(raw["v"], "V", species)
+    j, j_frame, j_problem = gene(raw["j"], "J", species)
+    productive = (raw.get("productive") or "").lower() in ("true", "t", "1", "yes")
+    if v_frame and not productive:
+        v_problem = "v_call is an open reading frame, and the input does not call the chain productive"
     locus = raw.get("locus") or ""
     if not re.fullmatch("(TR|IG)[A-Z]", locus):  # 10x's Multi, say
         locus = (v or j or raw["v"] or raw["j"] or locus)[:3]
     chain = {"cell": None, "reads": None, "umis": None, **raw, "v": v, "j": j, "locus": locus}
+    chain["frame"] = v_frame or j_frame
     if not locus:
         return chain, "locus, v_call and j_call are missing"
     if locus not in ("TRA", "TRB"):
@@ -156,8 +160,10 @@ def count(path: Path, species: str = "homosapiens") -> dict:
     for cell in by_cell.values():
         receptor = []
         for chains in cell.values():
-            # Most UMIs, then reads, then the first; none at all is less than 0.
-            chains.sort(key=lambda chain: [-int(chain[name] or -1) for name in ("umis", "reads")])
+            # Most UMIs, then reads, then functional genes, then the first; none at all is less than 0.
+            chains.sort(
+                key=lambda chain: [*(-int(chain[name] or -1) for name in ("umis", "reads")), chain["frame"]]
+            )
             receptor += [(chains or [no_chain])[0][name] for name in no_chain]
             kept_rows |= {chain["row"] for chain in chains[:1]}
             rejects += [(chain["row"], EXTRA) for chain in chains[1:]]

@@ -28,11 +28,22 @@ def alternatives(call: str, species: str) -> list[str]:
 
 
 @cache
-def gene(call: str | None, segment: str, species: str) -> tuple[str | None, str | None]:
-    """The first functional gene of a call, or what is wrong with the first of its genes."""
+def open_frames(species: str) -> set[str]:
+    """Alleles that are open reading frames, and genes with such an allele."""
+    alleles = tidytcells.tr.query(species, precision="allele", functionality="ORF")
+    return {*alleles, *(allele.split("*")[0] for allele in alleles)}
+
+
+@cache
+def gene(call: str | None, segment: str, species: str) -> tuple[str | None, bool, str | None]:
+    """
+    The first functional gene of a call, else the first open reading frame, and whether it is one.
+
+    Or what is wrong with the first of its genes.
+    """
     if call is None:
-        return None, None
-    problems = []
+        return None, False, None
+    problems, frames = [], []
     for name in alternatives(call, species):
         # An allele that IMGT does not list stands for its gene.
         spelled = name if known(name, species, False) else name.split("*")[0]
@@ -41,11 +52,15 @@ def gene(call: str | None, segment: str, species: str) -> tuple[str | None, str 
             problems.append(f"not a {segment} gene listed by IMGT")
         elif symbol[3] != segment and f"/D{segment}" not in symbol:
             problems.append(f"not a {segment} gene")
-        elif not known(spelled, species, True):
-            problems.append("not functional according to IMGT")
+        elif known(spelled, species, True):
+            return known(spelled, species, True), False, None
+        elif symbol in open_frames(species):
+            frames.append(symbol)
         else:
-            return known(spelled, species, True), None
-    return None, f"{segment.lower()}_call is {problems[0]}"
+            problems.append("a pseudogene according to IMGT")
+    if frames:
+        return frames[0], True, None
+    return None, False, f"{segment.lower()}_call is {problems[0]}"
 
 
 @cache

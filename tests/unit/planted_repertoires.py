@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from airrvec.core import schema, tables
+from airrvec.encoders import load
+from airrvec.synthetic.synthesis import synthesise
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import normalise_receptors
-from airrvec.core import schema, tables
-from airrvec.encoders import load
-from airrvec.synthetic.synthesis import synthesise
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = {"s1": "x", "s2": "x", "s3": "y", "s4": "y"}
@@ -23,7 +24,8 @@ def cells_table(
     }
     columns |= {"sample_id": [sample] * len(ids), "receptor_id": ids}
     columns["clonotype_id"] = [clonotypes[receptor] for receptor in ids]
-    columns["duplicate_count"] = pa.array([2] * len(ids), pa.int64())
+    columns["abundance"] = pa.array([1] * len(ids), pa.int64())
+    columns["count_unit"] = pa.array(["cells"] * len(ids), pa.string())
     if epitope:
         columns["epitope"] = epitope
     table = pa.table(columns, schema=schema.CELLS)
@@ -54,13 +56,12 @@ def plant(folder: Path) -> None:
     random = synthesise(240, seed=5)
     receptors = tables.distinct_receptors(pa.concat_tables([known, random]))
     tables.write(receptors, folder / "run" / "receptors.parquet")
-    vectors = load("sceptr").embed(receptors)
+    encoder = load("sceptr")
     clonotypes = dict(
         zip(*(receptors[name].to_pylist() for name in ("receptor_id", "clonotype_id")), strict=True)
     )
-    tables.write(
-        tables.embeddings_table(receptors["receptor_id"], vectors), folder / "run" / "vectors.parquet"
-    )
+    vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+    tables.write(vectors, folder / "run/vectors.parquet", encoder.loaded.vector_model.metadata())
     for number, (sample, condition) in enumerate(SAMPLES.items()):
         ids = random["receptor_id"].to_pylist()[60 * number : 60 * number + 60]
         ids += ids[:10]

@@ -1,10 +1,10 @@
 """Labelled receptors that an encoder puts on a line."""
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.benchmark import fewshot
 from airrvec.core import schema
+
+import numpy as np
+import pyarrow as pa
 
 
 class Line:

@@ -4,6 +4,9 @@ import hashlib
 import shutil
 from pathlib import Path
 
+from airrvec.app import manifest
+from airrvec.core import records
+
 from inputs import DATA
 
 import collect_receptors
@@ -11,8 +14,6 @@ import embed_receptors
 import export_airr
 import merge_embeddings
 import normalise_receptors
-from airrvec.app import manifest
-from airrvec.core import records
 
 INPUTS = {"a": ("10x.csv", 9), "labelled": ("vdjdb_full.tsv", 5)}
 

@@ -1,14 +1,14 @@
 """A small model and short trainings of it."""
 
-import numpy as np
-import pyarrow as pa
-import torch
-
 from airrvec.model.tokens import Tokens, tokenise
 from airrvec.model.transformer import ModelConfig, ReceptorEncoder
 from airrvec.synthetic import synthesis
 from airrvec.training.presets import Objective, Schedule
 from airrvec.training.trainer import train
+
+import numpy as np
+import pyarrow as pa
+import torch
 
 TINY = ModelConfig(n_layers=2, d_model=16, n_heads=2, d_feedforward=32)
 SHORT = Schedule(

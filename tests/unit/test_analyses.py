@@ -3,20 +3,6 @@
 import json
 from functools import partial
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyrepseq
-import pytest
-import sceptr.variant
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from inputs import ROOT
-from rapidfuzz.distance import Levenshtein
-from scipy.stats import pmean
-from toy_material import Toy, labelled, of
-
 from airrvec import analyses, encoders
 from airrvec.analyses import (
     alignment,
@@ -32,6 +18,20 @@ from airrvec.analyses import (
 from airrvec.benchmark import fewshot
 from airrvec.core import schema
 from airrvec.core.seeds import generator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyrepseq
+import pytest
+import sceptr.variant
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from inputs import ROOT
+from rapidfuzz.distance import Levenshtein
+from scipy.stats import pmean
+from toy_material import Toy, labelled, of
 
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"]
 PAGE = (ROOT / "docs/explanations/analyses.md").read_text()

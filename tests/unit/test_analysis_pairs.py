@@ -1,13 +1,13 @@
 """Pairs of receptors in the analyses: their choice, their distances, and what they share."""
 
+from airrvec import encoders
+from airrvec.analyses import material
+
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_material import Toy, labelled, of
-
-from airrvec import encoders
-from airrvec.analyses import material
 
 
 @given(n=st.integers(0, 60), most=st.integers(1, 500))

@@ -3,9 +3,12 @@
 import gzip
 import shutil
 
+from airrvec.core.errors import InputError
+
 import numpy as np
 import pandas as pd
 import pytest
+from format_tables import columns_of
 from inputs import (
     ALPHA,
     BETA,
@@ -23,8 +26,6 @@ from inputs import (
     rejected,
 )
 from outcomes import BMMNC, chains_in
-
-from airrvec.core.errors import InputError
 
 
 def as_old_scirpy(path, name_twice: bool = False) -> None:
@@ -119,3 +120,30 @@ def test_anndata_without_chains_or_damaged_is_refused(tmp_path):
 def test_column_map_of_anndata(tmp_path):
     columns = {"junction_aa": "obsm/airr/junction_aa", "cell_id": "obs_names", "locus": "obsm/airr/locus"}
     assert chains_in(DATA / "scirpy.h5ad", columns=columns)["junction_aa"].null_count == 1
+
+
+def test_iggytop_as_anndata(tmp_path):
+    import anndata
+
+    chains = {"VJ_1": [ALPHA, None], "VDJ_1": [BETA, BETA_2]}
+    obs = {
+        f"IR_{arm}_{field}": [chain[at] if chain else None for chain in given]
+        for arm, given in chains.items()
+        for at, field in enumerate(("v_call", "j_call", "junction_aa"))
+    }
+    obs |= {f"IR_{arm}_locus": ["TRA" if arm == "VJ_1" else "TRB"] * 2 for arm in chains}
+    obs |= {
+        "epitope_sequence": ["GILGFVFTL", "NLVPMVATV"],
+        "antigen_name": ["M1", "pp65"],
+        "antigen_species": ["Influenza A virus", "Human herpesvirus 5"],
+        "MHC_gene_1": ["HLA-A*02:01"] * 2,
+        "PMID": ["12345", "23456|34567"],
+        "source_organism": ["Homo sapiens"] * 2,
+    }
+    anndata.AnnData(obs=pd.DataFrame(obs, index=["a", "b"])).write_h5ad(tmp_path / "x.h5ad")
+    result = normalised(tmp_path / "x.h5ad")
+    assert chains_of(result) == [PAIR, (*NO_CHAIN, *BETA_2)]
+    assert columns_of(result, "epitope", "antigen_gene", "mhc_a", "reference_id", "species") == [
+        ("GILGFVFTL", "M1", "HLA-A*02:01", "PMID:12345", "homosapiens"),
+        ("NLVPMVATV", "pp65", "HLA-A*02:01", "PMID:23456;PMID:34567", "homosapiens"),
+    ]

@@ -1,7 +1,18 @@
 """Annotation by the scripts, on receptors whose answers are known."""
 
 import json
+import shutil
 from dataclasses import replace
+
+from airrvec.annotation import annotator_file
+from airrvec.core import schema, tables
+from airrvec.core.names import receptor_names
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.report import page
+from airrvec.report.sections import annotation
+from airrvec.report.sections.calls import EVIDENCE, N_TOP
+from airrvec.synthetic import generation
+from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np
 import pandas as pd
@@ -12,15 +23,6 @@ from scipy import sparse
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation import annotator_file
-from airrvec.core import schema, tables
-from airrvec.core.names import receptor_names
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.report import page
-from airrvec.report.sections import annotation
-from airrvec.report.sections.calls import EVIDENCE
-from airrvec.synthetic import generation
-from airrvec.synthetic.synthesis import synthesise
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +103,11 @@ def test_tables_of_the_reference_have_their_schemas(spiked):
 
 
 def test_a_saved_annotator_says_the_same(spiked, tmp_path):
-    embed = Sceptr("sceptr").embed
-    first = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", embed)
-    annotator_file.save(first, tmp_path / "homosapiens_paired.npz")
-    again = annotator_file.load(tmp_path / "homosapiens_paired.npz", embed)
+    sceptr = Sceptr("sceptr")
+    model = sceptr.loaded.vector_model
+    first = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", sceptr.embed, model)
+    annotator_file.save(first, tmp_path / "homosapiens_paired.npz", model)
+    again = annotator_file.load(tmp_path / "homosapiens_paired.npz", sceptr.embed, model)
     asked = first.reference.receptors.slice(0, 5)
     queries = first.sources.vectors["paired"][:5].copy()
     queries[3] = np.nan
@@ -122,9 +125,11 @@ def test_parts_and_the_order_of_the_vectors_change_no_byte(spiked, tmp_path, mon
     """Vectors of two files, in another order than the receptors; 300 rows at once."""
     receptors = tables.read(spiked / "sample.receptors.parquet")
     shuffled = receptors.take(pa.array(np.random.default_rng(0).permutation(len(receptors))))
-    vectors = tables.embeddings_table(shuffled["receptor_id"], Sceptr("sceptr").embed(shuffled))
+    sceptr = Sceptr("sceptr")
+    vectors = tables.embeddings_table(shuffled["receptor_id"], sceptr.embed(shuffled))
     for number, part in enumerate((vectors.slice(0, 700), vectors.slice(700))):
-        tables.write(part, tmp_path / f"embeddings/{number}.parquet")
+        metadata = sceptr.loaded.vector_model.metadata()
+        tables.write(part, tmp_path / f"embeddings/{number}.parquet", metadata)
     monkeypatch.setattr(tables, "BATCH", 300)
     sample = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
     given = [*sample, f"--reference={spiked}/reference", f"--embeddings={tmp_path}/embeddings"]
@@ -137,19 +142,11 @@ def test_parts_and_the_order_of_the_vectors_change_no_byte(spiked, tmp_path, mon
         annotate_receptors.main([*given[:-1], *lacking, "--outdir", str(tmp_path)])
 
 
-@pytest.mark.parametrize("model", ["sceptr_tiny", "sceptr_cdr3_only"])
-def test_another_model_than_the_references_is_refused(spiked, tmp_path, capsys, model):
-    sample = [f"--{what}={spiked}/sample.{what}.parquet" for what in ("cells", "receptors")]
-    given = [*sample, f"--reference={spiked}/reference", "--sample=x", f"--outdir={tmp_path}"]
-    with pytest.raises(SystemExit):
-        annotate_receptors.main([*given, f"--model={model}"])
-    assert f"are of another model than '{model}'" in capsys.readouterr().err
-
-
 def test_a_reference_without_a_study_has_none(spiked):
     """Rows 0 and 1 of the reference get no study, row 2 another one as well."""
-    embed = Sceptr("sceptr").embed
-    annotator = annotator_file.load(spiked / "reference" / "homosapiens_paired.npz", embed)
+    sceptr = Sceptr("sceptr")
+    path = spiked / "reference" / "homosapiens_paired.npz"
+    annotator = annotator_file.load(path, sceptr.embed, sceptr.loaded.vector_model)
     reference, n = annotator.reference, len(annotator.reference)
     studies = np.zeros((n, 3), np.float32)
     studies[:2, 0], studies[2, :2], studies[3:, 2] = 1, 1, 1
@@ -161,19 +158,6 @@ def test_a_reference_without_a_study_has_none(spiked):
     found = dict(zip(calls["nearest_1_id"], calls["nearest_1_study"], strict=True))
     ids = reference.receptors["receptor_id"].to_pylist()[:4]
     assert [found[receptor_id] for receptor_id in ids] == [None, None, "PMID:1", "x"]
-
-
-def test_a_class_that_cannot_be_calibrated_has_its_reason(tmp_path):
-    receptors = tables.distinct_receptors(synthesise(30, seed=1))
-    tables.write(receptors, tmp_path / "receptors.parquet")
-    tables.write(labelled_cells(receptors, ["a"] * 30, [None] * 30), tmp_path / "cells.parquet")
-    given = ["--cells", str(tmp_path / "cells.parquet"), "--receptors", str(tmp_path / "receptors.parquet")]
-    calibrate_annotation.main(
-        [*given, "--background-receptors", "1000", "--min-references", "31", "--outdir", str(tmp_path)]
-    )
-    qc = json.loads((tmp_path / "calibration.qc.json").read_text())
-    assert qc["groups"][0]["not_calibrated"] == "no epitope has 31 references"
-    assert not list(tmp_path.glob("reference/*"))
 
 
 def test_a_species_that_olga_does_not_know_needs_a_background(tmp_path, capsys, monkeypatch):
@@ -215,6 +199,13 @@ def test_what_exclude_references_takes_from_the_reference_is_counted(spiked, tmp
     assert f"excludes {lost.sum()} labelled cells" in words
 
 
+def test_a_reference_of_which_exclude_references_leaves_nothing_is_refused(spiked, tmp_path, capsys):
+    known = [f"--{what}={spiked}/known.{what}.parquet" for what in ("cells", "receptors")]
+    with pytest.raises(SystemExit):
+        calibrate_annotation.main([*known, "--exclude-references", "study", f"--outdir={tmp_path}"])
+    assert "--exclude-references study excludes all rows of the reference" in capsys.readouterr().err
+
+
 def test_cells_and_references_are_written_by_name(spiked):
     """Fields are those of the receptor; a nearest reference is a row of the reference's table."""
     frame = tables.read(spiked / "x.parquet").to_pandas()
@@ -246,11 +237,12 @@ def test_evidence_is_that_of_the_chain_class(spiked):
     assert unlikely["score"].max() < called["score"].min()
 
 
-def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report(spiked):
+def test_the_cdr3s_of_called_receptors_and_of_their_references_are_in_the_report(spiked, tmp_path):
     frame = tables.read(spiked / "x.parquet").to_pandas()
     called = frame[frame["call"] == "called"]
-    assert 30 < len(called) <= annotate_receptors.N_TOP
-    sections = annotation.annotation_sections(annotation.read_annotation(spiked))
+    assert 30 < len(called) <= N_TOP
+    shutil.copy(spiked / "x.parquet", tmp_path)
+    sections = annotation.annotation_sections(annotation.read_annotation(spiked, tmp_path))
     (calls,) = (part for part in sections if part["id"] == "airrvec_annotation_top")
     rows = {row["id"]: row for row in calls["data"].values()}
     assert set(rows) == set(called["receptor_id"])

@@ -1,13 +1,14 @@
 """Wrong, weighted and grouped labels of the benchmarks of labels."""
 
+from airrvec.annotation import search
+from airrvec.annotation.reference_set import ReferenceSet
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from airrvec.annotation import search
-from airrvec.annotation.reference_set import ReferenceSet
 from label_changes import (
     confidence_weights,
     derangement,

@@ -3,6 +3,10 @@
 import sys
 from dataclasses import replace
 
+from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.core import schema
+from airrvec.encoders.tcrdist import Tcrdist
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,9 +14,6 @@ import pytest
 from scipy import sparse
 
 import peer_programs
-from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.core import schema
-from airrvec.encoders.tcrdist import Tcrdist
 from peer_methods import Fold, exact_scores, tcrdist_scores
 
 GENES = ("TRAV12-2", "TRAJ24*02", "TRBV6-5", "TRBJ2-7")

@@ -2,6 +2,11 @@
 
 import re
 
+from airrvec.annotation.merged_reference import SourceTable, merge
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.formats.tenx_dextramer import dextramer
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,11 +27,6 @@ from inputs import (
     normalised_text,
     text,
 )
-
-from airrvec.annotation.merged_reference import SourceTable, merge
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-from airrvec.input.formats.tenx_dextramer import dextramer
 
 FLU = ("GILGFVFTL", "HLA-A*02:01", "Flu-MP", "Influenza", "10x dextramer")
 CMV = ("TPRVTGGGAM", "HLA-B*07:02", "pp65", "CMV", "10x dextramer")

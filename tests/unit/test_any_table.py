@@ -4,12 +4,12 @@ import gzip
 import tempfile
 from pathlib import Path
 
+from airrvec.core.errors import InputError
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import ALPHA, BETA, DATA, NO_CHAIN, assert_conserved, chains_of, normalised_text, rejected, text
-
-from airrvec.core.errors import InputError
 
 ANY_TABLE = settings(max_examples=40, deadline=None, derandomize=True)
 

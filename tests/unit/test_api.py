@@ -1,22 +1,23 @@
 """The verbs of a notebook, and the command ``airrvec embed``, beside the pipeline's own functions."""
 
+import os
+import rlcompleter
 import subprocess
 import sys
-from typing import get_args
+
+import airrvec
+from airrvec.app import cli
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.input import reading
+from airrvec.input.normalise import normalise
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from inputs import ROOT
-
-import airrvec
-from airrvec.app import api, cli
-from airrvec.core import devices, schema, tables
-from airrvec.core.errors import InputError
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.input import reading
-from airrvec.input.normalise import normalise
 
 LABELLED = ROOT / "assets/demo/dash_human.csv"
 
@@ -34,11 +35,6 @@ def test_import_loads_nothing_heavy():
     code = f"import sys, airrvec; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "bin", capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_types_name_species_and_devices():
-    assert get_args(api.Species) == tuple(schema.SPECIES)
-    assert set(get_args(api.Device)) == set(devices.DEVICES)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -70,7 +66,7 @@ def test_embed_standardises_and_says_what_it_cannot_read():
     )
     with pytest.warns(UserWarning, match="1 of 3 rows have no vector"):
         found = airrvec.embed(pa.Table.from_pandas(frame))
-    assert found.pop("chains").tolist() == ["beta", "beta", None]
+    assert found.pop("chains").tolist() == ["beta", "beta", pd.NA]
     np.testing.assert_allclose(found.loc["x"], found.loc["y"], atol=1e-3)
     assert found.loc["z"].isna().all()
 
@@ -90,7 +86,7 @@ def test_embed_says_which_chains_a_vector_has_seen(model, chains):
     frame = pd.DataFrame([*rows, (None, "?", "", "?")], columns=names)
     with pytest.warns(UserWarning, match="rows have") as told:
         found = airrvec.embed(frame, model=model)
-    assert found["chains"].tolist() == chains
+    assert [None if pd.isna(word) else word for word in found["chains"]] == chains
     assert found["dim_01"].notna().tolist() == [word is not None for word in chains]
     lost = sum(word is not None for word in chains[1:3])
     counts = {"rows": 5, "without_vector": chains.count(None), "chain_lost": lost}
@@ -108,18 +104,35 @@ def test_embed_needs_a_junction():
         airrvec.embed(pd.DataFrame({"cdr3": ["CASSLGQAYEQYF"]}))
 
 
-def test_nearest_is_the_least_distance():
-    rng = np.random.default_rng(1)
-    queries = pd.DataFrame(rng.normal(size=(5, 8)).astype(np.float32), index=list("abcde"))
-    references = pd.DataFrame(rng.normal(size=(7, 8)).astype(np.float32), index=list("tuvwxyz"))
-    queries.loc["c"] = np.nan
-    found = airrvec.nearest(queries, references, k=3)
-    assert found["query"].tolist() == [name for name in "abde" for _ in range(3)]
-    for name, rows in found.groupby("query"):
-        distances = np.sqrt(((references - queries.loc[name]) ** 2).sum(axis=1)).sort_values()
-        assert rows["reference"].tolist() == list(distances.index[:3])
-        np.testing.assert_allclose(rows["distance"], distances[:3], rtol=1e-5)
-        assert rows["rank"].tolist() == [1, 2, 3]
+def test_what_is_no_file_is_named(tmp_path):
+    (tmp_path / "runs").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (
+        ("runs", "runs: it is a folder, and a file is needed"),
+        ("pipe", "pipe: it is no regular file"),
+        ("absent.csv", r"absent\.csv: there is no such file"),
+    ):
+        with pytest.raises(InputError, match=message):
+            airrvec.read(tmp_path / name)
+    with pytest.raises(InputError, match="runs: it is a folder, and a file is needed"):
+        reading.read_column_map(tmp_path / "runs")
+
+
+def test_a_table_without_rows_is_said_to_be_empty():
+    frame = airrvec.read(LABELLED).head(0)
+    with pytest.raises(InputError, match="the table has no rows"):
+        airrvec.embed(frame)
+    with pytest.raises(InputError, match="the table has no rows"):
+        airrvec.find(frame, "index")
+
+
+def test_completion_shows_the_functions():
+    assert {"read", "embed", "nearest", "find", "match_barcodes", "__version__"} <= {*dir(airrvec)}
+    completions = rlcompleter.Completer({"airrvec": airrvec}).attr_matches("airrvec.n")
+    assert [word.partition("(")[0] for word in completions] == ["airrvec.nearest"]
+    code = "import sys, airrvec; dir(airrvec); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "bin", capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_embed_of_a_table(tmp_path, expected):
@@ -127,10 +140,11 @@ def test_embed_of_a_table(tmp_path, expected):
     cli.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--cpus", "1"])
     found = tables.read(tmp_path / "out/vectors.parquet").to_pandas().set_index("receptor_id")
     np.testing.assert_allclose(found.loc[result.receptors["receptor_id"].to_pylist()], vectors, atol=1e-6)
-    cells = tables.read(tmp_path / "out/dash_human.cells.parquet")
+    cells = tables.read(tmp_path / "out/vectors_tables/dash_human.cells.parquet")
     assert cells.equals(result.cells)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        *("vectors.parquet", "vectors.receptors.parquet"),
+    names = {path.relative_to(tmp_path / "out").as_posix() for path in tmp_path.glob("out/[!.]*")}
+    assert names == {"vectors.parquet", "vectors.receptors.parquet", "vectors_tables"}
+    assert {path.name for path in (tmp_path / "out/vectors_tables").iterdir()} == {
         *(f"dash_human.{name}.parquet" for name in ("cells", "chains", "rejects")),
         "dash_human.qc.json",
     }

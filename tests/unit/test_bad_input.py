@@ -6,6 +6,11 @@ import re
 import subprocess
 import sys
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files.lines import LINE_LIMIT
+from airrvec.input.standardise import UNPROVEN_FRAME
+
 import pytest
 from inputs import (
     ALPHA,
@@ -22,10 +27,6 @@ from inputs import (
     sceptr_row,
     text,
 )
-
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-from airrvec.input.files.lines import LINE_LIMIT
 
 SCEPTR = text(SCEPTR_COLUMNS, [sceptr_row(ALPHA, BETA, "GILGFVFTL")] * 3)
 TENX_COLUMNS = ("barcode", "chain", "v_gene", "j_gene", "cdr3", "umis")
@@ -118,9 +119,9 @@ REFUSED = {
     "no known format": (
         "a\tb\tc\n1\t2\t3\n",
         None,
-        "x.tsv: its columns (a, b, c) match no known format."
-        f" Known formats and their columns are in docs/reference/input.md: {FORMATS};"
-        " any other table can be read with a column map.",
+        "x.tsv: its columns (a, b, c) match no known format, and no column map reads it: no column holds V"
+        " genes or CDR3s that airrvec can read. Known formats and their columns are in"
+        f" docs/reference/input.md: {FORMATS}.",
     ),
     "quotation mark that is not closed": (
         SCEPTR.replace("GILG", '"GILG', 1),
@@ -221,8 +222,8 @@ REJECTED = {
     "a digit": (2, "CASS1EGTF", "junction_aa", "junction_aa holds a letter that is no amino acid"),
     "a Greek letter": (2, "CASSΑEGTF", "junction_aa", "junction_aa holds a letter that is no amino acid"),
     "no junction": (2, None, "junction_aa", "junction_aa is missing"),
-    "non-functional gene": (0, "TRBV1", "v_call", "v_call is not functional according to IMGT"),
-    "non-functional J gene": (1, "TRBJ2-2P", "j_call", "j_call is not functional according to IMGT"),
+    "pseudogene": (0, "TRBV1", "v_call", "v_call is a pseudogene according to IMGT"),
+    "open reading frame": (0, "TRBV23-1", "v_call", UNPROVEN_FRAME),
     "unknown gene": (0, "TRBV99", "v_call", "v_call is not a V gene listed by IMGT"),
     "unknown J gene": (1, "TRBJ9-9", "j_call", "j_call is not a J gene listed by IMGT"),
     "V gene of another locus": (0, ALPHA[0], "v_call", "v_call is of another locus than the chain"),

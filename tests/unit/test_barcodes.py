@@ -3,6 +3,10 @@
 import re
 import warnings
 
+import airrvec
+from airrvec.app import barcodes
+from airrvec.core.errors import InputError
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +14,6 @@ from barcode_cases import CASES, A, C, G
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import ROOT
-
-import airrvec
-from airrvec.app import barcodes
-from airrvec.core.errors import InputError
 
 
 def cells_table(cells) -> pd.DataFrame:
@@ -34,7 +34,9 @@ def test_names(title):
     found = quietly(expected, table, samples=samples)
     assert list(found.index) == list(expected)
     rows = [None if pd.isna(row) else int(row) for row in found["umi_count"]]
-    got = [row if reason is None else reason for row, reason in zip(rows, found["match_reason"], strict=True)]
+    got = [
+        row if pd.isna(reason) else reason for row, reason in zip(rows, found["match_reason"], strict=True)
+    ]
     assert dict(zip(expected, got, strict=True)) == expected
     matched = found[found["match"] == "matched"]
     assert matched["cell_id"].tolist() == [cells[row][1] for row in matched["umi_count"]]

@@ -2,18 +2,18 @@
 
 from itertools import combinations, pairwise
 
+from airrvec.model.tokens import tokenise
+from airrvec.synthetic import synthesis
+from airrvec.training import loop
+from airrvec.training.objectives import autocontrastive_loss
+from airrvec.training.trainer import Receptors
+
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 import torch.nn.functional as F
 from short_training import alike
-
-from airrvec.model.tokens import tokenise
-from airrvec.synthetic import synthesis
-from airrvec.training import loop
-from airrvec.training.objectives import autocontrastive_loss
-from airrvec.training.trainer import Receptors
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """The page of the benchmark: the paper's values beside ours, tables of k, rules, settings and differences."""
 
-import pandas as pd
-import pytest
-
 from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark_page
+
+import pandas as pd
+import pytest
 
 PAPER = benchmark_page.paper_values()
 

@@ -1,5 +1,9 @@
 """Scores, calibration and validation of annotation, against counts and scikit-learn."""
 
+from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
+from airrvec.core import schema
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,10 +12,6 @@ from inputs import labelled_cells
 from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
-
-from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
-from airrvec.core import schema
-from airrvec.synthetic.synthesis import synthesise
 
 GROUP = {"species": "homosapiens", "chains": "paired"}
 

@@ -1,13 +1,13 @@
 """Scores of all candidate epitopes: the best one with and without exclusions, and their calibration."""
 
+from airrvec.annotation.calibration import Calibration, CalibrationScores
+from airrvec.annotation.candidates import Candidates, binds_epitope, no_candidates, stacked
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-
-from airrvec.annotation.calibration import Calibration, CalibrationScores
-from airrvec.annotation.candidates import Candidates, binds_epitope, no_candidates, stacked
 
 FLOOR = -40.0
 

@@ -3,6 +3,9 @@
 import json
 import re
 
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
+
 import pytest
 from inputs import (
     ALPHA,
@@ -16,9 +19,6 @@ from inputs import (
     rejected,
     text,
 )
-
-from airrvec.core.errors import InputError
-from airrvec.input import normalise, reading
 
 AIRR = ("cell_id", "v_call", "j_call", "junction_aa", "cdr3_aa")
 ENDS = ("cell_id", "built_junctions", "tra_junction_aa_raw", "trb_junction_aa_raw")

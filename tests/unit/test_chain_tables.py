@@ -3,6 +3,9 @@
 from collections import Counter
 from itertools import product
 
+from airrvec.core import schema, tables
+from airrvec.input import chain_tables, pairing
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,8 +13,6 @@ import pytest
 from inputs import ALPHA, ALPHA_2, BETA, DATA, ROOT, SHARED, needs_shared, normalised, normalised_text, text
 
 import normalise_receptors
-from airrvec.core import schema, tables
-from airrvec.input import chain_tables, pairing
 
 FILES = sorted(path.name for path in DATA.iterdir() if path.name[:9] not in ("README.md", "reference"))
 COUNTS = ("duplicate_count", "umi_count")
@@ -61,7 +62,7 @@ def test_nucleotides_of_10x_are_those_of_the_junction():
     chains = normalised(path).chains.to_pandas()
     contigs = pd.read_csv(path, na_values=["None"], keep_default_na=False).iloc[chains["row"] - 1]
     contigs = contigs.reset_index(drop=True).astype(object).where(lambda frame: frame.notna(), None)
-    assert len(chains) == 2854
+    assert len(chains) == 2871
     names = {
         "cell_id": "barcode",
         "sequence_id": "contig_id",

@@ -3,10 +3,10 @@
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
 from airrvec.app import cli
 from airrvec.training.options import checkpoint_folder
+
+import pytest
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,19 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pytest
-import torch
-from inputs import ROOT
-from short_training import SHORT, losses, run, tiny_encoder
-
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
 from airrvec.training import trainer
 from airrvec.training.options import add_training_options
 from airrvec.training.trainer import Receptors, train
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from inputs import ROOT
+from processes_that_train import run_script, start, status
+from short_training import SHORT, losses, run, tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -99,34 +100,26 @@ SCRIPT = """
 """
 
 
-def started(tmp_path, name: str, **options) -> subprocess.Popen:
-    script = tmp_path / "train.py"
-    script.write_text(textwrap.dedent(SCRIPT))
+def script(tmp_path, name: str, **options) -> list[str]:
+    """Write the script, and return what starts it."""
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(SCRIPT))
     out = tmp_path / name
     out.mkdir(exist_ok=True)
-    environment = {"PYTHONPATH": str(ROOT / "bin"), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, script, tmp_path / f"{name}_checkpoints", out, json.dumps(options)]
-    return subprocess.Popen(
-        command, env={**os.environ, **environment}, cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-
-
-def finished(process: subprocess.Popen) -> None:
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
+    return [str(path), str(tmp_path / f"{name}_checkpoints"), str(out), json.dumps(options)]
 
 
 def test_a_killed_run_resumes_and_ends_with_the_same_weights(tmp_path):
-    options = {"dropout": 0.1, "steps": 40, "batch_size": 64, "checkpoint_every": 5}
-    finished(started(tmp_path, "undisturbed", **options))
-    process = started(tmp_path, "killed", **options)
+    options = {"dropout": 0.1, "steps": 30, "batch_size": 16, "checkpoint_every": 5}
+    assert status(start(run_script, *script(tmp_path, "undisturbed", **options))) == 0
+    process = start(run_script, *script(tmp_path, "killed", **options))
     checkpoint = tmp_path / "killed_checkpoints/last.ckpt"
-    while not checkpoint.exists() and process.poll() is None:
+    while not checkpoint.exists() and process.is_alive():
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    assert status(process) == -signal.SIGKILL
     assert not (tmp_path / "killed/state.pt").exists()
-    finished(started(tmp_path, "killed", **options))
+    assert status(start(run_script, *script(tmp_path, "killed", **options))) == 0
     states = [
         torch.load(tmp_path / name / "state.pt", weights_only=True) for name in ("undisturbed", "killed")
     ]
@@ -139,7 +132,13 @@ def test_a_killed_run_resumes_and_ends_with_the_same_weights(tmp_path):
 
 def of_processes(tmp_path, name: str, **options) -> tuple[list[dict], list[str]]:
     """History and notes of a short training."""
-    finished(started(tmp_path, name, dropout=0.0, steps=5, batch_size=64, **options))
+    environment = {"PYTHONPATH": str(ROOT / "bin"), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    words = script(tmp_path, name, dropout=0.0, steps=5, batch_size=16, **options)
+    done = subprocess.run(
+        [sys.executable, *words], env={**os.environ, **environment}, cwd=tmp_path,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     history, notes = (
         json.loads(Path(tmp_path, name, f"{kind}.json").read_text()) for kind in ("history", "notes")
     )

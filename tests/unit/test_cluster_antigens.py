@@ -1,9 +1,9 @@
 """Antigens of the epitopes of clusters, from the labels of the run's cells."""
 
-import pyarrow as pa
-
 from airrvec.core import schema, tables
 from airrvec.repertoire.cluster_antigens import COLUMNS, describe_epitopes, with_antigens
+
+import pyarrow as pa
 
 NAMES = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 

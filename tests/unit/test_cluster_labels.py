@@ -2,11 +2,11 @@
 
 from itertools import combinations
 
+from airrvec.repertoire.cluster_labels import label_clusters
+
 import numpy as np
 import pandas as pd
 import pytest
-
-from airrvec.repertoire.cluster_labels import label_clusters
 
 CLUSTER = np.array([0, 0, 0, 0, 1, 1, 1, -1, -1, -1, 2, 2])
 LABELS = pd.DataFrame(

@@ -2,6 +2,10 @@
 
 from itertools import combinations, product
 
+from airrvec.core.errors import InputError
+from airrvec.figures import logos
+from airrvec.repertoire import clustering, enrichment, motifs
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
-
-from airrvec.core.errors import InputError
-from airrvec.figures import logos
-from airrvec.repertoire import clustering, enrichment, motifs
 
 RNG = np.random.default_rng(1)
 VECTORS = RNG.normal(size=(70, 5)).astype(np.float32)

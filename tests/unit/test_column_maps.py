@@ -4,15 +4,15 @@ import json
 import subprocess
 import sys
 
-import pytest
-from inputs import BETA, BETA_2, DATA, NO_CHAIN, ROOT, assert_conserved, chains_of, normalised, rejected
-from outcomes import chains_in, same
-
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input import reading
 from airrvec.input.files import text_table
 from airrvec.input.normalise import normalise
+
+import pytest
+from inputs import BETA, BETA_2, DATA, NO_CHAIN, ROOT, assert_conserved, chains_of, normalised, rejected
+from outcomes import chains_in, same
 
 PAIR_MAP = {
     "tra_v_call": "TRAV",

@@ -8,12 +8,12 @@ import shutil
 import tomllib
 from pathlib import Path
 
+from airrvec.app import cli, command_samples, own_files, references
+from airrvec.core import tables
+
 import pandas as pd
 import pytest
 from inputs import ROOT
-
-from airrvec.app import cli, command_samples, references
-from airrvec.core import tables
 
 LABELLED = ROOT / "assets/demo/dash_human.csv"
 
@@ -45,6 +45,16 @@ def test_annotate_calls_nothing_that_the_donor_cannot_present(tmp_path, capsys):
     assert (found["excluded_epitope"] == "M1").sum() >= 10
 
 
+def test_annotate_refuses_a_reference_without_labels(tmp_path, capsys):
+    pd.read_csv(DONORS[0]).drop(columns="epitope").to_csv(tmp_path / "plain.csv", index=False)
+    given = ("annotate", DONORS[2], "--reference", tmp_path / "plain.csv", "--outdir", tmp_path / "out")
+    with pytest.raises(SystemExit):
+        cli.main([*map(str, given), "--background-receptors", "1000"])
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith("ERROR: no row of the reference has an epitope. Give a table with labels")
+    assert not (tmp_path / "out").exists()
+
+
 def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
     """Tables of other donors, and half of one once more: one folder, in place of the tables themselves."""
     rows = pd.read_csv(DEMO / "other_donors.csv").rename(columns={"subject": "reference_id"})
@@ -54,7 +64,7 @@ def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
     cli.main(["reference", *given, "--outdir", str(tmp_path / "reference")])
     names = {path.name for path in (tmp_path / "reference").iterdir()}
     tables_written = {f"{name}.{kind}" for name in references.MERGED for kind in ("parquet", "tsv")}
-    assert names == tables_written | {"rejects"}
+    assert names == tables_written | {"rejects", own_files.PLACE}
     sources = pd.read_parquet(tmp_path / "reference/sources.parquet").set_index("source")
     assert sources["rows"].to_dict() == {"one": 120, "two": len(rows) - 80}
     assert (
@@ -81,12 +91,14 @@ def test_cluster_finds_the_motif_of_m1(tmp_path):
 def test_embed_leaves_what_normalise_wrote(tmp_path):
     table = shutil.copy(DONORS[0], tmp_path)
     cli.main(["normalise", str(table), "--outdir", str(tmp_path)])
-    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     cli.main(["embed", str(table), "--out", str(tmp_path / "vectors.parquet"), "--cpus", "1"])
     assert {name: (tmp_path / name).read_bytes() for name in written} == written
-    (tmp_path / "alone").mkdir()
-    cli.main(["embed", str(table), "--out", str(tmp_path / "alone/vectors.parquet"), "--cpus", "1"])
-    assert not [*tmp_path.glob("alone/*receptors_0000*")]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    names = {path.relative_to(tmp_path).as_posix() for path in files} - {own_files.LIST, own_files.LOCK}
+    kinds = ("cells.parquet", "chains.parquet", "qc.json", "rejects.parquet")
+    in_folder = {f"vectors_tables/flu_1.{kind}" for kind in kinds}
+    assert names - written.keys() == {"vectors.parquet", "vectors.receptors.parquet"} | in_folder
 
 
 def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
@@ -99,6 +111,12 @@ def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
     means = summary.query("rule == 'nearest_neighbour'").groupby("encoder")["auroc_mean"].mean()
     assert means.between(0.6, 1).all()
     assert means.index.tolist() == ["neighbour", "sceptr"]
+
+
+def test_finetune_refuses_a_preset_that_ignores_labels_before_it_reads_the_table(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["finetune", "nowhere.csv", "--preset", "base", "--outdir", str(tmp_path / "tuned")])
+    assert "the preset 'base' does not learn from labels" in capsys.readouterr().err
 
 
 def parsed(*words) -> argparse.Namespace:
@@ -201,7 +219,7 @@ def test_an_option_that_no_script_knows(capsys):
 
 
 @pytest.mark.parametrize(
-    ("verb", "scripts"),
+    ("verb", "names"),
     [
         ("annotate", ["normalise_receptors"] * 2 + ["calibrate_annotation", "annotate_receptors"]),
         ("cluster", ["normalise_receptors", "collect_receptors", "embed_receptors", "cluster_receptors"]),
@@ -211,7 +229,7 @@ def test_an_option_that_no_script_knows(capsys):
         ("finetune", ["normalise_receptors", "finetune"]),
     ],
 )
-def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monkeypatch):
+def test_every_script_of_a_verb_takes_its_options(verb, names, tmp_path, monkeypatch):
     """The scripts' own parsers read what the verb gives them; further options reach the script."""
     called = []
 
@@ -224,9 +242,9 @@ def test_every_script_of_a_verb_takes_its_options(verb, scripts, tmp_path, monke
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
     more += ["--seed", "7"] if cli.VERBS[verb][2] else []
     cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path)])
-    assert [name for name, _ in called] == scripts
+    assert [name for name, _ in called] == names
     assert max(argv.count("--species") for _, argv in called) == 1
-    assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == scripts.count(cli.VERBS[verb][2])
+    assert sum(argv[-2:] == ["--seed", "7"] for _, argv in called) == names.count(cli.VERBS[verb][2])
 
 
 def test_a_wheel_holds_the_scripts():

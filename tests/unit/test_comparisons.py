@@ -1,13 +1,13 @@
 """Paired statistics, against scipy, hand values, and the paper's own p-values."""
 
+from airrvec.benchmark.comparisons import compare, holm
+from airrvec.core import schema
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
-
-from airrvec.benchmark.comparisons import compare, holm
-from airrvec.core import schema
 
 SETTING = {"rule": "r", "chains": "paired", "test_set": "all", "excluded": "none"}
 

@@ -6,10 +6,9 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 import airrvec
 from airrvec import encoders
+from airrvec.app import manifest
 from airrvec.benchmark import scoring, test_sets
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
@@ -18,6 +17,8 @@ from airrvec.input.samplesheet import names
 from airrvec.model import transformer
 from airrvec.model.variants import VARIANTS
 from airrvec.training import presets
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 GROUPS = json.loads((ROOT / "nextflow_schema.json").read_text())["$defs"].values()
@@ -153,10 +154,8 @@ def test_every_published_file_is_written_anew_and_its_folder_known():
     rules = re.findall(r"\[path: \{ \"\$\{params\.outdir\}/?([^\"]*)\" \}(.*)\]", config)
     assert len(rules) == config.count("publish_dir_mode") > 20
     assert all("overwrite: true" in rule for _folder, rule in rules)
-    published = (ROOT / "subworkflows/local/published/main.nf").read_text()
-    listed = re.search(r"def resultFolders\(\) \{\s+return \[(.*?)\]", published, re.DOTALL).group(1)
     folders = {folder.split("/")[0] for folder, _rule in rules}
-    assert folders - {"", "pipeline_info"} == set(re.findall(r"'(\w+)'", listed))
+    assert folders - {"", "pipeline_info"} == set(manifest.FOLDERS)
 
 
 @pytest.mark.parametrize("name", PROCESSES)

@@ -1,11 +1,11 @@
 """Least distances by counting are those that NumPy sorts."""
 
+from airrvec.search import counting
+
 import hypothesis.extra.numpy as arrays
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
-from airrvec.search import counting
 
 
 @given(

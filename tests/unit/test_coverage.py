@@ -2,12 +2,12 @@
 
 from itertools import combinations
 
+from airrvec.repertoire import coverage, diversity
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from airrvec.repertoire import coverage, diversity
 
 # Spiders of Ellison et al. 2010, the example of iNEXT.
 GIRDLED = np.array([46, 22, 17, 15, 15, 9, 8, 6, 6, 4, *[2] * 4, *[1] * 12])

@@ -7,12 +7,8 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
-
-import numpy as np
-import pytest
-import torch
-from inputs import ROOT
-from short_training import SHORT, run, tiny_encoder
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
@@ -21,13 +17,20 @@ from airrvec.synthetic import synthesis
 from airrvec.training.checkpoints import Checkpoints, DamagedError, read
 from airrvec.training.trainer import Receptors
 
+import numpy as np
+import pytest
+import torch
+from inputs import ROOT
+from processes_that_train import start, status
+from short_training import SHORT, run, tiny_encoder
+
 
 def trained(folder, steps=SHORT.steps, **options) -> tuple[dict, int]:
     """The weights after a training, and the steps that it did."""
     done = []
     data = Receptors(tokenise(synthesis.synthesise(100, seed=1)))
     result = run(
-        tiny_encoder(), data, folder, schedule=replace(SHORT, steps=steps), checkpoint_every=2,
+        tiny_encoder(), data, folder, schedule=replace(SHORT, steps=steps, batch_size=16), checkpoint_every=2,
         progress=done.append, **options,
     )  # fmt: skip
     return result.encoder.state_dict(), sum(done[1:])  # the first number is that of the checkpoint
@@ -170,13 +173,8 @@ def test_files_of_killed_processes_are_removed_and_those_of_living_ones_kept(fol
     assert (old.exists(), new.exists()) == (False, True)
 
 
-SCRIPT = """
-    import os, signal, sys
-    import torch
-    from pathlib import Path
-    from test_damaged_checkpoints import trained
-
-    folder, out, killed_at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+def train_in(folder: Path, name: str, killed_at: int) -> None:
+    """Train, and save the weights; be killed before the last checkpoint has its name for the given time."""
     renamed, calls = os.replace, []
 
     def rename(source, target):
@@ -186,17 +184,11 @@ SCRIPT = """
         renamed(source, target)
 
     os.replace = rename
-    torch.set_num_threads(1)
-    torch.save(trained(folder), out)
-"""
+    torch.save(trained(folder / "checkpoints"), folder / f"{name}.pt")
 
 
-def started(tmp_path, name: str, killed_at: int = -1) -> subprocess.Popen:
-    script = tmp_path / f"{name}.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    path = f"{ROOT}/bin{os.pathsep}{ROOT}/tests/unit"
-    command = [sys.executable, script, tmp_path / "checkpoints", tmp_path / f"{name}.pt", str(killed_at)]
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""})
+def started(folder: Path, name: str, killed_at: int = -1) -> BaseProcess:
+    return start(train_in, folder, name, killed_at)
 
 
 def outcome(tmp_path, name: str) -> tuple[dict, int]:
@@ -208,7 +200,7 @@ def outcome(tmp_path, name: str) -> tuple[dict, int]:
 def alone(tmp_path_factory) -> dict:
     """The weights of an undisturbed training in a process of its own, whose sums may differ from ours."""
     folder = tmp_path_factory.mktemp("alone")
-    assert started(folder, "alone").wait(300) == 0
+    assert status(started(folder, "alone")) == 0
     weights, steps = outcome(folder, "alone")
     assert steps == SHORT.steps
     return weights
@@ -216,18 +208,18 @@ def alone(tmp_path_factory) -> dict:
 
 def test_a_kill_between_writing_and_renaming_loses_one_checkpoint(tmp_path, alone):
     process = started(tmp_path, "killed", killed_at=4)
-    assert process.wait(300) == -signal.SIGKILL
+    assert status(process) == -signal.SIGKILL
     folder = tmp_path / "checkpoints"
     assert read(folder / "last.ckpt")["global_step"] == 6
     assert len(list(folder.glob(".last.ckpt.*.tmp"))) == 1  # complete, but without its name
-    assert started(tmp_path, "resumed").wait(300) == 0
+    assert status(started(tmp_path, "resumed")) == 0
     weights, steps = outcome(tmp_path, "resumed")
     assert (steps, same(weights, alone)) == (SHORT.steps - 6, True)
 
 
 def test_two_trainings_in_one_folder_at_once_lose_nothing(tmp_path, alone):
     processes = [started(tmp_path, name) for name in ("one", "two")]
-    assert [process.wait(300) for process in processes] == [0, 0]
+    assert [status(process) for process in processes] == [0, 0]
     for name in ("one", "two"):
         assert same(outcome(tmp_path, name)[0], alone)
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {

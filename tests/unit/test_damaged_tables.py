@@ -6,6 +6,11 @@ import random
 import shutil
 from pathlib import Path
 
+from airrvec.core import pages, tables
+from airrvec.core.errors import InputError
+from airrvec.input import cells
+from airrvec.repertoire import map_tables
+
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,10 +22,6 @@ from inputs import DATA
 import collect_receptors
 import export_airr
 import normalise_receptors
-from airrvec.core import pages, tables
-from airrvec.core.errors import InputError
-from airrvec.input import cells
-from airrvec.repertoire import map_tables
 
 READERS = {
     "read": tables.read,

@@ -3,12 +3,12 @@
 import csv
 import re
 
-from inputs import ROOT, normalised
-
 from airrvec.core import hla
 from airrvec.input import reading
 from airrvec.input.formats.column_map import read_column_map
 from airrvec.input.normalise import normalise
+
+from inputs import ROOT, normalised
 
 DEMO = ROOT / "assets/demo"
 

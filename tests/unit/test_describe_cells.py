@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from airrvec.core import schema, tables
+
 import pyarrow as pa
 import pytest
 
 import describe_cells
-from airrvec.core import schema, tables
 
 
 def named(folder: Path, **samples: list[str | None]) -> list[str]:
@@ -45,9 +46,17 @@ def test_names_are_unique_across_samples_and_those_of_each_alone(tmp_path):
     assert named(tmp_path, z=samples["z"]) == names[-3:]
 
 
-def write_cells(folder: Path, sample: str, receptors: str) -> Path:
-    """Cells of a sample: a letter is a receptor, and its capital another receptor of the same clonotype."""
-    rows = [{"sample_id": sample, "receptor_id": r, "clonotype_id": r.lower()} for r in receptors]
+def write_cells(folder: Path, sample: str, receptors: str, numbers: list | None = None) -> Path:
+    """
+    Cells of a sample: a letter is a receptor, and its capital another receptor of the same clonotype.
+
+    ``numbers``: their abundances, one each if not given.
+    """
+    own = {"sample_id": sample, "count_unit": "cells"}
+    rows = [
+        {**own, "receptor_id": r, "clonotype_id": r.lower(), "abundance": number}
+        for r, number in zip(receptors, numbers or [1] * len(receptors), strict=True)
+    ]
     tables.write(pa.Table.from_pylist(rows, schema.CELLS), folder / f"{sample}.cells.parquet")
     return folder / f"{sample}.cells.parquet"
 
@@ -109,3 +118,8 @@ def test_clusters_are_those_of_the_receptors(tmp_path):
     rows = described(tmp_path, write_cells(tmp_path, "a", "xzyqw"), "--members", tmp_path / "members.parquet")
     found = [(row["cluster_id"], row["cluster_size"]) for row in rows]
     assert found == [("k1", 3), (None, None), ("k1", 3), (None, None), ("k2", 1)]
+
+
+def test_a_clonotype_is_as_large_as_its_table_says(tmp_path):
+    path = write_cells(tmp_path, "s", "abAc", [120, 20, 3, None])
+    assert [cell["clone_size"] for cell in described(tmp_path, path)] == [123, 20, 123, None]

@@ -3,15 +3,15 @@
 import json
 from collections import Counter
 
+from airrvec.core import identity, schema, tables
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+from airrvec.repertoire import coverage, description
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from inputs import ROOT
-
-from airrvec.core import identity, schema, tables
-from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
-from airrvec.repertoire import coverage, description
 
 REAL = {
     "lavage": ROOT / "assets/demo/10x_lavage_filtered_contig_annotations.csv.gz",
@@ -33,8 +33,10 @@ def chains(*loci: str, v: str | None = None, junction: str | None = None) -> dic
     return found
 
 
-def write_sample(folder, name: str, rows: list[tuple[dict, int, str | None]], copies=None) -> None:
-    """Cells and receptors of a sample: fields of a receptor, number of cells, label."""
+def write_sample(
+    folder, name: str, rows: list[tuple[dict, int, str | None]], copies=None, unit: str = "cells"
+) -> None:
+    """Cells and receptors of a sample: fields of a receptor, number of cells, label; copies of each cell."""
     fields = pa.Table.from_pylist(
         [{"species": "homosapiens", **receptor} for receptor, *_ in rows],
         schema=pa.schema([(field, pa.string()) for field in ("species", *schema.RECEPTOR_FIELDS)]),
@@ -47,8 +49,8 @@ def write_sample(folder, name: str, rows: list[tuple[dict, int, str | None]], co
     columns |= {"sample_id": pa.array([name] * len(repeated))}
     columns |= {key: ids[key] for key in ("receptor_id", "clonotype_id")}
     columns["epitope"] = pa.array([rows[row][2] for row in repeated], pa.string())
-    if copies:
-        columns["duplicate_count"] = pa.array(copies, pa.int64())
+    columns["abundance"] = pa.array(copies or [1] * len(repeated), pa.int64())
+    columns["count_unit"] = pa.array([unit] * len(repeated), pa.string())
     tables.write(pa.table(columns, schema=schema.CELLS), folder / f"{name}.cells.parquet")
 
 
@@ -211,24 +213,30 @@ def test_clones_by_hand(tmp_path, script):
     assert methods == {"paired": "rarefied", "beta": "rarefied", "alpha": "no receptor twice"}
 
 
-def test_bulk_tables_are_counted_by_copies_if_asked_for(tmp_path, script):
-    rows = [(chains("TRB", junction=f"CASS{end}EQFF"), 1, None) for end in ("A", "D", "G")]
-    write_sample(tmp_path, "bulk", rows, copies=[50, 5, 1])
-    given = ("describe_samples", "--cells", tmp_path / "bulk.cells.parquet", "--receptors", tmp_path)
-    script(*given)
-    assert json.loads((tmp_path / "samples.qc.json").read_text())["looks_bulk"] == ["bulk"]
-    assert tables.read("clones.parquet")["n_cells"].to_pylist() == [1, 1, 1]
-    script(*given, "--abundance", "duplicate_count")
-    assert json.loads((tmp_path / "samples.qc.json").read_text())["looks_bulk"] == []
-    assert tables.read("clones.parquet")["n_cells"].to_pylist() == [50, 5, 1]
-    assert tables.read("diversity.parquet")["n_cells"].to_pylist() == [56]
-
-
-def test_copies_that_are_not_known_are_told(tmp_path, script, capsys):
-    write_sample(tmp_path, "s", [(chains("TRB"), 2, None)])
-    given = ("describe_samples", "--cells", tmp_path / "s.cells.parquet", "--receptors", tmp_path)
-    script(*given, "--abundance", "duplicate_count", "--missing", "missing/all_samples.missing.json")
-    (entry,) = json.loads((tmp_path / "missing/all_samples.missing.json").read_text())
-    assert (entry["part"], entry["name"]) == ("samples", "all_samples")
-    assert "2 rows have no duplicate_count" in entry["reason"]
-    assert not (tmp_path / "clones.parquet").exists()
+def test_clonotypes_count_by_their_abundance(tmp_path, script):
+    """Rows without a count are in no figure; the tables say the unit of each sample."""
+    rows = [(chains("TRB", junction=f"CASS{end}EQFF"), 1, None) for end in "ADGY"]
+    write_sample(tmp_path, "bulk", rows, [50, 5, 1, None], "UMIs")
+    write_sample(tmp_path, "cells", rows)
+    cells = [tmp_path / f"{name}.cells.parquet" for name in ("bulk", "cells")]
+    script("describe_samples", "--cells", *cells, "--receptors", tmp_path)
+    units = {"bulk": "UMIs", "cells": "cells"}
+    assert json.loads((tmp_path / "samples.qc.json").read_text())["units"] == units
+    found = frames(tmp_path)
+    assert found["clones"]["n_cells"].tolist() == [50, 5, 1, 1, 1, 1, 1]
+    assert found["diversity"]["n_cells"].tolist() == [56, 4]
+    for name in (
+        "clones",
+        "clone_sizes",
+        "gene_usage",
+        "cdr3_lengths",
+        "vj_pairing",
+        "diversity",
+        "rarefaction",
+    ):
+        assert found[name].groupby("sample_id")["count_unit"].unique().str.join("").to_dict() == units
+    # Coverage is compared between samples of one unit.
+    assert found["diversity"]["reference_coverage"].tolist() == [
+        coverage.reference_coverage([np.array([50, 5, 1])]),
+        pytest.approx(np.nan, nan_ok=True),
+    ]

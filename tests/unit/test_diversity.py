@@ -4,13 +4,13 @@ import tracemalloc
 from collections import Counter
 from itertools import combinations
 
+from airrvec.repertoire import diversity
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-
-from airrvec.repertoire import diversity
 
 COUNTS = st.lists(st.integers(1, 30), min_size=1, max_size=12).map(np.array)
 

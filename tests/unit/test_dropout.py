@@ -1,10 +1,12 @@
 """Dropout: the share of zeros and the scale, and its random numbers."""
 
+from airrvec.model.dropout import Dropout
+
 import numpy as np
 import pytest
 import torch
 
-from airrvec.model.dropout import Dropout
+import process_state
 
 
 def test_dropout_zeroes_a_share_and_scales_the_rest():
@@ -23,10 +25,11 @@ def test_dropout_zeroes_a_share_and_scales_the_rest():
 
 def test_dropout_follows_torchs_seed_and_not_the_threads():
     layer, x, found = Dropout(0.3).train(), torch.randn(64, 999), []
-    for threads, seed in ((1, 7), (2, 7), (2, 8)):
-        torch.set_num_threads(threads)
-        torch.manual_seed(seed)
-        found.append(layer(x))
+    with process_state.restored_threads():
+        for threads, seed in ((1, 7), (2, 7), (2, 8)):
+            torch.set_num_threads(threads)
+            torch.manual_seed(seed)
+            found.append(layer(x))
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
     assert torch.equal(layer.eval()(x), x)

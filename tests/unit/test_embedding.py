@@ -2,8 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
+
+from airrvec.core import devices, runtime, tables
+from airrvec.core.errors import InputError
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.model import transformer, weights
+from airrvec.model.tokens import tokenise
 
 import numpy as np
 import pytest
@@ -11,12 +16,6 @@ import torch
 from inputs import ROOT
 from test_model import thousand_receptors  # noqa: F401
 from vectors_compared import largest_distance, multiplies_bf16
-
-from airrvec.core import devices, processor, runtime, tables
-from airrvec.core.errors import InputError
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.model import transformer, weights
-from airrvec.model.tokens import tokenise
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_errors_of_threads_arrive_and_order_stays():
 def test_devices_and_precisions(monkeypatch):
     monkeypatch.setattr(devices, "has_gpu", lambda: False)
     assert devices.choose_device("auto", "auto") == devices.choose_device("cpu", "fp32") == ("cpu", "fp32")
-    with pytest.raises(InputError, match="this task has none"):
+    with pytest.raises(InputError, match="the device gpu was requested, but there is no GPU here"):
         devices.choose_device("gpu", "auto")
     monkeypatch.setattr(devices, "has_bf16", lambda: True)
     assert devices.choose_device("auto", "bf16") == devices.choose_device("cpu", "bf16") == ("cpu", "bf16")
@@ -128,21 +127,3 @@ def test_a_batch_that_does_not_fit_is_halved(thousand_receptors, monkeypatch, ca
     said = capsys.readouterr().err.splitlines()
     assert 1 <= len(said) <= 4  # what did not fit is not tried again
     assert "receptors do not fit into memory; taking half as many" in said[0]
-
-
-def test_openblas_is_told_of_avx512_on_amd_alone(tmp_path, monkeypatch):
-    avx512 = "avx512f avx512cd avx512dq avx512bw avx512vl"
-    for vendor, flags, expected in (
-        ("AuthenticAMD", avx512, "SkylakeX"),
-        ("AuthenticAMD", "avx2", None),
-        ("GenuineIntel", avx512, None),
-    ):
-        monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
-        described = tmp_path / "cpuinfo"
-        described.write_text(f"vendor_id\t: {vendor}\nflags\t\t: fma {flags}\n")
-        processor.set_openblas_kernels(described)
-        assert processor.os.environ.get("OPENBLAS_CORETYPE") == expected
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    processor.set_openblas_kernels(described)
-    assert processor.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
-    processor.set_openblas_kernels(Path("/nowhere"))

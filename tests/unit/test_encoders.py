@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pytest
-from inputs import like_first
-from rapidfuzz.distance import Levenshtein
-
 from airrvec import encoders
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders.sum import Sum
 from airrvec.input import normalise, reading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from inputs import like_first
+from rapidfuzz.distance import Levenshtein
 
 ROOT = Path(__file__).parents[2]
 

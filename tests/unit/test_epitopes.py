@@ -2,14 +2,14 @@
 
 from itertools import combinations
 
+from airrvec.core.epitopes import epitope_groups
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import SHARED, needs_vdjdb
-
-from airrvec.core.epitopes import epitope_groups
 
 PAIRS = [
     # one, other, species of both → linked

@@ -3,9 +3,9 @@
 import json
 import pickle
 
-import pytest
-
 from airrvec.core.errors import LONGEST, InputError, exit_on_input_error
+
+import pytest
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,5 @@
 """Evidence for the epitopes of receptors, beside the formulas; and what is fitted to it."""
 
-import numpy as np
-import pyarrow as pa
-import pytest
-from inputs import labelled_cells, variants
-
 from airrvec.annotation import evidence, fitting, reference_set, scorer
 from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core import schema, tables
@@ -13,6 +8,11 @@ from airrvec.encoders.sceptr import Sceptr
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from inputs import labelled_cells, variants
 
 N_STUDIES = 10
 embed = Sceptr("sceptr").embed

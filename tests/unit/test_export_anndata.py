@@ -1,5 +1,10 @@
 """Cells as AnnData, opened by anndata, scanpy, scirpy and our own reader."""
 
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.core.vectors import read_receptor_rows
+from airrvec.input import cells
+
 import anndata
 import numpy as np
 import pyarrow as pa
@@ -32,10 +37,6 @@ from test_export_airr import TABLES
 
 import describe_cells
 import export_anndata
-from airrvec.core import schema, tables
-from airrvec.core.errors import InputError
-from airrvec.core.vectors import read_receptor_rows
-from airrvec.input import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::anndata.ExperimentalFeatureWarning")
 
@@ -63,7 +64,7 @@ def test_vectors_are_those_of_the_table(tmp_path):
     data = exported(tmp_path, cells_table([{"cell_id": str(n), "receptor_id": r} for n, r in enumerate(ids)]))
     assert data.obsm["X_sceptr"].dtype == np.float32
     np.testing.assert_array_equal(data.obsm["X_sceptr"], VECTORS[[2, 0, 1, 0]])
-    assert data.uns["airrvec"] == METADATA
+    assert data.uns["airrvec"] == {**METADATA, "dimensions": 3}
     assert obs_values(data, "n_samples") == [2] * 4
 
 

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from airrvec.core import tables
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -12,7 +14,6 @@ from inputs import chains_table
 
 import describe_cells
 import export_anndata
-from airrvec.core import tables
 
 UNKNOWN = "0" * 24  # a receptor that the run lacks
 SAMPLES = {"s": [PAIR, BETA_ALONE], "t": [ALPHA_ALONE, PAIR, PAIR], "u": [UNKNOWN]}

@@ -3,12 +3,13 @@
 import subprocess
 import sys
 
-import pytest
-from inputs import ROOT
-
 from airrvec import encoders
 from airrvec.core import devices, extras
 from airrvec.core.errors import InputError
+
+import pytest
+from inputs import ROOT
+
 from import_time import LEARNING, imports
 
 BIN = ROOT / "bin"

@@ -1,18 +1,18 @@
 """Scores of the benchmark, against plain loops and scikit-learn."""
 
-import numpy as np
-import pandas as pd
-import pytest
-from receptors_on_a_line import Line, labelled, plan
-from scipy.spatial.distance import cdist, pdist
-from sklearn.metrics import average_precision_score, roc_auc_score
-
 from airrvec.benchmark import distances as benchmark_distances
 from airrvec.benchmark import fewshot, rules, scoring
 from airrvec.core import schema
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.encoders.sum import Sum
 from airrvec.stats import metrics
+
+import numpy as np
+import pandas as pd
+import pytest
+from receptors_on_a_line import Line, labelled, plan
+from scipy.spatial.distance import cdist, pdist
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 
 class Place:

@@ -1,13 +1,13 @@
 """The benchmark's receptors, splits and summary."""
 
+from airrvec.benchmark import fewshot
+from airrvec.core import schema
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from receptors_on_a_line import labelled, plan
-
-from airrvec.benchmark import fewshot
-from airrvec.core import schema
 
 
 def test_k_1_takes_every_receptor_once_and_larger_k_are_random():
@@ -82,6 +82,7 @@ def test_only_labelled_complete_receptors_of_the_species_are_measured():
         "reference contains '10xgenomics'": 1,
         "not homosapiens": 1,
         "incomplete: V, J or junction of a chain missing": 1,
+        "a gene that is an open reading frame": 0,
         "the same receptor and epitope again": 1,
     }
     assert sum(chosen.removed.values()) + 3 == len(CELLS)

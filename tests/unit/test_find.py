@@ -1,6 +1,13 @@
 """The verbs ``index`` and ``find``, on runs made by the scripts."""
 
+from functools import partial
 from pathlib import Path
+
+from airrvec.app import cli
+from airrvec.core import chains, schema, tables
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.search import store
+from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np
 import pandas as pd
@@ -9,11 +16,6 @@ import pytest
 from finished_runs import BACKGROUND, FLU, WORDS, found, problem, write_run
 from inputs import DATA
 from scipy.spatial.distance import cdist
-
-from airrvec.app import cli
-from airrvec.core import chains, schema, tables
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.synthetic.synthesis import synthesise
 
 
 def receptors_of(results: Path, chain_class: str):
@@ -138,4 +140,51 @@ def test_words_without_an_answer_end_with_the_reason(tmp_path, capsys):
     said = problem(capsys, "find", WORDS, "--in", tmp_path / "nothing")
     assert "there is no index in" in said
     said = problem(capsys, "find", WORDS, "--in", only_beta, "--k", "0")
-    assert "k is 0, and must be at least 1" in said
+    assert "k is 0, and must be a whole number from 1 on" in said
+
+
+@pytest.mark.parametrize("n", [13, 300])
+def test_words_may_be_longer_than_the_name_of_a_file(made, capsys, n):
+    words = " ".join([WORDS] * n)
+    assert len(words) > 255
+    assert f"there are {n} junctions" in problem(capsys, "find", words, "--in", made)
+    assert "is no gene and no junction" in problem(capsys, "find", "A\nB" * 200 + "1", "--in", made)
+
+
+def test_more_neighbours_than_there_are_receptors(made, tmp_path):
+    most = found(made, tmp_path / "most.parquet", WORDS, "--k", 10**9)
+    assert most.equals(found(made, tmp_path / "all.parquet", WORDS, "--k", 5_000))
+    assert most["rank"].tolist() == list(range(1, len(most) + 1))
+    assert most["receptor_id"].nunique() == len(most) > 70
+
+
+def test_too_many_neighbours_of_all_queries_are_refused(made, capsys, monkeypatch):
+    monkeypatch.setattr(store, "MOST_PAIRS", 1_000)
+    said = problem(capsys, "find", FLU["flu_1"], "--in", made, "--k", 10**9)
+    assert "are more than 1,000. Choose a smaller k" in said
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "tsv", "csv"])
+def test_the_suffix_decides_the_format(made, tmp_path, suffix):
+    out = tmp_path / f"near.{suffix}"
+    cli.main(["find", str(DATA / "10x.csv"), "--in", str(made), "--k", "2", "--out", str(out)])
+    expected = found(made, tmp_path / "expected.parquet", DATA / "10x.csv", "--k", 2)
+    read = {"parquet": pd.read_parquet, "csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t")}[suffix]
+    same = partial(pd.testing.assert_frame_equal, check_dtype=False)
+    same(read(out).convert_dtypes(), expected.convert_dtypes())
+    rejects = read(tmp_path / f"near.rejects.{suffix}")
+    same(rejects.convert_dtypes(), pd.read_parquet(tmp_path / "expected.rejects.parquet").convert_dtypes())
+
+
+@pytest.mark.parametrize("name", ["near.xlsx", "near", "near.tsv.gz", "near.TSV", ".tsv"])
+def test_an_unknown_suffix_is_refused(made, tmp_path, capsys, name):
+    said = problem(capsys, "find", WORDS, "--in", made, "--out", tmp_path / name)
+    assert f"'{tmp_path / name}' ends in none of .parquet, .tsv, .csv" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_as_out_is_refused(made, tmp_path, capsys):
+    (tmp_path / "near.tsv").mkdir()
+    said = problem(capsys, "find", WORDS, "--in", made, "--out", tmp_path / "near.tsv")
+    assert "is a folder. Give a file" in said
+    assert list((tmp_path / "near.tsv").iterdir()) == []

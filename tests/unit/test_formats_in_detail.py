@@ -1,5 +1,7 @@
 """What a format says beyond its columns: names of versions, counts, labels, rows that are left out."""
 
+from airrvec.core.errors import InputError
+
 import pandas as pd
 import pytest
 from format_tables import MISSING, OUT_OF_FRAME, alone, columns_of
@@ -16,8 +18,6 @@ from inputs import (
     rejected,
     text,
 )
-
-from airrvec.core.errors import InputError
 
 # --- What else a format says.
 

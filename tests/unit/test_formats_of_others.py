@@ -2,16 +2,19 @@
 
 import re
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.standardise import UNPROVEN_FRAME
+
 import pandas as pd
 import pytest
 import tidytcells
 from format_tables import NOT_A_CELL, NOT_AB, NOT_PRODUCTIVE, OUT_OF_FRAME, STOP, alone, columns_of
 from inputs import DATA, SHARED, assert_conserved, cells_with_chains, chains_of, needs_shared, normalised
 
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-
-NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
+PSEUDOGENE = "v_call is a pseudogene according to IMGT"
+# Whose V genes are open reading frames; VDJtools does not say what is productive.
+FRAMES = {"TRBV23-1", "TRBV5-3", "TRBV5-7", "TRBV6-7", "TRBV7-1"}
 
 REPLACED = "junction_aa has another residue in place of its C"
 TOO_SHORT = "junction_aa lacks a conserved end and is too short to be a CDR3"
@@ -44,6 +47,7 @@ def test_vdjtools_file_of_others():
     too_short = table["cdr3aa"] == "FGYTF"
     lost = stop | shifted | cut_short | replaced | too_short
     useless = table["v"].map(genes).isna() & ~lost
+    frames = useless & table["v"].isin(FRAMES)
     kept = table[~lost & ~useless]
     # All J genes are functional, and all V genes that are not are known; no other letter occurs.
     assert table["j"].map(genes).notna().all()
@@ -53,7 +57,8 @@ def test_vdjtools_file_of_others():
     assert result.counts["reject_reasons"] == {
         OUT_OF_FRAME: int(shifted.sum()),
         STOP: int(stop.sum()),
-        NOT_FUNCTIONAL: int(useless.sum()),
+        PSEUDOGENE: int((useless & ~frames).sum()),
+        UNPROVEN_FRAME: int(frames.sum()),
         CUT_SHORT: int(cut_short.sum()),
         REPLACED: int(replaced.sum()),
         TOO_SHORT: int(too_short.sum()),
@@ -61,7 +66,8 @@ def test_vdjtools_file_of_others():
     assert result.counts["reject_reasons"] == {
         OUT_OF_FRAME: 2509,
         STOP: 1069,
-        NOT_FUNCTIONAL: 662,
+        PSEUDOGENE: 324,
+        UNPROVEN_FRAME: 338,
         CUT_SHORT: 416,
         REPLACED: 562,
         TOO_SHORT: 1,
@@ -109,9 +115,9 @@ def test_immunoseq_file_of_others():
     result = normalised(path)
     assert result.counts["reject_reasons"] == {
         NOT_PRODUCTIVE: len(table) - len(productive),
-        NOT_FUNCTIONAL: int((~kept).sum()),
+        PSEUDOGENE: int((~kept).sum()),
     }
-    assert result.counts["reject_reasons"] == {NOT_PRODUCTIVE: 178, NOT_FUNCTIONAL: 7}
+    assert result.counts["reject_reasons"] == {NOT_PRODUCTIVE: 178, PSEUDOGENE: 7}
     assert result.counts["pairing"] == {"orphan VDJ": int(kept.sum())} == {"orphan VDJ": 814}
     cells = cells_with_chains(result)
     assert [(cell["trb_v_call"], cell["trb_j_call"], cell["duplicate_count"]) for cell in cells] == list(
@@ -143,7 +149,7 @@ def test_immunoseq_v1_file_of_others_holds_one_pseudogene():
             "duplicate_count": 654,
         }
     ]
-    with pytest.raises(InputError, match=r"1 × v_call is not functional according to IMGT"):
+    with pytest.raises(InputError, match=r"1 × v_call is a pseudogene according to IMGT"):
         normalised(path)
 
 

@@ -5,13 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from airrvec.core import schema
+from airrvec.synthetic import generation, synthesis
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from inputs import ALPHA, ALPHA_2, BETA, BETA_2
-
-from airrvec.core import schema
-from airrvec.synthetic import generation, synthesis
 
 OLGA = Path(sys.executable).with_name("olga-compute_pgen")
 

@@ -2,10 +2,10 @@
 
 import argparse
 
+from airrvec.app import cli
+
 import pytest
 from inputs import ROOT
-
-from airrvec.app import cli
 
 SCRIPTS = sorted(path.stem for path in (ROOT / "bin").glob("*.py"))
 

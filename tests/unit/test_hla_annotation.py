@@ -2,6 +2,11 @@
 
 import json
 
+from airrvec.annotation import annotator_file
+from airrvec.core import tables
+from airrvec.model import weights
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,9 +15,6 @@ from inputs import labelled_cells, variants
 
 import annotate_receptors
 import calibrate_annotation
-from airrvec.annotation import annotator_file
-from airrvec.core import tables
-from airrvec.synthetic.synthesis import synthesise
 
 MHC = {"one": "HLA-A*02:01", "two": "HLA-B*07:02"}
 N_SPIKED = 20  # of each epitope
@@ -67,7 +69,9 @@ def truth(frame: pd.DataFrame) -> pd.Series:
 
 
 def test_alleles_of_the_reference_are_saved_with_the_annotator(folder):
-    alleles = annotator_file.load(folder / "reference/homosapiens_paired.npz", None).reference.alleles
+    model = weights.load("sceptr").vector_model
+    annotator = annotator_file.load(folder / "reference/homosapiens_paired.npz", None, model)
+    alleles = annotator.reference.alleles
     assert alleles.to_numpy().tolist() == [["one", MHC["one"], 60, 6], ["two", MHC["two"], 60, 6]]
 
 

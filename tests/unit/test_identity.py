@@ -4,11 +4,6 @@ import csv
 import gzip
 import importlib
 
-import pandas as pd
-import pyarrow as pa
-import pytest
-from inputs import ROOT
-
 from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.sources import Sources
@@ -18,6 +13,11 @@ from airrvec.encoders import load
 from airrvec.figures import map_page
 from airrvec.repertoire import map_tables
 from airrvec.synthetic.synthesis import synthesise
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from inputs import ROOT
 
 SOURCE = ROOT / "assets/test/pbmc_a.csv.gz"
 
@@ -51,8 +51,9 @@ def folder(tmp_path_factory):
         parts = sorted((folder / "cells").glob("*.receptors_0000.parquet"))
         run("collect_receptors", *parts, "--outdir", folder)
         receptors = tables.read(folder / "receptors.parquet")
-        vectors = load("sceptr_tiny").embed(receptors)
-        tables.write(tables.embeddings_table(receptors["receptor_id"], vectors), folder / "vectors.parquet")
+        encoder = load("sceptr_tiny")
+        vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+        tables.write(vectors, folder / "vectors.parquet", encoder.loaded.vector_model.metadata())
         tables.write(synthesise(1200, seed=9), folder / "background.parquet")
         given = ["--cells", *sorted((folder / "cells").glob("*.cells.parquet"))]
         given += ["--receptors", folder / "receptors.parquet", "--embeddings", folder / "vectors.parquet"]

@@ -1,18 +1,18 @@
 """The CPU's path is the model: every published variant, own models, whole and incomplete receptors."""
 
-import numpy as np
-import pyarrow as pa
-import pytest
-import torch
-from test_model import reference_vectors, thousand_receptors, visible  # noqa: F401
-from vectors_compared import largest_distance, multiplies_bf16
-
 from airrvec.core.errors import InputError
 from airrvec.model import transformer, weights
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu import inference, kernels
 from airrvec.model.tokens import Tokens, tokenise
 from airrvec.model.variants import VARIANTS
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from test_model import reference_vectors, thousand_receptors, visible  # noqa: F401
+from vectors_compared import largest_distance, multiplies_bf16
 
 OWN = {
     "one head, wide": ModelConfig(n_layers=1, d_model=24, n_heads=1, d_feedforward=40),

@@ -1,10 +1,10 @@
 """Innate-like receptors: published MAIT and iNKT receptors, and some that differ from them in one place."""
 
-import pyarrow as pa
-import pytest
-
 from airrvec.core import identity, innate, schema
 from airrvec.synthetic.synthesis import synthesise
+
+import pyarrow as pa
+import pytest
 
 HUMAN, MOUSE = "homosapiens", "musmusculus"
 MAIT = (HUMAN, "TRAV1-2*01", "TRAJ33*01", "CAVMDSNYQLIW", "TRBV6-4*01", "TRBJ2-3*01", "CASSDSGESGTEAFF")

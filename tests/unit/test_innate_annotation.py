@@ -1,15 +1,15 @@
 """Innate-like receptors are neither called nor references, unless they are asked for."""
 
+from airrvec.annotation import annotator, reference_set
+from airrvec.annotation.found import Found, Rated
+from airrvec.annotation.sample_calls import Search
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from inputs import labelled_cells
-
-from airrvec.annotation import annotator, reference_set
-from airrvec.annotation.found import Found, Rated
-from airrvec.annotation.sample_calls import Search
-from airrvec.synthetic.synthesis import synthesise
 
 
 class Cautious(annotator.Annotator):
@@ -17,6 +17,7 @@ class Cautious(annotator.Annotator):
 
     chains = "paired"
     n_receptors = 0
+    scores = "of a calibrated class"
 
     def __init__(self):
         pass

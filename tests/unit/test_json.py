@@ -3,6 +3,9 @@
 import gzip
 import json
 
+from airrvec.core.errors import InputError
+from airrvec.input.files import json_table, json_text
+
 import pytest
 from inputs import (
     ALPHA,
@@ -20,9 +23,6 @@ from inputs import (
     rejected,
 )
 from outcomes import BMMNC, chains_in, same
-
-from airrvec.core.errors import InputError
-from airrvec.input.files import json_table, json_text
 
 
 def test_10x_contigs_of_json_are_those_of_csv():

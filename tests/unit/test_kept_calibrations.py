@@ -1,18 +1,25 @@
-"""Calibrations that runs share: taken if all is equal and nothing is damaged, and never a reason to fail."""
+"""
+Calibrations that runs share: taken if all is equal and nothing is damaged, and never a reason to fail.
+
+Nothing in their folder changes but what is airrvec's.
+"""
 
 import os
 import threading
 from pathlib import Path
 from urllib.parse import quote
 
+from airrvec.annotation import kept_calibrations
+from airrvec.core import records, sealed, tables
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from airrvec.annotation import kept_calibrations
-from airrvec.core import records, tables
+import bystanders
 
 KEY = "0" * 64
+MARKER = kept_calibrations.MARKER
 
 
 @pytest.fixture
@@ -55,22 +62,92 @@ def test_equal_calibrations_are_equal_files(made, tmp_path):
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-@pytest.mark.parametrize("damage", ["a byte", "the end", "all", "no seal"])
-def test_a_damaged_one_is_set_aside_and_made_again(made, tmp_path, capsys, damage):
-    kept_calibrations.keep(tmp_path / "kept", KEY, made)
-    (path,) = (tmp_path / "kept").iterdir()
-    whole = path.read_bytes()
-    middle = len(whole) // 2
-    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-    path.write_bytes({"a byte": flipped, "the end": whole[:-1], "all": b"", "no seal": whole[:-48]}[damage])
-    assert not kept_calibrations.take(tmp_path / "kept", KEY, tmp_path / "taken")
-    assert not (tmp_path / "taken").exists()
-    assert [found.name for found in (tmp_path / "kept").iterdir()] == [f"{KEY}.damaged"]
+def refused_by_take(folder: Path, outdir: Path, capsys) -> None:
+    assert not kept_calibrations.take(folder, KEY, outdir)
+    assert not outdir.exists()
     (line,) = capsys.readouterr().err.splitlines()
     assert "is damaged" in line
     assert "made again" in line
+
+
+@pytest.mark.parametrize("damage", ["a byte", "broken archive", "no archive"])
+def test_a_damaged_one_is_replaced(made, tmp_path, capsys, damage):
+    kept = tmp_path / "kept"
+    kept_calibrations.keep(kept, KEY, made)
+    path = kept / f"{KEY}.tar.zst"
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    if damage == "a byte":
+        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    else:
+        path.write_bytes(whole[:middle] if damage == "broken archive" else b"words")
+        sealed.seal(path)
+    refused_by_take(kept, tmp_path / "taken", capsys)
+    kept_calibrations.keep(kept, KEY, made)
+    assert path.read_bytes() == whole
+    assert kept_calibrations.take(kept, KEY, tmp_path / "taken")
+
+
+@pytest.mark.parametrize("what", ["the end is missing", "empty", "no seal", "pipe", "link", "folder"])
+def test_what_is_not_of_airrvec_stays_under_the_name_of_a_calibration(made, tmp_path, capsys, what):
+    kept = tmp_path / "kept"
+    kept_calibrations.keep(kept, KEY, made)
+    path = kept / f"{KEY}.tar.zst"
+    whole = path.read_bytes()
+    path.unlink()
+    match what:
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            (tmp_path / "whole").write_bytes(whole)
+            path.symlink_to("../whole")
+        case "folder":
+            path.mkdir()
+        case _:
+            path.write_bytes({"the end is missing": whole[:-1], "empty": b"", "no seal": whole[:-48]}[what])
+    before = bystanders.seen(tmp_path)
+    refused_by_take(kept, tmp_path / "taken", capsys)
+    kept_calibrations.keep(kept, KEY, made)
+    assert capsys.readouterr().err.endswith(
+        f"{path.name} is not of airrvec: move it away); other runs make it again\n"
+    )
+    assert bystanders.changes(before) == []
+
+
+def test_files_of_others_stay(made, tmp_path):
+    """Those of other names though they have a seal, and that of a calibration's name without a seal."""
+    kept = tmp_path / "kept"
+    before = bystanders.plant(kept)
+    names = (f"{KEY[1:]}.tar.zst", f"{KEY}.damaged", f"{KEY}.tar", f".{KEY}.tmp", "mine.tar.zst")
+    for name in (*names, f"{'f' * 64}.tar.zst"):
+        (kept / name).write_text("of the user")
+        if name in names:
+            sealed.seal(kept / name)
+        os.utime(kept / name, (1, 1))
+        before |= bystanders.seen(kept / name)
+    keys = [f"{number:064}" for number in range(kept_calibrations.N_KEPT + 2)]
+    for number, key in enumerate(keys):
+        kept_calibrations.keep(kept, key, made)
+        os.utime(kept / f"{key}.tar.zst", (number + 2, number + 2))
+    assert bystanders.changes(before) == []
+    assert [key for key in keys if (kept / f"{key}.tar.zst").exists()] == keys[2:]
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "link"])
+def test_nothing_is_kept_where_the_marker_is_of_others(made, tmp_path, capsys, what):
+    marker = tmp_path / "kept" / MARKER
+    before = bystanders.plant(tmp_path / "kept")
+    match what:
+        case "file":
+            marker.write_text("of the user")
+        case "folder":
+            marker.mkdir()
+        case "link":
+            marker.symlink_to("notes.txt")
+    before |= bystanders.seen(tmp_path / "kept")
     kept_calibrations.keep(tmp_path / "kept", KEY, made)
-    assert kept_calibrations.take(tmp_path / "kept", KEY, tmp_path / "taken")
+    assert f"{MARKER} is not of airrvec: move it away" in capsys.readouterr().err
+    assert bystanders.changes(before) == []
 
 
 def test_a_name_that_no_calibration_has_is_refused(made, tmp_path, monkeypatch):
@@ -92,7 +169,7 @@ def test_a_folder_that_cannot_be_written_fails_nothing(made, tmp_path, capsys, m
     assert (
         line == f"calibration: not kept in {tmp_path / 'kept'} ({problem.strerror}); other runs make it again"
     )
-    assert [*(tmp_path / "kept").iterdir()] == []
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [MARKER]
 
 
 def test_a_file_in_place_of_the_folder_fails_nothing(made, tmp_path, capsys):
@@ -141,14 +218,16 @@ def test_the_ones_not_used_for_longest_and_what_a_killed_run_left_are_deleted(ma
     for number in range(kept_calibrations.N_KEPT):
         kept_calibrations.keep(kept, f"{number:064}", made)
         os.utime(kept / f"{number:064}.tar.zst", (number, number))
-    for name, age in ((".old.tmp", 0), (".new.tmp", 2**40)):
-        (kept / name).touch()
-        os.utime(kept / name, (age, age))
+    abandoned, young = (kept / f".{KEY}.tar.zst.42-{digits}.tmp" for digits in ("abcdef01", "abcdef02"))
+    for path, age in ((abandoned, 0), (young, 2**40)):
+        path.touch()
+        os.utime(path, (age, age))
     assert kept_calibrations.take(kept, f"{0:064}", tmp_path / "taken")  # used now
-    kept_calibrations.keep(kept, "new", made)
+    kept_calibrations.keep(kept, "a" * 64, made)
     left = {path.name for path in kept.iterdir()}
     numbers = [0, *range(2, kept_calibrations.N_KEPT)]
-    assert left == {*(f"{number:064}.tar.zst" for number in numbers), "new.tar.zst", ".new.tmp"}
+    names = {*(f"{number:064}.tar.zst" for number in numbers), f"{'a' * 64}.tar.zst"}
+    assert left == names | {young.name, MARKER}
 
 
 def test_the_digest_depends_on_all_that_the_results_do(tmp_path, monkeypatch):

@@ -3,12 +3,6 @@
 import pickle
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pytest
-import torch
-from transformers import BertConfig, BertForMaskedLM, EsmConfig, EsmForMaskedLM
-
 from airrvec import encoders
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
@@ -16,6 +10,12 @@ from airrvec.core.errors import InputError
 from airrvec.encoders import language_model
 from airrvec.input import germline
 from airrvec.model.tokens import AMINO_ACIDS
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, EsmConfig, EsmForMaskedLM
 
 BERT_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"LAGVESIKRDTPNQFYMHCWXUBZO"]
 ESM_VOCABULARY = [

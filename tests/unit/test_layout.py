@@ -1,11 +1,11 @@
 """Places of receptors on the map: PCA and UMAP."""
 
+from airrvec.repertoire import layout, map_tables
+from airrvec.search.neighbours import nearest
+
 import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
-
-from airrvec.repertoire import layout, map_tables
-from airrvec.search.neighbours import nearest
 
 
 def vectors(n: int, seed: int = 1) -> np.ndarray:

@@ -1,10 +1,10 @@
 """Leads along the line of two centres: no pair within reach is excluded, and others are."""
 
+from airrvec.search import leads
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from airrvec.search import leads
 
 # Products whose sums and differences are exact in float32.
 PRODUCTS = st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=1, max_size=90)

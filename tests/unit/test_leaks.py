@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-import pytest
-from labelled_studies import CELLS, STUDY, labelled
-
 from airrvec.benchmark import fewshot
 from airrvec.benchmark.heldout.division import Split
 from airrvec.benchmark.heldout.leaks import check_leaks
 from airrvec.benchmark.heldout.splits import study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from labelled_studies import CELLS, STUDY, labelled
 
 
 def test_a_leak_is_found():
@@ -43,7 +43,7 @@ def test_similar_receptors_leave_the_test_set(similarity):
     fields = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
     chains = [TRAINED, *(chain for chain, _ in OTHERS), ("TRAV9", "CF", "TRBV9", "CF")]
     rows = [
-        {"receptor_id": str(number), **dict(zip(fields, chain, strict=True))}
+        {"receptor_id": str(number), "clonotype_id": str(number), **dict(zip(fields, chain, strict=True))}
         for number, chain in enumerate(chains)
     ]
     table = fewshot.LabelledReceptors(pa.Table.from_pylist(rows, schema.RECEPTORS), {}, {})

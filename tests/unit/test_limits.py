@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from airrvec.core import limits
+
+import pytest
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "bin").glob("*.py"))
 

@@ -4,6 +4,10 @@ import json
 import re
 from pathlib import Path
 
+from airrvec.core import schema, tables
+from airrvec.figures import map_page
+from airrvec.repertoire import layout, map_tables
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,13 +15,11 @@ import pytest
 
 import browser
 import map_receptors
-from airrvec.core import schema, tables
-from airrvec.figures import map_page
-from airrvec.repertoire import layout, map_tables
 
 PAGE = Path(__file__).parents[2] / "assets/report"
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\">"
 IDS = [f"{number:024x}" for number in range(120)]
+MODEL = {"model": "sceptr", "weights_sha256": "0123"}  # metadata of the vectors
 
 
 def vectors(n: int, seed: int = 1) -> np.ndarray:
@@ -48,7 +50,7 @@ def made(tmp_path_factory) -> Path:
     tables.write(
         tables.embeddings_table(pa.chunked_array([IDS]), of_vectors),
         folder / "embeddings.parquet",
-        {"model": "sceptr"},
+        MODEL,
     )
     for sample, rows in (("a", range(0, 70)), (HOSTILE, range(50, 120))):
         cells = pa.table(
@@ -140,7 +142,7 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     for name in ("receptors", "embeddings"):
         table = tables.read(made / f"{name}.parquet")
         for part, rows in enumerate((table.slice(0, 50), table.slice(50))):
-            tables.write(rows, tmp_path / name / f"{part}.parquet", {"model": "sceptr"})
+            tables.write(rows, tmp_path / name / f"{part}.parquet", MODEL)
     read = {}
     content = map_page.content
 

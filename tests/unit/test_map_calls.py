@@ -1,9 +1,9 @@
 """The map's list of calls: receptors and their nearest references by name."""
 
-import pandas as pd
-
 from airrvec.core import schema
 from airrvec.figures import map_page
+
+import pandas as pd
 
 RECEPTOR = ("TRAV27*01", "TRAJ42*01", "CAGAGSQGNLIF", "TRBV19*02", "TRBJ2-7*01", "CASSIRSAYEQYF")
 NEAREST = "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7"

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from airrvec.figures import map_page
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import browser
-from airrvec.figures import map_page
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,11 @@
 import json
 from pathlib import Path
 
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.figures import map_model, map_page
+from airrvec.input.germline import v_loops
+from airrvec.model.variants import VARIANTS
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +15,6 @@ from test_map import held
 
 import browser
 import map_receptors
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.figures import map_model, map_page
-from airrvec.input.germline import v_loops
-from airrvec.model.variants import VARIANTS
 from map_runs import PAGE, ask, lines, own_model, real_receptors, table_of, texts, write_run
 
 TOLERANCE = 1e-4

@@ -4,13 +4,14 @@ import csv
 import json
 from pathlib import Path
 
+from airrvec.input.calls import read_call
+from airrvec.input.germline import v_loops
+
 import pandas as pd
 import pytest
 from test_map import held
 
 import browser
-from airrvec.input.calls import read_call
-from airrvec.input.germline import v_loops
 from map_runs import HOSTILE, ask, real_receptors, texts, write_run
 
 READ = {
@@ -21,13 +22,15 @@ READ = {
     "TCRBV19-01*00(850) / CASSIRSSYEQYF": ("TRBV19", "CASSIRSSYEQYF"),
     '"TRBV20-1:02" | "CASSIRSSYEQYF"': ("TRBV20-1*02", "CASSIRSSYEQYF"),
     "TRBV12-1,TRBV12-3 CASSIRSSYEQYF": ("TRBV12-3", "CASSIRSSYEQYF"),
+    "TRBV23-1,TRBV19 CASSIRSSYEQYF": ("TRBV19", "CASSIRSSYEQYF"),
     "TRBV6-2/6-3 CASSIRSSYEQYF": ("TRBV6-2", "CASSIRSSYEQYF"),
     "TRBJ2-7 CASSIRSSYEQYF": (None, "CASSIRSSYEQYF"),
     "TRB CASSIRSSYEQYF": (None, "CASSIRSSYEQYF"),
 }
 REFUSED = {
     "TRBV91 CASSIRSSYEQYF": "TRBV91 is not a V gene listed by IMGT; the nearest name is TRBV9",
-    "TRBV1 CASSIRSSYEQYF": "TRBV1 is not functional according to IMGT",
+    "TRBV1 CASSIRSSYEQYF": "TRBV1 is a pseudogene according to IMGT",
+    "TRBV23-1 CASSIRSSYEQYF": "TRBV23-1 is an open reading frame according to IMGT",
     "TRGV9 CALWEVQELGKKIKVF": "TRGV9 is no gene of an α or β chain",
     "TRBV19 CASSXRSSYEQYF": "CASSXRSSYEQYF holds X, which is no amino acid",
     "TRBV19 CASS*RSSYEQYF": "CASS*RSSYEQYF holds a stop codon (*)",

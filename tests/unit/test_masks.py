@@ -2,6 +2,10 @@
 
 from fractions import Fraction
 
+from airrvec.model import tokens as tk
+from airrvec.training import views
+from airrvec.training.views import NO_TARGET, censor, mask
+
 import pytest
 import torch
 from hypothesis import given
@@ -17,10 +21,6 @@ from token_batches import (
     seeds,
     share,
 )
-
-from airrvec.model import tokens as tk
-from airrvec.training import views
-from airrvec.training.views import NO_TARGET, censor, mask
 
 
 @SEARCH

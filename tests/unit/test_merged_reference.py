@@ -3,6 +3,11 @@
 import json
 from pathlib import Path
 
+from airrvec.annotation.merged_reference import SourceTable, merge
+from airrvec.annotation.reference_set import build_reference_set
+from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +16,6 @@ from hypothesis import strategies as st
 from inputs import ALPHA, ALPHA_2, BETA, BETA_2, DATA, normalised, text
 
 import merge_references
-from airrvec.annotation.merged_reference import SourceTable, merge
-from airrvec.annotation.reference_set import build_reference_set
-from airrvec.core import schema, tables
-from airrvec.core.errors import InputError
 
 VDJDB = (
     *("v.alpha", "j.alpha", "cdr3.alpha", "v.beta", "j.beta", "cdr3.beta", "antigen.epitope", "mhc.a"),
@@ -112,8 +113,8 @@ def test_every_row_of_every_table_is_accounted_for(merged):
     assert merged.sources.to_pylist() == [
         dict(zip(schema.REFERENCE_SOURCES.names, row, strict=True))
         for row in (
-            ("vdjdb", "vdjdb", 8, 1, 1, 6, 2, 4, 4, 4, 3, 1),
-            ("mcpas", "mcpas", 3, 0, 0, 3, 3, 1, 2, 3, 2, 1),
+            ("vdjdb", "vdjdb", 8, 1, 1, 0, 6, 2, 4, 4, 4, 3, 1, 0),
+            ("mcpas", "mcpas", 3, 0, 0, 0, 3, 3, 1, 2, 3, 2, 1, 0),
         )
     ]
 
@@ -233,7 +234,7 @@ def test_what_cannot_be_merged_is_named(tmp_path, merged):
         merge([wrong])
 
 
-def test_the_script_writes_the_tables_or_why_not(tmp_path):
+def test_the_script_writes_the_tables_or_why_not(tmp_path, capsys):
     for name, row in (("one", VDJDB_ROWS[0]), ("two", VDJDB_ROWS[6])):
         (tmp_path / f"{name}.tsv").write_text(text(VDJDB, [row]))
         table = normalised(tmp_path / f"{name}.tsv")
@@ -242,6 +243,7 @@ def test_the_script_writes_the_tables_or_why_not(tmp_path):
         tables.write_json(table.counts, tmp_path / f"tables/{name}.qc.json")
     common = ("--tables", str(tmp_path / "tables"), "--missing", str(tmp_path / "merged.missing.json"))
     merge_references.main(["--sources", "one", "two", *common, "--outdir", str(tmp_path / "out")])
+    assert capsys.readouterr().err == "WARNING: two: no row has an epitope\n"
     merged = pd.read_csv(tmp_path / "out/merged.tsv", sep="\t")
     assert merged[["epitope", "sources", "n_studies"]].to_numpy().tolist() == [[FLU, "one", 1]]
     accounts = tables.read(tmp_path / "out/sources.parquet").to_pylist()

@@ -22,9 +22,12 @@ FUNCTIONS = {
     "manifest",
     "missing",
     "models",
+    "outputs",
+    "ownership",
     "parameters",
     "published",
     "samplesheet",
+    "values",
 }
 # nf-core's schema for modules.
 TYPES = {"map", "file", "directory", "string", "integer", "float", "boolean", "list", "eval"}

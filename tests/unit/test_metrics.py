@@ -1,12 +1,12 @@
 """Metrics of rankings, against scikit-learn."""
 
+from airrvec.stats.metrics import FPR_GRID, Curves, Ranking, auroc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
-
-from airrvec.stats.metrics import FPR_GRID, Curves, Ranking, auroc
 
 distances = st.lists(st.integers(0, 12), min_size=1, max_size=40).map(lambda values: np.array(values, float))
 

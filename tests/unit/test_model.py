@@ -1,7 +1,15 @@
 """Our SCEPTR is SCEPTR: every published variant, on real receptors, whole and incomplete."""
 
 import hashlib
+import shutil
 from pathlib import Path
+
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
+from airrvec.model import transformer, weights
+from airrvec.model.tokens import equal_length_batches, tokenise
+from airrvec.model.variants import VARIANTS
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +19,6 @@ import torch
 from sceptr import variant as reference
 
 import published_weights
-from airrvec.core import tables
-from airrvec.core.errors import InputError
-from airrvec.input import normalise, reading
-from airrvec.model import transformer, weights
-from airrvec.model.tokens import equal_length_batches, tokenise
-from airrvec.model.variants import VARIANTS
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/data/reference_vectors.parquet"
@@ -141,6 +143,19 @@ def test_shipped_weights_are_the_packages_bit_by_bit(name):
     assert all(shipped.state[key].tobytes() == expected.state[key].tobytes() for key in expected.state)
     described = weights.read_configuration(weights.PUBLISHED / name)
     assert described["source"] == published_weights.source(name)
+
+
+def test_replaced_weights_have_another_checksum(tmp_path):
+    """A folder in which they were replaced is another model, whatever its configuration says."""
+    published = weights.load("sceptr")
+    shutil.copytree(weights.PUBLISHED / "sceptr", tmp_path / "copied")
+    published.save(tmp_path / "saved")
+    for folder in (tmp_path / "copied", tmp_path / "saved"):
+        assert weights.load(str(folder)).vector_model == published.vector_model
+        shutil.copy(weights.PUBLISHED / "sceptr_shuffled_data/model.safetensors", folder)
+        replaced = weights.load(str(folder))
+        assert replaced.checksum == hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        assert not replaced.vector_model.is_comparable(published.vector_model)
 
 
 def test_the_folder_of_shipped_weights_holds_nothing_else():

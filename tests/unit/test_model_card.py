@@ -7,18 +7,18 @@ import runpy
 import shutil
 from types import SimpleNamespace
 
+import airrvec
+from airrvec.core import schema
+from airrvec.model import weights
+from airrvec.training import model_card
+from airrvec.training.presets import Preset
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
 from inputs import ALPHA, BETA
-
-import airrvec
-from airrvec.core import schema
-from airrvec.model import weights
-from airrvec.training import model_card
-from airrvec.training.presets import Preset
 
 HOSTILE = 'a|b <script>alert(1)</script> `x` [l](javascript:1) "q" \\ & # ---\n- y: é 細\x85'
 

@@ -3,12 +3,12 @@
 import html
 import re
 
-import pyarrow as pa
-import pytest
-
 from airrvec.core import names, schema
 from airrvec.core.antigens import mhc_name, study
 from airrvec.report import receptor_cells
+
+import pyarrow as pa
+import pytest
 
 MAIT = ("TRAV1-2*01", "TRAJ33*01", "CAVMDSNYQLIW", "TRBV6-4*02", "TRBJ2-7", "CASSDSGGYEQYF")
 ALPHA, BETA = "TRAV1-2 CAVMDSNYQLIW TRAJ33", "TRBV6-4 CASSDSGGYEQYF TRBJ2-7"

@@ -1,12 +1,12 @@
 """Nearest neighbours against all distances at once."""
 
+from airrvec.search import collecting, neighbours, radius_search
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
-
-from airrvec.search import collecting, neighbours, radius_search
 
 
 def unit_vectors(n, d, seed):

@@ -1,5 +1,9 @@
 """Pairing of the chains of cells, and the loss of rows."""
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.normalise import Normaliser
+
 import pytest
 from inputs import (
     ALPHA,
@@ -18,10 +22,6 @@ from inputs import (
     sceptr_row,
     text,
 )
-
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-from airrvec.input.normalise import Normaliser
 
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 AIRR_COLUMNS = ("cell_id", "v_call", "j_call", "junction_aa", "umi_count", "duplicate_count")

@@ -2,6 +2,15 @@
 
 from math import exp, log
 
+from airrvec.training.objectives import (
+    alignment,
+    autocontrastive_loss,
+    masked_language_loss,
+    neighbour_loss,
+    supervised_contrastive_loss,
+    uniformity,
+)
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -18,15 +27,6 @@ from plain_losses import (
     views_of,
 )
 from pytorch_metric_learning.losses import NTXentLoss, SupConLoss
-
-from airrvec.training.objectives import (
-    alignment,
-    autocontrastive_loss,
-    masked_language_loss,
-    neighbour_loss,
-    supervised_contrastive_loss,
-    uniformity,
-)
 
 PRECISIONS = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 

@@ -2,12 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from plain_losses import SEARCH, copies_of, labels_of, seeds, views_of
-
 from airrvec.training.objectives import (
     alignment,
     autocontrastive_loss,
@@ -16,6 +10,12 @@ from airrvec.training.objectives import (
     supervised_contrastive_loss,
     uniformity,
 )
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_losses import SEARCH, copies_of, labels_of, seeds, views_of
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])

@@ -2,6 +2,13 @@
 
 from math import dist, exp, log
 
+from airrvec.training.objectives import (
+    autocontrastive_loss,
+    neighbour_loss,
+    supervised_contrastive_loss,
+    uniformity,
+)
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,13 +24,6 @@ from plain_losses import (
     sizes,
     temperatures,
     views_of,
-)
-
-from airrvec.training.objectives import (
-    autocontrastive_loss,
-    neighbour_loss,
-    supervised_contrastive_loss,
-    uniformity,
 )
 
 LABELLED = [(supervised_contrastive_loss, contrastive_by_loops), (neighbour_loss, neighbours_by_loops)]

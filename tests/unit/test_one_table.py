@@ -2,14 +2,14 @@
 
 import json
 
+from airrvec.app import cli
+from airrvec.core import tables
+
 import duckdb
 import pandas as pd
 import pyarrow.dataset
 import pytest
 from inputs import DATA, ROOT
-
-from airrvec.app import cli
-from airrvec.core import tables
 
 # Of different containers and formats; the labelled table comes first by name and has no metadata.
 INPUTS = {

@@ -4,16 +4,16 @@ import bz2
 import csv
 import gzip
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files import parquet_table
+
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from inputs import ALPHA, BETA, DATA, PAIR, chains_of, normalised, normalised_text, text
 from outcomes import same
-
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-from airrvec.input.files import parquet_table
 
 TEXTS = sorted(path.name for path in DATA.glob("*.[ct]sv"))
 
@@ -81,3 +81,12 @@ def test_parquet_column_that_occurs_twice_is_read_once(tmp_path):
     row = [ALPHA[0], ALPHA[2], ALPHA[1], BETA[0], BETA[2], BETA[1], "CASSF"]
     pq.write_table(pa.table([pa.array([value]) for value in row], names=columns), tmp_path / "x")
     assert chains_of(normalised(tmp_path / "x")) == [PAIR]
+
+
+def test_a_relative_path_is_that_of_the_working_folder_of_now(tmp_path, monkeypatch):
+    """The process that reads Parquet files is started once, and a notebook may change its folder."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        as_parquet(TEXTS[0], tmp_path / name / f"{name}.parquet")
+        monkeypatch.chdir(tmp_path / name)
+        same(normalised(f"{name}.parquet"), normalised(DATA / TEXTS[0]))

@@ -3,17 +3,17 @@
 import importlib
 import json
 
+from airrvec.core import schema, tables
+from airrvec.core.identity import split_by_clonotype
+from airrvec.model.tokens import shards, token_counts, tokenise
+from airrvec.report import page
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import ALPHA, BETA, ROOT, receptor_id
-
-from airrvec.core import schema, tables
-from airrvec.core.identity import split_by_clonotype
-from airrvec.model.tokens import shards, token_counts, tokenise
-from airrvec.report import page
 
 SAMPLES = {"a": "assets/test/pbmc_a.csv.gz", "b": "assets/test/pbmc_b.csv"}
 
@@ -52,17 +52,17 @@ def run_all(folder, partitions: int, tokens: int) -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Folders of three divisions; that by 250 has more partitions than there are receptors in most."""
+    """Folders of three divisions; that by 60 has more partitions than there are receptors in most."""
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "bin")
-        for partitions, tokens in ((1, 10_000_000), (3, 600), (250, 10_000_000)):
+        for partitions, tokens in ((1, 10_000_000), (3, 600), (60, 10_000_000)):
             folders[partitions] = tmp_path_factory.mktemp(f"of_{partitions}")
             run_all(folders[partitions], partitions, tokens)
     return folders
 
 
-@pytest.mark.parametrize("partitions", [3, 250])
+@pytest.mark.parametrize("partitions", [3, 60])
 def test_partitions_one_after_another_are_the_tables_of_one(partitions, results):
     for name in ("receptors", "vectors"):
         assert len(tables.files(results[partitions] / name)) == partitions
@@ -78,12 +78,12 @@ def test_partitions_one_after_another_are_the_tables_of_one(partitions, results)
 
 
 def test_some_partitions_are_empty(results):
-    lengths = [len(tables.read(path)) for path in tables.files(results[250] / "vectors")]
+    lengths = [len(tables.read(path)) for path in tables.files(results[60] / "vectors")]
     assert 0 in lengths
     assert sum(lengths) == len(tables.read(results[1] / "receptors"))
 
 
-@pytest.mark.parametrize("partitions", [3, 250])
+@pytest.mark.parametrize("partitions", [3, 60])
 def test_counts_of_partitions_add_up(partitions, results):
     def counted(n, pattern, counts):
         found = [json.loads(path.read_text()) for path in sorted(results[n].glob(f"*/{pattern}.qc.json"))]
@@ -101,7 +101,7 @@ def test_counts_of_partitions_add_up(partitions, results):
 def test_folders_of_partitions_open_in_one_line(results):
     pandas = pytest.importorskip("pandas")
     for name in ("receptors", "vectors"):
-        one, many = (pandas.read_parquet(results[n] / name) for n in (1, 250))
+        one, many = (pandas.read_parquet(results[n] / name) for n in (1, 60))
         assert list(many["receptor_id"]) == list(one["receptor_id"])
         assert list(many.columns) == list(one.columns)
 

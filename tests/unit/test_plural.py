@@ -1,8 +1,8 @@
 """Numbers with their nouns in messages and reports."""
 
-import pytest
-
 from airrvec.core.plural import counted
+
+import pytest
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Presets: learning rates, shapes, and the layers that are trained."""
 
-import pytest
-from inputs import ROOT
+from typing import get_args, get_type_hints
 
 from airrvec.core.errors import InputError
 from airrvec.model import weights
 from airrvec.training import presets
+
+import pytest
+from inputs import ROOT
 
 
 def test_learning_rates_are_those_of_the_reference():
@@ -77,6 +79,32 @@ def test_a_bad_preset_is_explained(content, problem, tmp_path):
     path.write_text(content)
     with pytest.raises(InputError, match=rf"^my.json: .*{problem}"):
         presets.load(path)
+
+
+LABELLED = ("supervised", "neighbour")
+
+
+def test_presets_that_ignore_labels_are_no_presets_of_finetuning():
+    for path in (ROOT / "conf/models").iterdir():
+        preset = presets.load(path)
+        if preset.name in ("finetuned", "neighbour"):
+            preset.check_finetuning()
+            continue
+        with pytest.raises(
+            InputError, match=f"'{preset.name}' does not learn from labels, which fine-tuning"
+        ):
+            preset.check_finetuning()
+
+
+def test_the_losses_of_presets_training_and_records_are_the_same():
+    """A contrastive term that one of them lacks would train on labels in silence."""
+    loop = pytest.importorskip("airrvec.training.loop")
+    terms, _ = get_args(get_type_hints(presets.Objective)["contrastive"])
+    assert {*get_args(terms)} == {"auto", *LABELLED}
+    assert set(loop.LABELLED) == set(LABELLED)
+    for term in ("auto", None, *LABELLED, "of_tomorrow"):
+        objective = presets.Objective(contrastive=term)
+        assert objective.needs_labels == (term not in ("auto", None))
 
 
 def test_steps_and_batch_size_go_before_the_presets():

@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-import pandas as pd
-import pyarrow as pa
-import pytest
-
 from airrvec.core import schema, tables
 from airrvec.core.chains import chain_classes
 from airrvec.repertoire.public import public_table
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.report.sections import public as sections
 from airrvec.synthetic.synthesis import synthesise
+
+import pandas as pd
+import pyarrow as pa
+import pytest
 
 
 @pytest.fixture
@@ -22,7 +22,8 @@ def repertoires(tmp_path) -> Repertoires:
     counts = [("a", 0, 1), ("b", 0, 1), ("c", 0, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 9), ("c", 2, 1)]
     frame = pd.DataFrame([*counts, ("c", 3, 50)], columns=["sample_id", "receptor", "n"])
     samples = pd.DataFrame(index=pd.Index(["a", "b", "c"], name="sample_id"))
-    return Repertoires(receptors, path, None, None, chain_classes(receptors), frame, samples, None, None)
+    chains, units = chain_classes(receptors), pd.Series("cells", samples.index)
+    return Repertoires(receptors, path, None, None, chains, frame, samples, None, None, units)
 
 
 def test_the_table_counts_samples_and_cells_and_names_them(repertoires):
@@ -37,6 +38,19 @@ def test_the_table_counts_samples_and_cells_and_names_them(repertoires):
     expected = repertoires.receptors.take(pa.array([0, 2, 1])).select(fields)
     assert table.select(fields).to_pylist() == expected.to_pylist()
     assert table["chains"].to_pylist() == ["paired"] * 3
+
+
+def test_numbers_of_several_units_have_no_sum(repertoires):
+    units = pd.Series({"a": "cells", "b": "UMIs", "c": "cells"})
+    table = public_table(replace(repertoires, units=units))
+    assert table.select(["samples", "n_cells", "count_unit"]).to_pylist() == [
+        {"samples": "a;b;c", "n_cells": None, "count_unit": None},
+        {"samples": "a;c", "n_cells": 10, "count_unit": "cells"},
+        {"samples": "a;b", "n_cells": None, "count_unit": None},
+    ]
+    tables.write(table, repertoires.path.with_name("public.parquet"))
+    section = sections.public_section(*sections.read_public(repertoires.path.with_name("public.parquet")))
+    assert [row["n_cells"] for row in section["data"].values()] == [None, 10, None]
 
 
 def test_the_report_shows_their_cdr3s_and_counts_further_samples(repertoires, tmp_path, monkeypatch):

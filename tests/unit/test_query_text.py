@@ -2,14 +2,14 @@
 
 import itertools
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from airrvec.app.queries import read_queries
 from airrvec.app.query_text import read_receptor
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 ALPHA = {"TRAV": "TRAV27", "CDR3A": "CAGGGSQGNLIF"}
 BETA = {"TRBV": "TRBV19", "CDR3B": "CASSIRSSYEQYF"}

@@ -2,11 +2,11 @@
 
 import struct
 
+from airrvec.core import r_columns
+
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from airrvec.core import r_columns
 
 
 class Reader:

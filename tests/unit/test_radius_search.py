@@ -1,14 +1,14 @@
 """Pairs within a radius against all distances at once, in one cell and in many."""
 
+from airrvec.repertoire import clustering
+from airrvec.search import lower_bounds, neighbours, radius_search
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from test_neighbours import unit_vectors
-
-from airrvec.repertoire import clustering
-from airrvec.search import lower_bounds, neighbours, radius_search
 
 
 def in_cells(n, d, seed, n_cells=20, spread=0.3):

@@ -2,14 +2,14 @@
 
 from itertools import combinations
 
+from airrvec.stats import rank_tests
+from airrvec.stats.rank_tests import mann_whitney
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-
-from airrvec.stats import rank_tests
-from airrvec.stats.rank_tests import mann_whitney
 
 
 def by_all_divisions(values, n_first) -> float:

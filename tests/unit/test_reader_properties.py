@@ -8,6 +8,9 @@ import random
 import re
 from collections import Counter
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,15 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inputs import DATA, assert_conserved, chains_of, normalised, normalised_text, text
 
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-
 TEXTS = sorted(path.name for path in DATA.glob("*.[ct]sv"))
 FILES = sorted({*TEXTS, *(path.name for path in DATA.iterdir())} - {"README.md", "reference_vectors.parquet"})
 # Columns without which other chains are paired, or chains are kept that their flags reject.
 DECIDING = re.compile(
     "sample|productive|is_cell|high_confidence|frame_type|sequencestatus|putative|cell_id|tagvaluecell|species"
-    "|organism|reads|umis|count|templates|ties|allele|resolved|gene|family|chains?$|locus|secondary|row",
+    "|organism|reads|umis|count|templates|ties|allele|resolved|gene|family|chains?$|locus|secondary|row|best[vj]hit",
     re.IGNORECASE,
 )
 few = settings(

@@ -1,5 +1,8 @@
 """AIRR, 10x, VDJdb, SCEPTR and TCRdist: one hand-written table for each layout."""
 
+from airrvec.core import schema
+from airrvec.input import reading
+
 from inputs import (
     ALPHA,
     ALPHA_2,
@@ -18,9 +21,6 @@ from inputs import (
     rejected,
     text,
 )
-
-from airrvec.core import schema
-from airrvec.input import reading
 
 HUMAN = "homosapiens"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
@@ -59,7 +59,7 @@ def test_airr_bulk_is_one_chain_a_row():
         (*NO_CHAIN, *genes_only(BETA)),
         (*NO_CHAIN, *BETA),
     ]
-    # consensus_count stands in for duplicate_count; "many" is no number.
+    # consensus_count stands in for duplicate_count.
     assert cells("airr_bulk.tsv", "cell_id", "duplicate_count", "umi_count", "epitope") == [
         ("seq1", 12, None, "GILGFVFTL"),
         ("seq2", 7, None, None),

@@ -3,6 +3,11 @@
 import subprocess
 import sys
 
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+from airrvec.input.files import text_table
+from airrvec.input.files.lines import LINE_LIMIT
+
 import pandas as pd
 import pytest
 import tidytcells
@@ -20,11 +25,6 @@ from inputs import (
     sceptr_row,
     text,
 )
-
-from airrvec.core.errors import InputError
-from airrvec.input import reading
-from airrvec.input.files import text_table
-from airrvec.input.files.lines import LINE_LIMIT
 
 
 def test_dash_demonstration_file():

@@ -9,15 +9,14 @@ in the shell at ../shared/data/formats.
 from collections import Counter
 from dataclasses import dataclass, field
 
+from airrvec.core.errors import InputError
+
 import plain_count
 import pytest
 from inputs import SHARED, assert_conserved, chains_of, needs_shared, normalised
 
-from airrvec.core.errors import InputError
-
 FORMATS = SHARED / "formats"
 EXTRA = "extra chain of its cell: the one with more UMIs, then reads, is kept"
-J_NOT_FUNCTIONAL = "j_call is not functional according to IMGT"
 MISSING = "junction_aa is missing"
 LOW_CONFIDENCE = "the contig is of low confidence"
 NOT_A_CELL = "the barcode was not called a cell"
@@ -28,7 +27,8 @@ NO_END = "junction_aa starts with C but does not end as a junction does"
 TOO_SHORT = "junction_aa lacks a conserved end and is too short to be a CDR3"
 OUT_OF_FRAME = "junction_aa is out of frame (_)"
 STOP = "junction_aa holds a stop codon (*)"
-V_NOT_FUNCTIONAL = "v_call is not functional according to IMGT"
+PSEUDOGENE = "v_call is a pseudogene according to IMGT"
+UNPROVEN_FRAME = "v_call is an open reading frame, and the input does not call the chain productive"
 V_NOT_KNOWN = "v_call is not a V gene listed by IMGT"
 
 B_CELLS = (
@@ -50,6 +50,7 @@ class Expected:
     reasons: dict = field(default_factory=dict)
     error: str | None = None
     species: str = "homosapiens"
+    frames: int = 0
 
 
 def nothing(rows: int, reasons: dict, error: str) -> Expected:
@@ -59,23 +60,25 @@ def nothing(rows: int, reasons: dict, error: str) -> Expected:
 
 EXPECTED = {
     # zcat … | tail -n +2 | wc -l: 856. Column 6 is TRA (402), TRB (445) or Multi (9, with TRDV genes, all
-    # not productive). awk -F, '$6 ~ /TR/ && $12 == "False"': 162. TRAJ58 in column 9 of a productive row: 2.
-    # 856 - 9 - 162 - 2 - 49 extra = 634 rows in 390 cells: 202 × 2 + 105 + 41 + (16 + 21 + 5) × 2.
+    # not productive). awk -F, '$6 ~ /TR/ && $12 == "False"': 162. TRAJ58 in column 9 of a productive row: 2,
+    # open reading frames: one is the pair of a β chain, one a cell alone.
+    # 856 - 9 - 162 - 49 extra = 636 rows in 391 cells: 203 × 2 + 104 + 42 + (16 + 21 + 5) × 2.
     "10x_GSM4475055_C149_filtered_contig_annotations.csv.gz": Expected(
         rows=856,
-        kept=634,
-        rejected=222,
-        cells=390,
-        receptors=306,
+        kept=636,
+        rejected=220,
+        cells=391,
+        receptors=307,
+        frames=2,
         pairing={
-            "single pair": 202,
-            "orphan VDJ": 105,
-            "orphan VJ": 41,
+            "single pair": 203,
+            "orphan VDJ": 104,
+            "orphan VJ": 42,
             "extra VJ": 21,
             "extra VDJ": 16,
             "two full chains": 5,
         },
-        reasons={NOT_PRODUCTIVE: 162, EXTRA: 49, NOT_AB: 9, J_NOT_FUNCTIONAL: 2},
+        reasons={NOT_PRODUCTIVE: 162, EXTRA: 49, NOT_AB: 9},
     ),
     # grep -c '"barcode"': 9 contigs. Four are IGH or IGK, one TRB has "is_cell": false, one TRA
     # "high_confidence": false; of …GTACGCCC-1's two other TRA the one with 9 UMIs is kept, not that with 4.
@@ -117,24 +120,25 @@ EXPECTED = {
         20_000, {NOT_AB: 20_000}, B_CELLS.format(20_000, "10,000 IGH, 5,414 IGK, 4,586 IGL")
     ),
     # zcat … | tail -n +2 | wc -l: 4004. Column 6: 12 Multi. awk -F, '$6 ~ /TR/ && $12 == "False"': 869.
-    # Of the productive TRA and TRB 21 have TRAJ58, a pseudogene; awk -F, '$13 ~ /^C.*[^CFW]$/ && $12 ==
-    # "True"' are 3: CAFMKHLKGI twice, CASSESYGGLAII. Those in C are TRAJ35's (CAPESFGNVLHC).
-    # 4004 - 12 - 869 - 21 - 3 - 245 extra = 2854 rows = 1095 × 2 + 222 + 36 + (120 + 55 + 28) × 2.
+    # Of the productive TRA and TRB 21 have TRAJ58, an open reading frame; awk -F, '$13 ~ /^C.*[^CFW]$/ &&
+    # $12 == "True"' are 3: CAFMKHLKGI twice, CASSESYGGLAII. Those in C are TRAJ35's (CAPESFGNVLHC).
+    # 4004 - 12 - 869 - 3 - 249 extra = 2871 rows = 1110 × 2 + 205 + 36 + (122 + 53 + 30) × 2.
     "10x_pbmc3_filtered_contig_annotations.csv.gz": Expected(
         rows=4004,
-        kept=2854,
-        rejected=1150,
+        kept=2871,
+        rejected=1133,
         cells=1556,
         receptors=1512,
+        frames=21,
         pairing={
-            "single pair": 1095,
-            "orphan VDJ": 222,
-            "extra VJ": 120,
-            "extra VDJ": 55,
+            "single pair": 1110,
+            "orphan VDJ": 205,
+            "extra VJ": 122,
+            "extra VDJ": 53,
             "orphan VJ": 36,
-            "two full chains": 28,
+            "two full chains": 30,
         },
-        reasons={NOT_PRODUCTIVE: 869, EXTRA: 245, J_NOT_FUNCTIONAL: 21, NOT_AB: 12, NO_END: 3},
+        reasons={NOT_PRODUCTIVE: 869, EXTRA: 249, NOT_AB: 12, NO_END: 3},
     ),
     # awk -F'\t' '{print NF}': 96 96 94 94 94 94: four rows lack their last two cells. cut -f1,4,24,83: all
     # are of one cell; two have no junction, one is not productive, a TRA and a TRB are left. The TRB, the
@@ -199,14 +203,14 @@ EXPECTED = {
         cells=814,
         receptors=814,
         pairing={"orphan VDJ": 814},
-        reasons={NOT_PRODUCTIVE: 178, V_NOT_FUNCTIONAL: 7},
+        reasons={NOT_PRODUCTIVE: 178, PSEUDOGENE: 7},
     ),
     # One row; TRBV1 is a pseudogene.
     "immunoseq_v1_tiny.txt": nothing(
         1,
-        {V_NOT_FUNCTIONAL: 1},
+        {PSEUDOGENE: 1},
         "s: none of the 1 row could be read as a receptor"
-        " (1 × v_call is not functional according to IMGT; first: row 1, v_call 'TCRBV01-01*01').",
+        " (1 × v_call is a pseudogene according to IMGT; first: row 1, v_call 'TCRBV01-01*01').",
     ),
     # tail -n +2 | cut -d, -f4-9 | sort -u | wc -l: 391
     "labelled_dash_human.csv": Expected(
@@ -215,7 +219,8 @@ EXPECTED = {
     # awk -F'\t' '$4 ~ /\*/': 1069; '$4 ~ /_/ && $4 !~ /\*/': 2509. Of the others '$4 ~ /^C/ && $4 !~ /[FW]$/'
     # are 2800: 2380 of TRBJ2-7 in YV, as TRBJ2-7*02 ends (kept, but for 73 with a pseudogene), 23 in Y, which
     # the J gene's F follows, and 397. Of TRBJ2-7 a quarter ends in V, of others hardly any: it is an allele.
-    # $5 ~ /V(1|3-2|5-[237]|6-7|7-[15]|12-1|21-1|23-1)$/ are 684, 13 of them among the 397.
+    # $5 ~ /V(1|3-2|5-[237]|6-7|7-[15]|12-1|21-1|23-1)$/ are 684, 13 of them among the 397; those of
+    # /V(5-[37]|6-7|7-1|23-1)$/ are open reading frames, and VDJtools does not say what is productive.
     # One is FGYTF, too short to be completed.
     "vdjtools_M_15_CD8_TRB.txt.gz": Expected(
         rows=67_238,
@@ -227,7 +232,8 @@ EXPECTED = {
         reasons={
             OUT_OF_FRAME: 2509,
             STOP: 1069,
-            V_NOT_FUNCTIONAL: 662,
+            UNPROVEN_FRAME: 338,
+            PSEUDOGENE: 324,
             REPLACED: 562,
             NO_END: 416,
             TOO_SHORT: 1,
@@ -260,6 +266,7 @@ def test_counts_cells_and_rejects(name):
     assert result.counts["rows_rejected"] == expected.rejected
     assert result.counts["cells"] == expected.cells
     assert result.counts["receptors"] == expected.receptors
+    assert result.counts["orf_chains"] == expected.frames
     assert result.counts["pairing"] == expected.pairing
     assert result.counts["reject_reasons"] == expected.reasons
     assert_conserved(result, expected.rows)

@@ -2,6 +2,8 @@
 
 import hashlib
 
+from airrvec.core import identity
+
 import pyarrow as pa
 import pytest
 from inputs import (
@@ -17,8 +19,6 @@ from inputs import (
     sceptr_row,
     text,
 )
-
-from airrvec.core import identity
 
 
 def test_receptor_id_is_the_stored_one():

@@ -3,13 +3,13 @@
 import csv
 import tomllib
 
+import airrvec
+
 import jinja2
 import pytest
 import yaml
 from inputs import ROOT
 from packaging.requirements import Requirement
-
-import airrvec
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # Name on PyPI → on conda-forge, where it is there.

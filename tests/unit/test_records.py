@@ -3,14 +3,14 @@
 import hashlib
 import json
 
-import pyarrow as pa
-import pytest
-from inputs import DATA
-
 from airrvec.core import records, tables
 from airrvec.core import script as options
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
+
+import pyarrow as pa
+import pytest
+from inputs import DATA
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-import pytest
-
 from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import chapters, page
 from airrvec.report.sections.benchmark import section as report_benchmark
 from airrvec.report.summary import summary_text
+
+import pandas as pd
+import pyarrow as pa
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = {
@@ -25,7 +25,10 @@ SAMPLE = {
     "rows_out": 8,
     "rows_rejected": 2,
     "cells": 5,
+    "abundance": 120,
+    "count_unit": "UMIs",
     "receptors": 4,
+    "orf_chains": 2,
     "uncertain_calls": 3,
     "mended_junctions": 1,
     "per_cent_functional": 87.5,
@@ -118,7 +121,7 @@ def test_samples_are_counted_and_escaped():
     assert rejects["data"][name] == {"the chain is not productive": 2}
     assert other_loci["data"][name] == {"IGH": 2}
     assert (row["doublets"], row["functional"]) == (0, 87.5)
-    assert (row["uncertain_calls"], row["mended_junctions"]) == (3, 1)
+    assert (row["orf_chains"], row["uncertain_calls"], row["mended_junctions"]) == (2, 3, 1)
 
 
 def test_public_receptors_are_told_of_two_samples_or_more():
@@ -219,7 +222,7 @@ def test_many_encoders_stand_below_one_another(benchmark):
 
 def test_summary_for_the_terminal(benchmark):
     text = summary_text([{**SAMPLE, "sample_id": "s"}], RECEPTORS, EMBEDDINGS, TITLES)
-    assert "s                 10x              10      8         2       5          4" in text
+    assert "s                 10x              10      8         2          120 UMIs          4" in text
     assert "1,234 distinct receptors embedded by SCEPTR (β only) in 64 dimensions" in text
     assert "7 have no loop that the model uses, and no vector" in text
     assert "mean                  5       0.900       0.800" in report_benchmark.auroc_lines(

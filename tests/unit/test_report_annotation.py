@@ -5,17 +5,56 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
+
+from airrvec.core import schema, tables
+from airrvec.report.sections import annotation as report_annotation
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from inputs import ROOT
 
-from airrvec.core import schema, tables
-from airrvec.report.sections import annotation as report_annotation
-
 RECEPTOR = ("TRAV27*01", "TRAJ42*01", "CAGAGSQGNLIF", "TRBV19*02", "TRBJ2-7*01", "CASSIRSAYEQYF")
 PAIRED = {"species": "homosapiens", "chains": "paired"}
+
+
+CALL = {
+    "receptor_id": "r1",
+    **PAIRED,
+    **dict(zip(schema.RECEPTOR_FIELDS, RECEPTOR, strict=True)),
+    "call": "called",
+    "epitope": "<b>",
+    "antigen_gene": "M1, matrix",
+    "antigen_species": None,
+    "mhc_a": "HLA-A*02",
+    "mhc_b": "B2M",
+    "probability": 0.9,
+    "fdr": 0.05,
+    "score": 1.0,
+    "evidence_sceptr": 0.5,
+    "evidence_beta": 2.04,
+    "evidence_alpha": None,
+    "evidence_genes": 0.01,
+    "nearest_1_id": "r2",
+    "nearest_1_distance": 0.3,
+    "nearest_1_receptor": "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7",
+    "nearest_1_epitope": "<b>",
+    "nearest_1_antigen_gene": "M1",
+    "nearest_1_antigen_species": "Influenza A",
+    "nearest_1_mhc": "HLA-A*02",
+    "nearest_1_study": "PMID:1",
+}
+
+
+def write_calls(folder: Path, sample: str, calls: list[dict]) -> None:
+    """Write the table of a sample, a cell per call."""
+    rows = [{**call, "sample_id": sample} for call in calls]
+    tables.write(pa.Table.from_pylist(rows, schema.ANNOTATION), folder / f"calls/{sample}.parquet")
+
+
+def read(folder: Path) -> report_annotation.Annotation:
+    return report_annotation.read_annotation(folder, folder / "calls")
 
 
 @pytest.fixture
@@ -30,34 +69,8 @@ def folder(tmp_path):
         "exact": 3,
         "groups": [{**PAIRED, "receptors": 10, "called": 2, "expected_false": 0.15, "prevalence": 0.2}],
         "epitopes": [{"epitope": "<b>", "antigen_species": None, "receptors": 2, "cells": 5}],
-        "top": [
-            {
-                "receptor_id": "r1",
-                **PAIRED,
-                **dict(zip(schema.RECEPTOR_FIELDS, RECEPTOR, strict=True)),
-                "epitope": "<b>",
-                "antigen_gene": "M1, matrix",
-                "antigen_species": None,
-                "mhc_a": "HLA-A*02",
-                "mhc_b": "B2M",
-                "probability": 0.9,
-                "fdr": 0.05,
-                "n_cells": 4,
-                "evidence_sceptr": 0.5,
-                "evidence_beta": 2.04,
-                "evidence_alpha": None,
-                "evidence_genes": 0.01,
-                "nearest_1_id": "r2",
-                "nearest_1_distance": 0.3,
-                "nearest_1_receptor": "α not compared · TRBV19 CASSIRSSYEQYF TRBJ2-7",
-                "nearest_1_epitope": "<b>",
-                "nearest_1_antigen_gene": "M1",
-                "nearest_1_antigen_species": "Influenza A",
-                "nearest_1_mhc": "HLA-A*02",
-                "nearest_1_study": "PMID:1",
-            }
-        ],
     }
+    write_calls(tmp_path, "x", [CALL] * 4)
     counts = {"references": 50, "epitopes": 3, "candidates": 2, "studies": 4}
     reference = {
         "background": "OLGA",
@@ -84,7 +97,7 @@ def folder(tmp_path):
 
 
 def test_sections_show_the_numbers_and_escape_words(folder):
-    annotation = report_annotation.read_annotation(folder)
+    annotation = read(folder)
     counts, epitopes, top, reliability, curve = report_annotation.annotation_sections(annotation)
     assert counts["data"]["x"]["called"] == 2
     assert counts["data"]["x"]["exact"] == 3
@@ -100,7 +113,7 @@ def test_sections_show_the_numbers_and_escape_words(folder):
 
 
 def test_a_call_shows_receptor_and_reference_by_name_and_ids_last(folder):
-    top = report_annotation.annotation_sections(report_annotation.read_annotation(folder))[2]
+    top = report_annotation.annotation_sections(read(folder))[2]
     row = top["data"]["x, 001"]
     assert (row["tra"], row["trb"]) == ("TRAV27 CAGAGSQGNLIF TRAJ42", "TRBV19 CASSIRSAYEQYF TRBJ2-7")
     assert (row["nearest_tra"], row["nearest_trb"]) == ("α not compared", "TRBV19 CASSIRSSYEQYF TRBJ2-7")
@@ -121,7 +134,7 @@ def test_the_hla_of_donors_shows_what_it_excludes(folder):
     excluded = {"<i>": 2, **{f"P{number}": 1 for number in range(6)}, "12e4": 9}
     typed = {"sample_id": "y", "hla": "A*02:01;B*07", "groups": groups, "excluded": excluded}
     (folder / "y.annotation.qc.json").write_text(json.dumps({**sample, **typed}))
-    sections = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    sections = report_annotation.annotation_sections(read(folder))
     (shown,) = (section for section in sections if section["id"] == "airrvec_annotation_hla")
     assert shown["data"] == {
         "y": {
@@ -137,7 +150,7 @@ def test_the_hla_of_donors_shows_what_it_excludes(folder):
 
 def test_points_of_lines_stand_in_the_order_of_numbers(folder):
     """MultiQC reads the keys of JSON as words, and 9 % would come after 10 %."""
-    annotation = report_annotation.read_annotation(folder)
+    annotation = read(folder)
     shares = [0.00004, 0.005, 0.09, 0.1, 0.95, 1.0]
     rows = [annotation.calibration.iloc[0].to_dict() | {"probability": share} for share in shares]
     annotation = replace(annotation, calibration=pd.DataFrame(rows))
@@ -151,29 +164,41 @@ def test_species_are_named_where_there_are_several(folder):
     qc = json.loads((folder / "calibration.qc.json").read_text())
     mouse = [{**group, "species": "musmusculus"} for group in qc["groups"]]
     (folder / "calibration.qc.json").write_text(json.dumps({**qc, "groups": qc["groups"] + mouse}))
-    counts, _, top, reliability, _ = report_annotation.annotation_sections(
-        report_annotation.read_annotation(folder)
-    )
+    counts, _, top, reliability, _ = report_annotation.annotation_sections(read(folder))
     assert "α chains alone, mouse: not calibrated" in counts["description"]
     assert top["data"]["x, 001"]["chains"] == "α and β chains, human"
     assert "α and β chains, human" in reliability["data"]
 
 
 def test_the_answer_counts_calls_and_escapes_words(folder):
-    assert report_annotation.annotation_answer(report_annotation.read_annotation(folder)) == (
+    assert report_annotation.annotation_answer(read(folder)) == (
         "An epitope is called for 2 of 10 receptors: &lt;b&gt; 2."
         " Of these calls, 0.1 are expected to be false."
     )
 
 
+def test_what_is_not_calibrated_is_in_the_answer_and_on_the_terminal(folder):
+    found = read(folder)
+    sample = {**found.samples[0], "calls": {"not calibrated": 10}, "epitopes": []}
+    answer = report_annotation.annotation_answer(replace(found, samples=[sample]))
+    assert answer == (
+        "No epitope is called for any of 10 receptors."
+        " 10 receptors are of a class of chains that could not be calibrated."
+    )
+    assert (
+        "Note: α chains alone: not calibrated, no calls (no epitope has 10 references); scores, best epitopes"
+        " and nearest references are in the tables"
+    ) in report_annotation.annotation_lines(found)
+
+
 def test_the_terminal_says_what_is_expected_to_be_false(folder):
-    lines = report_annotation.annotation_lines(report_annotation.read_annotation(folder))
+    lines = report_annotation.annotation_lines(read(folder))
     assert lines[1].split() == ["x", "10", "2", "0.1"]  # 0.15, rounded to even
     assert sum(line.startswith("Note: ") for line in lines) == 2
 
 
 def test_of_many_samples_the_terminal_shows_those_with_most_calls(folder):
-    found = report_annotation.read_annotation(folder)
+    found = read(folder)
     (sample,) = found.samples
     many = [
         {**sample, "sample_id": f"s{number}", "calls": {"called": number}, "receptors": 100}
@@ -187,7 +212,7 @@ def test_of_many_samples_the_terminal_shows_those_with_most_calls(folder):
 
 
 def test_a_run_without_annotation_has_no_section(tmp_path):
-    assert report_annotation.read_annotation(tmp_path) is None
+    assert report_annotation.read_annotation(tmp_path, tmp_path) is None
 
 
 class Cells(HTMLParser):
@@ -215,12 +240,12 @@ class Cells(HTMLParser):
 
 
 def test_a_score_that_is_not_trained_is_named(folder):
-    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    (counts, *_) = report_annotation.annotation_sections(read(folder))
     assert "too few labelled receptors to learn" not in counts["description"]
     calibration = json.loads((folder / "calibration.qc.json").read_text())
     calibration["groups"][0]["trained"] = False
     (folder / "calibration.qc.json").write_text(json.dumps(calibration))
-    (counts, *_) = report_annotation.annotation_sections(report_annotation.read_annotation(folder))
+    (counts, *_) = report_annotation.annotation_sections(read(folder))
     assert "to learn the weights of single chains and genes: α and β chains." in counts["description"]
 
 
@@ -228,11 +253,10 @@ def test_hostile_words_pass_through_multiqc_as_words(folder):
     """What MultiQC makes of the cells: words as they were, links to the given addresses, nothing else."""
     hostile = "</td><script>alert('x, y')</script>\"&lt"
     studies = f"{hostile};https://x.org/a,b?c='1'&d=2;javascript:alert(1)"
-    sample = json.loads((folder / "x.annotation.qc.json").read_text())
-    sample["top"][0] |= {"epitope": hostile, "antigen_gene": "12e45", "nearest_1_study": studies}
-    sample["top"][0] |= {"receptor_id": "123456789012345678901234", "nearest_1_id": "1e2"}
-    (folder / "x.annotation.qc.json").write_text(json.dumps(sample))
-    top = report_annotation.annotation_sections(report_annotation.read_annotation(folder))[2]
+    words = {"epitope": hostile, "antigen_gene": "12e45", "nearest_1_study": studies}
+    words |= {"receptor_id": "123456789012345678901234", "nearest_1_id": "1e2"}
+    write_calls(folder, "x", [{**CALL, **words}])
+    top = report_annotation.annotation_sections(read(folder))[2]
     content = folder / "content"
     tables.write_json(top, content / f"{top['id']}_mqc.json")
     command = [sys.executable, "-m", "multiqc", "--config", str(ROOT / "assets/multiqc_config.yml")]

@@ -4,14 +4,15 @@ import json
 from contextlib import chdir
 from pathlib import Path
 
-import pytest
-from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
-
-import browser
 from airrvec.app import cli
 from airrvec.figures.style import COLOURS
 from airrvec.report import chapters, multiqc
 from airrvec.report.page import section
+
+import pytest
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
+
+import browser
 
 ROOT = Path(__file__).parents[2]
 N = 300
@@ -68,7 +69,7 @@ def report(tmp_path_factory) -> Path:
     """The page that the script of REPORT and MultiQC make, of 300 samples."""
     folder = tmp_path_factory.mktemp("report")
     for n in range(N):
-        qc = {**SAMPLE, "sample_id": f"s{n:03d}", "rows_in": 1000, "cells": 5 + n}
+        qc = {**SAMPLE, "sample_id": f"s{n:03d}", "rows_in": 1000, "cells": 5 + n, "abundance": 5 + n}
         (folder / f"s{n:03d}.qc.json").write_text(json.dumps(qc))
     for name, qc in (("receptors", RECEPTORS), ("embeddings", EMBEDDINGS)):
         (folder / f"{name}.json").write_text(json.dumps(qc))

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-import yaml
-from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
-
 from airrvec.encoders import Titles
 from airrvec.report import chapters, glossary, page, readings, rejects
 from airrvec.report.sections import brief, differences, methods
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
+
+import pytest
+import yaml
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
 CONFIG = Path(__file__).parents[2] / "assets/multiqc_config.yml"
 
@@ -143,7 +143,7 @@ def test_calls_are_counted_by_pathogen_and_epitope():
 
 
 def test_the_brief_says_what_was_found_and_what_is_doubtful():
-    small = {**SAMPLE, "cells": 5}
+    small = {**SAMPLE, "abundance": 5}
     missing = [{"part": "map", "name": "all_samples", "reason": "x"}]
     found = {"annotation": annotation_of(("A", "CMV", 3, 4))}
     words = brief.brief_section([small], RECEPTORS, found, Titles(), missing=missing, unavailable={"map"})[

@@ -1,9 +1,9 @@
 """Words of the report on clusters."""
 
+from airrvec.report.sections.clusters import Clusters, cluster_answer, cluster_sections
+
 import pandas as pd
 import pytest
-
-from airrvec.report.sections.clusters import Clusters, cluster_answer, cluster_sections
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.4])

@@ -5,16 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import pytest
-
 from airrvec.core import schema, tables
 from airrvec.encoders import Titles
 from airrvec.report import chapters
 from airrvec.report.sections import learning
 from airrvec.report.sections.finetuning import section as finetuning
 from airrvec.report.sections.finetuning import words
+
+import numpy as np
+import pandas as pd
+import pytest
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {

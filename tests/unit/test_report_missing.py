@@ -2,13 +2,13 @@
 
 import json
 
-import pytest
-from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
-
 from airrvec.app import cli
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, write_missing
 from airrvec.report.sections.missing import missing_lines, missing_section, read_missing
+
+import pytest
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
 REJECTED = {"part": "sample", "name": "p<3>", "reason": "none of the 200 rows is an α or β chain"}
 TOO_SMALL = {"part": "benchmark", "name": "labelled", "reason": "no epitope has enough receptors"}

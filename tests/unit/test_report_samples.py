@@ -2,15 +2,16 @@
 
 import json
 
+from airrvec.core import tables
+from airrvec.report.sections import sample_genes, samples
+from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from test_describe_samples import chains, write_sample
 
 import describe_samples
-from airrvec.core import tables
-from airrvec.report.sections import sample_genes, samples
-from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
 
 V_GENES = ("TRBV2", "TRBV6-4", "TRBV10-1", "TRBV19")
 
@@ -249,14 +250,20 @@ def test_two_species_have_figures_of_their_own(tmp_path):
     assert sections["trbv_musmusculus"]["section_name"] == "V genes, β chains, mouse"
 
 
-def test_bulk_that_is_counted_by_rows_is_told(tmp_path):
+def test_every_figure_says_what_each_sample_counts(tmp_path):
     rows = [(chains("TRB", junction=f"CASS{end}EQFF"), 1, None) for end in "ADG"]
-    write_sample(tmp_path, "bulk", rows, copies=[5, 2, 1])
-    describe_samples.main(
-        [
-            *("--cells", str(tmp_path / "bulk.cells.parquet"), "--receptors", str(tmp_path)),
-            *("--outdir", str(tmp_path / "out")),
-        ]
-    )
-    words = sections_of(samples.read_described(tmp_path / "out"))["clone_sizes"]["description"]
-    assert "bulk: these tables have single chains with numbers of copies" in words
+    write_sample(tmp_path, "<bulk>", rows, [50, 20, 1], "UMIs")
+    found = described(tmp_path, {"a": receptors([30, *[1] * 30])})
+    assert "UMIs" not in json.dumps(list(sections_of(found).values()))
+    cells = [str(tmp_path / f"{name}.cells.parquet") for name in ("<bulk>", "a")]
+    out = tmp_path / "both"
+    describe_samples.main(["--cells", *cells, "--receptors", str(tmp_path), "--outdir", str(out)])
+    sections = sections_of(samples.read_described(out))
+    words = "Samples are counted in other units (cells: a; UMIs: &lt;bulk&gt;): compare their shares"
+    shared = ("clones", "clone_sizes", "trbv", "trbj", "trb_pairs", "lengths", "diversity")
+    assert [name for name in shared if words not in sections[name]["description"]] == []
+    clones = sections["clones"]
+    assert clones["headers"]["cells"]["title"] == "Cells or UMIs"
+    assert clones["data"]["&lt;bulk&gt;, clone 01"]["unit"] == "UMIs"
+    assert clones["data"]["a, clone 01"]["unit"] == "cells"
+    assert samples.largest_clone(samples.read_described(out)).startswith("Largest clone: 50 UMIs, 70 % of <b")

@@ -1,8 +1,8 @@
 """The summary for the terminal, of few samples and of many."""
 
-from test_report import EMBEDDINGS, RECEPTORS, SAMPLE, TITLES
-
 from airrvec.report.summary import summary_text
+
+from test_report import EMBEDDINGS, RECEPTORS, SAMPLE, TITLES
 
 
 def test_summary_of_many_samples_fits_a_screen():
@@ -20,7 +20,15 @@ def test_summary_of_many_samples_fits_a_screen():
     rejected = sum(range(300))
     assert lines[12].split()[:2] == ["all", "300"]
     assert lines[12].split()[2:5] == ["300,000", f"{300_000 - rejected:,}", f"{rejected:,}"]
+    assert lines[12].split()[5:7] == ["36,000", "UMIs"]
     assert lines[14] == "Note: s000: odd"
     assert "and 290 further notes: see section Samples of the report" in lines
     twenty = summary_text(samples[:20], RECEPTORS, EMBEDDINGS, TITLES).splitlines()
     assert [line.split()[0] for line in twenty[1:21]] == [f"s{n:03d}" for n in range(20)]
+
+
+def test_numbers_of_several_units_have_no_sum():
+    samples = [{**SAMPLE, "count_unit": unit} for unit in ["cells"] * 20 + ["reads"]]
+    lines = summary_text(samples, RECEPTORS, EMBEDDINGS, TITLES).splitlines()
+    assert "120 cells" in lines[2]
+    assert lines[12].split() == ["all", "21", "210", "168", "42"]

@@ -2,12 +2,6 @@
 
 import math
 
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-
 from airrvec.benchmark import scoring
 from airrvec.benchmark.rules import (
     DISTANCE_RULES,
@@ -17,6 +11,12 @@ from airrvec.benchmark.rules import (
     nearest_neighbour,
     soft_nearest_neighbour,
 )
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 9))
 distances = shapes.flatmap(lambda shape: arrays(float, shape, elements=st.floats(0, 2, width=32)))

@@ -1,18 +1,19 @@
 """The folder of an index: runs added, replaced and removed; damaged files refused."""
 
+import re
 import shutil
 import threading
 from pathlib import Path
+
+from airrvec.app import cli, index_upkeep, indexing, run_index
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.model import weights
 
 import pytest
 from damaged_files import flipped
 from finished_runs import WORDS, found, problem, write_index, write_run
 from inputs import DATA
-
-from airrvec.app import cli, indexing, run_index
-from airrvec.core import tables
-from airrvec.core.errors import InputError
-from airrvec.model import weights
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_runs_added_at_the_same_time_are_both_there(runs, tmp_path):
         thread.join()
     opened = run_index.open_index(tmp_path / "index")
     assert {run.about["results"] for run in opened.runs()} == {str(run.resolve()) for run in runs.values()}
-    run_index.check(opened)
+    index_upkeep.check(opened)
 
 
 KINDS = ("records.bin", "cells.npy", "0000.parquet", "background.npy", "centres.npy")
@@ -136,14 +137,14 @@ def test_every_flipped_byte_is_refused_with_the_file_and_the_fix(index, capsys):
             opened, said = None, ""
             try:
                 opened = run_index.open_index(index)
-                run_index.check(opened)
+                index_upkeep.check(opened)
             except InputError as error:
                 said = str(error)
             assert Path(name).name in said, (name, place)
-            assert "Remove" in said
+            assert ("Index its runs again" if name == "about.json" else "Remove") in said
             assert "damaged" in said
             (index / name).write_bytes(whole)
-    run_index.check(run_index.open_index(index))
+    index_upkeep.check(run_index.open_index(index))
 
 
 @pytest.mark.parametrize(
@@ -171,10 +172,14 @@ def test_a_truncated_or_missing_file_is_refused_at_once(index, capsys):
 def test_models_do_not_mix(runs, index, tmp_path, capsys):
     tiny = write_run(tmp_path / "tiny", {"a": DATA / "10x.csv"}, model="sceptr_tiny")
     said = problem(capsys, "index", tiny, "--index", index)
-    assert "was embedded by the model 'sceptr_tiny', the index by 'sceptr'" in said
+    assert re.search(
+        r"are of the model 'sceptr_tiny' \(16 dimensions, weights \w{12}\), and those of the index of"
+        r" 'sceptr' \(64 dimensions, weights \w{12}\): vectors of two models cannot be compared",
+        said,
+    )
     assert "Make an index of its own for each model" in said
     said = problem(capsys, "index", tiny, "--index", tmp_path / "new", "--model", "sceptr")
-    assert "are of the model 'sceptr_tiny'" in said
+    assert re.search("are of the model 'sceptr_tiny' .*, and 'sceptr' is the model 'sceptr' ", said)
 
 
 def test_an_own_model_is_kept_in_the_index(tmp_path, capsys):
@@ -183,7 +188,7 @@ def test_an_own_model_is_kept_in_the_index(tmp_path, capsys):
     own = weights.LoadedModel("mine", "ab" * 32, published.config, state)
     own.save(tmp_path / "models/mine")
     results = write_run(tmp_path / "run", {"a": DATA / "10x.csv"}, model=str(tmp_path / "models/mine"))
-    assert "which is not there" in problem(capsys, "index", results, "--index", tmp_path / "i")
+    assert "and the results do not hold it" in problem(capsys, "index", results, "--index", tmp_path / "i")
     given = ("--index", str(tmp_path / "i"), "--background", "200")
     cli.main(["index", str(results), *given, "--model", str(tmp_path / "models/mine")])
     shutil.rmtree(tmp_path / "models")

@@ -3,18 +3,19 @@
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pytest
-from scipy.spatial.distance import cdist
-
-from airrvec.repertoire import diversity, sample_pairs
+from airrvec.repertoire import diversity, sample_pairs, sample_tables
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.repertoire.sample_tables import Samples
 from airrvec.report.sections import comparison
 from airrvec.stats import permutation
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from scipy.spatial.distance import cdist
 
 N_SAMPLES, N_RECEPTORS, RADIUS = 6, 400, 0.9
 
@@ -43,6 +44,7 @@ def samples() -> Samples:
         pd.DataFrame(index=sorted({name for frame in frames for name in frame["sample_id"]})),
         ids,
         np.arange(N_RECEPTORS),
+        pd.Series("cells", [f"s{number}" for number in range(N_SAMPLES)]),
     )
     rows = repertoires.rows("paired")
     group = Group("homosapiens", "paired", repertoires, rows, vectors[rows], None, RADIUS)
@@ -128,3 +130,23 @@ def test_mean_kernels_are_those_of_all_pairs():
     vectors = [rng.normal(size=(n, 5)) for n in (3, 20, 7)]
     expected = [[permutation.gaussian(one, other, 1.3).mean() for other in vectors] for one in vectors]
     np.testing.assert_allclose(permutation.mean_kernels(vectors, 1.3), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["cells", "reads"])
+def test_hill_numbers_of_different_units_are_not_tested(samples, unit):
+    """Distances of vectors are: they count no cells."""
+    names = [f"s{number}" for number in range(4)]
+    found = samples.compared.repertoires
+    found = replace(
+        found,
+        counts=found.counts[found.counts["sample_id"].isin(names)],
+        samples=pd.DataFrame({"treatment": list("xxyy")}, index=names),
+        units=pd.Series(["cells", "cells", "cells", unit], names),
+    )
+    of_four = replace(samples, compared=replace(samples.compared, repertoires=found))
+    diversity = sample_tables.diversity_table(of_four)
+    measures = sample_tables.conditions_table(of_four, "treatment", diversity)["measure"].to_pylist()
+    hill = [f"hill_{order}_at_coverage" for order in (0, 1, 2)] if unit == "cells" else []
+    assert measures == [*hill, "mmd"]
+    of_unit = diversity.filter(pc.equal(diversity["count_unit"], "cells"))
+    assert len(set(of_unit["reference_coverage"].to_pylist())) == 1

@@ -4,9 +4,6 @@ import gzip
 import re
 from pathlib import Path
 
-import pytest
-from inputs import ROOT
-
 from airrvec.core import schema
 from airrvec.input.samplesheet import checks, conditions
 from airrvec.input.samplesheet import sheet as samplesheet
@@ -14,6 +11,9 @@ from airrvec.input.samplesheet import text as sheet_text
 from airrvec.input.samplesheet.conditions import condition_notes
 from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
 from airrvec.repertoire import enrichment
+
+import pytest
+from inputs import ROOT
 
 
 def read(folder: Path, content: str | bytes, species: str = "homosapiens") -> samplesheet.Sheet:
@@ -126,6 +126,11 @@ def test_a_problem_of_the_labelled_table_ends_the_run(tmp_path):
         ),
         ("sample,path,hla\na,b,A*99:01\n", "column 'hla': 'A*99:01' is not an allele that tidytcells lists"),
         ("sample,path,HLA\na,b,A2\n", "the column 'HLA' is one of airrvec's own. Write it 'hla'"),
+        (
+            "sample,path,row_unit\na,b,well\n",
+            "column 'row_unit': 'well' is not one of chain, cell, clonotype",
+        ),
+        ("sample,path,count_unit\na,b,kg\n", "column 'count_unit': 'kg' is not one of cells, UMIs, reads"),
         ("sample,path\nlabelled,b\n", "the name 'labelled' is reserved for --labelled"),
         ("sample,path\nReference,b\n", "the name 'reference' is reserved for --reference"),
         ("sample,path\nall_samples,b\n", "the name 'all_samples' is reserved for the exports"),
@@ -186,10 +191,16 @@ def test_no_column_of_a_table_that_cells_are_joined_with_is_metadata(tmp_path):
         "n_samples",
     }
     assert own <= RESERVED_COLUMNS
-    for name in sorted(own - {"species"}):
+    for name in sorted(own - {"species", "count_unit"}):
         for spelled in (name, name.upper()):
             (found,) = told(tmp_path, f"sample,path,{spelled}\na,b,x\n")
             assert f"the column '{spelled}' is one of airrvec's own; give it another name" in found
+
+
+def test_units_are_read_in_any_case(tmp_path):
+    (sample,) = read(tmp_path, "sample,path,row_unit,count_unit\na,b,Clonotype,umis\n").samples
+    assert sample.unit.options == ["--row-unit", "clonotype", "--count-unit", "UMIs"]
+    assert read(tmp_path, "sample,path,row_unit\na,b,\n").samples[0].unit.options == []
 
 
 def test_a_packed_sheet_is_read(tmp_path):

@@ -1,13 +1,13 @@
 """The score of evidence: trees beside scikit-learn's, monotony, and what each evidence adds."""
 
+from airrvec.annotation import scorer
+from airrvec.annotation.candidates import Candidates
+from airrvec.annotation.evidence import Evidence
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
-
-from airrvec.annotation import scorer
-from airrvec.annotation.candidates import Candidates
-from airrvec.annotation.evidence import Evidence
 
 N_NAMES = 6
 

@@ -3,16 +3,16 @@
 import csv
 import json
 
-import pyarrow as pa
-import pytest
-from inputs import ROOT, normalised
-from toy_material import labelled, of
-
 from airrvec import analyses
 from airrvec.analyses import coincidence
 from airrvec.core import tables
 from airrvec.encoders import Titles
 from airrvec.report.sections import analyses as report_analyses
+
+import pyarrow as pa
+import pytest
+from inputs import ROOT, normalised
+from toy_material import labelled, of
 
 
 @pytest.fixture(scope="module")

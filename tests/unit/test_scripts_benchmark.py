@@ -3,15 +3,17 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pytest
-from inputs import ROOT, normalised
-
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import short_hash
+from airrvec.report.sections.benchmark.section import cautions
 from airrvec.synthetic import synthesis
 from airrvec.synthetic.background import negatives
+
+import pyarrow as pa
+import pytest
+from inputs import ROOT, normalised
+from labelled_studies import with_alleles
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
 
@@ -31,6 +33,29 @@ def labelled(tmp_path):
 def summarise(script, *names):
     files = sorted(path for name in names for path in Path().glob(f"{name}.*"))
     script("summarise_fewshot", *files, "--encoders", ",".join(names))
+
+
+def test_receptors_that_differ_in_alleles_are_counted_and_left_out_on_request(script, labelled):
+    receptors = tables.read(labelled[3])
+    cells = tables.read(labelled[1])
+    again = with_alleles(receptors.slice(0, 100), "")
+    twins = dict(zip(receptors["receptor_id"].to_pylist(), again["receptor_id"].to_pylist(), strict=False))
+    ids = cells["receptor_id"].to_pylist()
+    repeated = cells.filter(pa.array([name in twins for name in ids]))
+    renamed = pa.array([twins[name] for name in ids if name in twins])
+    repeated = repeated.set_column(cells.column_names.index("receptor_id"), "receptor_id", renamed)
+    tables.write(pa.concat_tables([receptors, again]), labelled[3])
+    tables.write(pa.concat_tables([cells, repeated]), labelled[1])
+    options = ("--encoder", "cdr3_levenshtein", "--test-sets", "all,other_clonotypes")
+    script("benchmark_fewshot", *labelled, *SMALL, *options)
+    summarise(script, "cdr3_levenshtein")
+    counts = json.loads(Path("benchmark.json").read_text())
+    n = counts["receptors"] - counts["clonotypes"]
+    assert n > 80
+    (sentence,) = cautions(counts)
+    assert sentence.startswith(f"{n} of the {counts['receptors']} receptors differ from another in alleles")
+    means = tables.read("auroc.parquet").to_pandas().query("k > 1").groupby("test_set")["auroc"].mean()
+    assert means["all"] > means["other_clonotypes"]
 
 
 def test_every_setting_is_measured_on_the_same_splits(script, labelled):
@@ -116,6 +141,28 @@ def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
 
 def test_a_hash_of_words_depends_on_their_order():
     assert short_hash(["a", "b"]) != short_hash(["b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "message"),
+    [
+        ("--rules", "nearest_neighbour,word", "--rules is 'word', and must be nearest_neighbour, "),
+        ("--chains", "both", "--chains is 'both', and must be paired, alpha or beta"),
+        (
+            "--test-sets",
+            "below_70",
+            "--test-sets is 'below_70', and must be all, below_90, below_80, other_clonotypes or ",
+        ),
+        ("--k", "5,x", "--k is '5,x', and must be whole numbers from 1 on, separated by commas"),
+        ("--k", "0", "--k is '0', and must be whole numbers from 1 on"),
+        ("--splits", "0", "--splits is 0, and must be a whole number from 1 on"),
+    ],
+)
+def test_words_and_numbers_that_cannot_be_are_refused(option, word, message, script, labelled, capsys):
+    with pytest.raises(SystemExit) as stop:
+        script("benchmark_fewshot", *labelled, *SMALL, "--encoder", "cdr3_levenshtein", option, word)
+    assert stop.value.code == 1
+    assert f"ERROR: {message}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ks", ["1,5,200", "200,5,1"])

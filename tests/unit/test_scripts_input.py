@@ -3,14 +3,14 @@
 import json
 from itertools import permutations
 
+from airrvec.core import schema, tables
+
 import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from inputs import ALPHA, BETA, DATA, SCEPTR_COLUMNS, normalised, receptor_id, sceptr_row, text
-
-from airrvec.core import schema, tables
 
 
 def files(folder) -> list[str]:
@@ -36,6 +36,8 @@ def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
     assert json.loads((tmp_path / "out/a.b-c.qc.json").read_text()) == {
         "sample_id": "a.b-c",
         "format": "10x",
+        "row_unit": "chain",
+        "count_unit": "cells",
         "rows_in": 9,
         "rows_out": 4,
         "rows_rejected": 5,
@@ -43,11 +45,17 @@ def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
         "chains_in": 9,
         "chains_out": 4,
         "cells": 3,
+        "abundance": 3,
         "receptors": 3,
         "uncertain_calls": 0,
+        "orf_chains": 0,
         "mended_junctions": 0,
         "built_junctions": 0,
+        "equal_junctions": 0,
         "per_cent_functional": 100.0,
+        "roles": "cell = barcode · count = umis (UMIs) · count = reads (reads)"
+        " · quality = productive, is_cell, high_confidence",
+        "labels_without_molecule": 0,
         "species": {"homosapiens": 3},
         "other_loci": {"TRD": 1},
         "pairing": {"extra VDJ": 1, "orphan VDJ": 1, "orphan VJ": 1},

@@ -3,18 +3,18 @@
 import importlib
 import json
 
-import numpy as np
-import pyarrow as pa
-import pytest
-import yaml
-from inputs import ROOT, normalised
-
 from airrvec.core import schema, tables
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import transformer, weights
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
 from airrvec.training import model_card
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from inputs import ROOT, normalised
 
 SHAPE = {"n_layers": 2, "d_model": 16, "n_heads": 2, "d_feedforward": 32}
 SCHEDULE = {"steps": 3, "batch_size": 16, "warmup_steps": 2, "validate_every": 2}
@@ -244,6 +244,11 @@ def test_each_model_embeds_the_labelled_receptors_once(script, tmp_path, labelle
 
 def test_finetuning_refuses(script, capsys, tmp_path, labelled):
     path = preset(tmp_path / "own.json", **SUPERVISED)
+    for content in ({}, {"objective": {"contrastive": None}}):
+        ignorant = preset(tmp_path / "plain.json", **content)
+        assert "the preset 'plain' does not learn from labels" in error_of(
+            script, capsys, "finetune", *labelled, "--preset", ignorant, "--split", "random"
+        )
     arguments = ("finetune", *labelled, "--preset", path)
     assert "is called 'sceptr' too" in error_of(
         script, capsys, *arguments, "--split", "random", "--min-receptors", 50, "--name", "sceptr"
@@ -267,11 +272,11 @@ def test_the_users_split_is_read_from_the_table(script, tmp_path):
     table = normalised(tmp_path / "labelled.csv", sample_id="labelled")
     tables.write(table.cells, tmp_path / "cells.parquet")
     tables.write(table.receptors, tmp_path / "receptors.parquet")
-    given = {(row["receptor_id"], row["epitope"], row["split"]) for row in table.cells.to_pylist()}
+    given = {(row["clonotype_id"], row["epitope"], row["split"]) for row in table.cells.to_pylist()}
     script(
         "finetune", "--cells", "cells.parquet", "--receptors", "receptors.parquet", "--split", "given",
         "--preset", preset(tmp_path / "own.json", **SUPERVISED), "--model", "sceptr_tiny",
     )  # fmt: skip
     rows = tables.read("split.parquet").to_pylist()
     assert {row["part"] for row in rows} == {"train", "validation", "test"}
-    assert {(row["receptor_id"], row["epitope"], row["part"]) for row in rows} <= given
+    assert {(row["clonotype_id"], row["epitope"], row["part"]) for row in rows} <= given

@@ -3,11 +3,11 @@
 import json
 from itertools import permutations
 
+from airrvec.core import schema, tables
+
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from airrvec.core import schema, tables
 
 
 def error_of(script, capsys, name: str, *arguments) -> str:
@@ -120,7 +120,22 @@ def test_a_shard_of_another_run_is_an_error(script, shards, capsys, tmp_path):
 def test_shards_of_different_models_or_versions_are_an_error(field, script, shards, capsys, tmp_path):
     write_shard(shards[2], [8, 9], {**METADATA, field: "another"})
     message = error_of(script, capsys, "merge_embeddings", *merge_arguments(tmp_path, shards))
-    assert message == f"shards were embedded by different models or versions ({field})."
+    if field == "weights_sha256":
+        assert message == (
+            "b: its vectors are of the model 'tiny' (2 dimensions, weights another), and those of c of 'tiny'"
+            " (2 dimensions, weights abc): vectors of two models cannot be compared."
+        )
+    else:
+        values = ", ".join(sorted([METADATA[field], "another"]))
+        assert message == f"shards were embedded with different {field}: {values}."
+    assert not (tmp_path / "out").exists()
+
+
+def test_shards_of_different_widths_are_an_error(script, shards, capsys, tmp_path):
+    ids = pa.chunked_array([["r08", "r09"]])
+    tables.write(tables.embeddings_table(ids, np.ones((2, 3), np.float32)), shards[2], METADATA)
+    message = error_of(script, capsys, "merge_embeddings", *merge_arguments(tmp_path, shards))
+    assert "(3 dimensions, weights abc), and those of c of 'tiny' (2 dimensions, weights abc)" in message
     assert not (tmp_path / "out").exists()
 
 

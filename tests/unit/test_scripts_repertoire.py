@@ -3,6 +3,10 @@
 import json
 from itertools import combinations
 
+from airrvec.core import schema, tables
+from airrvec.core.names import receptor_names
+from airrvec.synthetic import generation
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +16,6 @@ from scipy.spatial.distance import cdist
 import cluster_receptors
 import compare_samples
 import embed_background
-from airrvec.core import schema, tables
-from airrvec.core.names import receptor_names
-from airrvec.synthetic import generation
 
 CHANCE = 0.02
 

@@ -2,12 +2,12 @@
 
 import importlib
 
+from airrvec.core import tables
+from airrvec.synthetic.synthesis import synthesise
+
 import pyarrow as pa
 import pytest
 from inputs import ROOT
-
-from airrvec.core import tables
-from airrvec.synthetic.synthesis import synthesise
 
 SEED = 420
 N = 20_000

@@ -4,14 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-from inputs import DATA
-
-import check_samples
 from airrvec.app.references import listed_paths
 from airrvec.core.errors import InputError
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.names import unique_names
+
+import pytest
+from inputs import DATA
+
+import check_samples
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import re
 import string
 from pathlib import Path
 
-import pytest
-
 from airrvec.core.errors import InputError
 from airrvec.input.hla_names import checked_typing
 from airrvec.input.samplesheet.names import name_problem
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "nextflow_schema.json").read_text())
@@ -102,7 +102,7 @@ def test_words_in_a_heredoc_are_json_behind_a_quoted_end():
             assert inner.startswith("groovy.json.JsonOutput.toJson("), module
             found += 1
         assert text.count("<<") == len(re.findall(r"<<'\w+'\n", text)), module
-    assert found == 7
+    assert found == sum(module.read_text().count("<<") for module in MODULES) > 0
 
 
 def test_the_environment_of_tasks_holds_no_plain_word_of_the_user():

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-import pyarrow as pa
-import pytest
-from inputs import ALPHA, ALPHA_2, BETA, BETA_2, NO_CHAIN, receptor_id
-
 from airrvec.core import schema
 from airrvec.synthetic.background import shuffle_pairs
 from airrvec.synthetic.synthesis import synthesise
+
+import pyarrow as pa
+import pytest
+from inputs import ALPHA, ALPHA_2, BETA, BETA_2, NO_CHAIN, receptor_id
 
 SEED = 420
 N = 20_000

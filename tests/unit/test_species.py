@@ -3,19 +3,19 @@
 import importlib
 import json
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pytest
-from inputs import ROOT
-
 from airrvec.core import schema, tables
 from airrvec.encoders import load
 from airrvec.report.sections import clusters as report_clusters
 from airrvec.report.sections import comparison
 from airrvec.synthetic.background import background
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from inputs import ROOT
 
 SPECIES = ("homosapiens", "musmusculus")
 RUNS = {"both": SPECIES, **{species: (species,) for species in SPECIES}}
@@ -30,6 +30,10 @@ def cells_of(sample: str, receptors: pa.Table, epitopes=None, studies=None) -> p
     columns = {field.name: pa.nulls(n, field.type) for field in schema.CELLS}
     columns |= {name: receptors[name] for name in ("receptor_id", "clonotype_id", "species")}
     columns |= {"sample_id": [sample] * n, "cell_id": [f"{sample}{row}" for row in range(n)]}
+    columns |= {
+        "abundance": pa.array([1] * n, pa.int64()),
+        "count_unit": pa.array(["cells"] * n, pa.string()),
+    }
     if epitopes is not None:
         columns |= {"epitope": epitopes, "reference_id": studies}
     return pa.table(columns, schema=schema.CELLS)
@@ -51,7 +55,7 @@ def folder(tmp_path_factory):
             receptors = receptors.sort_by([("clonotype_id", "ascending"), ("receptor_id", "ascending")])
             tables.write(receptors, at / "receptors.parquet")
             vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
-            tables.write(vectors, at / "vectors.parquet", {"model": "sceptr_tiny"})
+            tables.write(vectors, at / "vectors.parquet", encoder.loaded.vector_model.metadata())
             for number, sample in enumerate("ab"):
                 part = pa.concat_tables([made[species].slice(50 * number, 70) for species in found])
                 tables.write(cells_of(sample, part), at / f"{sample}.cells.parquet")

@@ -2,13 +2,13 @@
 
 import csv
 
-import pyarrow as pa
-import pytest
-from inputs import DATA, normalised, text
-
 from airrvec.annotation.reference_set import build_reference_set
 from airrvec.core.antigens import from_study, study_id, study_ids
 from airrvec.input.mhc_names import mhc_allele, mhc_alleles
+
+import pyarrow as pa
+import pytest
+from inputs import DATA, normalised, text
 
 STUDIES = [
     ("PMID:1", "PMID:1"),

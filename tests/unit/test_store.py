@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from test_neighbours import brute_force, unit_vectors
-
 from airrvec.core import chains
 from airrvec.core.errors import InputError
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.search import neighbours, segments, store
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_neighbours import brute_force, unit_vectors
 
 
 def stored(folder: Path, parts: list[np.ndarray], centres: np.ndarray) -> store.Store:

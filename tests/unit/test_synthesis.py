@@ -3,6 +3,14 @@
 from collections import Counter
 from itertools import pairwise, product
 
+from airrvec.core import schema
+from airrvec.core.seeds import numbered_generator
+from airrvec.input import junctions
+from airrvec.input.calls import read_call
+from airrvec.input.standardise import standardise
+from airrvec.synthetic import generation, recombination, synthesis
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,14 +21,6 @@ from olga.generation_probability import GenerationProbabilityVDJ, GenerationProb
 from olga.sequence_generation import SequenceGenerationVDJ, SequenceGenerationVJ
 from olga.utils import nt2aa
 from scipy import stats
-
-from airrvec.core import schema
-from airrvec.core.seeds import numbered_generator
-from airrvec.input import junctions
-from airrvec.input.calls import read_call
-from airrvec.input.standardise import standardise
-from airrvec.synthetic import generation, recombination, synthesis
-from airrvec.synthetic.synthesis import synthesise
 
 SEED = 420
 N = 20_000

@@ -1,10 +1,10 @@
 """A table written in parts is the same bytes as one written at once."""
 
+from airrvec.core import table_parts, tables
+
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from airrvec.core import table_parts, tables
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,10 @@
 import gzip
 import re
 
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.input import reading
+
 import pytest
 from inputs import (
     ALPHA,
@@ -20,10 +24,6 @@ from inputs import (
     sceptr_row,
     text,
 )
-
-from airrvec.core import schema
-from airrvec.core.errors import InputError
-from airrvec.input import reading
 
 ROWS = [sceptr_row(ALPHA, BETA, "a"), sceptr_row(ALPHA_2, BETA_2, "b, c")]
 PLAIN = text(SCEPTR_COLUMNS, ROWS)

@@ -7,6 +7,9 @@ import stat
 import subprocess
 import sys
 
+from airrvec.core import schema, tables
+from airrvec.figures import style
+
 import anndata
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,8 +22,6 @@ import safetensors.numpy
 from inputs import DATA, ROOT, normalised
 
 import memory
-from airrvec.core import schema, tables
-from airrvec.figures import style
 
 
 class Interrupted(Exception):
@@ -209,7 +210,7 @@ def test_tsv_has_empty_cells_for_nulls_and_quotes_where_needed(tmp_path):
     content = (tmp_path / "x.tsv").read_text(encoding="utf-8")
     assert list(csv.reader(content.splitlines(), delimiter="\t")) == [
         ["a", "b"],
-        ["1", "x\ty"],
+        ["1", "x\\ty"],  # a tab becomes two characters (tests/unit/test_spreadsheet.py)
         ["", 'µ "z"'],
     ]
 

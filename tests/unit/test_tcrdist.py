@@ -3,14 +3,14 @@
 import warnings
 from pathlib import Path
 
+from airrvec import encoders
+from airrvec.core.chains import on_chains
+from airrvec.input import normalise, reading
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from inputs import like_first
-
-from airrvec import encoders
-from airrvec.core.chains import on_chains
-from airrvec.input import normalise, reading
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,6 +2,10 @@
 
 import gzip
 
+from airrvec.core.errors import InputError
+from airrvec.input import normalise, reading
+from airrvec.input.files import text_table
+
 import pytest
 from inputs import (
     ALPHA,
@@ -20,10 +24,6 @@ from inputs import (
     rejected,
     text,
 )
-
-from airrvec.core.errors import InputError
-from airrvec.input import normalise, reading
-from airrvec.input.files import text_table
 
 # --- Lines before the header.
 

@@ -9,13 +9,13 @@ import os
 import subprocess
 import sys
 
+from airrvec.core import tables
+from airrvec.synthetic.synthesis import synthesise
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from inputs import ROOT
-
-from airrvec.core import tables
-from airrvec.synthetic.synthesis import synthesise
 
 PROGRAM = """
 import json, runpy, sys
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     tables.write(receptors, path / "receptors.parquet")
     vectors = np.random.default_rng(1).normal(size=(len(receptors), 8)).astype(np.float32)
     table = tables.embeddings_table(receptors["receptor_id"], vectors)
-    tables.write(table, path / "embeddings.parquet", {"model": "sceptr"})
+    tables.write(table, path / "embeddings.parquet", {"model": "sceptr", "weights_sha256": "0123"})
     n = len(receptors)
     cells = {
         "sample_id": ["a"] * n,

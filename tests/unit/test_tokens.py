@@ -1,5 +1,8 @@
 """Tokens are those of the reference implementation, and are made without a loop over receptors."""
 
+from airrvec.input.germline import v_loops
+from airrvec.model import tokens
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libtcrlm import tokeniser
 from libtcrlm.schema import make_tcr_from_components
-
-from airrvec.input.germline import v_loops
-from airrvec.model import tokens
 
 TOKENISERS = {
     tokens.ALL_LOOPS: tokeniser.CdrTokeniser(),

@@ -2,12 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-import pytest
-import torch
-from short_training import SHORT, TINY, alike, losses, run, tiny_encoder
-
 from airrvec.core.errors import InputError
 from airrvec.model import transformer
 from airrvec.model.tokens import tokenise
@@ -18,6 +12,12 @@ from airrvec.training import portions, presets
 from airrvec.training.objectives import neighbour_loss
 from airrvec.training.presets import Objective
 from airrvec.training.trainer import Receptors
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from short_training import SHORT, TINY, alike, losses, run, tiny_encoder
 
 
 @pytest.fixture(scope="module")

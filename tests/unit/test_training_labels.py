@@ -3,12 +3,6 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pytest
-from inputs import ROOT, normalised
-from trained_models import labels_of, model
-
 from airrvec.benchmark import fewshot, training_labels
 from airrvec.benchmark.heldout import leaks, splits
 from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK
@@ -18,6 +12,12 @@ from airrvec.core.errors import InputError
 from airrvec.encoders import Titles
 from airrvec.report.sections.benchmark import section as benchmark
 from airrvec.synthetic import synthesis
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from inputs import ROOT, normalised
+from trained_models import labels_of, model
 
 SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
 
@@ -94,7 +94,8 @@ def test_a_split_and_what_the_start_was_trained_on_are_recorded(demo):
     split = splits.random_split(table, min_receptors=30, seed=1)
     earlier = labels_of(synthesis.synthesise(4, seed=5))
     found = training_labels.labels_from_split(split, earlier).receptors.to_pandas()
-    expected = {part: {*table.receptors["receptor_id"].take(pa.array(split.rows(part))).to_pylist()}
+    ids = split.labelled.receptors["receptor_id"]
+    expected = {part: {*ids.take(pa.array(split.rows(part))).to_pylist()}
                 for part in ("train", "validation")}  # fmt: skip
     expected["train"] |= {*earlier.receptors["receptor_id"].to_pylist()}
     assert {part: {*rows["receptor_id"]} for part, rows in found.groupby("part")} == expected
@@ -130,12 +131,12 @@ def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
     split = splits.random_split(table, min_receptors=30, seed=1)
     first = split.epitopes[0]
     seen = split.test[first][:3]
-    labels = labels_of(table.receptors.take(pa.array(seen)))
+    labels = labels_of(split.labelled.receptors.take(pa.array(seen)))
     left = leaks.exclude_trained_on(split, labels)
     assert set(split.test[first]) - set(left.test[first]) == set(seen)
     assert left.removed[leaks.SEEN_BY_START] == 3
     assert leaks.exclude_trained_on(split, NO_LABELS).removed[leaks.SEEN_BY_START] == 0
-    everything = labels_of(table.receptors.take(pa.array(split.test[first])))
+    everything = labels_of(split.labelled.receptors.take(pa.array(split.test[first])))
     with pytest.raises(InputError, match=rf"all test receptors of {first} \({len(split.test[first])}\)"):
         leaks.exclude_trained_on(split, everything)
 

@@ -5,17 +5,17 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+from airrvec.benchmark.training_labels import TRAINED_ON_MARK
+from airrvec.core import tables
+from airrvec.report.sections import annotation
+from airrvec.synthetic import synthesis
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from inputs import ROOT, normalised
 from trained_models import labels_of, model
-
-from airrvec.benchmark.training_labels import TRAINED_ON_MARK
-from airrvec.core import tables
-from airrvec.report.sections import annotation
-from airrvec.synthetic import synthesis
 
 
 @pytest.fixture(scope="module")

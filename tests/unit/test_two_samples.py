@@ -1,12 +1,12 @@
 """Distances of two samples and permutation tests: against scipy, double loops, and simulation."""
 
+from airrvec.stats import permutation
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, stats
-
-from airrvec.stats import permutation
 
 RNG = np.random.default_rng(7)
 

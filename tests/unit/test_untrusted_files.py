@@ -9,6 +9,13 @@ import signal
 import sys
 from pathlib import Path
 
+from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.json_files import read_object
+from airrvec.input import reading
+from airrvec.input.files import json_text, parquet_table, processor_time, separate
+from airrvec.model import weights
+from airrvec.training import presets
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,12 +23,6 @@ import pytest
 from inputs import ALPHA, BETA, DATA, chains_of, normalised, normalised_text
 
 import memory
-from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.json_files import read_object
-from airrvec.input import reading
-from airrvec.input.files import json_text, parquet_table, processor_time, separate
-from airrvec.model import weights
-from airrvec.training import presets
 
 # --- HDF5 and Parquet, in a process of their own
 
@@ -201,9 +202,15 @@ def test_a_cell_of_parquet_has_a_limit(tmp_path):
 def test_a_long_whole_number_of_json_is_read(tmp_path):
     record = f'"v_call": "{BETA[0]}", "j_call": "{BETA[1]}", "junction_aa": "{BETA[2]}"'
     numbers = f'"duplicate_count": {"9" * 5_000}, "umi_count": 7'
-    result = normalised_text(tmp_path / "x", f"[{{{record}, {numbers}}}]")
-    assert result.cells.select(["duplicate_count", "umi_count"]).to_pylist() == [
-        {"duplicate_count": None, "umi_count": 7}
+    with pytest.raises(
+        InputError, match=r"column 'duplicate_count': s: 1 of 1 values are no count, the first '9{40}…'"
+    ):
+        normalised_text(tmp_path / "x", f"[{{{record}, {numbers}}}]")
+    others = ", ".join(f'{{{record}, "duplicate_count": 1}}' for _ in range(20))
+    result = normalised_text(tmp_path / "x", f"[{{{record}, {numbers}}}, {others}]")
+    assert result.cells.select(["duplicate_count", "umi_count"]).to_pylist()[:2] == [
+        {"duplicate_count": None, "umi_count": 7},
+        {"duplicate_count": 1, "umi_count": None},
     ]
 
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from airrvec.input.vdjdb_confidence import COLUMNS, score
+
 import pytest
 from inputs import normalised
-
-from airrvec.input.vdjdb_confidence import COLUMNS, score
 
 ROWS = [
     # identification, frequency, singlecell, sequencing, verification, structure → score

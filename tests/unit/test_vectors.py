@@ -1,11 +1,11 @@
 """Vectors of chosen receptors, read in batches."""
 
+from airrvec.core import tables, vectors
+from airrvec.core.errors import InputError
+
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from airrvec.core import tables, vectors
-from airrvec.core.errors import InputError
 
 
 def test_vectors_are_read_in_batches_in_the_order_of_the_ids(tmp_path, monkeypatch):

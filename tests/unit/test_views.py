@@ -1,5 +1,9 @@
 """Views have the paper's proportions exactly, touch nothing else, and are their slow selves."""
 
+from airrvec.model import tokens as tk
+from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+from airrvec.training.views import censor, mask, pad
+
 import numpy as np
 import pytest
 import torch
@@ -18,10 +22,6 @@ from token_batches import (
     share,
     tokens_of,
 )
-
-from airrvec.model import tokens as tk
-from airrvec.model.transformer import ModelConfig, ReceptorEncoder
-from airrvec.training.views import censor, mask, pad
 
 CDR3 = ("cdr3a", "cdr3b")
 BETA = ("cdr1b", "cdr2b", "cdr3b")

@@ -3,14 +3,14 @@
 from fractions import Fraction
 from math import ceil
 
+from airrvec.model import tokens as tk
+from airrvec.training.views import PaddedTokens, pad
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from airrvec.model import tokens as tk
-from airrvec.training.views import PaddedTokens, pad
 
 DEVICES = [
     "cpu",

@@ -1,12 +1,12 @@
 """Labelled receptors and an encoder of two numbers, for the analyses."""
 
-import numpy as np
-
 from airrvec.analyses import material
 from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.core.seeds import generator
 from airrvec.synthetic import synthesis
+
+import numpy as np
 
 
 def labelled(n=60, seed=5) -> fewshot.LabelledReceptors:

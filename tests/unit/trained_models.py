@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema
 from airrvec.model import weights
+
+import pyarrow as pa
 
 
 def labels_of(receptors: pa.Table, not_recorded: tuple[str, ...] = ()) -> TrainingLabels:

@@ -1,9 +1,9 @@
 """Vectors of two paths, compared."""
 
+from airrvec.core import devices
+
 import numpy as np
 import pytest
-
-from airrvec.core import devices
 
 multiplies_bf16 = pytest.mark.skipif(
     not devices.has_bf16(), reason="this processor does not multiply bfloat16"

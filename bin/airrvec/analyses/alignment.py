@@ -10,16 +10,16 @@ over co-specific pairs and over all pairs of random labelled receptors. Vectors 
 equations are for points on a sphere. All receptors that share an epitope have the same weight.
 """
 
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
+from airrvec.analyses.material import Material, with_mean_auroc
+from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.core.seeds import generator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import pdist
 from scipy.special import logsumexp
-
-from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
-from airrvec.analyses.material import Material, with_mean_auroc
-from airrvec.benchmark.fewshot import LabelledReceptors
-from airrvec.core.seeds import generator
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(

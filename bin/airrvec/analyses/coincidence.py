@@ -10,12 +10,12 @@ Added here: the same share of background pairs (random labelled receptors that s
 ratio.
 """
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.analyses import ONCE, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
 from airrvec.core.seeds import generator
+
+import numpy as np
+import pyarrow as pa
 
 SCOPE = ONCE
 SCHEMA = pa.schema(

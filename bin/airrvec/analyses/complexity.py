@@ -8,11 +8,11 @@ against the number of parameters and the number of vector dimensions.
 import sys
 from collections.abc import Iterable
 
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, with_mean_auroc
+
+import pandas as pd
+import pyarrow as pa
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(
@@ -54,7 +54,7 @@ def n_parameters(encoder) -> int:
         thing, depth = waiting.pop()
         if isinstance(thing, torch.nn.Module):
             modules.append(thing)
-        elif depth < 3:
+        elif depth < 4:  # a sum, its list, the check of an own encoder, the encoder
             for part in _parts(thing):
                 if id(part) not in seen:
                     seen.add(id(part))

@@ -6,12 +6,12 @@ embedding distances weight sequence similarity with respect to recombination bia
 thousand receptors. Added here: the same for co-specific pairs, and for every encoder.
 """
 
+from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
+from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
+
 import numpy as np
 import pyarrow as pa
 from scipy import stats
-
-from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
-from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(

@@ -7,15 +7,15 @@ receptor with one residue inserted, deleted or substituted, by fifths of the jun
 are not edited.
 """
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, pair_distances
 from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.core.seeds import generator
 from airrvec.model.tokens import AMINO_ACIDS
+
+import numpy as np
+import pyarrow as pa
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(

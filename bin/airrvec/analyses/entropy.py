@@ -10,13 +10,13 @@ with the standard deviation of :math:`p_C` by the unbiased estimator of Tiffeau-
 The paper compares them with the AUROC of fine-tuned SCEPTR; here with that of every encoder.
 """
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.analyses import ONCE, AnalysisSkipped
 from airrvec.analyses.material import Material
 from airrvec.core import schema
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 SCOPE = ONCE
 SCHEMA = pa.schema(

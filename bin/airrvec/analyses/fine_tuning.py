@@ -8,15 +8,15 @@ in fine-tuning; for the published model they are rebuilt by the paper's rule.
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.analyses import BEFORE_AND_AFTER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
 from airrvec.benchmark.heldout import division, splits
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 SCOPE = BEFORE_AND_AFTER
 MEASURED = pa.schema(

@@ -8,14 +8,14 @@ pair is the smaller probability of its two receptors. The probability of a recep
 α and β chain, each with its V and J gene (`airrvec.synthetic.generation`).
 """
 
-import numpy as np
-import pyarrow as pa
-from scipy import stats
-
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.core.plural import counted
 from airrvec.synthetic.generation import log10_probabilities
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(

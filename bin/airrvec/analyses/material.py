@@ -3,17 +3,17 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from scipy import sparse
-
 from airrvec import encoders
 from airrvec.analyses import AnalysisSkipped
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core.chains import on_chains
 from airrvec.core.schema import MEAN
 from airrvec.core.seeds import generator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
 
 # All pairs of the paper's thousand receptors; for more receptors, as many pairs are drawn.
 MAX_PAIRS = 500_000

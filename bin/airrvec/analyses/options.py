@@ -3,13 +3,17 @@
 import argparse
 
 from airrvec.benchmark.options import labelled_options
-from airrvec.core.script import add_options
+from airrvec.core.script import add_options, at_least
 
 
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scripts that analyse labelled receptors, except those of `add_labelled_options`."""
-    parser.add_argument("--analysis-receptors", type=int, default=1000, help="number of random receptors")
-    parser.add_argument("--min-receptors", type=int, default=100, help="minimum receptors per epitope")
+    parser.add_argument(
+        "--analysis-receptors", type=at_least(1), default=1000, help="number of random receptors"
+    )
+    parser.add_argument(
+        "--min-receptors", type=at_least(1), default=100, help="minimum receptors per epitope"
+    )
     add_options(parser, "seed", "outdir")
 
 

@@ -10,13 +10,13 @@ p = -∞ is the minimum, 0 the geometric mean, 1 the arithmetic mean, ∞ the ma
 combination helps prediction, `auroc` is that of co-specific against other pairs by :math:`M_p` itself.
 """
 
-import numpy as np
-import pyarrow as pa
-from scipy import stats
-
 from airrvec.analyses import EACH_ENCODER
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.stats.metrics import auroc
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
 
 SCOPE = EACH_ENCODER
 SCHEMA = pa.schema(

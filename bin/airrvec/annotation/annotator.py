@@ -3,11 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.annotation import evidence
 from airrvec.annotation.calibration import Calibration, CalibrationScores
 from airrvec.annotation.found import Found, Rated
@@ -19,6 +14,11 @@ from airrvec.annotation.sources import Sources
 from airrvec.core import hla, names, schema
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.columns import contiguous
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # Words of the column ``call``.
 CALLED = "called"
@@ -48,13 +48,14 @@ class Annotator:
         The ``receptors`` of its reference hold only ids, species, the fields of both chains, and
         `airrvec.annotation.reference_set.DESCRIPTION`.
     scorer : Scorer
-    scores : CalibrationScores
-        What `calibration` is fitted to.
+    scores : CalibrationScores or None
+        What `calibration` is fitted to. None if the class cannot be calibrated: nothing is called, but scores
+        and nearest references are found.
     """
 
     sources: Sources
     scorer: Scorer
-    scores: CalibrationScores
+    scores: CalibrationScores | None
 
     @property
     def chains(self) -> str:
@@ -156,7 +157,14 @@ class Annotator:
         return results
 
     def rate(self, found: Found, *, fdr: float, allowed: np.ndarray | None = None) -> tuple[Rated, float]:
-        """Return error rates of all receptors of a sample, and the prevalence; parameters of `annotate`."""
+        """
+        Return error rates of all receptors of a sample, and the prevalence; parameters of `annotate`.
+
+        Both are NaN if the class is not calibrated.
+        """
+        if self.scores is None:
+            unknown, nothing = np.full(len(found.score), np.nan), np.zeros(len(found.score), bool)
+            return Rated(found, nothing, nothing, unknown, unknown), np.nan
         calibration = self.calibration if allowed is None else self.scores.calibration(allowed)
         rates, probabilities, prevalence = _rates(calibration, found.allowed_score)
         called = np.isfinite(found.score) & (found.allowed_epitope >= 0) & (rates <= fdr)
@@ -188,7 +196,8 @@ class Annotator:
     def call_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``call``, shape (n,)."""
         known = np.isfinite(rated.found.score)
-        return np.select([rated.called, known], [CALLED, NO_CALL], NO_VECTOR)
+        without = NO_CALL if self.scores else NOT_CALIBRATED
+        return np.select([rated.called, known], [CALLED, without], NO_VECTOR)
 
     def excluded_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``excluded_epitope``, shape (n,)."""

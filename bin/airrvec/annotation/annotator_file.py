@@ -1,12 +1,8 @@
 """An annotator as a file of NumPy arrays, without pickled objects."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from scipy import sparse
 
 from airrvec.annotation.annotator import Annotator
 from airrvec.annotation.calibration import CalibrationScores
@@ -15,15 +11,37 @@ from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet
 from airrvec.annotation.scorer import Scorer
 from airrvec.annotation.sources import COMPARED, Sources
 from airrvec.core import schema, tables
+from airrvec.core.errors import InputError
+from airrvec.core.progress import step
+from airrvec.core.vectors import VectorModel, check_same_model
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
+
+REASONS = "not_calibrated.json"  # beside the annotators
 
 _RECEPTOR = ("receptor_id", "clonotype_id", "species", *schema.RECEPTOR_FIELDS)
 _SCORER = tuple(Scorer.__annotations__)
 
 
-def save(annotator: Annotator, path: Path) -> None:
-    """Write an annotator; the stem of the file's name has to end with ``_`` and its chains."""
+@step("writing the reference")
+def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
+    """
+    Write an annotator.
+
+    Parameters
+    ----------
+    annotator : Annotator
+    path : Path
+        The stem of its name has to end with ``_`` and the chains.
+    model : VectorModel
+        Model of its vectors.
+    """
     sources, scores = annotator.sources, annotator.scores
     arrays = {"min_references": np.array(sources.min_references)}
+    arrays |= {f"model_{name}": np.array(value) for name, value in model.described().items()}
     for name in _RECEPTOR:
         arrays[f"contrast_{name}"] = _plain(sources.contrast[name].to_pandas())
     for chains, reference in sources.references.items():
@@ -41,17 +59,42 @@ def save(annotator: Annotator, path: Path) -> None:
         }
         arrays |= {f"{chains}_{name}": values for name, values in found.items()}
     arrays |= {f"scorer_{name}": np.asarray(getattr(annotator.scorer, name)) for name in _SCORER}
+    if scores is not None:
+        arrays |= _scores_arrays(scores)
+    with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
+        np.savez(handle, **arrays)
+
+
+def _scores_arrays(scores: CalibrationScores) -> dict[str, np.ndarray]:
+    arrays = {"binds": np.stack(scores.binds.nonzero())}
     for name, candidates in (("labelled", scores.labelled), ("negatives", scores.background)):
         arrays[f"{name}_scores"] = candidates.scores.data
         arrays[f"{name}_epitopes"] = candidates.scores.indices
         arrays[f"{name}_starts"] = candidates.scores.indptr
         arrays[f"{name}_floor"] = candidates.floor
-    arrays["binds"] = np.stack(scores.binds.nonzero())
-    with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
-        np.savez(handle, **arrays)
+    return arrays
 
 
-def load(path: Path, embed: Callable[[pa.Table], np.ndarray], *, threads: int = 1) -> Annotator:
+def save_reasons(groups: list[dict], folder: Path) -> None:
+    """Write why classes are not calibrated, by ``species``, ``chains`` and ``not_calibrated`` of groups."""
+    reasons = {
+        f"{group['species']}_{group['chains']}": group["not_calibrated"]
+        for group in groups
+        if group["not_calibrated"]
+    }
+    tables.write_json(reasons, folder / REASONS)
+
+
+def load_reasons(folder: Path) -> dict[tuple[str, str], str]:
+    """Return why classes are not calibrated, by species and chains."""
+    reasons = json.loads((folder / REASONS).read_text())
+    return {tuple(name.split("_")): reason for name, reason in reasons.items()}
+
+
+@step("reading the reference")
+def load(
+    path: Path, embed: Callable[[pa.Table], np.ndarray], model: VectorModel, *, threads: int = 1
+) -> Annotator:
     """
     Read a file written by `save`.
 
@@ -60,12 +103,24 @@ def load(path: Path, embed: Callable[[pa.Table], np.ndarray], *, threads: int = 
     path : Path
         The stem of its name ends with ``_`` and the chains.
     embed : callable
-        Vectors of receptors by the model that made the file's vectors.
+        Vectors of receptors.
+    model : VectorModel
+        Model of these vectors.
     threads : int
         Number of threads.
+
+    Raises
+    ------
+    InputError
+        If another model made the file's vectors.
     """
     with np.load(path, allow_pickle=False) as arrays:
         values = {name: arrays[name] for name in arrays.files}
+    own = VectorModel.read({name: value.item() for name, value in _part(values, "model").items()})
+    if own is None:
+        raise InputError("its vectors do not name their model", file=path, fix="Make the reference again")
+    fix = "Give the model that made the reference with --model"
+    check_same_model("its vectors", own, "those of the receptors", model, file=path, fix=fix)
     chains = Path(path).stem.split("_")[-1]
     references = {name: _reference(_part(values, name)) for name in COMPARED[chains]}
     sources = Sources(
@@ -81,11 +136,16 @@ def load(path: Path, embed: Callable[[pa.Table], np.ndarray], *, threads: int = 
     n_epitopes = len(sources.reference.epitopes)
     scorer = {name: values[f"scorer_{name}"] for name in _SCORER}
     scorer |= {name: float(scorer[name]) for name in ("threshold", "start")}
-    scores = CalibrationScores(
+    return Annotator(sources, Scorer(**scorer), _scores(values, n_epitopes))
+
+
+def _scores(values: dict[str, np.ndarray], n_epitopes: int) -> CalibrationScores | None:
+    if "binds" not in values:
+        return None
+    return CalibrationScores(
         *(_candidates(_part(values, name), n_epitopes) for name in ("labelled", "negatives")),
         _matrix(values["binds"], (len(values["labelled_floor"]), n_epitopes)),
     )
-    return Annotator(sources, Scorer(**scorer), scores)
 
 
 def _part(values: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

@@ -11,11 +11,11 @@ Science 23).
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from airrvec.annotation.candidates import Candidates, binds_epitope
+
 import numpy as np
 from scipy import sparse
 from scipy.optimize import isotonic_regression
-
-from airrvec.annotation.candidates import Candidates, binds_epitope
 
 # Prior of the prevalence: 1 binder in 100 receptors, with the weight of 100 receptors.
 PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0

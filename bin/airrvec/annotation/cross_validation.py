@@ -1,14 +1,15 @@
 """Cross-validation over studies: each labelled receptor is scored with references of other studies."""
 
+from airrvec.annotation.evidence import Evidence, both_looks
+from airrvec.annotation.reference_set import ReferenceSet
+from airrvec.annotation.sources import Sources
+from airrvec.core.progress import step
+from airrvec.core.seeds import generator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from scipy import sparse
-
-from airrvec.annotation.evidence import Evidence, both_looks
-from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.annotation.sources import Sources
-from airrvec.core.seeds import generator
 
 N_FOLDS = 5
 
@@ -47,6 +48,7 @@ def study_folds(reference: ReferenceSet, scale: np.ndarray | float = 1.0) -> np.
     return fold_of
 
 
+@step("comparison of labelled receptors with those of other studies")
 def evidence_by_fold(
     sources: Sources, threshold: float, *, seed: int = 420
 ) -> tuple[pd.DataFrame, list[Evidence]]:

@@ -10,11 +10,6 @@ and the likelihood of the V and J genes. Numbers are natural logarithms; greater
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from scipy import sparse
-
 from airrvec.annotation import search
 from airrvec.annotation.candidates import Candidates, stacked
 from airrvec.annotation.reference_set import ReferenceSet
@@ -26,6 +21,11 @@ from airrvec.core.columns import by_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.search import counting
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
 
 N_EPITOPES = 5  # epitopes of a receptor that are looked at again
 LOWEST = -40.0  # lower shares say no more

@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from scipy import sparse
-
 from airrvec.annotation import scorer
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import binds_epitope, no_candidates, stacked
 from airrvec.annotation.cross_validation import evidence_by_fold
-from airrvec.annotation.evidence import Evidence, first_look, second_look
+from airrvec.annotation.evidence import NAMES, Evidence, first_look, second_look
 from airrvec.annotation.scorer import Scorer
 from airrvec.annotation.sources import Sources
+from airrvec.core.progress import step
 from airrvec.core.runtime import in_threads
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
 
 LOOKED_AT = 0.2  # share of background receptors that are looked at again
 PREVALENCE = 0.1  # share of labelled receptors in training
@@ -69,6 +70,10 @@ class Collected:
     found: list[Evidence]
     others: Evidence
 
+    def untrained(self) -> Scorer:
+        """Return a scorer without trees."""
+        return scorer.untrained(self.threshold, self.typical)
+
 
 def fit(sources: Sources, background: pa.Table, vectors: np.ndarray, **options) -> Fitted:
     """Return scorer and calibration; parameters as in `collect`."""
@@ -95,18 +100,39 @@ def collect(
     seed : int
         Of the folds, if there are no studies.
     """
-    first = first_look(sources, vectors)
-    epitope, best = first.best()
-    threshold = float(np.quantile(best, 1 - LOOKED_AT))
-    others = second_look(sources, background, first, threshold)
-    likeliest = others.epitope == epitope[others.receptor]
-    typical = np.median(others.measures[likeliest], axis=0)
+    threshold, typical, others = _evidence_of_background(sources, background, vectors)
     queries, found = evidence_by_fold(sources, threshold, seed=seed)
     queries["kept"] = True
     labels = sources.reference.labels[queries["row"].to_numpy()]
     return Collected(threshold, typical, queries, labels, found, others)
 
 
+@step("comparison of background receptors with references")
+def _evidence_of_background(
+    sources: Sources, background: pa.Table, vectors: np.ndarray
+) -> tuple[float, np.ndarray, Evidence]:
+    """Return ``threshold``, ``typical`` and ``others`` of `Collected`."""
+    first = first_look(sources, vectors)
+    epitope, best = first.best()
+    threshold = float(np.quantile(best, 1 - LOOKED_AT))
+    others = second_look(sources, background, first, threshold)
+    likeliest = others.epitope == epitope[others.receptor]
+    return threshold, np.median(others.measures[likeliest], axis=0), others
+
+
+def untrained(sources: Sources, background: pa.Table, vectors: np.ndarray) -> Scorer:
+    """
+    Return a scorer without trees, for a class that cannot be calibrated; parameters as in `collect`.
+
+    Without background receptors, all receptors are looked at again, and no evidence has a weight.
+    """
+    if not len(background):
+        return scorer.untrained(-np.inf, np.full(len(NAMES[sources.chains]), np.nan))
+    threshold, typical, _ = _evidence_of_background(sources, background, vectors)
+    return scorer.untrained(threshold, typical)
+
+
+@step("training of the scorer")
 def train(collected: Collected, *, threads: int = 1) -> Fitted:
     """
     Train the scorer, and score labelled and background receptors for the calibration.
@@ -122,7 +148,7 @@ def train(collected: Collected, *, threads: int = 1) -> Fitted:
 
     def scorer_without(fold: int | None) -> Scorer:
         if not can_train:
-            return scorer.untrained(collected.threshold, collected.typical)
+            return collected.untrained()
         used = material.fold != fold
         given = material.measures[used], material.right[used], material.weight[used]
         return scorer.fit(*given, collected.threshold, collected.typical)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, fields
 
-import numpy as np
-
 from airrvec.annotation.search import N_REPORTED
+
+import numpy as np
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,16 @@ A calibration is a file, named by the digest of all that it depends on: the refe
 background, the settings, the code, the packages and the kind of processor, on which last digits depend. It
 holds the results of the script that calibrates, byte by byte, in a packed tar archive that ends with its
 SHA-256. Whatever is wrong with the folder, the calibration is made instead.
+
+The folder may hold files of others. airrvec replaces and deletes there only files that are named by a digest
+and have its seal, and only if the folder has its marker, `MARKER`. Nothing is renamed.
 """
 
 import hashlib
 import os
 import platform
+import re
+import stat
 import sys
 import tarfile
 import time
@@ -19,20 +24,31 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
 
-import pyarrow as pa
-
 from airrvec.core import records, schema, sealed, tables
 from airrvec.core.chains import CHAIN_CLASSES
+from airrvec.core.terminal import print_warning
+
+import pyarrow as pa
 
 N_KEPT = 10  # calibrations in a folder; those that were not used for the longest time are deleted
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 PACKAGES = ("llvmlite", "numba", "numpy", "olga", "pandas", "pyarrow", "scikit-learn", "scipy", "tidytcells")
 NONE = "none"
+MARKER = "airrvec_calibrations.txt"
+
+_MARK = "airrvec calibrations\n"  # how the marker begins
+_MARK_TEXT = f"""{_MARK}
+airrvec keeps finished calibrations here: files named by 64 hexadecimal digits. It deletes those that were not
+used for the longest time, and nothing else. All of them may be deleted at any time.
+"""
+_NAME = re.compile(r"[0-9a-f]{64}\.tar\.zst")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.tar\.zst\.\d+-[0-9a-f]{8}\.tmp")
 
 _LIBRARY = Path(__file__).parents[1]
 _TABLES = ("calibration", "precision_recall", "epitopes", "receptors")
 _RESULTS = {
     "calibration.qc.json",
+    "reference/not_calibrated.json",
     *(f"{name}.{kind}" for name in _TABLES for kind in ("parquet", "tsv")),
     *(f"reference/{species}_{chains}.npz" for species in schema.SPECIES for chains in CHAIN_CLASSES),
 }
@@ -111,7 +127,7 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
     """
     Write the results of a kept calibration; return whether there is one.
 
-    A damaged one is renamed to ``<key>.damaged``, and counts as none.
+    A damaged one counts as none, and `keep` replaces it.
 
     Parameters
     ----------
@@ -128,10 +144,7 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
     except FileNotFoundError:
         return False
     except sealed.DamagedError as problem:
-        aside = path.with_name(f"{key}.damaged")
-        with suppress(OSError):  # another run was faster, or the folder is read-only
-            os.replace(path, aside)
-        _say(f"{path} is damaged ({problem}); it is set aside, and made again")
+        _say(f"{path} is damaged ({problem}); it is made again")
         return False
     except OSError as problem:
         _say(f"{path} cannot be read ({problem.strerror or problem}); it is made again")
@@ -147,13 +160,18 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
 
 def _read(path: Path) -> dict[str, bytes]:
     """Return the results in a file, by their names."""
+    if not _is_file(path):
+        raise sealed.DamagedError("it is no file")
     size = sealed.check(path)
     with path.open("rb") as file:
         packed = file.read(size)
-    with tarfile.open(
-        fileobj=pa.input_stream(pa.py_buffer(packed), compression="zstd"), mode="r|"
-    ) as archive:
-        results = {entry.name: archive.extractfile(entry).read() for entry in archive if entry.isfile()}
+    try:
+        with tarfile.open(
+            fileobj=pa.input_stream(pa.py_buffer(packed), compression="zstd"), mode="r|"
+        ) as archive:
+            results = {entry.name: archive.extractfile(entry).read() for entry in archive if entry.isfile()}
+    except (tarfile.TarError, EOFError, OSError, ValueError) as problem:
+        raise sealed.DamagedError("it is no archive") from problem
     if strange := results.keys() - _RESULTS:
         raise sealed.DamagedError(f"it holds {min(strange)}")
     return results
@@ -162,10 +180,43 @@ def _read(path: Path) -> dict[str, bytes]:
 def keep(folder: Path, key: str, outdir: Path) -> None:
     """Keep the results that the script has written to ``outdir``; if that fails, only say so."""
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _mark(folder)
+        path = _path(folder, key)
+        if os.path.lexists(path) and not _is_own(path):
+            raise FileExistsError(None, f"{path.name} is not of airrvec: move it away")
         _write_sealed(folder, key, outdir, records.noted())
         _delete_oldest(folder)
     except OSError as problem:
         _say(f"not kept in {folder} ({problem.strerror or problem}); other runs make it again")
+
+
+def _mark(folder: Path) -> None:
+    """
+    Write the marker of a folder if it has none.
+
+    Raises
+    ------
+    FileExistsError
+        If something else has its name.
+    """
+    path = folder / MARKER
+    try:
+        with path.open("x") as file:
+            file.write(_MARK_TEXT)
+    except FileExistsError:
+        # An empty one: another process is writing it, or was killed then.
+        if not _is_file(path) or path.read_bytes()[: len(_MARK)] not in (b"", _MARK.encode()):
+            raise FileExistsError(None, f"{MARKER} is not of airrvec: move it away") from None
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path, which exists, is a regular file: no link, folder, pipe or device."""
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
+def _is_own(path: Path) -> bool:
+    return bool(_NAME.fullmatch(path.name)) and _is_file(path) and sealed.is_sealed(path)
 
 
 def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> None:
@@ -185,11 +236,21 @@ def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> 
 
 
 def _delete_oldest(folder: Path) -> None:
-    """Delete calibrations beyond `N_KEPT`, and what killed processes have left."""
-    used = {path: path.stat().st_mtime for path in (*folder.glob("*.tar.zst"), *folder.glob("*.damaged"))}
-    abandoned = [path for path in folder.glob(".*.tmp") if time.time() - path.stat().st_mtime > ABANDONED]
-    for path in (*sorted(used, key=used.get)[:-N_KEPT], *abandoned):
+    """Delete calibrations beyond `N_KEPT`, and what killed processes have left, in a folder with a marker."""
+    used = {}
+    for path in folder.iterdir():
+        with suppress(OSError):  # another run was faster, or the file is somebody else's
+            if _is_own(path):
+                used[path] = path.stat().st_mtime
+            elif _is_abandoned(path):
+                path.unlink()
+    for path in sorted(used, key=used.get)[:-N_KEPT]:
         path.unlink(missing_ok=True)
+
+
+def _is_abandoned(path: Path) -> bool:
+    is_temporary = _TEMPORARY.fullmatch(path.name) and _is_file(path)
+    return bool(is_temporary) and time.time() - path.stat().st_mtime > ABANDONED
 
 
 def _path(folder: Path, key: str) -> Path:
@@ -197,4 +258,4 @@ def _path(folder: Path, key: str) -> Path:
 
 
 def _say(text: str) -> None:
-    print(f"calibration: {text}", file=sys.stderr, flush=True)
+    print_warning(f"calibration: {text}")

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from airrvec.core import schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
 
 # What a model can read of a receptor.
 _READ = (

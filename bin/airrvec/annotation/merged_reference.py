@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from airrvec.annotation.reference_set import mhc_names, vdjdb_score
+from airrvec.annotation.reference_set import mhc_names, require_labels, vdjdb_score
 from airrvec.core import groups, schema, tables
 from airrvec.core.antigens import study_id
 from airrvec.core.epitopes import epitope_groups
 from airrvec.core.errors import InputError
-from airrvec.input.mhc_names import mhc_alleles
+from airrvec.core.progress import step
+from airrvec.input.mhc_names import count_unknown_mhc, mhc_alleles, unknown_mhc_warning
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 _PAIR = ["receptor_id", "epitope"]
 _EVIDENCE = ["clonotype_id", "epitope"]
@@ -55,6 +56,8 @@ class MergedReference:
     pairs, conflicts, sources : pyarrow.Table
         `airrvec.core.schema.MERGED_REFERENCE`, `airrvec.core.schema.REFERENCE_CONFLICTS` and
         `airrvec.core.schema.REFERENCE_SOURCES`.
+    warnings : list of str
+        For the user.
     """
 
     cells: pa.Table
@@ -62,11 +65,13 @@ class MergedReference:
     pairs: pa.Table
     conflicts: pa.Table
     sources: pa.Table
+    warnings: list[str]
 
 
+@step("merging references")
 def merge(sources: list[SourceTable]) -> MergedReference:
     """
-    Merge labelled tables by receptor and epitope.
+    Merge labelled tables by receptor and epitope, without receptors whose α and β junction are equal.
 
     Of several tables, each is a study of its own for its labels that name no study.
 
@@ -81,11 +86,7 @@ def merge(sources: list[SourceTable]) -> MergedReference:
     receptors = tables.distinct_receptors(pa.concat_tables([source.receptors for source in sources]))
     labelled = [_labelled_cells(source) for source in sources]
     cells = pa.concat_tables(labelled, promote_options="default")
-    if not len(cells):
-        raise InputError(
-            f"no row of the reference has an epitope: {', '.join(names)}",
-            fix="Give tables with labels, e.g. a VDJdb export",
-        )
+    require_labels(cells, None, ", ".join(names))
     if len(sources) > 1:  # as one study for all tables, such labels would all be in one fold
         cells = _replaced(cells, "reference_id", pc.coalesce(cells["reference_id"], cells["sample_id"]))
     scored = _highest_scores(cells)
@@ -93,23 +94,35 @@ def merge(sources: list[SourceTable]) -> MergedReference:
     cells = cells.set_column(at, "confidence", scored)
     columns = ["sample_id", *_PAIR, "clonotype_id", *schema.REFERENCE_LABELS[1:], "label_method"]
     rows = cells.select(columns).to_pandas()
+    rows = rows.assign(mhc=mhc_names(rows))
     pairs = _pairs(rows, receptors)
     table = _table(pairs, schema.MERGED_REFERENCE)
     n_groups = pairs.groupby("clonotype_id")["epitope_group"].transform("nunique")
     conflicts = pairs.assign(n_groups=n_groups)[n_groups > 1].sort_values(["clonotype_id", *_PAIR])
+    unknown = {name: count_unknown_mhc(part) for name, part in zip(names, labelled, strict=True)}
     accounts = [_account(source, part, rows, pairs) for source, part in zip(sources, labelled, strict=True)]
+    for account in accounts:
+        account["labels_without_molecule"] = unknown[account["source"]].total()
     return MergedReference(
         cells,
         receptors,
         table,
         _table(conflicts, schema.REFERENCE_CONFLICTS),
         pa.Table.from_pylist(accounts, schema=schema.REFERENCE_SOURCES),
+        [
+            *(f"{name}: {unknown_mhc_warning(counts)}" for name, counts in unknown.items() if counts),
+            *(
+                f"{name}: no row has an epitope"
+                for name, part in zip(names, labelled, strict=True)
+                if not len(part)
+            ),
+        ],
     )
 
 
 def _labelled_cells(source: SourceTable) -> pa.Table:
-    """Return the cells with an epitope, once for each study of a label that names several."""
-    cells = source.cells.filter(pc.is_valid(source.cells["epitope"]))
+    """Return the usable cells with an epitope, once for each study of a label that names several."""
+    cells = source.cells.filter(pc.and_not(pc.is_valid(source.cells["epitope"]), _copied(source)))
     cells = _replaced(cells, "sample_id", pa.repeat(pa.scalar(source.name, pa.string()), len(cells)))
     for name in _MHC:
         cells = _replaced(cells, name, mhc_alleles(cells[name]))
@@ -123,6 +136,11 @@ def _labelled_cells(source: SourceTable) -> pa.Table:
     cells = _replaced(cells, "input_rows", pc.if_else(pa.array(first), cells["input_rows"], 0))
     words = [word for several in studies for word in several]
     return _replaced(cells, "reference_id", pa.array(words, pa.string()))
+
+
+def _copied(source: SourceTable) -> pa.ChunkedArray:
+    """Return whether the junctions of each cell are equal, so that one was copied by mistake."""
+    return pc.fill_null(source.cells["equal_junctions"], False)
 
 
 def _split(text: str | None, spelling=str.strip) -> list[str]:
@@ -157,7 +175,6 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
     Receptors that differ only in alleles share their sources, studies, methods and antigens: many tables
     give no alleles.
     """
-    rows = rows.assign(mhc=mhc_names(rows))
     methods = rows[_EVIDENCE].assign(label_method=rows["label_method"].map(_words)).explode("label_method")
     evidence = rows.groupby(_EVIDENCE)["reference_id"].nunique().to_frame("n_studies")
     for name in _MOST_FREQUENT:
@@ -202,13 +219,18 @@ def _account(source: SourceTable, labelled: pa.Table, rows: pd.DataFrame, pairs:
     alone = names[names.map(lambda several: source.name in several)].str.len() == 1
     counts = source.counts
     merged = pc.sum(labelled["input_rows"], min_count=0).as_py()
-    unlabelled = source.cells.filter(pc.is_null(source.cells["epitope"]))
+    unlabelled = pc.is_null(source.cells["epitope"])
+    parts = {"unlabelled": unlabelled, "equal_junctions": pc.and_not(_copied(source), unlabelled)}
+    left_out = {
+        f"rows_{part}": pc.sum(source.cells.filter(mask)["input_rows"], min_count=0).as_py()
+        for part, mask in parts.items()
+    }
     account = {
         "source": source.name,
         "format": counts["format"],
         "rows": counts["rows_in"],
         "rows_rejected": counts["rows_rejected"],
-        "rows_unlabelled": pc.sum(unlabelled["input_rows"], min_count=0).as_py(),
+        **left_out,
         "rows_merged": merged,
         "receptors": own["receptor_id"].nunique(),
         "epitopes": own["epitope"].nunique(),
@@ -217,7 +239,7 @@ def _account(source: SourceTable, labelled: pa.Table, rows: pd.DataFrame, pairs:
         "new_pairs": int(alone.sum()),
         "shared_pairs": int((~alone).sum()),
     }
-    if account["rows"] != sum(account[f"rows_{part}"] for part in ("rejected", "unlabelled", "merged")):
+    if account["rows"] != sum(number for name, number in account.items() if name.startswith("rows_")):
         raise InputError(
             f"{source.name}: the rows of the reference do not add up: {account}",
             fix="This is a bug in airrvec: please report it with the file",

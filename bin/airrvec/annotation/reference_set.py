@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
+from airrvec.core import groups, identity, schema, tables
+from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
+from airrvec.core.chains import has_chains, has_equal_junctions, on_chains
+from airrvec.core.errors import InputError
+from airrvec.core.progress import step
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
-
-from airrvec.core import groups, identity, schema, tables
-from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
-from airrvec.core.chains import has_chains, on_chains
 
 NO_STUDY = "none"  # the study of labels that name none
 
@@ -67,6 +69,7 @@ class ReferenceSet:
         )
 
 
+@step("references")
 def build_reference_set(
     cells: pa.Table,
     receptors: pa.Table,
@@ -77,7 +80,7 @@ def build_reference_set(
     innate: bool = False,
 ) -> ReferenceSet:
     """
-    Return the labelled receptors that have the given chains.
+    Return the labelled receptors that have the given chains, without those whose junctions are equal.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ def build_reference_set(
         Keep innate-like receptors, whose epitopes are doubtful (`airrvec.core.innate`).
     """
     cells = select_labelled_cells(cells, exclude_references)
-    receptors = tables.distinct_receptors(receptors)
+    receptors = without_copies(tables.distinct_receptors(receptors))
     if not innate:
         receptors = conventional(receptors)
     usable = has_chains(receptors, chains)
@@ -175,12 +178,37 @@ def conventional(receptors: pa.Table) -> pa.Table:
     return receptors.filter(pc.is_null(receptors["innate_like"]))
 
 
+def without_copies(receptors: pa.Table) -> pa.Table:
+    """Return the receptors whose α and β junction differ: of equal ones, one was copied by mistake."""
+    return receptors.filter(pa.array(~has_equal_junctions(receptors)))
+
+
 def select_labelled_cells(cells: pa.Table, exclude_references: str | None) -> pa.Table:
     """Return the cells with an epitope, except those whose ``reference_id`` contains a text."""
     cells = cells.filter(pc.is_valid(cells["epitope"]))
     if exclude_references:
         cells = cells.filter(pc.invert(_has_reference(cells, exclude_references)))
     return cells
+
+
+def require_labels(cells: pa.Table, exclude_references: str | None, name: str = "") -> None:
+    """
+    Check that cells of a reference have an epitope.
+
+    Raises
+    ------
+    InputError
+        If none has, or ``exclude_references`` leaves none.
+    """
+    if not pc.any(pc.is_valid(cells["epitope"]), min_count=0).as_py():
+        raise InputError(
+            f"no row of the reference has an epitope{name and f': {name}'}",
+            fix="Give a table with labels, e.g. a VDJdb export, or name its epitopes in a column map",
+        )
+    if not len(select_labelled_cells(cells, exclude_references)):
+        raise InputError(
+            f"--exclude-references {exclude_references} excludes all rows of the reference", fix="Omit it"
+        )
 
 
 def count_innate_references(cells: pa.Table, receptors: pa.Table, species: str) -> int:

@@ -1,14 +1,16 @@
 """Table of reference receptors, which the column ``nearest_1_id`` of an annotation refers to."""
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.annotation import reference_set
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, on_chains
+from airrvec.core.progress import step
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
+@step("table of references")
 def reference_table(
     references: dict[tuple[str, str], ReferenceSet | None],
     cells: pa.Table,
@@ -21,7 +23,7 @@ def reference_table(
     Parameters
     ----------
     references : dict
-        Reference sets by species and chain class; None for a class that was not calibrated.
+        Reference sets by species and chain class; None for a class without references.
     cells, receptors, exclude_references
         Inputs of `airrvec.annotation.reference_set.build_reference_set` that made these reference sets.
 
@@ -30,7 +32,7 @@ def reference_table(
     pyarrow.Table
         `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class.
     """
-    receptors = tables.distinct_receptors(receptors)
+    receptors = reference_set.without_copies(tables.distinct_receptors(receptors))
     for chains in CHAIN_CLASSES:
         in_class = [reference for (_, chain_class), reference in references.items() if chain_class == chains]
         receptors = receptors.append_column(f"{chains}_id", _representative_ids(receptors, in_class, chains))

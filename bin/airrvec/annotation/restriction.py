@@ -1,9 +1,9 @@
 """MHC restriction of epitopes: which of them a donor can present."""
 
+from airrvec.core import hla
+
 import numpy as np
 import pandas as pd
-
-from airrvec.core import hla
 
 # An epitope is restricted by the alleles of this share of its references, or of this number of studies. Fewer
 # are taken as mistakes.

@@ -4,19 +4,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.annotation import annotator, evidence, restriction
 from airrvec.annotation.found import Found, Rated
 from airrvec.core import hla, schema
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.columns import contiguous
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
 GROUPS = tuple(product(schema.SPECIES, CHAIN_CLASSES))
-WITHHELD, NOT_CALIBRATED = -1, -2  # numbers of groups: innate-like receptors, and those without an annotator
+WITHHELD, NO_CLASS = -1, -2  # numbers of groups: innate-like receptors, and those without a junction
+NO_JUNCTION = "no junction"
+NO_REFERENCE = "no reference of its species and chains"
 
 
 class Search:
@@ -31,20 +33,45 @@ class Search:
         Species and class of chains → `airrvec.annotation.annotator.Annotator`, or None.
     innate : bool
         Whether innate-like receptors are called too.
+    reasons : dict of (str, str) to str
+        Why a species and class of chains is not calibrated.
     """
 
-    def __init__(self, receptors: pa.Table, annotators: Callable, *, innate: bool):
+    def __init__(
+        self,
+        receptors: pa.Table,
+        annotators: Callable,
+        *,
+        innate: bool,
+        reasons: dict[tuple[str, str], str] | None = None,
+    ):
         self.receptors = receptors
         chains = chain_classes(receptors)
         called = pc.is_null(receptors["innate_like"]).to_numpy() | innate
-        self.group = np.where(called, NOT_CALIBRATED, WITHHELD).astype(np.int8)  # number in `GROUPS`, (n,)
+        self.group = np.where(called, NO_CLASS, WITHHELD).astype(np.int8)  # number in `GROUPS`, (n,)
         self.annotators = {}
+        self._reasons = reasons or {}
         for number, (species, chain_class) in enumerate(GROUPS):
             of_group = called & (chains == chain_class) & pc.equal(receptors["species"], species).to_numpy()
+            self.group[of_group] = number
             found = annotators(species, chain_class) if of_group.any() else None
             if found is not None:
                 self.annotators[number] = found
-                self.group[of_group] = number
+
+    def reason(self, number: int) -> str | None:
+        """Return why a group is not calibrated; None if it is, and for innate-like receptors."""
+        found = self.annotators.get(number)
+        if number == WITHHELD or (found is not None and found.scores is not None):
+            return None
+        return NO_JUNCTION if number == NO_CLASS else self._reasons.get(GROUPS[number], NO_REFERENCE)
+
+    def not_calibrated(self) -> dict[tuple[str, str], tuple[int, str]]:
+        """Return the number of receptors of each class that is not calibrated, and the reason."""
+        numbers, counts = np.unique(self.group[self.group >= 0], return_counts=True)
+        found = {
+            GROUPS[number]: (int(n), self.reason(number)) for number, n in zip(numbers, counts, strict=True)
+        }
+        return {group: about for group, about in found.items() if about[1]}
 
     def run(
         self, samples: list[tuple[np.ndarray, hla.Alleles | None]], parts: Iterable
@@ -154,11 +181,13 @@ class SampleCalls:
         self.rated: dict[int, Rated] = {}
 
     def rate(self, fdr: float) -> list[dict]:
-        """Call epitopes at a false discovery rate; return the counts of each species and class of chains."""
+        """Call epitopes at a false discovery rate; return the counts of each class that is calibrated."""
         groups = []
         for number, part in self.found.items():
             rated, prevalence = self.search.annotators[number].rate(part.found, fdr=fdr, allowed=part.allowed)
             self.rated[number] = rated
+            if self.search.reason(number):
+                continue
             species, chains = GROUPS[number]
             n_called = int(rated.called.sum())
             counts = {
@@ -175,9 +204,9 @@ class SampleCalls:
 
     def words(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns ``call`` and ``excluded_epitope`` of all receptors, shape (n,)."""
-        calls, excluded = np.full(len(self.rows), None, object), np.full(len(self.rows), None, object)
+        calls = np.full(len(self.rows), annotator.NOT_CALIBRATED, object)
         calls[self.group == WITHHELD] = annotator.INNATE_LIKE
-        calls[self.group == NOT_CALIBRATED] = annotator.NOT_CALIBRATED
+        excluded = np.full(len(self.rows), None, object)
         for number, rated in self.rated.items():
             here, found = self.group == number, self.search.annotators[number]
             calls[here], excluded[here] = found.call_words(rated), found.excluded_words(rated)
@@ -219,14 +248,14 @@ class SampleCalls:
         parts = []
         for number in np.unique(group):
             here = np.flatnonzero(group == number)
-            if number < 0:
+            if number not in self.rated:
                 word = annotator.INNATE_LIKE if number == WITHHELD else annotator.NOT_CALIBRATED
                 part = annotator.without_calls(len(here), word)
             else:
                 found = self.search.annotators[number]
                 part = found.calls(self.rated[number].take(self.place[members[here]]))
                 part["exact_epitope"] = found.exact(receptors["clonotype_id"].take(pa.array(here)))
-            parts.append(part.set_index(here))
+            parts.append(part.assign(not_calibrated=self.search.reason(number)).set_index(here))
         if not parts:
             parts = [annotator.without_calls(0, annotator.NOT_CALIBRATED)]
         fields = ("receptor_id", "species", "innate_like", *schema.RECEPTOR_FIELDS)

@@ -9,13 +9,13 @@ are surer than any they were trained on.
 
 from dataclasses import dataclass
 
-import numba
-import numpy as np
-from scipy import sparse
-
 from airrvec.annotation.candidates import Candidates
 from airrvec.annotation.evidence import Evidence
 from airrvec.core.runtime import one_openmp_thread
+
+import numba
+import numpy as np
+from scipy import sparse
 
 LINEAR = 0.3  # weight of the log odds of SCEPTR's and TCRdist's shares beside the trees
 NOT_LOOKED_AT = -60.0  # added to the scores of candidates without a second look

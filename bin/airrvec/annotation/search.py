@@ -9,13 +9,13 @@ reference a low score.
 
 from collections.abc import Iterator
 
-import numpy as np
-from scipy import sparse
-
 from airrvec.annotation.candidates import Candidates, no_candidates, stacked
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL
 from airrvec.search import neighbours
+
+import numpy as np
+from scipy import sparse
 
 N_NEIGHBOURS = 100  # nearest references, and background receptors, in the density; others are ignored
 CONSTANT_DENSITY = np.exp(

@@ -4,10 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL_IN_SPREADS
 from airrvec.core import identity, schema
@@ -15,10 +11,12 @@ from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 SAMPLE = 1000  # references whose distances give the spread
 LEAST_KERNEL = 1.0
-N_COMPARED = 10  # references whose vectors tell models apart
-TOLERANCE = 0.02  # also between precisions; vectors of other models differ by 0.1 and more
 
 # Chain class → classes whose references are evidence; the references of α chains include those of pairs.
 COMPARED = {"paired": ("paired", "alpha", "beta"), "alpha": ("alpha",), "beta": ("beta",)}
@@ -92,12 +90,6 @@ class Sources:
         taken = receptors.take(pa.array(sample))
         distances = Tcrdist().distances(taken, taken)[np.triu_indices(len(sample), 1)]
         return max(KERNEL_IN_SPREADS * float(distances.std()), LEAST_KERNEL)
-
-    def is_model(self) -> bool:
-        """Return whether `embed` gives the vectors of the first references."""
-        vectors = self.embed(self.reference.receptors.slice(0, N_COMPARED))
-        known = self.vectors[self.chains][:N_COMPARED]
-        return vectors.shape == known.shape and np.allclose(vectors, known, atol=TOLERANCE)
 
     def without(self, rows: np.ndarray, studies: set[str] | None) -> "Sources":
         """

@@ -1,13 +1,14 @@
 """Cross-validated performance of annotation: reliability, precision and recall, and each epitope."""
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.annotation.calibration import brier_score, cross_validated_probabilities
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.core import schema
 from airrvec.core.plural import counted
+from airrvec.core.progress import step
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 # Assumed share of receptors that bind an epitope of the reference: a labelled receptor set gives no estimate
 # of the share in a sample.
@@ -17,6 +18,7 @@ BINS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1])
 MAX_POINTS = 200
 
 
+@step("reliability of the probabilities")
 def reliability_table(
     queries: pd.DataFrame, background: np.ndarray, group: dict
 ) -> tuple[pa.Table, float | None]:
@@ -100,6 +102,7 @@ def precision_recall(
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})
 
 
+@step("precision and recall")
 def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group: dict) -> pa.Table:
     """Return `airrvec.core.schema.PRECISION_RECALL`, at most `MAX_POINTS` rows per curve."""
     parts = []
@@ -112,6 +115,7 @@ def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group:
     return pa.Table.from_pandas(pd.concat(parts), schema.PRECISION_RECALL, preserve_index=False)
 
 
+@step("recall of epitopes")
 def epitope_table(
     reference: ReferenceSet,
     queries: pd.DataFrame,

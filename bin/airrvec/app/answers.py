@@ -4,29 +4,29 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.app.finding import Answers
+from airrvec.app.verb_files import rejects_path
 from airrvec.core import chains as chain_words
-from airrvec.core import tables
+from airrvec.core import table_parts
 from airrvec.core.plural import counted
+from airrvec.core.terminal import printable
+
+import pyarrow as pa
 
 WIDEST = 72  # characters of a column on the terminal
 REASONS = 5  # of queries without an answer
 
 
-def write(answers: Answers, out: Path) -> str:
-    """Write all columns, and beside them the problems; return a sentence on it."""
-    write_table = tables.write if out.suffix == ".parquet" else tables.write_tsv
-    write_table(answers.found, out)
-    write_table(answers.problems, rejects_path(out))
+def write(answers: Answers, out: Path) -> None:
+    """Write all columns, and beside them the problems."""
+    table_parts.write_as_named(answers.found, out)
+    table_parts.write_as_named(answers.problems, rejects_path(out))
+
+
+def written_line(answers: Answers, out: Path) -> str:
+    """Return a sentence on what `write` has written."""
     n = len(answers.found["query_row"].unique())
     return f"{out}: {counted(len(answers.found), 'neighbour')} of {counted(n, 'query', 'queries')}"
-
-
-def rejects_path(out: Path) -> Path:
-    """Return where the problems are written."""
-    return out.with_suffix(f".rejects{out.suffix}")
 
 
 def problem_lines(problems: pa.Table, out: Path | None) -> Iterator[str]:
@@ -84,4 +84,5 @@ def _number(value: float) -> str:
 
 
 def _cut(cell: str) -> str:
+    cell = printable(cell)
     return cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}…"

@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from airrvec.app import frames, notebook_vectors
+from airrvec.core import schema
+from airrvec.core.errors import InputError, require_at_least_one
+from airrvec.core.vectors import ATTRIBUTE
+from airrvec.encoders.sceptr import Sceptr
+from airrvec.input import cells as cell_tables
+from airrvec.input import reading
+from airrvec.input.formats import sceptr
+from airrvec.input.normalise import Normalised, normalise
+from airrvec.input.values import MISSING
+from airrvec.search import neighbours
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from airrvec.core import schema
-from airrvec.core.errors import InputError
-from airrvec.encoders.sceptr import Sceptr
-from airrvec.input import cells as cell_tables
-from airrvec.input import reading
-from airrvec.input.files.container import NULLS
-from airrvec.input.formats import sceptr
-from airrvec.input.normalise import Normalised, normalise
-from airrvec.search import neighbours
 
 Species = Literal["homosapiens", "musmusculus"]
 Device = Literal["cpu", "auto", "gpu"]
@@ -59,8 +61,8 @@ def read(
     Returns
     -------
     DataFrame
-        One row per cell or clonotype, with the columns of ``cells`` and ``receptors``. ``attrs["counts"]``
-        holds the numbers of rows read and rejected.
+        One row per cell or clonotype, with the columns of ``cells`` and ``receptors``, in the types of
+        `airrvec.app.frames`. ``attrs["counts"]`` holds the numbers of rows read and rejected.
 
     Warns
     -----
@@ -70,14 +72,14 @@ def read(
     Raises
     ------
     InputError
-        If the file is in no known format, or all its rows are rejected.
+        If the file is in no known format, all its rows are rejected, or there is no such species.
     """
     source = reading.open_chains(path, format, columns)
     result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
     for sentence in result.counts["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     receptors = result.receptors.take(_rows(result))
-    frame: pd.DataFrame = cell_tables.join_receptors(result.cells, receptors).to_pandas()
+    frame = frames.from_table(cell_tables.join_receptors(result.cells, receptors))
     frame.attrs["counts"] = result.counts
     return frame
 
@@ -96,15 +98,17 @@ def embed(
     model : str or Path
         Published variant, or folder of a model.
     device : {"cpu", "auto", "gpu"}
-        Device that runs the model.
+        Device that runs the model; ``auto`` is a GPU if there is one.
 
     Returns
     -------
     DataFrame
         With the index of ``receptors``. ``dim_01``, ``dim_02``, …: float32, l2-normalised, NaN for a row that
         was rejected or has no loop that the model uses. ``chains``: the chains in the vector, paired, alpha
-        or beta; None without a vector. ``attrs["counts"]`` holds ``rows``, ``without_vector`` and
-        ``chain_lost``: rows with a vector of one chain, because the other chain was rejected.
+        or beta; missing without a vector. ``attrs["airrvec"]`` holds ``model``, ``weights_sha256`` and
+        ``dimensions``, by which `nearest` tells models apart; ``attrs["counts"]`` holds ``rows``,
+        ``without_vector`` and ``chain_lost``: rows with a vector of one chain, because the other chain was
+        rejected.
 
     Warns
     -----
@@ -114,11 +118,12 @@ def embed(
     Raises
     ------
     InputError
-        If there is no junction column, or no row holds a receptor.
+        If there is no junction column, no row holds a receptor, there is no such model or device, or no GPU
+        where one is requested.
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
-    result = standardised(frame)
     encoder = Sceptr(str(model), device=device)
+    result = standardised(frame)
     receptor_vectors = encoder.embed(result.receptors)
     vectors = np.full((len(frame), receptor_vectors.shape[1]), np.nan, np.float32)
     kept = result.cells["cell_id"].cast(pa.int64()).to_numpy()
@@ -137,7 +142,9 @@ def embed(
             warnings.warn(f"{n} of {len(frame)} rows have {what}{reasons}", stacklevel=2)
     used = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
     table = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
-    table["chains"] = _chain_words(present & has_vector[:, None] & used)
+    words = _chain_words(present & has_vector[:, None] & used)
+    table["chains"] = frames.column(pd.Series(words, frame.index))
+    table.attrs[ATTRIBUTE] = encoder.loaded.vector_model.described()
     table.attrs["counts"] = {
         "rows": len(frame),
         "without_vector": int((~has_vector).sum()),
@@ -155,7 +162,9 @@ def nearest(
     Parameters
     ----------
     queries, references : DataFrame
-        Vectors, as returned by `embed`.
+        Vectors of one model, as returned by `embed` or read from ``embeddings/`` of a run: the columns
+        ``dim_01``, ``dim_02``, …, or all but ``chains`` if there are no such. Other columns may stand beside
+        them.
     k : int
         Number of references per query.
     threads : int
@@ -166,22 +175,35 @@ def nearest(
     DataFrame
         ``query`` and ``reference`` (index labels), ``rank`` from 1, ``distance`` (Euclidean, 0 to
         2); rows without a vector are excluded.
+
+    Warns
+    -----
+    UserWarning
+        If queries or references have lost the name of their model, ``attrs["airrvec"]``, as in ``merge`` and
+        ``concat`` of pandas: they are compared if they have the same width.
+
+    Raises
+    ------
+    InputError
+        If they are vectors of different models or widths, a column holds no numbers, or ``k`` or ``threads``
+        is less than 1.
     """
-    distances, rows = neighbours.nearest(_dimensions(queries), _dimensions(references), k, threads=threads)
-    found = rows.ravel() >= 0
+    for name, number in (("k", k), ("threads", threads)):
+        require_at_least_one(name, number)
+    found, known = notebook_vectors.read(queries, "queries"), notebook_vectors.read(references, "references")
+    if queries is not references:
+        notebook_vectors.check_comparable(found, known)
+    k = min(k, max(len(references), 1))
+    distances, rows = neighbours.nearest(found.matrix, known.matrix, k, threads=threads)
+    is_hit = rows.ravel() >= 0
     return pd.DataFrame(
         {
-            "query": queries.index.repeat(k)[found],
-            "reference": references.index[rows.ravel()[found]],
-            "rank": np.tile(np.arange(1, k + 1), len(queries))[found],
-            "distance": distances.ravel()[found],
+            "query": queries.index.repeat(k)[is_hit],
+            "reference": references.index[rows.ravel()[is_hit]],
+            "rank": np.tile(np.arange(1, k + 1), len(queries))[is_hit],
+            "distance": distances.ravel()[is_hit],
         }
     )
-
-
-def _dimensions(vectors: pd.DataFrame) -> NDArray[np.float32]:
-    """Return the dimensions of vectors from `embed`, without its column ``chains``."""
-    return np.asarray(vectors.drop(columns="chains", errors="ignore"), np.float32)
 
 
 def _present(receptors: pa.Table) -> NDArray[np.bool_]:
@@ -196,7 +218,7 @@ def _given(frame: pd.DataFrame) -> NDArray[np.bool_]:
     for locus in schema.LOCI:
         names = [name for name in _PLAIN if name.startswith(locus.lower()) and name in frame]
         words = frame[names].astype(object)
-        given.append((words.notna() & ~words.isin(NULLS)).any(axis=1).to_numpy())
+        given.append((words.notna() & ~words.isin(MISSING)).any(axis=1).to_numpy())
     return np.stack(given, axis=1)
 
 
@@ -221,6 +243,8 @@ def standardised(frame: pd.DataFrame) -> Normalised:
             "the table has no column tra_junction_aa or trb_junction_aa",
             fix="Read files with airrvec.read, or rename the columns",
         )
+    if not len(frame):
+        raise InputError("the table has no rows")
     columns = [*present, *(["species"] if "species" in frame else [])]
     words = frame[columns].astype(object)
     table = pa.table(
@@ -228,7 +252,7 @@ def standardised(frame: pd.DataFrame) -> Normalised:
     )
     numbers = pa.array(range(len(frame)), pa.int64())
     table = table.append_column("row", pc.add(numbers, 1)).append_column("cell_id", numbers.cast(pa.string()))
-    chains = sceptr.chains(_complete(table))
+    chains = reading.chains_of(sceptr, _complete(table))
     batch = reading.Batch(chains, 1, len(frame), [])
     return normalise(reading.Source("table", [], iter([batch])), sample_id="table", species="homosapiens")
 

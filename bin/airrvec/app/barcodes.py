@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
+from airrvec.app import frames
 from airrvec.core.errors import InputError
+
+import numpy as np
+import pandas as pd
 
 # Reasons. A test compares them with those of assets/r/match_barcodes.R.
 NO_BARCODE = "the sample has no such barcode"
@@ -60,7 +62,8 @@ def match_barcodes(
     -------
     DataFrame
         One row per name, which is the index. ``match``: matched, unmatched or ambiguous; ``match_reason``:
-        None if matched; then the columns of ``cells``, missing if not matched. ``attrs["counts"]`` holds the
+        missing if matched; then the columns of ``cells``, missing if not matched, in the types of
+        `airrvec.app.frames`. ``attrs["counts"]`` holds the
         numbers of ``names``, ``matched``, ``unmatched``, ``ambiguous``, ``cells`` and ``cells_without_name``.
 
     Warns
@@ -83,13 +86,12 @@ def match_barcodes(
     times = Counter(row for row, _ in found if row >= 0)
     found = [(-1, SAME_CELL) if times[row] > 1 else (row, reason) for row, reason in found]
     rows = [row for row, _ in found]
-    table = cells.reset_index(drop=True)
-    whole = table.select_dtypes("integer").columns
-    table = table.astype(dict.fromkeys(whole, "Int64")).reindex(rows).set_axis(pd.Index(given), axis=0)
+    table = _with_nulls(cells.reset_index(drop=True)).reindex(rows).set_axis(pd.Index(given), axis=0)
     reasons = [reason for _, reason in found]
     words = [_word(reason) for reason in reasons]
     table.insert(0, "match", words)
     table.insert(1, "match_reason", pd.Series(reasons, table.index, object))
+    table = frames.savable(table)
     table.attrs["counts"] = {
         "names": len(given),
         **{word: words.count(word) for word in ("matched", "unmatched", "ambiguous")},
@@ -101,6 +103,17 @@ def match_barcodes(
         listed = "; ".join(f"{n} × {reason}" for reason, n in left.most_common())
         warnings.warn(f"{left.total()} of {len(given)} names have no cell ({listed})", stacklevel=2)
     return table
+
+
+def _with_nulls(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return cells whose whole numbers stay whole, and flags flags, where a row is missing."""
+    kinds = {"i": "Int", "u": "UInt"}
+    types = {
+        name: f"{kinds[dtype.kind]}{8 * dtype.itemsize}" if dtype.kind in kinds else "boolean"
+        for name, dtype in cells.dtypes.items()
+        if isinstance(dtype, np.dtype) and dtype.kind in "iub"
+    }
+    return cells.astype(types)
 
 
 def _word(reason: str | None) -> str:

@@ -2,19 +2,22 @@
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec.app import find_verbs, references
+from airrvec.app import find_verbs, references, verb_files
+from airrvec.app.command_samples import raise_or_print, samples
+from airrvec.app.outputs import sentences_of_the_disk
 from airrvec.app.places import PRESETS, SCRIPTS
-from airrvec.app.verb_options import DEFAULT_MODEL, add_options, donor_typing
+from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, donor_typing
 from airrvec.benchmark import training_labels
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
+from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__
+from airrvec.training import presets
 
 ALL_TOKENS = 10**18  # more than any run has: a single shard
 
@@ -29,15 +32,15 @@ def script(name: str):
 
 def run(name: str, *argv) -> None:
     """Run a script with these arguments, converted to text."""
-    print(f"airrvec: {name}", file=sys.stderr, flush=True)
+    print_warning(f"airrvec: {name}")
     script(name).main([str(word) for word in argv])
 
 
 class Work:
-    """Working folder, in which tables are converted to the input of the scripts."""
+    """Samples of a verb, a working folder in which tables become input of the scripts, one for results."""
 
-    def __init__(self, args: argparse.Namespace, folder: Path):
-        self.args, self.folder = args, folder
+    def __init__(self, args: argparse.Namespace, samples: list, folder: Path, results: Path):
+        self.args, self.samples, self.folder, self.results = args, samples, folder, results
 
     def normalised(self, outdir: Path) -> list[tuple]:
         """
@@ -49,9 +52,7 @@ class Work:
             With the reasons of all unreadable tables; with ``--failed-samples skip``, only if no table can be
             read.
         """
-        from airrvec.app.command_samples import raise_or_print, samples
-
-        made = [(sample, self._write(sample, outdir)) for sample in samples(self.args)]
+        made = [(sample, self._write(sample, outdir)) for sample in self.samples]
         reasons = [reason for _, reason in made if reason]
         raise_or_print(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
         return [
@@ -73,7 +74,7 @@ class Work:
         run(
             "normalise_receptors",
             *(sample.path, "--sample", sample.name, "--metadata", metadata, "--outdir", outdir),
-            *("--species", sample.species, *options, "--missing", missing),
+            *("--species", sample.species, *options, *sample.unit.options, "--missing", missing),
         )
         return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
 
@@ -108,25 +109,28 @@ class Work:
 
 
 def _normalise(work: Work, more: list[str]) -> None:
-    work.normalised(work.args.outdir)
+    work.normalised(work.results)
 
 
 def _embed(work: Work, more: list[str]) -> None:
-    from airrvec.core import tables
+    from airrvec.core import table_parts
 
     out = work.args.out
-    of_normalise = {*out.parent.glob("*.receptors_0000.parquet")}  # of the user, in the same folder
-    results = [receptors for _, _, receptors in work.normalised(out.parent)]
-    receptors = work.embedded(results, out)
-    tables.write(tables.read(receptors), out.with_suffix(".receptors.parquet"))
-    for path in {*results} - of_normalise:
+    folder = work.results / verb_files.tables_folder(out)
+    parts = [receptors for _, _, receptors in work.normalised(folder)]
+    vectors = work.folder / "vectors.parquet"
+    receptors = work.embedded(parts, vectors)
+    for path in parts:
         path.unlink()
+    table_parts.move(receptors, work.results / verb_files.receptors_name(out))
+    # Text has no metadata, and vectors of which nobody knows the model are useless.
+    table_parts.move(vectors, work.results / out.name, columns=("model", "weights_sha256"))
 
 
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
     donor = donor_typing(args.hla)
-    found = work.normalised(args.outdir)
+    found = work.normalised(work.results)
     common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
     common += ("--innate",) if args.innate else ()
     species = dict.fromkeys(sample.species for sample, _, _ in found)
@@ -139,14 +143,14 @@ def _annotate(work: Work, more: list[str]) -> None:
         "annotate_receptors",
         *("--sample", *(sample.name for sample in samples), "--cells", *cells, "--receptors", *receptors),
         *("--hla", *typings) if any(typings) else (),
-        *("--reference", work.folder / "reference", *common, "--outdir", args.outdir),
+        *("--reference", work.folder / "reference", *common, "--outdir", work.results),
     )
 
 
 def _reference(work: Work, more: list[str]) -> None:
     names = [sample.name for sample, _, _ in work.normalised(work.folder)]
     references.merge(run, names, work.folder)
-    references.publish(work.folder, names, work.args.outdir)
+    references.publish(work.folder, names, work.results)
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:
@@ -162,7 +166,7 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
             *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
             *("--model", args.model, "--cpus", args.cpus),
             *(["--compare-by", args.compare_by] if args.compare_by else []),
-            *("--outdir", args.outdir, *more),
+            *("--outdir", work.results, *more),
         )
 
     return verb
@@ -175,6 +179,8 @@ def _benchmark(work: Work, more: list[str]) -> None:
     if args.model not in (*encoders, DEFAULT_MODEL):
         encoders.append(args.model)
     names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in encoders}
+    if len({*names.values()}) < len(encoders):
+        raise InputError("two --encoders have the same name", fix="Rename the file or folder of one")
     lists = [Path(encoder, training_labels.FILE_NAME) for encoder in encoders]
     trained_on = [path for path in lists if path.is_file()]
     for encoder, name in names.items():
@@ -186,32 +192,29 @@ def _benchmark(work: Work, more: list[str]) -> None:
         )
     kinds = ("auroc.parquet", "roc.parquet", "not_evaluated.parquet", "qc.json")
     results = [work.folder / f"{name}.{kind}" for name in names.values() for kind in kinds]
-    run("summarise_fewshot", *results, "--encoders", ",".join(names.values()), "--outdir", args.outdir)
+    run("summarise_fewshot", *results, "--encoders", ",".join(names.values()), "--outdir", work.results)
 
 
 def _finetune(work: Work, more: list[str]) -> None:
     require_extra("learn", "fine-tuning")
     args = work.args
+    preset = PRESETS / f"{args.preset}.json"
+    presets.load(preset).check_finetuning()
     labelled = work.labelled(_one(args.tables), args.format, args.column_map)
+    verb_files.checkpoints(args, more).claim()
+    checkpoints = args.checkpoints or args.outdir / "checkpoints"
     run(
         "finetune",
-        *(*labelled, "--preset", PRESETS / f"{args.preset}.json", "--model", args.model),
-        *("--cpus", args.cpus, "--checkpoints", args.outdir / "checkpoints", "--outdir", args.outdir, *more),
+        *(*labelled, "--preset", preset, "--model", args.model),
+        *("--name", verb_files.model_name(args), "--cpus", args.cpus, "--checkpoints", checkpoints),
+        *("--outdir", work.results, *more),
     )
 
 
-def _verify(work: Work, more: list[str]) -> None:
+def _verify(args: argparse.Namespace) -> None:
     from airrvec.app.verify import verify
 
-    verify(work.args.results)
-
-
-def _index(work: Work, more: list[str]) -> None:
-    find_verbs.index(work.args)
-
-
-def _find(work: Work, more: list[str]) -> None:
-    find_verbs.find(work.args)
+    verify(args.results)
 
 
 def _one(paths: list[Path]) -> Path:
@@ -220,6 +223,8 @@ def _one(paths: list[Path]) -> Path:
     return paths[0]
 
 
+# Verbs without scripts.
+ALONE = ("find", "index", "verify")
 # verb → its function, its help text, and the script that receives further options.
 VERBS = {
     "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
@@ -230,8 +235,8 @@ VERBS = {
     "compare": (_together("compare_samples"), "compare samples", "compare_samples"),
     "benchmark": (_benchmark, "benchmark encoders: few-shot AUROC on a labelled table", "benchmark_fewshot"),
     "finetune": (_finetune, "fine-tune a model on a labelled table", "finetune"),
-    "index": (_index, "add finished runs of the pipeline to an index, in which find looks", None),
-    "find": (_find, "find the nearest receptors of all indexed runs", None),
+    "index": (find_verbs.index, "add finished runs of the pipeline to an index, in which find looks", None),
+    "find": (find_verbs.find, "find the nearest receptors of all indexed runs", None),
     "verify": (_verify, "compare the results of a run with its manifest, and its tables", None),
 }
 
@@ -257,10 +262,25 @@ def main(argv=None) -> None:
     command = parser()
     args, more = command.parse_known_args(argv)
     verb, _, passes_on = VERBS[args.verb]
-    if more and passes_on is None:
-        command.error(f"unrecognized arguments: {' '.join(more)}")
-    with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
-        verb(Work(args, Path(folder)), more)
+    refused = more if passes_on is None else [word for word in more if word.split("=")[0] in NOT_PASSED_ON]
+    if refused:
+        command.error(f"unrecognized arguments: {' '.join(refused)}")
+    with sentences_of_the_disk():
+        if args.verb in ALONE:
+            verb(args)
+        else:
+            _with_outputs(args, more, verb)
+
+
+def _with_outputs(args: argparse.Namespace, more: list[str], verb: Callable) -> None:
+    """Check what a verb writes, run its scripts, and move what they wrote to where it was told."""
+    tables = [] if args.verb in ("benchmark", "finetune") else samples(args)
+    outputs = verb_files.outputs(args, more, [table.name for table in tables])
+    if args.verb == "finetune":
+        verb_files.checkpoints(args, more).check()
+    with outputs.written() as results, tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
+        verb(Work(args, tables, Path(folder), results), more)
+    print_warning(f"airrvec: results in {outputs.folder}")
 
 
 if __name__ == "__main__":

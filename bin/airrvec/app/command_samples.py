@@ -1,11 +1,11 @@
 """Input of the command ``airrvec``: tables or a samplesheet, with the rules and checks of the pipeline."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from airrvec.core.errors import InputError
+from airrvec.core.terminal import print_warning
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.conditions import condition_notes
@@ -40,8 +40,16 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     reasons = [str(problem.error) for problem in problems]
     raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
     for note in condition_notes(getattr(args, "compare_by", None), sheet, failed):
-        print(f"WARNING: {note}", file=sys.stderr, flush=True)
+        print_warning(f"WARNING: {note}")
     return remaining
+
+
+def named_files(args: argparse.Namespace) -> list[Path]:
+    """Return all files that the tables or the samplesheet of a verb name, read or not."""
+    sheet = _sheet(args)
+    rows = checks.tables_of(sheet, args.column_map) if sheet else []
+    row_files = [path for row in rows for path in (row.path, row.column_map)]
+    return [path for path in (*args.tables, *row_files) if path is not None]
 
 
 def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
@@ -56,7 +64,7 @@ def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool,
     if reasons and (stops or args.failed_samples == "stop"):
         raise InputError(what, reasons=reasons)
     for reason in reasons:
-        print(f"MISSING: {reason}", file=sys.stderr, flush=True)
+        print_warning(f"MISSING: {reason}")
 
 
 def _sheet(args: argparse.Namespace) -> samplesheet.Sheet | None:
@@ -70,7 +78,7 @@ def _tables_of_sheet(
     tables = checks.tables_of(sheet, args.column_map)
     for table in tables:
         if table.part != "sample":
-            print(f"NOTE: {table.where}: only the pipeline reads the role {table.part}", file=sys.stderr)
+            print_warning(f"NOTE: {table.where}: only the pipeline reads the role {table.part}")
     with_format = [
         table if table.format or table.column_map else replace(table, format=args.format)
         for table in tables

@@ -6,14 +6,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
-
-from airrvec.app import api
+from airrvec.app import api, frames
 from airrvec.app.finding import Search
 from airrvec.app.finding import find as find_queries
 from airrvec.app.opening import opened
 from airrvec.app.places import default_index
 from airrvec.app.queries import of_normalised, read_queries
+from airrvec.core import schema
+from airrvec.core.errors import require_at_least_one, require_choice
+
+import numpy as np
+import pandas as pd
 
 Chains = Literal["paired", "alpha", "beta"]
 
@@ -63,9 +66,9 @@ def find(
     Returns
     -------
     DataFrame
-        `airrvec.core.schema.FOUND`: by query, then by rank. ``query`` is the index label of a DataFrame's
-        row. ``attrs["problems"]``, a list of dict: queries without an answer, and chains that could not be
-        read, with the reason.
+        `airrvec.core.schema.FOUND`, in the types of `airrvec.app.frames`: by query, then by rank. ``query``
+        is the index label of a DataFrame's row. ``attrs["problems"]``, a list of dict: queries without an
+        answer, and chains that could not be read, with the reason.
 
     Warns
     -----
@@ -75,26 +78,28 @@ def find(
     Raises
     ------
     InputError
-        If no query can be read, or the index is missing or damaged; if ``k`` is less than 1, or ``radius``
-        less than 0.
+        If no query can be read, or the index is missing or damaged; if ``k`` or ``threads`` is less than 1,
+        or ``radius`` less than 0; if ``species`` or ``chains`` is none of these.
     """
     search = Search(k, radius, chains, exact)
+    n_threads = (os.cpu_count() or 1) if threads is None else threads
+    require_at_least_one("threads", n_threads)
+    require_choice("species", species, schema.SPECIES)
     if isinstance(queries, pd.DataFrame):
         asked = of_normalised(api.standardised(queries))
     else:
         asked = read_queries(str(queries), species=species, format=format, columns=columns)
     given = None if model is None else str(model)
-    n_threads = threads or os.cpu_count() or 1
     where = default_index() if place is None else Path(place)
     said: list[str] = []
     with opened(where, asked, search, model=given, threads=n_threads, warn=said.append) as index:
         answers = find_queries(index, asked, search)
-    table: pd.DataFrame = answers.found.to_pandas()
+    table = frames.from_table(answers.found)
     problems = answers.problems.to_pylist()
     if isinstance(queries, pd.DataFrame):
         table["query"] = queries.index[table["query_row"] - 1]
         for problem in problems:
-            problem["query"] = queries.index[problem["query_row"] - 1]
+            problem["query"] = _as_json(queries.index[problem["query_row"] - 1])
     reasons = Counter(problem["reason"] for problem in problems if not problem["answered"]).most_common()
     if reasons:
         words = "; ".join(f"{n} × {reason}" for reason, n in reasons)
@@ -103,3 +108,9 @@ def find(
         warnings.warn(sentence, stacklevel=2)
     table.attrs["problems"] = problems
     return table
+
+
+def _as_json(label: object) -> object:
+    """Return an index label, as text if Parquet, whose metadata are JSON, cannot hold it in ``attrs``."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return label if isinstance(label, str | int | float) else str(label)

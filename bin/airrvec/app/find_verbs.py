@@ -9,17 +9,21 @@ from airrvec.app.places import default_index
 from airrvec.core import chains as chain_words
 from airrvec.core import runtime
 from airrvec.core.errors import InputError
+from airrvec.core.script import at_least, named_path
+from airrvec.core.terminal import print_lines, print_warning
+
+OVERWRITE = "replace files that this command did not write; its inputs are never replaced"
 
 
 def add_index_options(verb: argparse.ArgumentParser) -> None:
     """Add the options of the verb ``index``."""
     verb.add_argument("results", type=Path, nargs="*", help="--outdir of runs; none: list the runs")
-    verb.add_argument("--index", type=Path, default=default_index(), help="folder of the index")
+    verb.add_argument("--index", type=named_path, default=default_index(), help="folder of the index")
     verb.add_argument("--model", help="folder of the model, where the results do not hold it")
-    verb.add_argument("--background", type=int, help="background receptors of a new index (100,000)")
+    verb.add_argument("--background", type=at_least(1), help="background receptors of a new index (100,000)")
     verb.add_argument("--remove", metavar="RUN", help="remove a run: its results, or its name in the list")
     verb.add_argument("--check", action="store_true", help="read the whole index, compare all checksums")
-    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
 
 
 def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
@@ -28,7 +32,7 @@ def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
     verb.add_argument(
         "--in",
         dest="place",
-        type=Path,
+        type=named_path,
         default=default_index(),
         metavar="FOLDER",
         help="an index, or the --outdir of a run",
@@ -45,33 +49,33 @@ def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
     verb.add_argument("--format", help="of a table, detected from the columns if not given")
     verb.add_argument("--column-map", type=Path, help="column map of a table, JSON")
     verb.add_argument("--model", help="folder of the model, where the results do not hold it")
-    verb.add_argument("--out", type=Path, help="write all columns to this file, .tsv or .parquet")
-    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+    verb.add_argument("--out", type=named_path, help="write all columns to this file: .parquet, .tsv, .csv")
+    verb.add_argument("--overwrite", action="store_true", help=OVERWRITE)
+    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
 
 
 def index(args: argparse.Namespace) -> None:
     """Add runs to an index, list them, remove one, or read the whole index."""
-    from airrvec.app import indexing, run_index
+    from airrvec.app import index_upkeep, indexing, run_index, run_states
 
     runtime.limit_threads(args.cpus)
     for path in args.results:
-        if run_index.is_index(args.index) and (said := indexing.already_there(args.index, path)):
-            print(said, flush=True)
+        if run_index.is_index(args.index) and (said := run_states.already_there(args.index, path)):
+            print_lines(said)
             continue
         results = indexing.open_results(path)
         model = indexing.model_of(results, args.model)
-        options = {"n_background": args.background} if args.background else {}
-        opened = run_index.create_index(args.index, model, threads=args.cpus, **options)
-        print(indexing.add_run(opened, results), flush=True)
-    if args.results:
-        return
+        opened = run_index.create_index(args.index, model, n_background=args.background, threads=args.cpus)
+        print_lines(indexing.add_run(opened, results))
     opened = run_index.open_index(args.index, threads=args.cpus)
     if args.remove:
         opened.remove(_run_named(opened, args.remove))
+    for line in index_upkeep.clean(opened):
+        print_warning(f"NOTE: {line}")
     if args.check:
-        run_index.check(opened)
-    for line in run_index.described(opened.runs()):
-        print(line)
+        index_upkeep.check(opened)
+    if not args.results:
+        print_lines(*index_upkeep.described(opened.runs()))
 
 
 def _run_named(opened, name: str):
@@ -85,15 +89,16 @@ def _run_named(opened, name: str):
 
 def find(args: argparse.Namespace) -> None:
     """Print the nearest receptors of each query, or write them to a file."""
-    from airrvec.app import answers
+    from airrvec.app import answers, verb_files
     from airrvec.app.finding import Search, find
     from airrvec.app.opening import opened
     from airrvec.app.queries import read_queries
     from airrvec.input.reading import read_column_map
 
     search = Search(args.k, args.radius, args.chains, args.exact)
-    if args.out and args.out.suffix not in (".tsv", ".parquet"):
-        raise InputError(f"--out: '{args.out}' ends in neither .tsv nor .parquet", fix="Choose one of them")
+    outputs = verb_files.answer_file(args) if args.out else None
+    if outputs:
+        outputs.check()
     runtime.limit_threads(args.cpus)
     columns = read_column_map(args.column_map) if args.column_map else None
     queries = read_queries(" ".join(args.query), species=args.species, format=args.format, columns=columns)
@@ -103,14 +108,15 @@ def find(args: argparse.Namespace) -> None:
         search,
         model=args.model,
         threads=args.cpus,
-        warn=lambda sentence: print(f"WARNING: {sentence}", file=sys.stderr),
+        warn=lambda sentence: print_warning(f"WARNING: {sentence}"),
     ) as index:
         found = find(index, queries, search)
-    if args.out:
-        print(answers.write(found, args.out), file=sys.stderr)
+    if outputs:
+        with outputs.written() as folder:
+            answers.write(found, folder / args.out.name)
+        print_warning(answers.written_line(found, args.out))
     else:
-        print("\n".join(answers.shown(found)))
-    for line in answers.problem_lines(found.problems, args.out):
-        print(line, file=sys.stderr)
+        print_lines(*answers.shown(found))
+    print_warning(*answers.problem_lines(found.problems, args.out))
     if not len(found.found):
         sys.exit(1)

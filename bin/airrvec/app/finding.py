@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.app import sealed_folders
 from airrvec.app.queries import Queries
 from airrvec.app.run_index import CLASSES, LABELS, PART, Run, RunIndex
 from airrvec.core import chains as chain_words
 from airrvec.core import names, schema, tables
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, require_at_least_one, require_choice
 from airrvec.core.runtime import in_threads
 from airrvec.search import store
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 BETWEEN = "; "
 
@@ -39,7 +39,7 @@ class Search:
     Raises
     ------
     InputError
-        If ``k`` is less than 1, or ``radius`` less than 0.
+        If ``k`` is less than 1, ``radius`` less than 0, or ``chains`` is no class of chains.
     """
 
     k: int = 10
@@ -48,8 +48,9 @@ class Search:
     exact: bool = False
 
     def __post_init__(self):
-        if self.k < 1:
-            raise InputError(f"k is {self.k}, and must be at least 1")
+        require_at_least_one("k", self.k)
+        if self.chains is not None:
+            require_choice("chains", self.chains, chain_words.CHAIN_CLASSES)
         if self.radius is not None and not self.radius >= 0:
             raise InputError(f"radius is {self.radius:g}, and must be at least 0")
 
@@ -158,7 +159,8 @@ def _search_class(index: RunIndex, name: str, receptors: pa.Table, search: Searc
     vectors = index.encoder.embed(chain_words.on_chains(receptors, name.split(".")[1]))
     threads = index.threads
     if search.radius is None:
-        distances, rows = store.nearest(place, vectors, search.k, exact=search.exact, threads=threads)
+        k = _affordable(min(search.k, len(place)), len(vectors))
+        distances, rows = store.nearest(place, vectors, k, exact=search.exact, threads=threads)
         query, rank = np.nonzero(rows >= 0)
         rows, distances = rows[query, rank], distances[query, rank]
     else:
@@ -170,6 +172,16 @@ def _search_class(index: RunIndex, name: str, receptors: pa.Table, search: Searc
     run = np.array([number[run.folder] for run in runs])[segment]
     hits = {"query": query, "distance": distances, "run": run, "row": rows - place.offsets[segment]}
     return {**hits, "n_near": near}, len(place)
+
+
+def _affordable(k: int, n_queries: int) -> int:
+    """Return ``k``, if so many neighbours of all queries fit into memory."""
+    if k * n_queries > store.MOST_PAIRS:
+        raise InputError(
+            f"{k:,} neighbours of {n_queries:,} queries are more than {store.MOST_PAIRS:,}",
+            fix="Choose a smaller k",
+        )
+    return k
 
 
 def _table(index: RunIndex, queries: Queries, hits: dict, n_searched: dict) -> pa.Table:

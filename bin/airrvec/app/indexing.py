@@ -5,21 +5,22 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.annotation.annotator import CALLED
-from airrvec.app import manifest, sealed_folders, verify
-from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex, open_index
+from airrvec.app import manifest, run_states, sealed_folders, verify
+from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
-from airrvec.core import identity, records, runtime, schema, tables
+from airrvec.core import identity, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
-from airrvec.core.vectors import batches
+from airrvec.core.progress import counter
+from airrvec.core.vectors import VectorModel, batches, check_same_model, read_description
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
 from airrvec.search.segments import cells_of, write_segment
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Results:
     embeddings, receptors : list of Path
         Files of their partitions, row by row the same receptors.
     metadata : dict
-        Of the embeddings: ``model``, ``weights_sha256``.
+        Of the embeddings, `airrvec.core.vectors.read_description`.
     manifest : str
         Digest of the manifest, or of the sizes of these files where a run has none.
     """
@@ -44,6 +45,11 @@ class Results:
     receptors: list[Path]
     metadata: dict
     manifest: str
+
+    @property
+    def model(self) -> VectorModel:
+        """Model of the vectors."""
+        return VectorModel.read(self.metadata)
 
 
 def open_results(folder: Path, *, finished: bool = True) -> Results:
@@ -68,7 +74,7 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
         problem = f"'{folder}' holds no receptors with their vectors"
         raise InputError(problem, fix="Give the --outdir of a run of the pipeline")
     if (folder / manifest.MANIFEST).is_file():
-        digest = manifest_digest(folder)
+        digest = run_states.manifest_digest(folder)
         used = {"embeddings", "receptors", "cells", "annotation"}
         rows, problems = manifest.read_manifest(folder)
         for row in rows:
@@ -84,23 +90,7 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
     else:
         sizes = [(path.name, path.stat().st_size) for path in (*embeddings, *receptors)]
         digest = hashlib.sha256(repr(sizes).encode()).hexdigest()
-    metadata = tables.merge_metadata([tables.metadata(path) for path in embeddings])
-    return Results(folder, embeddings, receptors, metadata, digest)
-
-
-def manifest_digest(folder: Path) -> str | None:
-    """Return the SHA-256 of the manifest of results; None if there is none."""
-    path = folder / manifest.MANIFEST
-    return records.sha256(path) if path.is_file() else None
-
-
-def already_there(index: Path, folder: Path) -> str | None:
-    """Return a sentence if a run is in an index, by the digest of its manifest; else None."""
-    digest = manifest_digest(folder)
-    for run in open_index(index).runs():
-        if run.about["manifest"] == digest:
-            return f"{folder} is in the index already, from {run.about['results']}: nothing to do"
-    return None
+    return Results(folder, embeddings, receptors, read_description(*embeddings), digest)
 
 
 def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
@@ -112,15 +102,15 @@ def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
     InputError
         If none has the weights with which the vectors were made.
     """
-    name, checksum = results.metadata.get("model"), results.metadata.get("weights_sha256")
+    name = results.model.name
     folders = [str(path.parent) for path in sorted(results.folder.glob(f"models/*/{weights.CONFIG}"))]
     for source in [given] if given else [*([name] if name in VARIANTS else []), *folders]:
         loaded = weights.load(source)
-        if loaded.checksum == checksum:
+        if results.model.is_comparable(loaded.vector_model):
             return loaded
+    other = f"'{given}' is the model {loaded.vector_model}" if given else "the results do not hold it"
     raise InputError(
-        f"the vectors of '{results.folder}' are of the model '{name}' with the weights {checksum}, which"
-        f" {f'{given} has not' if given else 'is not there'}",
+        f"the vectors of '{results.folder}' are of the model {results.model}, and {other}",
         fix="Give the folder of the model that embedded them as --model",
     )
 
@@ -144,29 +134,34 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
     InputError
         If the vectors are of another model than the index.
     """
-    if results.metadata.get("weights_sha256") != index.about["weights_sha256"]:
-        raise InputError(
-            f"'{results.folder}' was embedded by the model '{results.metadata.get('model')}', the index by"
-            f" '{index.about['model']}': their vectors cannot be compared",
-            fix="Make an index of its own for each model: --index FOLDER",
-        )
+    fix = "Make an index of its own for each model: --index FOLDER"
+    of_results = f"the vectors of '{results.folder}'"
+    check_same_model(of_results, results.model, "those of the index", index.vector_model, fix=fix)
     path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
-    older = [run for run in index.runs() if run.about["results"] == path and run.folder != target]
-    with sealed_folders.new_folder(target) as folder:
+    others = [run for run in index.runs() if run.folder != target]
+    with sealed_folders.new_folder(index.place("runs") / target.name) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
+        content = run_states.read_content(folder)
+        older = [run for run in others if run_states.is_earlier(run, path, content)]
+        for run in older:
+            sealed_folders.check_own(run.folder, run.about)
         rows = {}
         for name, n in present.items():
             if name in classes and index.reads(name.split(".")[1]):
                 rows[name] = _write_class(index, results, name, n, folder)
         rows = {name: n for name, n in rows.items() if n}
         about = {"results": path, "manifest": results.manifest, "receptors": n_receptors, "rows": rows}
-        sealed_folders.seal(folder, {**about, "samples": samples, "model": dict(results.metadata)})
+        sealed_folders.seal(folder, {**about, "samples": samples, "model": results.metadata})
     for run in older:
         index.remove(run)
     index.forget()
-    replaced = ", in place of its earlier state" if older else ""
+    moved = [run.about["results"] for run in older if run.about["results"] != path]
+    origin = f" from {', '.join(moved)}" if moved else ""
+    replaced = f", in place of its earlier state{origin}" if older else ""
+    twice = run_states.samples_twice([run for run in others if run not in older], content)
     n_samples = counted(len(samples), "sample")
-    return f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
+    added = f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
+    return "; ".join([added, *twice])
 
 
 def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: Path) -> int:
@@ -175,7 +170,7 @@ def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: P
     vectors = np.empty((n, index.about["n_dimensions"]), np.float32)
     rows, cells = [], []
     n_before = done = 0
-    progress = runtime.progress(f"receptors of {name} indexed", n)
+    progress = counter(f"receptors of {name} indexed", n)
     for vectors_path, receptors_path in zip(results.embeddings, results.receptors, strict=True):
         embedded = batches(vectors_path)
         for receptors in tables.read_batches(receptors_path, tables.BATCH):
@@ -219,6 +214,7 @@ def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, 
         begin, end = np.searchsorted(rows, [start, start + PART])
         tables.write(receptors.slice(start, PART), folder / f"receptors/{number:04d}.parquet")
         tables.write(cells.slice(begin, end - begin), folder / f"cells/{number:04d}.parquet")
+    run_states.write_content(results.folder, folder)
     sizes = {name: int(_of_class(receptors, name).sum()) for name in CLASSES}
     return len(receptors), samples, {name: n for name, n in sizes.items() if n}
 
@@ -238,7 +234,8 @@ def _cells(results: Path, receptor_ids: pa.Array) -> tuple[pa.Table, dict]:
         names = tables.arrow_schema(path).names
         further = [name for name in names if name not in schema.CELLS.names]
         labels = [name for name in LABELS if name in schema.CELLS.names]
-        cells = tables.read(path, ["receptor_id", "sample_id", *labels, *further])
+        counted = [name for name in ("abundance", "count_unit") if name in names]
+        cells = tables.read(path, ["receptor_id", "sample_id", *labels, *further, *counted])
         if not len(cells):
             continue
         ids = cells["receptor_id"].combine_chunks()
@@ -249,13 +246,20 @@ def _cells(results: Path, receptor_ids: pa.Array) -> tuple[pa.Table, dict]:
         samples[cells["sample_id"][0].as_py()] = {name: cells[name][0].as_py() for name in further}
         columns = {name: cells[name] for name in ("sample_id", *labels)}
         columns |= _calls(results, path, len(cells))
-        counted_by = pa.table({"receptor_row": row, **columns, "n_cells": np.ones(len(row), np.int64)})
+        counted_by = pa.table({"receptor_row": row, **columns, "n_cells": _n_cells(cells)})
         keys = schema.INDEXED_CELLS.names[:-1]
         grouped = counted_by.group_by(keys, use_threads=False).aggregate([("n_cells", "sum")])
         grouped = grouped.rename_columns([*grouped.column_names[:-1], "n_cells"])
         parts.append(grouped.select(schema.INDEXED_CELLS.names).cast(schema.INDEXED_CELLS))
     cells = pa.concat_tables(parts).combine_chunks()
     return cells.take(pa.array(np.argsort(cells["receptor_row"].to_numpy(), kind="stable"))), samples
+
+
+def _n_cells(cells: pa.Table) -> np.ndarray:
+    """Return the cells of each row: 1 where something else is counted, or the version has no units."""
+    if "count_unit" not in cells.column_names or cells["count_unit"][0].as_py() != "cells":
+        return np.ones(len(cells), np.int64)
+    return cells["abundance"].fill_null(1).to_numpy()
 
 
 def _calls(results: Path, cells: Path, n: int) -> dict:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.app.manifest import Row
 from airrvec.core import identity, tables
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
-from airrvec.core.runtime import progress
+from airrvec.core.progress import counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 class _Run:
@@ -60,7 +60,7 @@ def check(results: Path, rows: list[Row], damaged: set[str]) -> tuple[int, list[
     """
     run = _Run(results, rows, damaged)
     relations = list(_relations(run))
-    update = progress("relations checked", len(relations))
+    update = counter("relations checked", len(relations))
     problems = []
     for path, relation in relations:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from airrvec.app import indexing, run_index
+from airrvec.app import indexing, run_index, run_states
 from airrvec.app.finding import Search, classes_searched
 from airrvec.app.queries import Queries
 
@@ -34,7 +34,7 @@ def opened(
     if run_index.is_index(place) or not (place / "embeddings").is_dir():
         index = run_index.open_index(place, threads=threads)
         for run in index.runs():
-            now = indexing.manifest_digest(Path(run.about["results"]))
+            now = run_states.manifest_digest(Path(run.about["results"]))
             if now not in (None, run.about["manifest"]):
                 path, again = run.about["results"], f"airrvec index --index {place}"
                 warn(f"{path} has changed since; index it again: {again} {path}")

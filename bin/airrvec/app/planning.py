@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts
+
+import pyarrow as pa
 
 # Seconds and rates per second of one core, and bytes of zstd Parquet, measured as in
 # docs/benchmarks/speed.md, "Planning".
@@ -20,6 +20,9 @@ ROWS_NORMALISED = 110_000  # per second, as the next four
 RECEPTORS_COLLECTED = 235_000
 RECEPTORS_MERGED = 350_000
 CELLS_EXPORTED = {"EXPORT_AIRR": 330_000, "EXPORT_ANNDATA": 30_000}
+CELLS_ANNOTATED = 5_600
+RECEPTORS_CALIBRATED = 1_900  # references and background receptors, per second of one core
+BYTES_ANNOTATED = 8e6  # of cells, in a task of several samples
 TOGETHER = ("DESCRIBE_CELLS", "EXPORT_ANNDATA", "EXPORT_SCE")  # one more task, for all samples
 TOKENS_EMBEDDED = {16: 1_800_000, 32: 1_170_000, 64: 570_000, 128: 130_000}  # by model dimensions
 BYTES_PER_CELL = 45
@@ -111,9 +114,29 @@ def _export(name: str, n_tasks: int, cells: float, together: bool) -> tuple:
     return name, tasks, work, "cells", CELLS_EXPORTED.get(name), None
 
 
+def _annotation(references: list[TableEstimate], cells: float, n_samples: int, request: dict) -> list[tuple]:
+    """Return the steps of annotation: tables of references, their calibration, and the samples."""
+    rows, receptors = (sum(getattr(table, name) for table in references) for name in ("rows", "receptors"))
+    n_tables = request["tables"]
+    calibrated = receptors + request["background_receptors"]
+    tasks = min(n_samples, max(1, ceil(cells * BYTES_PER_CELL / BYTES_ANNOTATED)))
+    size = receptors * (BYTES_PER_CELL + BYTES_PER_RECEPTOR)
+    read = [
+        ("NORMALISE_REFERENCE", n_tables, rows, "rows", ROWS_NORMALISED, size),
+        ("MERGE_REFERENCES", 1, None, None, None, None),
+    ]
+    return [
+        *(read if n_tables else []),
+        ("CALIBRATE_ANNOTATION", 1, calibrated, "receptors", RECEPTORS_CALIBRATED, None),
+        ("ANNOTATE_RECEPTORS", tasks, cells, "cells", CELLS_ANNOTATED, None),
+    ]
+
+
 def plan(
     samples: list[TableEstimate],
+    references: list[TableEstimate] = (),
     *,
+    annotation: dict | None = None,
     normalising: int,
     partitions: int,
     shard_tokens: int,
@@ -121,7 +144,7 @@ def plan(
     exports: list[str],
     encoders: int,
     trained: list[str],
-    others: list[str],
+    others: dict[str, int],
     resources: dict[str, dict],
 ) -> pa.Table:
     """
@@ -130,7 +153,11 @@ def plan(
     Parameters
     ----------
     samples : list of TableEstimate
-        One per table, including the labelled one.
+        One per table, including the labelled one, which is the last.
+    references : list of TableEstimate
+        Tables of references; without them, annotation takes the labelled table.
+    annotation : dict, optional
+        ``tables`` (number of tables of references) and ``background_receptors``, if receptors are annotated.
     normalising : int
         Tasks that read them: small tables share one, also in the exports but that of R.
     partitions, shard_tokens : int
@@ -141,8 +168,8 @@ def plan(
         Processes that write further files of each sample, and processes that train.
     encoders : int
         Number of encoders in the few-shot benchmark; 0 without a labelled table.
-    others : list of str
-        Further processes with one task each: map, clusters, comparison.
+    others : dict
+        Further processes → number of tasks: map, clusters, comparison, analyses.
     resources : dict
         Process → ``cpus`` and ``memory`` (bytes) requested per task.
 
@@ -164,6 +191,8 @@ def plan(
     receptor_bytes = receptors * BYTES_PER_RECEPTOR
     sample_bytes = cells * BYTES_PER_CELL + receptor_bytes
     per_sample = {"EXPORT_SCE": len(samples)}
+    unlabelled_cells = cells - (samples[-1].cells if encoders else 0)
+    n_samples = len(samples) - bool(encoders)
     # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
         ("CHECK_SAMPLES", 1, None, None, None, None),
@@ -178,7 +207,12 @@ def plan(
         ),
         *([("BENCHMARK_FEWSHOT", encoders, None, None, None, None)] if encoders else []),
         *([("SUMMARISE_FEWSHOT", 1, None, None, None, None)] if encoders else []),
-        *((name, 1, None, None, None, None) for name in (*others, "REPORT")),
+        *(
+            _annotation(list(references) or samples[-1:], unlabelled_cells, n_samples, annotation)
+            if annotation
+            else []
+        ),
+        *((name, tasks, None, None, None, None) for name, tasks in {**others, "REPORT": 1}.items()),
     ]
     lines = []
     for process, tasks, work, unit, rate, size in steps:

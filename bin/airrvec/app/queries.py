@@ -1,19 +1,20 @@
 """Queries of `airrvec find`: a receptor in words, or a table in any format."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.app.query_text import query_table
 from airrvec.core import schema
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, no_file
 from airrvec.input import reading
 from airrvec.input.formats import sceptr
 from airrvec.input.normalise import Normalised, normalise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,12 @@ def read_queries(
     InputError
         If no receptor can be read.
     """
-    if Path(query).is_file():
+    if os.path.isfile(query):  # words may be too long for a path, which `Path.is_file` does not bear
         source = reading.open_chains(query, format, columns)
         return of_normalised(normalise(source, sample_id=Path(query).name, species=species))
     if "/" in query.split()[:1] or Path(query).suffix in (".tsv", ".csv", ".txt", ".gz", ".parquet"):
-        raise InputError("there is no such file", file=query, fix="Give a table, or a receptor in words")
-    batch = reading.Batch(sceptr.chains(query_table(query, species)), 1, 1, [])
+        raise no_file(query, fix="Give a table, or a receptor in words")
+    batch = reading.Batch(reading.chains_of(sceptr, query_table(query, species)), 1, 1, [])
     try:
         result = normalise(reading.Source("words", [], iter([batch])), sample_id="query", species=species)
     except InputError as error:

@@ -7,11 +7,11 @@ Words may be in any order, as in the map. Genes name the chain; a word that is n
 
 import re
 
-import pyarrow as pa
-
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input.formats import sceptr
+
+import pyarrow as pa
 
 EXAMPLE = "TRAV27 CAGGGSQGNLIF TRAJ42 TRBV19 CASSIRSSYEQYF TRBJ2-7"
 

@@ -1,5 +1,6 @@
 """References of the command ``airrvec``: one labelled table, or several that are merged into one."""
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,11 +20,15 @@ def listed_paths(text: str) -> list[Path]:
     InputError
         If a path is given twice.
     """
-    paths = [Path(text)] if Path(text).exists() else [Path(part.strip()) for part in text.split(",")]
-    paths = [path / "merged.parquet" if path.is_dir() else path for path in paths]
+    paths = [path / "merged.parquet" if os.path.isdir(path) else path for path in named_paths(text)]
     if len(set(paths)) < len(paths):
         raise InputError(f"--reference: '{text}' names one of them twice")
     return paths
+
+
+def named_paths(text: str) -> list[Path]:
+    """Return the files and folders of ``--reference``, as they are named."""
+    return [Path(text)] if os.path.exists(text) else [Path(part.strip()) for part in text.split(",")]
 
 
 def normalise_and_merge(

@@ -8,43 +8,42 @@ An index of runs: a folder in which receptors of all of them are found.
     classes/homosapiens.beta/ centres of cells, and background receptors, of a species and chain class
     runs/4f1c…/               a run, named by the digest of its manifest
         about.json            where it came from, its samples, sizes and checksums of all files
+        content.json          a digest of the receptors of each sample (`airrvec.app.run_states`)
         receptors/0000.parquet, cells/0000.parquet …   what is known of `PART` receptors
         homosapiens.beta/     their vectors, by cell (`airrvec.search.segments`)
 
 Each folder is complete when it gets its name, and none is changed later: runs can be added at the same time,
-and a run is removed with its folder.
+and a run is removed with its folder. Whatever else lies there is not read and not removed.
 """
 
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import suppress
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from airrvec.app import sealed_folders
+from airrvec.app import sealed_folders, temporary
 from airrvec.core import chains as chain_words
 from airrvec.core import schema
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 from airrvec.core.runtime import in_threads
+from airrvec.core.vectors import VectorModel
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
-from airrvec.search.segments import Segment, cell_centres, spans
+from airrvec.search.segments import Segment, cell_centres
 from airrvec.search.store import Store
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
 
 FORMAT = 1  # of the folder; another format is another number
 N_CELLS, N_BACKGROUND = 4096, 100_000
 SEED = 420
 PART = 2**15  # receptors in a Parquet file: what is read for one that is found
 LABELS = tuple(schema.INDEXED_CELLS.names[2:-1])
+RUN_NAME = re.compile(r"[0-9a-f]{16}")
 CLASSES = tuple(f"{species}.{chains}" for species in schema.SPECIES for chains in chain_words.CHAIN_CLASSES)
 
 
@@ -95,12 +94,17 @@ class RunIndex:
     threads: int = 1
     _runs: list[Run] | None = field(default=None, repr=False)
 
+    @property
+    def vector_model(self) -> VectorModel:
+        """Model of the vectors."""
+        return VectorModel(self.about["model"], self.about["weights_sha256"], self.about["n_dimensions"])
+
     @cached_property
     def encoder(self) -> Sceptr:
-        """The model."""
+        """The model, to embed queries."""
         name = self.about["model"]
         encoder = Sceptr(name if name in VARIANTS else str(self.folder / "model"), threads=self.threads)
-        if encoder.loaded.checksum != self.about["weights_sha256"]:
+        if not self.vector_model.is_comparable(encoder.loaded.vector_model):
             raise InputError(
                 f"the index was made with other weights of '{name}' than airrvec has now",
                 file=self.folder / sealed_folders.ABOUT,
@@ -111,7 +115,7 @@ class RunIndex:
     def runs(self) -> list[Run]:
         """Return the runs, by the path of their results, after a quick check of their folders."""
         if self._runs is None:
-            folders = sorted(path for path in self.folder.glob("runs/[!.]*") if path.is_dir())
+            folders = run_folders(self.folder)
             found = [Run(path, sealed_folders.unseal(path, fix_of_run(path))) for path in folders]
             self._runs = sorted(found, key=lambda run: (run.about["results"], run.folder.name))
         return self._runs
@@ -135,7 +139,7 @@ class RunIndex:
         folder = self.folder / "classes" / name
         fix = f"Remove {folder}: it is made again with the next run that is added"
         if not folder.is_dir():
-            self._make_class(folder)
+            self._make_class(self.place("classes") / name)
         about = sealed_folders.unseal(folder, fix)
         return np.load(sealed_folders.checked(folder, about, f"{part}.npy", fix), allow_pickle=False)
 
@@ -147,18 +151,38 @@ class RunIndex:
         receptors = background_receptors(n, species, self.threads)
         vectors = self.encoder.embed(chain_words.on_chains(receptors, chains))
         n_cells = self.about["n_cells"]
-        with sealed_folders.new_folder(folder) as temporary:
-            np.save(temporary / "background.npy", vectors)
+        with sealed_folders.new_folder(folder) as unfinished:
+            np.save(unfinished / "background.npy", vectors)
             centres = cell_centres(vectors, min(n, n_cells), seed=SEED, threads=self.threads)
-            np.save(temporary / "centres.npy", centres)
-            sealed_folders.seal(temporary, {"n_background": n, "n_cells": len(centres)})
+            np.save(unfinished / "centres.npy", centres)
+            sealed_folders.seal(unfinished, {"n_background": n, "n_cells": len(centres)})
+
+    def place(self, kind: str) -> Path:
+        """
+        Return the folder of ``runs`` or ``classes``, in which something is written or removed.
+
+        Raises
+        ------
+        InputError
+            If it is a link: what it leads to is not the index's.
+        """
+        folder = self.folder / kind
+        if folder.is_symlink():
+            raise InputError(f"'{folder}' is a link out of the index", fix="Put a folder in its place")
+        return folder
 
     def remove(self, run: Run) -> None:
-        """Remove a run: first its name, then its files; another process may have done so."""
-        hidden = run.folder.with_name(f".{run.folder.name}.{secrets.token_hex(4)}.tmp")
-        with suppress(FileNotFoundError):
-            run.folder.rename(hidden)
-        shutil.rmtree(hidden, ignore_errors=True)
+        """
+        Remove a run; another process may have done so.
+
+        Raises
+        ------
+        InputError
+            If its folder holds a file of somebody else.
+        """
+        self.place("runs")
+        sealed_folders.check_own(run.folder, run.about)
+        temporary.discard(run.folder)
         self.forget()
 
     def forget(self) -> None:
@@ -181,9 +205,14 @@ def fix_of_run(folder: Path, results: str | None = None) -> str:
     return f"Remove {folder}, then index {results or 'its results'} again"
 
 
+def run_folders(index: Path) -> list[Path]:
+    """Return the folders of runs; what has another name is not of airrvec."""
+    return sorted(path for path in index.glob("runs/*") if RUN_NAME.fullmatch(path.name) and path.is_dir())
+
+
 def is_index(folder: Path) -> bool:
     """Return whether a folder is, or was, an index."""
-    return (folder / sealed_folders.ABOUT).is_file() or (folder / "runs").is_dir()
+    return any((path / sealed_folders.ABOUT).is_file() for path in (folder, *run_folders(folder)))
 
 
 def open_index(folder: Path, *, threads: int = 1) -> RunIndex:
@@ -199,7 +228,8 @@ def open_index(folder: Path, *, threads: int = 1) -> RunIndex:
         raise InputError(
             f"there is no index in '{folder}'", fix=f"Make one: airrvec index RESULTS --index {folder}"
         )
-    about = sealed_folders.unseal(folder, f"Remove {folder} and index its runs again")
+    fix = f"Index its runs again in a new folder, if {folder} is an index; if not, give another --index"
+    about = sealed_folders.unseal(folder, fix)
     if about.get("format") != FORMAT:
         raise InputError(
             f"the index has format {about.get('format')}, this version of airrvec reads {FORMAT}",
@@ -214,51 +244,39 @@ def create_index(
     model: weights.LoadedModel,
     *,
     n_cells: int = N_CELLS,
-    n_background: int = N_BACKGROUND,
+    n_background: int | None = None,
     threads: int = 1,
 ) -> RunIndex:
-    """Make an empty index for a model, or open the one that is there."""
+    """
+    Make an empty index for a model, or open the one that is there.
+
+    Raises
+    ------
+    InputError
+        If the folder holds other files, or an index with another number of background receptors than
+        ``n_background``.
+    """
     if not is_index(folder):
+        temporary.remove_abandoned(folder.parent, folder.name)
         if folder.exists() and any(folder.iterdir()):
             raise InputError(f"the folder '{folder}' holds other files", fix="Give a new folder as --index")
-        with sealed_folders.new_folder(folder) as temporary:
+        with sealed_folders.new_folder(folder) as unfinished:
             if not is_published(model):
-                model.save(temporary / "model")
+                model.save(unfinished / "model")
             about = {"format": FORMAT, "model": model.name, "weights_sha256": model.checksum}
-            about |= {"n_dimensions": model.config.d_model, "n_cells": n_cells, "n_background": n_background}
-            sealed_folders.seal(temporary, about)
-    return open_index(folder, threads=threads)
+            about |= {"n_dimensions": model.config.d_model, "n_cells": n_cells}
+            about |= {"n_background": n_background or N_BACKGROUND}
+            sealed_folders.seal(unfinished, about)
+    opened = open_index(folder, threads=threads)
+    if n_background not in (None, opened.about["n_background"]):
+        n = f"{opened.about['n_background']:,}"
+        raise InputError(
+            f"the index '{folder}' has {n} background receptors, not {n_background:,}: they are made once",
+            fix="Leave the number out, or make a new index",
+        )
+    return opened
 
 
 def is_published(model: weights.LoadedModel) -> bool:
     """Return whether a model is a published variant that comes with airrvec."""
     return model.name in VARIANTS and weights.load(model.name).checksum == model.checksum
-
-
-def check(index: RunIndex) -> None:
-    """
-    Read the whole index and compare it with its checksums.
-
-    Raises
-    ------
-    InputError
-        That names the first damaged file.
-    """
-    for folder in sorted(index.folder.glob("classes/[!.]*")):
-        for part in ("centres", "background"):
-            index.class_array(folder.name, part)
-    for run in index.runs():
-        for name, (_, checksum) in run.about["files"].items():
-            if checksum:
-                sealed_folders.checked(run.folder, run.about, name, run.fix)
-        for name in run.about["rows"]:
-            segment = run.segment(name, index.about["n_dimensions"])
-            for span in spans(segment.starts, np.ones(len(segment.starts) - 1, bool)):
-                segment.read(*span)
-
-
-def described(runs: list[Run]) -> Iterator[str]:
-    """Yield a line for each run."""
-    for run in runs:
-        n, samples = counted(run.about["receptors"], "receptor"), counted(len(run.about["samples"]), "sample")
-        yield f"{run.folder.name}  {n} of {samples}  {run.about['results']}"

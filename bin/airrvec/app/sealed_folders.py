@@ -3,12 +3,11 @@
 import hashlib
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from airrvec.app import temporary
 from airrvec.core import records, tables
 from airrvec.core.errors import InputError
 
@@ -18,33 +17,27 @@ OWN_CHECKSUMS = "records.bin"  # each of its cells has one (`airrvec.search.segm
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """
-    Yield a temporary folder; rename it to ``target`` at the end, unless another process was faster.
-
-    Names that begin with a dot are not read: a process that is killed leaves one behind.
-    """
+    """Yield a temporary folder; rename it to ``target`` at the end, unless another process was faster."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    temporary.mkdir()
-    try:
-        yield temporary
+    with temporary.new(target) as folder:
+        yield folder
         try:
-            temporary.rename(target)
+            folder.rename(target)
         except OSError:
             if not (target / ABOUT).is_file():
                 raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            (target / temporary.LOCK).unlink()
 
 
 def seal(folder: Path, content: dict) -> None:
     """Write what a folder is, with the size and SHA-256 of each of its files, and a checksum of all this."""
     files = {}
-    for path in sorted(part for part in folder.rglob("*") if part.is_file()):
+    for path in sorted(part for part in folder.rglob("*") if part.is_file() and part.name != temporary.LOCK):
         checksum = records.sha256(path) if path.name != OWN_CHECKSUMS else None
         files[path.relative_to(folder).as_posix()] = [path.stat().st_size, checksum]
     content = {**content, "files": files}
-    tables.write_json({**content, "sha256": _digest(content)}, folder / ABOUT, indent=1)
+    tables.write_json({**content, "sha256": digest(content)}, folder / ABOUT, indent=1)
 
 
 def unseal(folder: Path, fix: str) -> dict:
@@ -63,7 +56,7 @@ def unseal(folder: Path, fix: str) -> dict:
         files = content["files"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError("the file is damaged or missing", file=path, fix=fix) from error
-    if checksum != _digest(content):
+    if checksum != digest(content):
         raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
     for name, (size, _) in files.items():
         try:
@@ -84,5 +77,17 @@ def checked(folder: Path, content: dict, name: str, fix: str) -> Path:
     return path
 
 
-def _digest(content: dict) -> str:
+def check_own(folder: Path, content: dict) -> None:
+    """Raise `InputError` if a sealed folder holds a file that its seal does not name."""
+    own = {*content["files"], ABOUT, temporary.LOCK}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+    for path in files:
+        if path.relative_to(folder).as_posix() not in own:
+            raise InputError(
+                f"'{path}' is not of airrvec, and its folder cannot be removed", fix="Move it away"
+            )
+
+
+def digest(content: dict) -> str:
+    """Return the SHA-256 of JSON, whatever the order of its keys."""
     return hashlib.sha256(tables.json_text(content, sort_keys=True).encode()).hexdigest()

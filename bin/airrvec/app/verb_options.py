@@ -9,8 +9,14 @@ from airrvec.app import find_verbs
 from airrvec.app.places import PRESETS
 from airrvec.core import schema
 from airrvec.core.errors import InputError
+from airrvec.core.script import at_least, named_path
 
 DEFAULT_MODEL = "sceptr"
+# Options of scripts that the verbs themselves give, or that name files for the pipeline.
+NOT_PASSED_ON = (
+    *("--cells", "--embeddings", "--encoder", "--missing", "--name", "--outdir", "--preset", "--process"),
+    *("--receptors", "--versions"),
+)
 
 
 def add_options(verb: argparse.ArgumentParser, name: str) -> None:
@@ -40,11 +46,15 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
         help="species of rows that name none",
     )
     verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
-    verb.add_argument("--cpus", type=int, default=os.cpu_count(), help="threads")
+    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
     if name == "embed":
-        verb.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
+        verb.add_argument(
+            "--out", type=named_path, required=True, help="file of the vectors: .parquet, .tsv, .csv"
+        )
     else:
-        verb.add_argument("--outdir", type=Path, default=Path("."), help="folder of the results")
+        folder = Path(f"airrvec_{name}")
+        verb.add_argument("--outdir", type=named_path, default=folder, help="folder of the results")
+    verb.add_argument("--overwrite", action="store_true", help=find_verbs.OVERWRITE)
     if name in ("cluster", "compare"):
         verb.add_argument("--compare-by", help="metadata column whose values are compared")
     if name == "annotate":
@@ -74,6 +84,12 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
             choices=sorted(path.stem for path in PRESETS.glob("*.json")),
             default="neighbour",
             help="training preset, a file of conf/models",
+        )
+        verb.add_argument("--name", help="name of the new model; if not given, the name of the preset")
+        verb.add_argument(
+            "--checkpoints",
+            type=named_path,
+            help="folder of checkpoints; if not given, checkpoints in --outdir",
         )
 
 

@@ -9,8 +9,9 @@ from airrvec.app.manifest import FOLDERS, MANIFEST, Row, read_manifest
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
 from airrvec.core.plural import counted
+from airrvec.core.progress import counter
 from airrvec.core.records import measure
-from airrvec.core.runtime import progress
+from airrvec.core.terminal import print_lines, print_warning
 
 
 def verify(results: Path) -> None:
@@ -31,16 +32,15 @@ def verify(results: Path) -> None:
     damaged = {problem.split(": ")[0] for problem in problems}
     compared, found = invariants.check(results, rows, damaged)
     problems += found
-    for problem in problems:
-        print(problem)
+    print_lines(*problems)
     n_results = sum(row.kind == "result" for row in rows)
     n_inputs = len(rows) - n_results
     if problems:
-        print(f"{results}: {counted(len(problems), 'problem', 'problems')}", file=sys.stderr)
+        print_warning(f"{results}: {counted(len(problems), 'problem', 'problems')}")
         sys.exit(1)
     absent = f" ({n_absent} of them not on this machine, not compared)" if n_absent else ""
     size = sum(row.size for row in rows) / 1e6
-    print(
+    print_lines(
         f"{results}: {counted(n_results, 'file', 'files')} and {counted(n_inputs, 'input', 'inputs')}{absent}"
         f" are as the run wrote and read them ({size:,.1f} MB); {counted(compared, 'relation', 'relations')}"
         " between the tables hold"
@@ -49,7 +49,7 @@ def verify(results: Path) -> None:
 
 def check_files(results: Path, rows: list[Row]) -> tuple[list[str], int]:
     """Return the problems of all files of the manifest, and the number of inputs that are not here."""
-    update = progress("bytes compared", sum(row.size for row in rows))
+    update = counter("bytes compared", sum(row.size for row in rows))
     folders = _folders_of_inputs(rows)
     problems, n_absent = [], 0
     for row in rows:

@@ -6,13 +6,13 @@ its Results).
 from collections.abc import Iterator
 from itertools import combinations
 
+from airrvec.benchmark.fewshot import complete_epitopes
+from airrvec.core import schema
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy  # whose parts are imported on use
-
-from airrvec.benchmark.fewshot import complete_epitopes
-from airrvec.core import schema
 
 
 def compact(aurocs: pa.Table) -> pa.Table:

@@ -2,13 +2,13 @@
 
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-from scipy import sparse
-
 from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.core.plural import counted
 from airrvec.encoders import NotMeasurable, distance_rows, has_vectors, vector_distance_rows
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
 
 BATCH_BYTES = 2**24  # memory for distances computed at once
 KEPT_BYTES = 2**30  # memory for distances kept for reuse, and their exponentials

@@ -8,20 +8,22 @@ splits depend only on the table and the seed, so all encoders share them.
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from airrvec.benchmark.training_labels import TrainingLabels
+from airrvec.core import identity, schema, tables
+from airrvec.core.antigens import from_study
+from airrvec.core.plural import counted
+from airrvec.core.seeds import generator
+from airrvec.input.calls import has_open_reading_frame
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.benchmark.training_labels import TrainingLabels
-from airrvec.core import schema, tables
-from airrvec.core.antigens import from_study
-from airrvec.core.plural import counted
-from airrvec.core.seeds import generator
-
 TRAINED_ON = "a model of this run has been trained on it"
+OPEN_READING_FRAME = "a gene that is an open reading frame"
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,11 @@ def select_labelled(
     leave_out: TrainingLabels | None = None,
 ) -> LabelledReceptors:
     """
-    Return the receptors of the benchmark: labelled, of one species, both chains complete.
+    Return the receptors of the benchmark: labelled, of one species, both chains complete, genes functional.
 
     A complete chain has V gene, J gene and junction, so that models of whole chains and models of loops are
-    measured on the same receptors.
+    measured on the same receptors. Open reading frames are excluded, as by the paper. Receptors with equal
+    junctions stay: without the one that VDJdb 2023-06 has, all splits of the paper's table would differ.
 
     Parameters
     ----------
@@ -112,6 +115,7 @@ def select_labelled(
     for name in schema.RECEPTOR_FIELDS[1:]:
         complete = pc.and_(complete, pc.is_valid(joined[name]))
     joined = keep(joined, complete, "incomplete: V, J or junction of a chain missing")
+    joined = keep(joined, pa.array(~has_open_reading_frame(joined)), OPEN_READING_FRAME)
     trained_on = leave_out.include(joined) if leave_out else np.zeros(len(joined), bool)
     if trained_on.any():
         joined = keep(joined, pa.array(~trained_on), TRAINED_ON)
@@ -125,6 +129,26 @@ def select_labelled(
     epitopes = {name: np.unique(row[labels == name]) for name in sorted(set(labels))}
     sources = joined.group_by(source).aggregate([]).sort_by([(name, "ascending") for name in source])
     return LabelledReceptors(kept, epitopes, removed, sources, exclude_references or "none")
+
+
+def one_per_clonotype(labelled: LabelledReceptors) -> LabelledReceptors:
+    """
+    Return one receptor per clonotype, the first, with the epitopes and studies of all receptors of it.
+
+    Whether a call has an allele depends on the study. A receptor that one study reports with alleles and
+    another without must not be in training and in test.
+    """
+    number, first = identity.number_clonotypes(labelled.receptors)
+    receptors, sources = labelled.receptors.take(first), labelled.sources
+    row = pc.index_in(sources["receptor_id"], labelled.receptors["receptor_id"].combine_chunks())
+    merged = receptors["receptor_id"].take(pa.array(number).take(row.combine_chunks()))
+    sources = sources.set_column(0, "receptor_id", merged).group_by(sources.column_names).aggregate([])
+    return replace(
+        labelled,
+        receptors=receptors,
+        epitopes={epitope: np.unique(number[rows]) for epitope, rows in labelled.epitopes.items()},
+        sources=sources.sort_by([(name, "ascending") for name in sources.column_names]),
+    )
 
 
 def plan_splits(

@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.benchmark.distances import BATCH_BYTES, Distances
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.benchmark.rules import RULES, contrast, soft_nearest_neighbour
@@ -20,6 +17,9 @@ from airrvec.core import schema
 from airrvec.core.chains import on_chains
 from airrvec.encoders import NotMeasurable
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
+
+import numpy as np
+import pyarrow as pa
 
 PAPER_RULES = ("nearest_neighbour", "average_distance")
 # The paper's, and the best of one epitope's references and of all epitopes' references.

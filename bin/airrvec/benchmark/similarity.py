@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 
+from airrvec.core import identity, schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from scipy import sparse
-
-from airrvec.core import schema
 
 # Test set → identity to a reference at or above which a test receptor is excluded.
 TEST_SETS = {"all": None, "below_90": 0.9, "below_80": 0.8}
@@ -74,9 +74,15 @@ def similar_pairs(
     return sparse.csr_array((ones, (first, second)), shape=(len(references), len(tests)))
 
 
+def clonotype_matrix(receptors: pa.Table) -> sparse.csr_array:
+    """Return the clonotype of each receptor as csr_array of int32, shape (n_receptors, n_clonotypes)."""
+    number = pc.dictionary_encode(identity.clonotype_ids(receptors)).indices.to_numpy()
+    return sparse.csr_array((np.ones(len(number), np.int32), (np.arange(len(number)), number)))
+
+
 def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     """
-    Return which studies report which receptors, for any epitope.
+    Return which studies report the clonotypes of which receptors, for any epitope.
 
     Parameters
     ----------
@@ -88,7 +94,8 @@ def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     Returns
     -------
     csr_array of int32, shape (n_receptors, n_studies)
-        1 for each receptor and ``reference_id``; an empty row for a receptor without one.
+        Number of receptors of the same clonotype that the study reports; an empty row for a clonotype without
+        a ``reference_id``.
     """
     reported = sources.filter(pc.is_valid(sources["reference_id"]))
     reported = reported.group_by(["receptor_id", "reference_id"]).aggregate([])
@@ -96,4 +103,5 @@ def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     columns = reported["reference_id"].combine_chunks().dictionary_encode()
     shape = (len(receptors), len(columns.dictionary))
     ones = np.ones(len(rows), np.int32)
-    return sparse.csr_array((ones, (rows, columns.indices.to_numpy())), shape=shape)
+    clonotypes = clonotype_matrix(receptors)
+    return clonotypes @ (clonotypes.T @ sparse.csr_array((ones, (rows, columns.indices.to_numpy())), shape))

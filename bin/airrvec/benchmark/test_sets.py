@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 
+from airrvec.benchmark import similarity
+from airrvec.benchmark.fewshot import LabelledReceptors, Splits
+
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from airrvec.benchmark import similarity
-from airrvec.benchmark.fewshot import LabelledReceptors, Splits
-
+OTHER_CLONOTYPES = "other_clonotypes"
 OTHER_STUDIES = "other_studies"
-TEST_SETS = (*similarity.TEST_SETS, OTHER_STUDIES)
+TEST_SETS = (*similarity.TEST_SETS, OTHER_CLONOTYPES, OTHER_STUDIES)
 
 
 def fixed_exclusion(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
@@ -32,6 +33,9 @@ def exclusion_filter(
 
     if test_set == "all":
         return lambda references: np.zeros((len(references), n), bool)
+    if test_set == OTHER_CLONOTYPES:
+        clonotypes = similarity.clonotype_matrix(receptors)
+        return lambda references: (chosen(references) @ clonotypes @ clonotypes.T).toarray() > 0
     if test_set == OTHER_STUDIES:
         studies = similarity.study_matrix(labelled.receptors, labelled.sources)
         unknown = np.diff(studies.indptr) == 0

@@ -5,17 +5,18 @@ A model performs better on these than on others, so a benchmark or a calibration
 Receptors are compared without alleles (`airrvec.core.identity.clonotype_ids`).
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.model import weights
-from airrvec.model.architecture import LABELLED_TERMS
+from airrvec.model.architecture import UNLABELLED_TERMS
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 FILE_NAME = "training_labels.parquet"  # in a model's folder
 # Published models trained on labels, whose package does not list the receptors.
@@ -69,7 +70,7 @@ class TrainingLabels:
         """Write the receptors into a model's folder and return the entry for its ``config.json``."""
         if len(self.receptors):
             tables.write(self.receptors, folder / FILE_NAME)
-        n_receptors = pc.count_distinct(self.receptors["receptor_id"]).as_py()
+        n_receptors = pc.count_distinct(self.receptors["clonotype_id"]).as_py()
         return {"receptors": n_receptors, "not_recorded": list(self.not_recorded)}
 
 
@@ -85,7 +86,7 @@ def labels_from_encoder(name: str) -> TrainingLabels:
     name : str
         As for `airrvec.encoders.load`.
     """
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         return _of_folder(Path(name))
     if name.endswith(".py"):
         return NO_LABELS
@@ -142,7 +143,7 @@ def _of_folder(folder: Path) -> TrainingLabels:
     recorded = config.get("labels")
     if recorded is None:  # a folder of airrvec 0.1, or a published model
         contrastive = config.get("preset", {}).get("objective", {}).get("contrastive")
-        trained = contrastive in LABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
+        trained = contrastive not in UNLABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
         return TrainingLabels(NO_LABELS.receptors, (name,) if trained else ())
     if not (folder / FILE_NAME).is_file():
         missing = (name,) if recorded["receptors"] else ()

@@ -4,10 +4,10 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote
 
+from airrvec.core.columns import by_distinct
+
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core.columns import by_distinct
 
 # Columns of a label that describe the antigen of its epitope.
 ANTIGEN_FIELDS = ("antigen_gene", "antigen_species", "mhc_a", "mhc_b")

@@ -4,11 +4,11 @@ Chain classes of receptors, by the chains with a known junction: paired, alpha, 
 All code that selects receptors by chain uses these names and functions.
 """
 
+from airrvec.core import schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
 
 CHAIN_CLASSES = ("paired", "alpha", "beta")
 CHAIN_LOCI = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
@@ -40,6 +40,21 @@ def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
     """Return whether each receptor has the chains of a class; a paired receptor belongs to every class."""
     classes = chain_classes(receptors)
     return (classes == "paired") | (classes == chains)
+
+
+def has_equal_junctions(receptors: pa.Table | dict) -> np.ndarray:
+    """
+    Return whether α and β junction of each receptor are the same; shape (n,).
+
+    Recombination of two loci does not make the same junction twice: one of them was copied by mistake.
+
+    Parameters
+    ----------
+    receptors : pyarrow.Table or dict of columns
+        `airrvec.core.schema.RECEPTOR_FIELDS`.
+    """
+    equal = pc.equal(*(receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI))
+    return np.asarray(pc.fill_null(equal, False))
 
 
 def with_chains(receptors: pa.Table, chains: str) -> pa.Table:

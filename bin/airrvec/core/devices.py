@@ -3,8 +3,9 @@
 import logging
 from pathlib import Path
 
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, require_choice
 from airrvec.core.extras import is_installed, require_extra
+from airrvec.core.processor import compiled_features
 
 DEVICES = ("auto", "cpu", "gpu")
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -29,10 +30,8 @@ def require_torch() -> None:
 
 
 def has_bf16() -> bool:
-    """Return whether the processor multiplies bfloat16 natively (AVX-512 BF16)."""
-    from llvmlite.binding import get_host_cpu_features
-
-    return get_host_cpu_features().get("avx512bf16", False)
+    """Return whether the processor multiplies bfloat16 natively (AVX-512 BF16), and numba may use that."""
+    return "avx512bf16" in compiled_features()
 
 
 def choose_device(device: str, precision: str) -> tuple[str, str]:
@@ -54,19 +53,22 @@ def choose_device(device: str, precision: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        If ``gpu`` is requested without a GPU, or bf16 without a GPU or a processor with AVX-512 BF16.
+        If ``gpu`` is requested without a GPU, or bf16 without a GPU or a processor with AVX-512 BF16; if a
+        word is none of these.
     """
+    require_choice("device", device, DEVICES)
+    require_choice("precision", precision, PRECISIONS)
     if device == "gpu":
         require_torch()
     on_gpu = device != "cpu" and has_gpu()
     if device == "gpu" and not on_gpu:
         raise InputError(
-            "a GPU was asked for, but this task has none",
-            fix="Give --device auto to use a GPU only if there is one",
+            "the device gpu was requested, but there is no GPU here",
+            fix="Choose auto to use a GPU only if there is one",
         )
     if precision == "bf16" and not on_gpu and not has_bf16():
         raise InputError(
-            "bf16 needs a GPU or a processor with AVX-512 BF16; this task has neither",
-            fix="Give --precision auto or fp32",
+            "the precision bf16 needs a GPU or a processor with AVX-512 BF16; there is neither here",
+            fix="Choose auto or fp32",
         )
     return "gpu" if on_gpu else "cpu", "bf16" if precision == "bf16" else "fp32"

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from airrvec.core.progress import step
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -13,6 +15,7 @@ SHARED = 8  # residues that two peptides must share without a gap, and least len
 _PEPTIDE = re.compile("[ACDEFGHIKLMNPQRSTVWY]+")
 
 
+@step("groups of epitopes")
 def epitope_groups(
     epitopes: Sequence[str], antigen_species: Sequence[str | None] | None = None
 ) -> np.ndarray:

@@ -1,9 +1,13 @@
 """Errors in the user's input, each reported in one sentence that says how to correct the input."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
+
+from airrvec.core.progress import reported
+from airrvec.core.terminal import print_tracebacks, print_warning, printable
 
 OUT_OF_MEMORY = 137  # exit status of a process that the system kills for lack of memory
 LONGEST = 1_500  # characters of a message; parts of it come from the input
@@ -64,11 +68,46 @@ class InputError(Exception):
         return partial(type(self), **self.described), ()  # pickled for another process
 
 
+def no_file(path: str | Path, fix: str | None = None) -> InputError:
+    """Return the error for a path that is no file: what is there instead."""
+    path = Path(path)
+    problem = "there is no such file"
+    if path.is_dir():
+        problem = "it is a folder, and a file is needed"
+    elif path.exists():
+        problem = "it is no regular file"
+    return InputError(problem, file=path, fix=fix)
+
+
+def require_choice(name: str, word: object, choices: Collection[str]) -> None:
+    """
+    Raise `InputError` unless a word is one of some.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument or option.
+    word : str
+        Its value.
+    choices : collection of str
+        At least two.
+    """
+    if word not in choices:
+        *first, last = choices
+        raise InputError(f"{name} is {word!r}, and must be {', '.join(first)} or {last}")
+
+
+def require_at_least_one(name: str, number: object) -> None:
+    """Raise `InputError` unless an argument is a whole number from 1 on."""
+    if not isinstance(number, Integral) or number < 1:
+        raise InputError(f"{name} is {number!r}, and must be a whole number from 1 on")
+
+
 def _shown(sentence: str) -> str:
     """Return a sentence in one line of bounded length, with control and invisible characters escaped."""
     if len(sentence) > LONGEST:
         sentence = f"{sentence[: 2 * LONGEST // 3]} … {sentence[-LONGEST // 3 :]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in sentence)
+    return printable(sentence)
 
 
 def _listed(reasons: Sequence[str], what: str) -> str:
@@ -78,17 +117,26 @@ def _listed(reasons: Sequence[str], what: str) -> str:
     return "\n".join([f"{len(reasons)} {what}:", *(f"- {reason}" for reason in reasons)])
 
 
+def script_name(main) -> str:
+    """Return the name of the script, or of the command, whose ``main`` this is."""
+    name = Path(main.__code__.co_filename).stem
+    return "airrvec" if main.__module__.startswith("airrvec.") else name
+
+
 def exit_on_input_error(main):
     """Make a script's ``main`` print errors and exit: 1 on an `InputError`, 137 when memory runs out."""
 
     def wrapped(argv=None) -> None:
+        if argv is None:  # the process is this script's own
+            print_tracebacks()
         try:
-            return main(argv)
+            with reported(script_name(main)):
+                return main(argv)
         except InputError as error:
-            print(f"ERROR: {error}", file=sys.stderr)
+            print_warning(*f"ERROR: {error}".split("\n"))
             sys.exit(1)
         except MemoryError as error:  # same status as when the system kills it: Nextflow retries with more
-            print(f"ERROR: out of memory ({error})", file=sys.stderr)
+            print_warning(f"ERROR: out of memory ({error})")
             sys.exit(OUT_OF_MEMORY)
 
     return wrapped

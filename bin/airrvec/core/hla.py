@@ -3,71 +3,53 @@ HLA of donors and of epitopes, and whether a donor can present an epitope.
 
 An allele is its locus and up to two fields (Marsh et al. 2010, "Nomenclature for factors of the HLA system",
 Tissue Antigens 75). A serotype is the alleles, or groups of alleles, that it stands for. Two alleles are
-compared at the resolution of the coarser one: ``A*02`` matches ``A*02:01``, but ``A*02:06`` does not.
+compared at the resolution of the coarser one: ``A*02`` matches ``A*02:01``, but ``A*02:06`` does not. The
+alleles of a G or P group have the same peptide-binding domain; which they are is not known here, so another
+allele of the same first field may be one of them.
 """
 
 import re
 from collections.abc import Iterable
 
-# A locus → its alleles, each one or two fields; no fields for a gene whose alleles are not given.
+from airrvec.core import imgt
+from airrvec.core.hla_words import LOCI, MOUSE_LOCI, SEPARATORS, HlaError, read_alternatives
+
+__all__ = [
+    "ALLOWED",
+    "EXCLUDED",
+    "UNKNOWN",
+    "Alleles",
+    "HlaError",
+    "allows",
+    "is_coarser",
+    "is_group",
+    "molecule_text",
+    "parse_mhc",
+    "parse_typing",
+    "plain_fields",
+    "typing_text",
+]
+
+# A locus → its alleles, each one or two fields; no fields for a gene whose alleles are not given. The last
+# field of a group ends in G or P: `02:01P`, `02:01:01G`.
 Alleles = dict[str, frozenset[tuple[str, ...]]]
 
 ALLOWED, EXCLUDED, UNKNOWN = "allowed", "excluded", "unknown"
 
-# Spellings of loci; a serotype's letters stand for the chain that carries it.
-_LOCI = {
-    **{name: name for name in ("A", "B", "C", "E", "F", "G", "DRA", "DRB1", "DRB3", "DRB4", "DRB5")},
-    **{name: name for name in ("DQA1", "DQB1", "DPA1", "DPB1")},
-    **{"CW": "C", "DRA1": "DRA", "DRB": "DRB1", "DQA": "DQA1", "DQB": "DQB1", "DPA": "DPA1", "DPB": "DPB1"},
-    **{"DR": "DRB1", "DRW": "DRB1", "DQ": "DQB1", "DQW": "DQB1", "DP": "DPB1", "DPW": "DPB1"},
-}
-_SEROLOGICAL = {"DR", "DRW", "DQ", "DQW", "DP", "DPW"}
 _ONE_FOR_ALL = {"DRA"}  # its alleles present alike
-
-# Serotypes whose number is not that of a group of alleles (Holdsworth et al. 2009, "The HLA dictionary 2008",
-# Tissue Antigens 73). All other serotypes have the number of their group: A2 is A*02.
-_SEROTYPES = {
-    "A": {"09": "23 24", "10": "25 26 34 66", "19": "29 30 31 32 33 74", "28": "68 69"},
-    "B": {
-        **{"05": "51 52", "12": "44 45", "16": "38 39", "17": "57 58", "21": "49 50", "22": "54 55 56"},
-        **dict.fromkeys(("62", "63", "70", "71", "72", "75", "76", "77"), "15"),
-        **{"60": "40", "61": "40", "64": "14", "65": "14"},
-    },
-    "C": {"09": "03", "10": "03"},
-    "DRB1": {"02": "15 16", "05": "11 12", "06": "13 14", "17": "03", "18": "03"},
-    "DQB1": {"01": "05 06", "07": "03:01 03:04", "08": "03:02 03:05", "09": "03:03"},
-}
-# Serotypes of DR that are genes of their own, and serotypes of DP, whose alleles have no groups.
-_DR_GENES = {"51": "DRB5", "52": "DRB3", "53": "DRB4"}
-_DP = {"01": "01:01", "02": "02:01 02:02", "03": "03:01", "04": "04:01 04:02", "05": "05:01", "06": "06:01"}
-
-_SEPARATORS = re.compile(r"[;,+^\s]+")
-_HUMAN = re.compile(
-    r"(?:HLA-?)?(?:(?P<locus>D(?:R(?:A1?|B[1345]?|w)?|[QP](?:[AB]1?|w)?)|Cw|[ABCEFG])(?P<star>\*?))?"
-    r"(?:(?P<digits>\d{1,8}|\d{1,4}(?::\d{1,4}){1,3})(?P<suffix>[NLSCAQ]?)[GP]?|(?P<first>\d{2,3}):[A-Z]{2,})",
-    re.IGNORECASE,
-)
-_HUMAN_GENE = re.compile(r"(?:HLA-?)?(DRB[345])", re.IGNORECASE)
-_MOUSE = re.compile(r"H-?2-?\^?(?:(K|D|L|I-?A|I-?E)-?\^?)?([a-z]\d?)", re.IGNORECASE)
-_MOUSE_LOCI = ("H2-K", "H2-D", "H2-L", "H2-IA", "H2-IE")
-
-
-class HlaError(ValueError):
-    """A word that is no allele, serotype or haplotype; ``word`` holds it."""
-
-    def __init__(self, word: str):
-        super().__init__(f"'{word}' is not an HLA allele, a serotype or an H-2 haplotype")
-        self.word = word
 
 
 def parse_typing(text: str) -> Alleles:
     """
     Return the alleles of a donor by locus.
 
-    A locus that is given is taken as typed in full: one allele is a homozygous donor. Alternatives
-    (``A*02:01/02:06``) all count. An allele with the suffix N is not expressed and presents nothing; the
-    suffixes L, S, C, A and Q are ignored. Of a G or P group, the two fields of its name are taken. A code of
-    letters for a second field (``A*02:XX``) leaves one field.
+    A locus that is given is taken as typed in full: one allele is a homozygous donor. Of alternatives
+    (``A*02:01/02:06``, or short ``A*02:01/06``), each may be the donor's: one of a single field replaces the
+    last field of the one before it.
+
+    An allele with the suffix N, S or C, at any field, is not on the surface and presents nothing: ``A*24N``
+    leaves the locus typed and without it. The suffixes L, A and Q are ignored. A code of letters for a second
+    field (``A*02:XX``) leaves one field. A G or P group stays one.
 
     Parameters
     ----------
@@ -83,9 +65,11 @@ def parse_typing(text: str) -> Alleles:
     """
     found: dict[str, set] = {}
     locus = None
-    for word in filter(None, _SEPARATORS.split(re.sub(r"\s*/\s*", "/", text.strip()))):
-        for part in word.split("/"):
-            locus, alleles = _read(part, locus) or _raise(word)
+    for word in filter(None, SEPARATORS.split(re.sub(r"\s*/\s*", "/", text.strip()))):
+        for part in read_alternatives(word.split("/"), locus):
+            if part is None:
+                raise HlaError(word)
+            locus, alleles = part
             for name, patterns in alleles.items():
                 found.setdefault(name, set()).update(patterns)
     return {name: frozenset(patterns) for name, patterns in found.items()}
@@ -100,19 +84,16 @@ def parse_mhc(label: str | None) -> list[Alleles]:
     label : str or None
         Chains joined by ``/``, as made by `airrvec.core.antigens.mhc_name`: ``HLA-A*02:01``, ``HLA-A2``,
         ``HLA-DRA*01/HLA-DRB1*04:01``, ``H-2Kb``. Several molecules are separated by ``,``, ``;`` or ``|``.
-        α chains of DR, and words that are no allele (``HLA class I``), are left out.
+        α chains of DR, and words that are no allele (``HLA class I``), are left out. Alternatives of one
+        chain are written as in a typing.
     """
     molecules = []
     for molecule in re.split(r"[,;|]", label or ""):
         chains: dict[str, set] = {}
-        locus = None
-        for part in molecule.split("/"):
-            words = part.split()  # what follows a blank describes a mutant
-            read = _read(words[0], locus) if words else None
-            if read is None:
-                continue
-            locus, alleles = read
-            for name, patterns in alleles.items():
+        words = [part.split()[:1] for part in molecule.split("/")]  # what follows a blank describes a mutant
+        parts = read_alternatives(word for part in words for word in part)
+        for part in filter(None, parts):
+            for name, patterns in part[1].items():
                 chains.setdefault(name, set()).update(patterns)
         chains = {name: patterns for name, patterns in chains.items() if name not in _ONE_FOR_ALL}
         if any(chains.values()):
@@ -143,7 +124,7 @@ def allows(donor: Alleles, molecules: Iterable[Alleles]) -> str:
 def typing_text(donor: Alleles) -> str:
     """Return a typing as text that `parse_typing` reads: ``A*02:01;B*07``, sorted by locus and allele."""
     words = []
-    for locus in sorted(donor, key=lambda name: ([*_LOCI, *_MOUSE_LOCI].index(name), name)):
+    for locus in sorted(donor, key=lambda name: ([*LOCI, *MOUSE_LOCI].index(name), name)):
         words += [_allele_text(locus, fields) for fields in sorted(donor[locus])] or [f"{locus}*00:00N"]
     return ";".join(words)
 
@@ -161,71 +142,60 @@ def is_coarser(molecule: Alleles, other: Alleles) -> bool:
         molecule != other
         and set(molecule) == set(other)
         and all(
-            any(fields[: len(known)] == known for known in molecule[locus])
+            any(_covers(known, fields) for known in molecule[locus])
             for locus in other
             for fields in other[locus]
         )
     )
 
 
+def plain_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return at most two fields, without the letter of a group."""
+    return tuple(field.rstrip("GP") for field in fields[:2])
+
+
+def is_group(fields: tuple[str, ...]) -> bool:
+    """Return whether fields name a G or P group."""
+    return bool(fields) and fields[-1].endswith(("G", "P"))
+
+
+def _covers(known: tuple[str, ...], fields: tuple[str, ...]) -> bool:
+    """Return whether an allele is another one at lower or equal resolution; a group is no single allele."""
+    wide, narrow = plain_fields(known), plain_fields(fields)
+    return narrow[: len(wide)] == wide and (len(wide) < len(narrow) or is_group(known) >= is_group(fields))
+
+
 def _presents(donor: Alleles, molecule: Alleles) -> str:
     typed = [locus for locus in molecule if locus in donor]
     if not typed:
         return UNKNOWN
-    return ALLOWED if all(_shared(donor[locus], molecule[locus]) for locus in typed) else EXCLUDED
+    found = {_shared(locus, donor[locus], molecule[locus]) for locus in typed}
+    return next(word for word in (EXCLUDED, UNKNOWN, ALLOWED) if word in found)
 
 
-def _shared(own: Iterable[tuple[str, ...]], other: Iterable[tuple[str, ...]]) -> bool:
-    return any(all(a == b for a, b in zip(fields, known, strict=False)) for fields in own for known in other)
+def _shared(locus: str, own: Iterable[tuple[str, ...]], other: Iterable[tuple[str, ...]]) -> str:
+    """Return whether a donor has one of the alleles of a chain."""
+    found = {_compared(locus, fields, known) for fields in own for known in other}
+    return next((word for word in (ALLOWED, UNKNOWN) if word in found), EXCLUDED)
+
+
+def _compared(locus: str, one: tuple[str, ...], other: tuple[str, ...]) -> str:
+    """
+    Return whether two alleles may be the same, at the resolution of the coarser one.
+
+    Alleles with the same first field, of which one is a group, may be: which alleles a group has is not
+    known. But two alleles that name P groups are in different ones.
+    """
+    plain = plain_fields(one), plain_fields(other)
+    if all(a == b for a, b in zip(*plain, strict=False)):
+        return ALLOWED
+    if plain[0][0] != plain[1][0] or not (is_group(one) or is_group(other)):
+        return EXCLUDED
+    named = all(imgt.names_p_group(f"HLA-{locus}*{':'.join(fields)}") for fields in plain)
+    return EXCLUDED if named else UNKNOWN
 
 
 def _allele_text(locus: str, fields: tuple[str, ...]) -> str:
-    if locus in _MOUSE_LOCI:
+    if locus in MOUSE_LOCI:
         return locus + "".join(fields)
     return f"{locus}*{':'.join(fields)}" if fields else locus
-
-
-def _raise(word: str):
-    raise HlaError(word)
-
-
-def _read(word: str, locus: str | None) -> tuple[str, dict[str, list[tuple[str, ...]]]] | None:
-    """Return the locus for numbers that follow, and the alleles of a word; None if it is none."""
-    if found := _HUMAN_GENE.fullmatch(word):
-        return found[1].upper(), {found[1].upper(): [()]}
-    if found := _MOUSE.fullmatch(f"H2{word}" if locus == "H2" and not word.upper().startswith("H") else word):
-        name = (found[1] or "").upper().replace("-", "")
-        return "H2", {f"H2-{name}": [(found[2].lower(),)]} if name else _haplotype(found[2].lower())
-    found = _HUMAN.fullmatch(word)
-    if not found or not (found["locus"] or locus):
-        return None
-    spelling = (found["locus"] or locus).upper()
-    if len(spelling) > 2 and found["locus"] and not found["star"] and spelling not in _SEROLOGICAL:
-        return None  # DRB1501 is DRB1*501 or DRB*1501
-    return spelling, _alleles(spelling, found)
-
-
-def _haplotype(letter: str) -> dict[str, list[tuple[str, ...]]]:
-    return {locus: [(letter,)] for locus in _MOUSE_LOCI}
-
-
-def _alleles(spelling: str, found: re.Match) -> dict[str, list[tuple[str, ...]]]:
-    """Return the alleles that a human word stands for."""
-    locus = _LOCI[spelling]
-    fields = (found["first"],) if found["first"] else _fields(found["digits"])
-    if len(fields) > 1:
-        not_expressed = (found["suffix"] or "").upper() == "N"
-        return {locus: [] if not_expressed else [fields]}
-    number = fields[0]
-    if spelling in ("DR", "DRW") and number in _DR_GENES:
-        return {_DR_GENES[number]: [()]}
-    groups = _DP if spelling in ("DP", "DPW") else _SEROTYPES.get(locus, {})
-    return {locus: [tuple(group.split(":")) for group in groups.get(number, number).split()]}
-
-
-def _fields(digits: str) -> tuple[str, ...]:
-    """Return at most two fields: ``02:01:01`` and ``0201`` are 02, 01; ``203`` is 02, 03."""
-    if ":" not in digits and len(digits) > 2:
-        digits = digits.zfill(4)
-        digits = f"{digits[:2]}:{digits[2:4]}"
-    return tuple(field.zfill(2) for field in digits.split(":")[:2])

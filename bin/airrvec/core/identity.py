@@ -3,11 +3,11 @@
 import hashlib
 from itertools import pairwise
 
+from airrvec.core import innate, schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import innate, schema
 
 _DIGITS = 24
 _ALLELE = r"\*[^|]*"

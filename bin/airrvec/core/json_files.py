@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
-from airrvec.core.errors import InputError
+from airrvec.core.errors import InputError, no_file
 
 
 def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
@@ -32,8 +32,8 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
     try:
         content = json.loads(path.read_text("utf-8-sig"))
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-    except FileNotFoundError as error:
-        raise InputError("there is no such file", file=path, fix=fix) from error
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise no_file(path, fix) from error
     except OSError as error:
         raise InputError(f"{what} cannot be read ({error.strerror})", file=path, fix=fix) from error
     except UnicodeEncodeError as error:

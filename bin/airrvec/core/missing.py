@@ -1,13 +1,14 @@
 """Parts of a run that could not be made, and the reasons."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from airrvec.core import records, script, tables
-from airrvec.core.errors import InputError, exit_on_input_error
+from airrvec.core.errors import InputError, exit_on_input_error, script_name
+from airrvec.core.progress import reported
+from airrvec.core.terminal import print_tracebacks, print_warning
 
 PARTS = {
     "sample": "Sample",
@@ -42,6 +43,8 @@ def optional_part(part: str):
 
     def decorate(main):
         def wrapped(argv=None) -> None:
+            if argv is None:  # the process is this script's own
+                print_tracebacks()
             option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
             option.add_argument("--missing", type=Path, action="append")
             option.add_argument("--versions", type=Path)
@@ -50,7 +53,7 @@ def optional_part(part: str):
             paths = given.missing
             if paths is None:
                 return exit_on_input_error(main)(argv)
-            with or_missing(part, paths):
+            with or_missing(part, paths), reported(script_name(main)):
                 try:
                     return main(argv)
                 except InputError:
@@ -78,7 +81,7 @@ def or_missing(part: str, paths: list[Path] | None) -> Iterator[None]:
         for path in paths:
             name = path.name.removesuffix(".missing.json")
             write_missing([{"part": part, "name": name, "reason": str(error)}], path)
-            print(f"WARNING: {PARTS[part]} {name} could not be made: {error}", file=sys.stderr)
+            print_warning(*f"WARNING: {PARTS[part]} {name} could not be made: {error}".split("\n"))
 
 
 def write_missing(missing: list[dict[str, str]], path: str | Path) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.core.chains import GREEK
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 BETWEEN_CHAINS = " · "
 UNKNOWN = "?"  # gene or CDR3 of a chain that is otherwise known

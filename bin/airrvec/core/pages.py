@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from airrvec.core.errors import InputError
+
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from airrvec.core.errors import InputError
 
 # What Arrow raises when it reads a damaged file, which may hold any text and any number.
 ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)

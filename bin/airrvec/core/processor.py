@@ -1,22 +1,79 @@
-"""Correction of OpenBLAS's processor detection; must run before numpy is imported."""
+"""Refusal of instructions that the processor lacks; must run before numpy and numba are imported."""
 
 import os
-from pathlib import Path
+import sys
+import warnings
+from collections.abc import Callable, Mapping, MutableMapping
 
-_AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}
+# Kernels of OpenBLAS → an instruction set that they use, in LLVM's words. Kernels that are not named need no
+# more than numpy does.
+_KERNELS = {
+    **dict.fromkeys(("cooperlake", "sapphirerapids", "skylakex"), "avx512f"),
+    **dict.fromkeys(("excavator", "haswell", "zen"), "avx2"),
+    **dict.fromkeys(("bulldozer", "piledriver", "sandybridge", "steamroller"), "avx"),
+    **dict.fromkeys(("a64fx", "armv8sve", "armv9sme", "neoversen2", "neoversev1"), "sve"),
+}
 
 
-def set_openblas_kernels(described: Path = Path("/proc/cpuinfo")) -> None:
+def host_features() -> Mapping[str, bool]:
     """
-    Select OpenBLAS's AVX-512 kernels on AMD processors with AVX-512, unless the user has selected kernels.
+    Return whether the processor that runs this process has each instruction set, by LLVM's names.
 
-    OpenBLAS 0.3.31 treats AMD processors of 2024 (Zen 5) as processors without AVX-512 and multiplies at
-    half their speed. It reads the environment variable ``OPENBLAS_CORETYPE`` when it is loaded.
+    Empty where llvmlite is not installed: tasks that compile nothing do without.
     """
     try:
-        text = described.read_text()
-    except OSError:  # not Linux
+        from llvmlite.binding import get_host_cpu_features
+    except ImportError:
+        return {}
+    return get_host_cpu_features()
+
+
+def compiled_features() -> set[str]:
+    """Return the instruction sets for which numba compiles, as its own variables choose them."""
+    generic = os.environ.get("NUMBA_CPU_NAME", "").lower() == "generic"
+    listed = os.environ.get("NUMBA_CPU_FEATURES", "" if generic else None)
+    return {name for name, has in host_features().items() if has} if listed is None else _required(listed)
+
+
+def drop_foreign_kernels(
+    environ: MutableMapping[str, str] = os.environ, features: Callable[[], Mapping[str, bool]] = host_features
+) -> None:
+    """
+    Remove variables of the environment that name instructions which this processor lacks.
+
+    A head node exports its environment to nodes of another kind, and neither OpenBLAS nor numba compares
+    ``OPENBLAS_CORETYPE`` and ``NUMBA_CPU_FEATURES`` with the processor: the process would end by SIGILL.
+    (With ``NUMBA_CPU_NAME`` alone, numba uses the instructions that the processor has.)
+
+    Warns
+    -----
+    UserWarning
+        If a variable is removed.
+
+    Raises
+    ------
+    ImportError
+        If a variable is wrong and the library that reads it has been imported already.
+    """
+    coretype = environ.get("OPENBLAS_CORETYPE", "")
+    needed = {
+        "OPENBLAS_CORETYPE": {*filter(None, [_KERNELS.get(coretype.lower())])},
+        "NUMBA_CPU_FEATURES": _required(environ.get("NUMBA_CPU_FEATURES", "")),
+    }
+    if not any(needed.values()):
         return
-    flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
-    if "AuthenticAMD" in text and set(flags.split()) >= _AVX512:
-        os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    present = features()
+    for name, library in (("OPENBLAS_CORETYPE", "numpy"), ("NUMBA_CPU_FEATURES", "numba")):
+        lacking = sorted(feature for feature in needed[name] if not present.get(feature))
+        if not lacking:
+            continue
+        problem = f"{name} names instructions that this processor lacks ({', '.join(lacking)})"
+        if library in sys.modules:
+            raise ImportError(f"{problem}, and {library} has read it: unset {name}, or import airrvec first")
+        del environ[name]
+        warnings.warn(f"{problem}: it is ignored", stacklevel=3)
+
+
+def _required(text: str) -> set[str]:
+    """Return the instruction sets that a list such as ``+avx2,-avx512f`` asks for."""
+    return {word[1:] for word in text.replace(" ", "").split(",") if word.startswith("+")}

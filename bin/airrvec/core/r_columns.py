@@ -10,11 +10,11 @@ numbers are R's NA, the smallest of 32 bits; other missing numbers are NaN.
 
 from pathlib import Path
 
+from airrvec.core import tables
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import tables
 
 MAGIC = "airrvec columns 1"
 _NA = -(2**31)

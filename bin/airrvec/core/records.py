@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from airrvec.core.pages import ERRORS
+
+import pyarrow.parquet as pq
 
 CHUNK = 1 << 20  # bytes in memory at once
 MARK = "# "  # of a record in a file of versions, for which it is a comment

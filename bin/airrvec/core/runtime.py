@@ -1,12 +1,11 @@
-"""The one place for threads, those of the numerical libraries and our own, and for lines of progress."""
+"""The one place for threads, those of the numerical libraries and our own."""
 
 import functools
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 import pyarrow as pa
 from threadpoolctl import ThreadpoolController
@@ -24,19 +23,25 @@ def limit_threads(n: int, *, loops: int | None = None) -> None:
         os.environ[name] = str(threads)  # read when a library is loaded; numpy's OpenBLAS already is
     _libraries(len(sys.modules)).limit(limits={"blas": 1, "openmp": n})
     pa.set_cpu_count(n)
-    if "numba" in sys.modules:
-        limit_numba(loops)
+    if (numba := sys.modules.get("numba")) is not None:
+        numba.set_num_threads(max(1, min(loops, numba.config.NUMBA_NUM_THREADS)))
     else:
         os.environ["NUMBA_NUM_THREADS"] = str(loops)  # numba rejects a different number once its threads run
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(n)
 
 
-def limit_numba(n: int) -> None:
-    """Limit numba's loops that this thread starts to ``n`` threads, or to all that numba has."""
+@contextmanager
+def numba_threads(n: int) -> Iterator[None]:
+    """In this context, numba's loops that this thread starts take ``n`` threads, or all that numba has."""
     import numba
 
+    before = numba.get_num_threads()
     numba.set_num_threads(max(1, min(n, numba.config.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def in_threads(function: Callable, items: Iterable, n: int) -> Iterator:
@@ -83,43 +88,3 @@ def one_blas_thread() -> AbstractContextManager:
 def _libraries(_n_modules: int) -> ThreadpoolController:
     """Return the numerical libraries that are loaded; the search takes 4 ms. They come with modules."""
     return ThreadpoolController()
-
-
-def progress(what: str, total: int, *, every: float = 5.0) -> Callable[[int], None]:
-    """
-    Return a function that prints progress to standard error, every few seconds and at the end.
-
-    Parameters
-    ----------
-    what : str
-        Unit of the count, e.g. ``receptors embedded``.
-    total : int
-        Final count.
-    every : float
-        Seconds between lines.
-
-    Returns
-    -------
-    callable
-        Call it with the number done since the previous call.
-    """
-    start = last = time.monotonic()
-    done = 0
-
-    def update(n: int) -> None:
-        nonlocal done, last
-        done += n
-        now = time.monotonic()
-        if now - last < every and done < total:
-            return
-        last = now
-        rate = done / max(now - start, 1e-9)
-        left = (total - done) / max(rate, 1e-9)
-        share = 100 * done / total if total else 100
-        print(
-            f"{done:,} of {total:,} {what} ({share:.0f} %), {rate:,.0f} per second, {left:.0f} s left",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return update

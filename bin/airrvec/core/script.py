@@ -16,9 +16,8 @@ GB = 1 << 30
 def parser(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options that every process of the pipeline passes."""
     records.begin()
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=formatter, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
     parser.add_argument("--process", default="airrvec", help="process name in the --versions file")
     parser.add_argument(
@@ -27,9 +26,27 @@ def parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a type of options: whole numbers that are not below ``least``."""
+
+    def number(text: str) -> int:
+        if (value := int(text)) < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return number
+
+
+def named_path(text: str) -> Path:
+    """Return the path of an option; the empty one, which would be the working folder, is refused."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(text)
+
+
 _OPTIONS = {
     "seed": {"type": int, "default": 420, "help": "seed of all random numbers"},
-    "cpus": {"type": int, "default": 1, "help": "number of threads"},
+    "cpus": {"type": at_least(1), "default": 1, "help": "number of threads"},
     "outdir": {"type": Path, "default": Path("."), "help": "folder of the results"},
     "background": {
         "type": Path,

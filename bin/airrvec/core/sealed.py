@@ -18,6 +18,13 @@ def seal(path: Path) -> None:
         file.write(SEAL + digest)
 
 
+def is_sealed(path: Path) -> bool:
+    """Return whether a file ends with a seal; what is before it may be damaged."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _LENGTH, 0))
+        return file.read().startswith(SEAL)
+
+
 def check(path: Path) -> int:
     """
     Return the number of bytes before the seal of a file.

@@ -1,15 +1,59 @@
 """Tables for programs and people that are written in parts, so that memory does not grow with their rows."""
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from airrvec.core import tables
+from airrvec.core.errors import InputError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airrvec.core import tables
-
 ROW_GROUP = 2**20  # rows of a group of a Parquet file, which are in memory at once
+SEPARATORS = {".tsv": "\t", ".csv": ","}
+SUFFIXES = (".parquet", *SEPARATORS)
+
+
+def check_suffix(path: Path, option: str) -> None:
+    """Raise `InputError` unless the suffix of a file names a format of a table."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(
+            f"{option}: '{path}' ends in none of {', '.join(SUFFIXES)}", fix="Choose one of these formats"
+        )
+
+
+def write_as_named(table: pa.Table, path: Path) -> None:
+    """Write a table in the format that its suffix names."""
+    if path.suffix in SEPARATORS:
+        tables.write_delimited([table], path, SEPARATORS[path.suffix])
+    else:
+        tables.write(table, path)
+
+
+def move(parquet: Path, path: Path, *, columns: Sequence[str] = ()) -> None:
+    """
+    Move a Parquet file to a name, as text if its suffix says so.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Metadata that become columns of a text, which has no metadata: each has one value in all rows.
+    """
+    if path.suffix not in SEPARATORS:
+        shutil.move(parquet, path)
+        return
+    metadata = tables.metadata(parquet)
+    parts = tables.read_batches(parquet, tables.BATCH)
+    for name in columns:
+        parts = _with_column(parts, name, metadata[name])
+    tables.write_delimited(parts, path, SEPARATORS[path.suffix])
+
+
+def _with_column(parts: Iterable[pa.Table], name: str, value: str) -> Iterator[pa.Table]:
+    for part in parts:
+        yield part.append_column(name, pa.array([value] * len(part), pa.string()))
 
 
 @contextmanager

@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
+from airrvec.core import records, schema
+from airrvec.core.pages import batches, intact
+from airrvec.core.spreadsheet import for_people
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
-
-from airrvec.core import records, schema
-from airrvec.core.pages import batches, intact
 
 BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
 SPREADSHEET = 2**20 - 1  # rows below the header, the most that a spreadsheet opens
@@ -104,8 +105,8 @@ def parquet_options(table_schema: pa.Schema) -> dict:
 
 
 def write_tsv(table: pa.Table, path: str | Path) -> None:
-    """Write a table as tab-separated text; nulls are empty, values are quoted only if necessary."""
-    _write_tsv(_parts(table), path)
+    """Write a table `for_people` as tab-separated text; nulls are empty, values quoted only if necessary."""
+    write_delimited(_parts(table), path)
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
@@ -113,11 +114,13 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
     yield from (table.slice(start, BATCH) for start in range(0, max(len(table), 1), BATCH))
 
 
-def _write_tsv(parts: Iterable[pa.Table], path: str | Path) -> None:
+def write_delimited(parts: Iterable[pa.Table], path: str | Path, separator: str = "\t") -> None:
+    """Write the text of a table in parts, of which there is at least one; as `write_tsv`."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         for number, part in enumerate(parts):
-            frame = part.to_pandas(types_mapper=pd.ArrowDtype)  # integers stay integers in columns with nulls
-            frame.to_csv(file, sep="\t", header=number == 0, index=False, lineterminator="\n")
+            # By these types integers stay integers in columns with nulls.
+            frame = for_people(part).to_pandas(types_mapper=pd.ArrowDtype)
+            frame.to_csv(file, sep=separator, header=number == 0, index=False, lineterminator="\n")
 
 
 def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | None = None) -> None:
@@ -133,7 +136,7 @@ def write_both(table: pa.Table, stem: str | Path, metadata: dict[str, str] | Non
 def write_tsv_beside(stem: str | Path, n: int, parts: Iterable[pa.Table]) -> None:
     """Write the text of `write_both`, or none, for a table of ``n`` rows in parts."""
     if n <= SPREADSHEET:
-        _write_tsv(parts, f"{stem}.tsv")
+        write_delimited(parts, f"{stem}.tsv")
     else:
         Path(f"{stem}.tsv").unlink(missing_ok=True)
 

@@ -1,14 +1,128 @@
-"""Rows and vectors of chosen receptors, from tables that need not fit into memory."""
+"""Vectors in tables that need not fit into memory: their model, and those of chosen receptors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from airrvec.core import tables
+from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import tables
-from airrvec.core.errors import InputError
+ATTRIBUTE = "airrvec"  # key in the attrs of DataFrames, and in the uns of AnnData
+PANDAS = "PANDAS_ATTRS"  # key of a Parquet file whose JSON pandas reads as the attrs of its DataFrame
+
+
+@dataclass(frozen=True)
+class VectorModel:
+    """
+    Model that made vectors: vectors of two models cannot be compared.
+
+    Attributes
+    ----------
+    name : str
+        Name in reports.
+    weights_sha256 : str
+        Checksum of the weights, `airrvec.model.weights.LoadedModel.checksum`.
+    dimensions : int
+        Width of the vectors.
+    """
+
+    name: str
+    weights_sha256: str
+    dimensions: int
+
+    @classmethod
+    def read(cls, described: Any) -> "VectorModel | None":
+        """Return the model that the method `described` wrote; None if it is something else."""
+        try:
+            return cls(described["model"], described["weights_sha256"], int(described["dimensions"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def described(self) -> dict[str, Any]:
+        """Return the model as it is written beside vectors, in memory and on the disk."""
+        return {
+            "model": self.name,
+            "weights_sha256": self.weights_sha256,
+            "dimensions": self.dimensions,
+        }
+
+    def metadata(self) -> dict[str, str]:
+        """Return metadata of a Parquet file of vectors, which pandas reads as `ATTRIBUTE` too."""
+        described = self.described()
+        texts = {name: str(value) for name, value in described.items()}
+        return {**texts, PANDAS: tables.json_text({ATTRIBUTE: described})}
+
+    def is_comparable(self, other: "VectorModel") -> bool:
+        """Return whether vectors of two models can be compared: the models have the same weights."""
+        return (self.weights_sha256, self.dimensions) == (other.weights_sha256, other.dimensions)
+
+    def __str__(self) -> str:
+        width = counted(self.dimensions, "dimension")
+        return f"'{self.name}' ({width}, weights {self.weights_sha256[:12]})"
+
+
+def check_same_model(
+    what: str, model: VectorModel, other: str, other_model: VectorModel, **options: Any
+) -> None:
+    """
+    Raise `InputError` unless vectors can be compared.
+
+    Parameters
+    ----------
+    what, other : str
+        Names of the vectors, such as "the queries"; the second completes "and those of".
+    model, other_model : VectorModel
+        Their models.
+    **options
+        ``fix`` and ``file`` of the error.
+    """
+    if not model.is_comparable(other_model):
+        raise InputError(
+            f"{what} are of the model {model}, and {other} of {other_model}: vectors of two models cannot"
+            " be compared",
+            **options,
+        )
+
+
+def read_model(*paths: str | Path) -> VectorModel:
+    """
+    Return the model of ``embeddings``, files or folders of partitions.
+
+    Raises
+    ------
+    InputError
+        If a file names no model, or two files name different ones.
+    """
+    files = [file for path in paths for file in tables.files(path)]
+    if not files:
+        raise InputError("it holds no vectors", file=paths[0])
+    first, *others = [_model_of_file(file) for file in files]
+    for file, model in zip(files[1:], others, strict=True):
+        check_same_model("its vectors", model, f"those of {Path(files[0]).name}", first, file=file)
+    return first
+
+
+def read_description(*paths: str | Path) -> dict[str, Any]:
+    """Return model, device, precision and version of ``embeddings``; errors as for `read_model`."""
+    metadata = tables.merge_metadata([tables.metadata(path) for path in paths])
+    metadata.pop(PANDAS, None)
+    return {**metadata, **read_model(*paths).described()}
+
+
+def _model_of_file(path: str) -> VectorModel:
+    described: Mapping[str, Any] = tables.metadata(path)
+    model = VectorModel.read({**described, "dimensions": n_dimensions(path)})
+    if model is None:
+        raise InputError(
+            "its vectors do not name their model", file=path, fix="Embed the receptors again with airrvec"
+        )
+    return model
 
 
 def read_receptor_rows(path: str | Path, receptor_ids: pa.ChunkedArray) -> pa.Table:

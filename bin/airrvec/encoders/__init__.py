@@ -9,17 +9,18 @@ the width in the unit of its distances for rules of the benchmark that need one.
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+
+from airrvec.core.devices import DEVICES
+from airrvec.core.errors import InputError, require_choice
+from airrvec.core.extras import require_extra
+from airrvec.encoders.measurable import NotMeasurable, present_loci
+from airrvec.encoders.own import load_file
+from airrvec.model.variants import VARIANTS
 
 import numpy as np
 import pyarrow as pa
 import scipy  # whose parts are imported on use
-
-from airrvec.core.errors import InputError
-from airrvec.core.extras import require_extra
-from airrvec.encoders.measurable import NotMeasurable, present_loci
-from airrvec.model.variants import VARIANTS
 
 __all__ = [
     "ENCODERS",
@@ -45,8 +46,6 @@ ENCODERS: dict[str, tuple[str, str, str]] = {
     "length": ("floors", "Length", "CDR3 length"),
     "v_j_genes": ("floors", "VJGenes", "V and J genes"),
 }
-
-METHODS = ("embed", "distances", "distance_rows")  # an encoder has one of these
 
 
 class Titles(dict[str, str]):
@@ -74,15 +73,16 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
     hub_cache : str or Path, optional
         Folder with the weights of language models.
     device : {"cpu", "auto", "gpu"}
-        Device for models; ``auto`` and ``gpu`` use a GPU if there is one.
+        Device for models, of which other encoders take no notice; see `airrvec.core.devices.choose_device`.
 
     Raises
     ------
     InputError
-        If the name is unknown, the file defines no encoder, or weights are missing.
+        If the name is unknown, the file breaks the contract, or weights or the device are missing.
     """
+    require_choice("device", device, DEVICES)
     if name.endswith(".py"):
-        return _from_file(Path(name))[0]
+        return load_file(Path(name))[0]
     if Path(name).is_dir():
         return import_module(f"{__name__}.sceptr").Sceptr(name, device=device)
     if "+" in name:
@@ -113,28 +113,8 @@ def load_titled(source: str, name: str, **options) -> tuple[object, str]:
         Other arguments of `load`.
     """
     if source.endswith(".py"):
-        return _from_file(Path(source))
+        return load_file(Path(source))
     return load(source, **options), Titles()[name]
-
-
-def _from_file(path: Path) -> tuple[object, str]:
-    """Return what ``encoder()`` of a Python file returns, and the file's ``TITLE``."""
-    if not path.is_file():
-        raise InputError(f"there is no file '{path}'", fix="Give the path of a Python file")
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    missing = [name for name in ("encoder", "TITLE") if not hasattr(module, name)]
-    if missing:
-        raise InputError(f"defines no {missing[0]}", file=path, fix="See docs/guides/adding_an_encoder.md")
-    encoder = module.encoder()
-    if not any(hasattr(encoder, method) for method in METHODS):
-        raise InputError(
-            f"its encoder() has none of the methods {', '.join(METHODS)}",
-            file=path,
-            fix="See docs/guides/adding_an_encoder.md",
-        )
-    return encoder, module.TITLE or path.stem
 
 
 def has_vectors(encoder) -> bool:

@@ -1,12 +1,12 @@
 """Edit distance between CDR3s, the baseline of the paper (Methods, "Model benchmarking")."""
 
+from airrvec.core import schema
+from airrvec.encoders import present_loci
+
 import numpy as np
 import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
-
-from airrvec.core import schema
-from airrvec.encoders import present_loci
 
 
 class Cdr3Levenshtein:

@@ -2,13 +2,13 @@
 
 import hashlib
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.core.seeds import numbered_generator
 from airrvec.encoders import present_loci
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 DIMENSIONS = 64
 

@@ -12,6 +12,14 @@ from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
 
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.core.progress import counter
+from airrvec.encoders import ENCODERS, NotMeasurable, present_loci
+from airrvec.input.germline import chain_sequence
+from airrvec.model.tokens import AMINO_ACIDS
+from airrvec.model.transformer import torch_device
+
 import numpy as np
 import pyarrow as pa
 import torch
@@ -19,13 +27,6 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
-
-from airrvec.core import runtime, schema
-from airrvec.core.errors import InputError
-from airrvec.encoders import ENCODERS, NotMeasurable, present_loci
-from airrvec.input.germline import chain_sequence
-from airrvec.model.tokens import AMINO_ACIDS
-from airrvec.model.transformer import torch_device
 
 # Largest number of tokens in a batch, padding included.
 BATCH_TOKENS = 8192
@@ -149,7 +150,7 @@ class LanguageModel:
     def _embed_sequences(self, sequences: list[str]) -> np.ndarray:
         """Return the mean residue vector of each sequence, (n, d_model)."""
         vectors = np.empty((len(sequences), self.model.config.hidden_size), np.float32)
-        progress = runtime.progress(f"chains embedded by {self.title}", len(sequences))
+        progress = counter(f"chains embedded by {self.title}", len(sequences))
         for batch in _batches([len(sequence) for sequence in sequences]):
             tokens = self._tokens([sequences[row] for row in batch]).to(self.device)
             residues = tokens["attention_mask"] * (1 - tokens.pop("special_tokens_mask"))

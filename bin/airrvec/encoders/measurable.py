@@ -1,9 +1,9 @@
 """The error of encoders, and the loci that they can read."""
 
+from airrvec.core import schema
+
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
 
 
 class NotMeasurable(Exception):

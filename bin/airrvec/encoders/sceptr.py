@@ -2,13 +2,14 @@
 
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.core import devices
+from airrvec.core.progress import counter, step
 from airrvec.model import weights
 from airrvec.model.cpu import inference
 from airrvec.model.tokens import tokenise
+
+import numpy as np
+import pyarrow as pa
 
 
 class Sceptr:
@@ -22,19 +23,29 @@ class Sceptr:
     name : str
         A name in `airrvec.model.variants.VARIANTS`, or the folder of a trained model.
     device : {"cpu", "auto", "gpu"}
-        ``auto`` and ``gpu`` use a GPU if there is one.
-    precision : {"fp32", "bf16"}
-        Number format in matrix products; see `airrvec.core.devices.choose_device`.
+        ``auto`` uses a GPU if there is one; see `airrvec.core.devices.choose_device`.
+    precision : {"auto", "fp32", "bf16"}
+        Number format in matrix products; see there.
     threads : int
         Number of threads on a CPU.
+
+    Attributes
+    ----------
+    device : {"cpu", "gpu"}
+    precision : {"fp32", "bf16"}
+        What was chosen.
+
+    Raises
+    ------
+    InputError
+        If the device or the precision is not to be had, or the model cannot be loaded.
     """
 
     kernel = 0.05  # width for rules of the benchmark: the temperature of the losses, for unit vectors
 
-    def __init__(self, name: str, *, device: str = "cpu", precision: str = "fp32", threads: int = 1):
+    def __init__(self, name: str, *, device: str = "cpu", precision: str = "auto", threads: int = 1):
+        self.device, self.precision = devices.choose_device(device, precision)
         self.loaded = weights.load(name)
-        self.on_gpu = device != "cpu" and devices.has_gpu()
-        self.precision = precision
         self.threads = threads
 
     @property
@@ -47,6 +58,7 @@ class Sceptr:
         """The model for inference on a CPU."""
         return inference.Network(self.loaded.config, self.loaded.state, self.precision)
 
+    @step("vectors of receptors")
     def embed(self, receptors: pa.Table, *, progress=None) -> np.ndarray:
         """
         Return the vectors of receptors.
@@ -56,15 +68,17 @@ class Sceptr:
         receptors : pyarrow.Table
             ``receptors``; chains may be missing.
         progress : callable, optional
-            Called after each batch with the number of receptors done.
+            Called after each batch with the number of receptors done. Without it, lines of progress are
+            printed where it takes longer than seconds.
 
         Returns
         -------
         ndarray of float32, shape (n_receptors, d_model)
             l2-normalised; NaN for a receptor without any loop that the model reads.
         """
+        progress = progress or counter("receptors embedded", len(receptors), ends=False)
         tokens = tokenise(receptors, self.loaded.config.loops)
-        if not self.on_gpu:
+        if self.device == "cpu":
             return inference.embed(self.network, tokens, threads=self.threads, progress=progress)
         from airrvec.model import transformer
 

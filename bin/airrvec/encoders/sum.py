@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from airrvec.encoders import distance_rows
+
 import numpy as np
 import pyarrow as pa
-
-from airrvec.encoders import distance_rows
 
 # Receptors, evenly spaced in the table, from which the spread of an encoder's distances is estimated.
 SAMPLE = 1000

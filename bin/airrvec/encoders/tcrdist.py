@@ -11,15 +11,15 @@ with CDR3s of equal length. The distances of a query to all references are sums 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
-import numpy as np
-import pyarrow as pa
-
 from airrvec.core import schema
 from airrvec.core.runtime import in_threads
 from airrvec.encoders import NotMeasurable, present_loci
 from airrvec.encoders.tcrdist_loops import loops_of
 from airrvec.model.tokens import AMINO_ACIDS
+
+import numba
+import numpy as np
+import pyarrow as pa
 
 CDR3_WEIGHT = 3
 GAP_PENALTY = 4

@@ -4,11 +4,11 @@ import csv
 from functools import cache
 from pathlib import Path
 
+from airrvec.core import schema
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
 
 
 def is_measurable(receptors: pa.Table, loci: tuple[str, ...]) -> np.ndarray:

@@ -3,9 +3,6 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.test_sets import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
@@ -13,11 +10,15 @@ from airrvec.core.schema import MEAN, RECEPTOR_SETTING
 from airrvec.encoders import Titles
 from airrvec.figures.style import escape_mathtext, panels, save, style
 
+import pandas as pd
+import pyarrow as pa
+
 RULE_TITLES = {name: rule.title for name, rule in RULES.items()}
 TEST_SET_TITLES = {
     "all": "all test receptors",
     "below_90": "below 90 % similarity",
     "below_80": "below 80 % similarity",
+    "other_clonotypes": "other clonotypes",
     "other_studies": "other studies",
 }
 

@@ -3,13 +3,13 @@
 import csv
 from importlib.resources import files
 
-import pandas as pd
-
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
+
+import pandas as pd
 
 # Rule and k of Table I in the paper.
 PAPER_RULE, PAPER_K = "nearest_neighbour", 200

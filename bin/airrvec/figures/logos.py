@@ -3,6 +3,12 @@
 from functools import cache
 from pathlib import Path as FilePath
 
+from airrvec.core import innate
+from airrvec.core.chains import CHAIN_LOCI
+from airrvec.core.progress import step
+from airrvec.figures.style import plt, save
+from airrvec.repertoire.motifs import letter_heights
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -12,17 +18,13 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from airrvec.core import innate
-from airrvec.core.chains import CHAIN_LOCI
-from airrvec.figures.style import plt, save
-from airrvec.repertoire.motifs import letter_heights
-
 # Okabe and Ito's colours: acidic, basic, polar; the others are black.
 _COLOURS = {"DE": "#D55E00", "HKR": "#0072B2", "CGNQSTY": "#009E73", "AFILMPVW": "#000000"}
 WIDTH = 0.95  # of a letter, in positions
 SMALLEST = 0.01  # bits; a lower letter is not visible
 
 
+@step("logos")
 def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) -> None:
     """Draw junction logos of the ``n`` largest clusters, one row each, to ``stem``.svg and ``stem``.png."""
     shown = clusters.to_pandas().sort_values("n_receptors", ascending=False, kind="stable").head(n)

@@ -3,17 +3,16 @@
 import base64
 import re
 
-import numpy as np
-import pandas as pd
-import tidytcells
-
-from airrvec.core import schema
+from airrvec.core import imgt, schema
 from airrvec.input.calls import read_call
 from airrvec.input.germline import j_anchors, v_loops
 from airrvec.input.junctions import MAX_LENGTH
 from airrvec.model.cpu import inference
 from airrvec.model.variants import VARIANTS
 from airrvec.model.weights import LoadedModel
+
+import numpy as np
+import pandas as pd
 
 MAX_BYTES = 8_000_000  # of weights in a page; the largest published variant has 3.2 MB
 # Receptors that the page embeds for comparison, times weights: 50,000 receptors and the default model take a
@@ -98,17 +97,22 @@ def genes(species: str) -> dict:
     -------
     dict
         ``title`` of the species; ``loops``: distinct pairs of CDR1 and CDR2; ``genes``: name → number of its
-        pair, or -1 if it is not functional, as `airrvec.input.calls.read_call` reads it; ``ends``: last
-        residues of junctions that end neither in F nor in W, such as those of TRAJ35.
+        pair, or -1 if it is a pseudogene, as `airrvec.input.calls.read_call` reads it; ``frames``: names of
+        open reading frames, which chains of the run may have, but pasted ones may not, as nothing calls these
+        productive; ``ends``: last residues of junctions that end neither in F nor in W, such as those of
+        TRAJ35.
     """
     found: dict[str, int] = {}
     pairs: dict[tuple[str, str], int] = {}
+    frames = []
     for name in _names(species):
-        symbol = read_call(name, "V", species).symbol
-        if symbol is None:
+        call = read_call(name, "V", species)
+        if call.functionality == imgt.OPEN_READING_FRAME:
+            frames.append(name)
+        if call.symbol is None:
             found[name] = -1
         else:
-            pair = v_loops(symbol, species)
+            pair = v_loops(call.symbol, species)
             found[name] = pairs.setdefault(pair, len(pairs))
     ends = {
         anchor.before[-2:] + anchor.residue
@@ -120,14 +124,13 @@ def genes(species: str) -> dict:
         "title": schema.SPECIES[species][2],
         "loops": [list(pair) for pair in pairs],
         "genes": found,
+        "frames": frames,
         "ends": sorted(ends),
     }
 
 
 def _names(species: str) -> list[str]:
-    alleles = tidytcells.tr.query(
-        species=species, precision="allele", functionality="any", contains_pattern=r"^TR[AB]V|/DV"
-    )
+    alleles = imgt.alleles(r"^TR[AB]V|/DV", species)
     names = set(alleles)
     for allele in alleles:
         gene = allele.split("*")[0]

@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 
+from airrvec.core import antigens, names, schema, tables
+from airrvec.core.progress import step
+from airrvec.model.variants import VARIANTS
+
 import numpy as np
 import pandas as pd
-
-from airrvec.core import antigens, names, schema, tables
-from airrvec.model.variants import VARIANTS
 
 # Style and code of the page, in the folder of its template.
 PARTS = ("map.css", "kernels.js", "embedding.js", "map.js", "pasted.js", "ask.js")
@@ -54,6 +55,7 @@ CALL_COLUMNS = [
 ]
 
 
+@step("page of the map")
 def page(data: dict, folder: Path, model: dict | None = None) -> str:
     """
     Return the page as HTML, with data, model, style and code inside.
@@ -82,6 +84,7 @@ def _escaped(content: dict | None) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+@step("content of the map")
 def content(
     points: pd.DataFrame,
     receptors: pd.DataFrame,

@@ -6,9 +6,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
-
 from airrvec.core.tables import atomic_path
+
+import matplotlib.pyplot as plt
 
 # Okabe and Ito's colours, each with a marker; grey in place of black, which is invisible on a dark page.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")

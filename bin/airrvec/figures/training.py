@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.figures.style import COLOURS, plt, save
+
+import pyarrow as pa
 
 
 def training_curves(history: pa.Table, stem: str | Path) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
 
-import duckdb
-import pyarrow as pa
-
 from airrvec.core import schema
 from airrvec.core.pages import check_pages
+
+import duckdb
+import pyarrow as pa
 
 
 def with_unique_names(connection: duckdb.DuckDBPyConnection, path: str | Path) -> duckdb.DuckDBPyRelation:

@@ -1,11 +1,11 @@
 """The chains of each cell, with the fields of the input that no later step reads."""
 
+from airrvec.core import schema
+from airrvec.core.tables import BATCH
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
-from airrvec.core.tables import BATCH
 
 # Columns of `airrvec.core.schema.CHAINS` that follow from the cell.
 _OF_CELL = ("sample_id", "cell_id", "receptor_id", "clonotype_id")

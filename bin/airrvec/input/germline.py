@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-import tidytcells
+from airrvec.core import imgt
 
 
 @cache
@@ -13,7 +13,7 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     Return the amino acids of CDR1 and CDR2 of a V gene or allele.
 
     A gene without an allele is read as its first functional allele, as in the reference
-    implementation of SCEPTR.
+    implementation of SCEPTR; a gene without a functional allele, as its first open reading frame.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     Raises
     ------
     ValueError
-        If the symbol is unknown or has no functional allele.
+        If the symbol is unknown or all of its alleles are pseudogenes.
     """
-    alleles = [v_call] if "*" in v_call else _alleles(f"^{re.escape(v_call)}\\*", species, "F")
-    if not alleles:
-        raise ValueError(f"{v_call} has no functional allele in {species}")
-    loops = tidytcells.tr.get_aa_sequence(alleles[0], species=species)
+    alleles = [v_call] if "*" in v_call else _expressible(v_call, species)
+    loops = imgt.regions(alleles[0], species) if alleles else {}
+    if not loops:
+        raise ValueError(f"{v_call} has no allele in {species} that is functional or an open reading frame")
     return loops.get("CDR1-IMGT", ""), loops.get("CDR2-IMGT", "")
 
 
@@ -89,7 +89,7 @@ def chain_sequence(v_call: str, j_call: str, junction: str, species: str) -> str
     ----------
     v_call, j_call : str
         Standardised genes or alleles. A gene, or an allele without a known sequence, is read as the
-        first functional allele of the gene.
+        first functional allele of the gene, or its first open reading frame if it has none.
     junction : str
         Amino acids of the junction, with the conserved C and F or W.
     species : str
@@ -105,8 +105,8 @@ def chain_sequence(v_call: str, j_call: str, junction: str, species: str) -> str
 
 @cache
 def _v_before_junction(v_call: str, species: str) -> str:
-    for allele in _own_or_functional(v_call, species):
-        regions = _regions(allele, species)
+    for allele in _own_or_expressible(v_call, species):
+        regions = imgt.regions(allele, species)
         start, framework, _ = regions.get("V-REGION", "").rpartition(regions.get("FR3-IMGT", " "))
         if framework.endswith("C"):
             return start + framework[:-1]
@@ -115,19 +115,30 @@ def _v_before_junction(v_call: str, species: str) -> str:
 
 @cache
 def _j_after_junction(j_call: str, species: str) -> str:
-    for allele in _own_or_functional(j_call, species):
+    for allele in _own_or_expressible(j_call, species):
         anchor = _j_anchor(allele, species)
         if anchor:
             return anchor.after
     raise ValueError(f"no sequence of {j_call} is known in {species}")
 
 
-def _own_or_functional(call: str, species: str) -> list[str]:
-    return [call] * ("*" in call) + _alleles(f"^{re.escape(call.split('*')[0])}\\*", species, "F")
+def _own_or_expressible(call: str, species: str) -> list[str]:
+    return [call] * ("*" in call) + _expressible(call, species)
+
+
+def _expressible(call: str, species: str) -> list[str]:
+    """Return the alleles of a gene that are no pseudogenes, functional ones first."""
+    kinds = (imgt.FUNCTIONAL, imgt.OPEN_READING_FRAME)
+    return [allele for kind in kinds for allele in imgt.alleles(_of_gene(call), species, kind)]
+
+
+def _of_gene(call: str) -> str:
+    """Return a regular expression for the alleles of the gene of a call."""
+    return f"^{re.escape(call.split('*')[0])}\\*"
 
 
 def _v_anchor(allele: str, species: str) -> Anchor | None:
-    regions = _regions(allele, species)
+    regions = imgt.regions(allele, species)
     framework = regions.get("FR3-IMGT", "")
     if not framework.endswith("C"):
         return None
@@ -135,7 +146,7 @@ def _v_anchor(allele: str, species: str) -> Anchor | None:
 
 
 def _j_anchor(allele: str, species: str) -> Anchor | None:
-    region = _regions(allele, species).get("J-REGION", "")
+    region = imgt.regions(allele, species).get("J-REGION", "")
     motifs = list(re.finditer(r".(?=[GA].G)", region))
     if not motifs:
         return None
@@ -143,23 +154,7 @@ def _j_anchor(allele: str, species: str) -> Anchor | None:
     return Anchor(region[:at], region[at], region[at + 1 :])
 
 
-def _regions(allele: str, species: str) -> dict[str, str]:
-    """Return the amino acids of an allele by IMGT region; empty if IMGT has none, as for some pseudogenes."""
-    try:
-        return tidytcells.tr.get_aa_sequence(allele, species=species)
-    except ValueError:
-        return {}
-
-
-def _alleles_of(call: str | None, prefix: str, species: str) -> list[str]:
+def _alleles_of(call: str | None, prefix: str, species: str) -> tuple[str, ...]:
     if call is None:
-        return _alleles(f"^{re.escape(prefix)}", species, "F")
-    return _alleles(f"^{re.escape(call.split('*')[0])}\\*", species, "any")
-
-
-def _alleles(pattern: str, species: str, functionality: str) -> list[str]:
-    return sorted(
-        tidytcells.tr.query(
-            species=species, precision="allele", functionality=functionality, contains_pattern=pattern
-        )
-    )
+        return imgt.alleles(f"^{re.escape(prefix)}", species, imgt.FUNCTIONAL)
+    return imgt.alleles(_of_gene(call), species)

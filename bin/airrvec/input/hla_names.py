@@ -2,9 +2,7 @@
 
 from functools import cache
 
-import tidytcells
-
-from airrvec.core import hla
+from airrvec.core import hla, imgt
 from airrvec.core.errors import InputError
 
 EXAMPLE = "A*02:01;A*24:02;B*07:02"
@@ -36,7 +34,7 @@ def checked_typing(text: str) -> str:
             if len(fields) and not locus.startswith("H2-") and not _is_listed(locus, fields):
                 name = f"{locus}*{':'.join(fields)}"
                 fix = "Correct it"
-                if len(fields) > 1 and _is_listed(locus, fields[:1]):
+                if len(fields) > 1 and _is_listed(locus, hla.plain_fields(fields)[:1]):
                     fix = f"Correct it, or write {locus}*{fields[0]} if the allele is newer than tidytcells"
                 raise InputError(f"'{name}' is not an allele that tidytcells lists", fix=fix)
     return hla.typing_text(typing)
@@ -49,6 +47,10 @@ def _shortened(error: hla.HlaError) -> str:
 
 @cache
 def _is_listed(locus: str, fields: tuple[str, ...]) -> bool:
-    symbol = f"HLA-{locus}*{':'.join(fields)}"
-    known = tidytcells.mh.standardise(symbol, species="homosapiens", log_failures=False)
+    """Return whether tidytcells lists an allele, a group of alleles, or the two fields of a G group."""
+    plain = hla.plain_fields(fields)
+    symbol = f"HLA-{locus}*{':'.join(plain)}"
+    if fields[-1].endswith("P"):
+        return imgt.names_p_group(symbol)
+    known = imgt.mh_symbol(symbol)
     return known is not None and known.startswith(symbol)

@@ -1,17 +1,20 @@
 """MHC of labels in one spelling: tidytcells' names for human alleles, one form of H-2 for mouse."""
 
 import re
+from collections import Counter
+
+from airrvec.core import hla, imgt
+from airrvec.core.antigens import B2M, mhc_name
+from airrvec.core.columns import by_distinct, contiguous
+from airrvec.core.plural import counted
 
 import pyarrow as pa
-import tidytcells
-
-from airrvec.core.antigens import B2M
-from airrvec.core.columns import by_distinct
 
 _MOUSE = re.compile(r"H-?2-?([A-Za-z]{1,3}\d?)", re.IGNORECASE)
 _B2M = {*B2M, "beta2-microglobulin"}
 # Locus and four digits: two fields, but tidytcells reads A*2402 as HLA-A*02:402.
 _FOUR_DIGITS = re.compile(r"(HLA-)?([ABCEFG]|Cw|D[A-Z]{2}\d?)\*?(\d{2})(\d{2})", re.IGNORECASE)
+_NOT_SHOWN = re.compile(r"\d[NSC]", re.IGNORECASE)  # suffixes that tidytcells would cut off
 _LONGEST = 40  # characters of a name; longer text is no allele
 
 
@@ -24,7 +27,8 @@ def mhc_allele(name: str | None) -> str | None:
     name : str or None
         ``A*0201``, ``HLA-A2`` or ``HLA-DPA*01:03`` become ``HLA-A*02:01``, ``HLA-A*02`` and
         ``HLA-DPA1*01:03`` by `tidytcells.mh.standardize`; four digits are two fields. A name whose digits
-        tidytcells would change, as it changes ``HLA-A*24:01`` into an allele of ``HLA-A*02``, stays as it is.
+        tidytcells would change, as it changes ``HLA-A*24:01`` into an allele of ``HLA-A*02``, stays as it is,
+        and so does an allele with a suffix by which no cell shows it, such as ``HLA-A*24:09N``.
         Mouse molecules become ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which
         present other peptides, are one gene. Text with several alleles, and all other species, stay as they
         are.
@@ -37,17 +41,47 @@ def mhc_allele(name: str | None) -> str | None:
     if found := _MOUSE.fullmatch(text):
         gene = found[1]
         return "H-2" + (gene[0].upper() + gene[1:].lower() if len(gene) == 2 else gene)
-    if len(text) > _LONGEST or re.search(r"[,;/\s]", text):
+    if len(text) > _LONGEST or re.search(r"[,;/\s]", text) or _NOT_SHOWN.fullmatch(text[-2:]):
         return text
     four = _FOUR_DIGITS.fullmatch(text)
     two_fields = f"{four[2]}*{four[3]}:{four[4]}" if four else text
-    read = tidytcells.mh.standardize(two_fields, species="homosapiens", log_failures=False)
+    read = imgt.mh_symbol(two_fields)
     return read if read and _same_digits(text, read) else text
 
 
 def mhc_alleles(names: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `mhc_allele` of each name of a column; each distinct name is read once."""
     return by_distinct(names.cast(pa.string()), mhc_allele)
+
+
+def count_unknown_mhc(labels: pa.Table) -> Counter:
+    """
+    Count labels that have an MHC, but none that a donor's HLA can be compared with, by its text.
+
+    Parameters
+    ----------
+    labels : pyarrow.Table
+        ``mhc_a`` and ``mhc_b``. ``HLA class I``, ``HLA-A:01`` and ``MR1`` name no molecule.
+    """
+    columns = [contiguous(labels[name].cast(pa.string())) for name in ("mhc_a", "mhc_b")]
+    found: Counter = Counter()
+    if all(column.null_count == len(column) for column in columns):
+        return found
+    for (a, b), n in Counter(zip(*(column.to_pylist() for column in columns), strict=True)).items():
+        mhc = mhc_name(mhc_allele(a), mhc_allele(b))
+        if mhc and mhc.lower() not in _B2M and not hla.parse_mhc(mhc):
+            found[mhc] += n
+    return found
+
+
+def unknown_mhc_warning(unknown: Counter) -> str:
+    """Return the warning of labels whose MHC is no molecule, from `count_unknown_mhc`."""
+    shown = ", ".join(f"'{text}' ({n:,})" for text, n in unknown.most_common(3))
+    labels = counted(unknown.total(), "label has", "labels have")
+    return (
+        f"{labels} an MHC that is no allele, serotype or H-2 molecule, and stays as written: {shown}; no"
+        " donor's HLA excludes an epitope by it"
+    )
 
 
 def _same_digits(given: str, read: str) -> bool:

@@ -8,22 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from airrvec.core import identity, schema
+from airrvec.core.antigens import study_ids
+from airrvec.core.errors import InputError, require_choice
+from airrvec.core.terminal import printable
+from airrvec.input import species_names
+from airrvec.input.chain_tables import with_cells
+from airrvec.input.counts import Counts, no_receptor_message
+from airrvec.input.pairing import POLICIES, chain_pairing_classes, pair
+from airrvec.input.plausibility import Plausibility, check_contigs
+from airrvec.input.reading import Batch, Source
+from airrvec.input.standardise import FAILURES, standardise
+from airrvec.input.units import Unit
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import identity, schema
-from airrvec.core.antigens import study_ids
-from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
-from airrvec.input import species_names
-from airrvec.input.chain_tables import with_cells
-from airrvec.input.counts import Counts, no_receptor_message
-from airrvec.input.pairing import chain_pairing_classes, pair
-from airrvec.input.reading import Batch, Source
-from airrvec.input.standardise import FAILURES, standardise
-
-WARN_ABOVE = 5  # per cent of rows rejected
 TRAINING_SPECIES = "homosapiens"
 
 _NO_CHAIN = "the row holds no chain"
@@ -57,8 +58,8 @@ class Normaliser:
     Standardisation and pairing of the chains of one input, batch by batch.
 
     A chain is kept if its locus is TRA or TRB, its junction is valid, and its V and J genes, if given,
-    are functional genes of its locus. A row is rejected if none of its chains is kept. A batch without
-    cell keys is finished at once. Chains of cells wait for the end of the file, because the rows of a
+    are genes of its locus and no pseudogenes. A row is rejected if none of its chains is kept. A batch
+    without cell keys is finished at once. Chains of cells wait for the end of the file, because the rows of a
     cell may be anywhere in it.
 
     Parameters
@@ -84,12 +85,16 @@ class Normaliser:
         max_rejected: float = 100,
         multichain: str = "top",
     ):
+        require_choice("species", species, schema.SPECIES)
+        require_choice("multichain", multichain, POLICIES)
         self.sample_id = sample_id
         self.species = species
         self.metadata = metadata or {}
         self.max_rejected = max_rejected
         self.multichain = multichain
         self.counts = Counts()
+        self.unit: Unit | None = None  # until a chain is kept
+        self.plausibility = Plausibility()
         self._evidence = species_names.VGeneCounts(species)
 
     @property
@@ -122,9 +127,15 @@ class Normaliser:
             self.counts.rows_in += batch.n_rows
             self.counts.rows_filled += batch.n_filled
             self.counts.chains_in += len(batch.chains)
+            self.counts.roles = batch.roles.described
+            self.counts.unread.add(batch.unread)
+            self.plausibility.add_batch(batch)
             self._evidence.add(batch.chains)
             chains, failures = standardise(batch.chains, self.species)
             failures = pa.concat_tables([failures, *_rows_without_chain(batch)])
+            if self.unit is None and len(chains):
+                self.unit = batch.unit(chains)
+            chains = self.unit.counted(chains) if self.unit else chains
             if waiting or pc.count(chains["cell_key"]).as_py():
                 waiting.append((chains, failures))
             else:
@@ -135,47 +146,30 @@ class Normaliser:
 
     def summary(self, source: Source) -> dict:
         """Return counts and warnings for a JSON file; call it after the last part."""
+        told = (*self.doubts, *source.warnings, *self.counts.warnings(), *self._other_species())
         return {
             "sample_id": self.sample_id,
             "format": source.format,
+            **(self.unit or Unit()).words,
             **self.counts.as_dict(),
-            "warnings": [
-                *source.warnings,
-                *self._filled_warning(),
-                *self._built_warning(),
-                *self._loss_warning(),
-                *self._species_warning(),
-            ],
+            "warnings": [printable(sentence) for sentence in told],
         }
 
-    def _filled_warning(self) -> list[str]:
-        if not self.counts.rows_filled:
-            return []
-        return [
-            f"{self.counts.rows_filled:,} of {self.counts.rows_in:,} rows have fewer cells than the header;"
-            " their missing last cells were read as empty"
-        ]
-
-    def _built_warning(self) -> list[str]:
-        if not self.counts.built_junctions:
-            return []
-        n = counted(self.counts.built_junctions, "junction was", "junctions were")
-        return [f"{n} built from cdr3_aa because junction_aa is empty"]
+    @property
+    def doubts(self) -> list[str]:
+        """Signs that the table is not what it was read as, each with what to do."""
+        contradiction = self.contradiction
+        species = [f"{contradiction.sentence}. {contradiction.fix}"] if contradiction else []
+        return [*self.plausibility.sentences(self.counts.pairing), *species]
 
     @property
     def contradiction(self) -> species_names.SpeciesConflict | None:
         """Conflict between the V genes and the given species, or None."""
         return self._evidence.contradiction()
 
-    def _loss_warning(self) -> list[str]:
-        if self.counts.per_cent_rejected <= WARN_ABOVE:
+    def _other_species(self) -> list[str]:
+        if self.contradiction:
             return []
-        return [f"{self.counts.per_cent_rejected:.1f} % of the rows rejected ({self.counts.main_reasons})"]
-
-    def _species_warning(self) -> list[str]:
-        contradiction = self.contradiction
-        if contradiction:
-            return [f"{contradiction.sentence}. {contradiction.fix}"]
         cells, species = self.counts.cells, self.counts.species
         warnings = []
         if self.species != TRAINING_SPECIES and species[self.species] < cells:
@@ -192,16 +186,20 @@ class Normaliser:
 
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
         self.counts.add_chains(chains)
+        check_contigs(self.sample_id, chains)
+        self.plausibility.add_chains(chains)
         cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
         kept_rows, cell_chains = cells.pop("rows"), cells.pop("chains")
         receptors, receptor_of_cell = _receptors(cells)
         self.counts.receptor_bits.append(identity.id_prefixes(receptors["receptor_id"]))
-        n_cells = len(receptor_of_cell)
+        n_cells, unit = len(receptor_of_cell), self.unit or Unit()
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
             **{name: receptors[name].take(receptor_of_cell) for name in ("receptor_id", "clonotype_id")},
             **cells,
+            "abundance": unit.abundances(cells, n_cells),
+            "count_unit": pa.repeat(unit.count, n_cells),
             "reference_id": study_ids(cells["reference_id"]),
             **{
                 name: pa.repeat(pa.scalar(value, pa.string()), n_cells)
@@ -217,12 +215,15 @@ class Normaliser:
             },
             schema=schema.REJECTS,
         ).sort_by("row")
+        if not pc.count(chains["cell_key"]).as_py():
+            self.plausibility.add_cells(cells)
         cell_chains = with_cells(cell_chains, cells, self.counts.cells)
         self.counts.add_part(cells, rejects, n_rows=len(kept_rows), n_chains=len(chains) - len(extra))
         return Normalised(cells, receptors, rejects, chains=cell_chains)
 
     def _check(self, source: Source) -> None:
         counts = self.counts
+        counts.unread.check(self.sample_id)
         if not counts.rows_in - counts.rows_rejected == counts.rows_out == counts.rows_of_cells:
             raise InputError(
                 f"{self.sample_id}: {counts.rows_in} rows were read, but {counts.rows_out} were kept,"

@@ -1,13 +1,20 @@
-"""Pairing of the chains of each cell into receptors."""
+"""
+Pairing of the chains of each cell into receptors.
+
+The best chain of a locus is, in every format, the one with the most UMIs, then with the most reads, then with
+functional genes rather than an open reading frame, then the first in the table. A reader puts UMIs into
+``umi_count`` and reads into ``duplicate_count``; a chain without a count is below all others.
+"""
+
+from airrvec.core import imgt, schema
+from airrvec.core.chains import has_equal_junctions
+from airrvec.core.columns import contiguous
+from airrvec.input.chain_tables import chains_of_cells
+from airrvec.input.standardise import failures
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
-from airrvec.core.columns import contiguous
-from airrvec.input.chain_tables import chains_of_cells
-from airrvec.input.standardise import failures
 
 EXTRA_CHAIN = "extra chain of its cell: the one with more UMIs, then reads, is kept"
 DUPLICATE_ROW = "repeats another row: the same chain of the same cell"
@@ -26,8 +33,8 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     chains : pyarrow.Table
         Standardised chains.
     policy : {"top", "split", "drop"}
-        For several chains of a locus: keep the chain with the most UMIs, then reads, then the first;
-        or make a receptor of every combination of an α and a β chain; or exclude the cell.
+        For several chains of a locus: keep the best one; or make a receptor of every combination of an α and
+        a β chain; or exclude the cell.
 
     Returns
     -------
@@ -45,11 +52,9 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     repeats = failures(chains, repeated, "junction_aa", chains["junction_aa"], DUPLICATE_ROW)
     if repeated.any():
         chains, cell, locus = chains.filter(pa.array(~repeated)), cell[~repeated], locus[~repeated]
-    umis = pc.fill_null(chains["umi_count"], -1).to_numpy()
-    reads = pc.fill_null(chains["duplicate_count"], -1).to_numpy()
     row = chains["row"].to_numpy()
 
-    order = np.lexsort((row, -reads, -umis, locus, cell))  # by cell and locus, the best chain first
+    order = _best_first(chains, cell, locus)
     n_chains = np.bincount(cell * 2 + locus, minlength=2 * n_cells).reshape(n_cells, 2)
     start = (np.cumsum(n_chains) - n_chains.ravel()).reshape(n_cells, 2)
 
@@ -78,17 +83,17 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
         "chain_pairing": pa.array(chain_pairing_classes(n_chains)[parent], pa.string()),
         "species": chains["species"].take(pa.array(first)),
     }
-    used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count"])
+    used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count", "functionality"])
     both = [_take(used_later, index[:, side]) for side in (0, 1)]
     for side, locus_name in enumerate(schema.LOCI):
         for name in schema.CHAIN_FIELDS:
             field = schema.field(locus_name, name)
             columns[field] = both[side][name]
             columns[schema.raw(field)] = both[side][schema.raw(name)]
-    columns["uncertain_calls"] = _fields_where(
-        both, {name: schema.uncertain(name) for name in ("v_call", "j_call")}
-    )
+    for name, flag in (("uncertain_calls", schema.uncertain), ("orf_calls", schema.open_frame)):
+        columns[name] = _fields_where(both, {call: flag(call) for call in ("v_call", "j_call")})
     columns["built_junctions"] = _fields_where(both, {"junction_aa": "from_cdr3"})
+    columns["equal_junctions"] = pa.array(has_equal_junctions(columns))
     for name in ("cell_id", *schema.LABELS):
         columns[name] = pc.coalesce(both[0][name], both[1][name])
     for name in ("duplicate_count", "umi_count"):
@@ -97,12 +102,22 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
         total = pc.if_else(pa.array(clonotype), both[0][name], total)
         counted = pc.or_(pc.is_valid(both[0][name]), pc.is_valid(both[1][name]))
         columns[name] = pc.if_else(counted, total, pa.scalar(None, pa.int64()))
+    # Both chains of a clonotype are in the same cells.
+    columns["cell_count"] = pc.max_element_wise(both[0]["cell_count"], both[1]["cell_count"])
 
     excluded = np.ones(len(chains), bool)
     excluded[index[new]] = False
     reason = MULTIPLE_CHAINS if policy == "drop" else EXTRA_CHAIN
     extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
+
+
+def _best_first(chains: pa.Table, cell: np.ndarray, locus: np.ndarray) -> np.ndarray:
+    """Return the rows of the chains by cell and locus, the best chain of each first; shape (n,)."""
+    umis, reads = (pc.fill_null(chains[name], -1).to_numpy() for name in ("umi_count", "duplicate_count"))
+    frame = pc.equal(chains["functionality"], imgt.OPEN_READING_FRAME)
+    frame = pc.fill_null(frame, False).to_numpy()
+    return np.lexsort((chains["row"].to_numpy(), frame, -reads, -umis, locus, cell))
 
 
 def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:

@@ -13,37 +13,30 @@ Each format is one module in the registry (`airrvec.input.formats.registry`), wi
 - optionally ``CLOSED``: if True, a table with any other column is not recognised as this format,
 - optionally ``NEEDED``: for each layout, the columns that every row of a text must reach, if not all,
 - optionally ``HEADER_ROWS``: allowed numbers of header lines of a text; the names of two are joined,
+- ``ROW``: what a row is, as in `airrvec.input.units.unit_of`,
 - ``chains(table)``: converts a block of rows, as strings, to chain records
   (`airrvec.core.schema.CHAIN_RECORDS`),
+- optionally ``ROLES``: names of the columns of cell, counts and flags, or a function ``roles(table)`` that
+  chooses them (`airrvec.input.roles.choose_for`); ``chains(table, roles)`` then has them as an argument,
 - optionally ``warnings(columns)``: returns warnings for a file with these columns.
 """
 
 import codecs
-import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.input.files.anndata_table import MAGIC as ANNDATA_MAGIC
 from airrvec.input.files.anndata_table import AnnDataTable
-from airrvec.input.files.container import (
-    MAX_UNPACKED,
-    Container,
-    MalformedRow,
-    damaged,
-    open_bytes,
-    read_beginning,
-)
+from airrvec.input.files.container import MAX_UNPACKED, Container, MalformedRow, read_beginning
 from airrvec.input.files.json_table import read_json
 from airrvec.input.files.parquet_table import MAGIC as PARQUET_MAGIC
 from airrvec.input.files.parquet_table import ParquetTable
 from airrvec.input.files.prefetch import prefetch
 from airrvec.input.files.text_table import read_header
+from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
 from airrvec.input.formats.column_map import MappedColumns, read_column_map
 from airrvec.input.formats.registry import (
     FORMATS,
@@ -53,7 +46,14 @@ from airrvec.input.formats.registry import (
     format_by_name,
     matching_header_rows,
 )
-from airrvec.input.suggestion import suggest_column_map
+from airrvec.input.repeated_headers import after_headers, without_headers
+from airrvec.input.roles import Roles, choose_for, names_of_roles
+from airrvec.input.suggestion import suggest_column_map, unknown_layout
+from airrvec.input.units import NOTHING, Given, Unit, unit_of
+from airrvec.input.unread import Unread, unread_values, with_unused
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = [
     "FORMATS",
@@ -82,6 +82,12 @@ class Batch:
         Rows that do not match the header, or that a column map excludes.
     n_filled : int
         Number of rows whose missing last cells were read as empty.
+    roles : Roles
+        Columns of the file by their role, if its reader chooses them.
+    unit : callable
+        Chains of the first rows that are kept → what a row of the file is, and what its abundance counts.
+    unread : list of Unread
+        Counts and flags that cannot be read.
     """
 
     chains: pa.Table
@@ -89,6 +95,9 @@ class Batch:
     n_rows: int
     malformed: list[MalformedRow]
     n_filled: int = 0
+    roles: Roles = field(default_factory=Roles)
+    unit: Callable[[pa.Table], Unit] = lambda chains: Unit()
+    unread: list[Unread] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,7 @@ def open_chains(
     format: str | None = None,
     columns: Mapping[str, Any] | None = None,
     max_unpacked: int = MAX_UNPACKED,
+    unit: Given = NOTHING,
 ) -> Source:
     """
     Open a file of receptor chains.
@@ -134,6 +144,8 @@ def open_chains(
     max_unpacked : int
         Maximum number of unpacked bytes held in memory at once: a compressed Parquet or AnnData file, an
         element of AnnData, the records of JSON.
+    unit : Given
+        What a row is and what is counted, in place of what the format and the columns say.
 
     Raises
     ------
@@ -147,10 +159,12 @@ def open_chains(
         check_map(path, columns, container)
     else:
         reader = format_by_name(path, format) if format else detect_format(path, container)
+        if reader is None:
+            raise unknown_layout(path, container)
         check_columns(path, reader, container)
     header_rows = matching_header_rows(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
-    batches = prefetch(_batches(reader, container, header_rows))
+    batches = prefetch(_batches(reader, container, header_rows, unit))
     return Source(reader.NAME, warnings, batches, partial(suggest_column_map, container, header_rows))
 
 
@@ -187,7 +201,7 @@ def beginning(
     path, part = Path(path), folder / Path(path).name
     try:
         content, share = read_beginning(path, n_bytes)
-    except (EOFError, OSError, zlib.error) as error:
+    except DAMAGED as error:
         raise damaged(path) from error
     start = content[:1024].removeprefix(codecs.BOM_UTF8).lstrip()
     if share == 1 or start.startswith((*ANNDATA_MAGIC, b"[", b"{")):
@@ -206,7 +220,7 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
     with open_bytes(path) as handle:
         try:
             start = handle.read(1024)
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGED as error:
             raise damaged(path) from error
     if start.startswith(PARQUET_MAGIC):
         return ParquetTable(path, max_unpacked)
@@ -217,19 +231,37 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
     return read_header(path)
 
 
-def _batches(reader, container: Container, header_rows: int) -> Iterator[Batch]:
+def _batches(reader, container: Container, header_rows: int, given: Given) -> Iterator[Batch]:
     names = container.names(header_rows)
     further = reader.further(names) if hasattr(reader, "further") else ()
     known = (*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL)
-    columns = list(dict.fromkeys([*known, *further]))
+    of_roles = names_of_roles(names) if has_roles(reader) else ()
+    columns = list(dict.fromkeys([*known, *further, *of_roles]))
     layouts = getattr(reader, "NEEDED", reader.LAYOUTS)
     needed = (*next(layout for layout in layouts if set(names).issuperset(layout)), *further)
-    first_row = 1
+    first_row, roles, headers = 1, None, []
     for text in container.batches(columns, header_rows, needed):
         table, excluded = _selected(reader, text.table)
-        malformed = [*text.malformed, *excluded]
-        yield Batch(reader.chains(table), first_row, text.n_rows, malformed, text.n_filled)
+        table, repeated = without_headers(table, needed)
+        headers += [bad.row for bad in repeated]
+        malformed = [*text.malformed, *excluded, *repeated]
+        roles = roles or with_unused(reader, table, choose_for(reader, table))
+        chains = after_headers(chains_of(reader, table, roles), headers)
+        unread = unread_values(table, roles)
+        unit = partial(unit_of, roles=roles, row=reader.ROW, given=given)
+        yield Batch(chains, first_row, text.n_rows, malformed, text.n_filled, roles, unit, unread)
         first_row += text.n_rows
+
+
+def has_roles(reader) -> bool:
+    return hasattr(reader, "roles") or hasattr(reader, "ROLES")
+
+
+def chains_of(reader, table: pa.Table, roles: Roles | None = None) -> pa.Table:
+    """Return the chain records of a block of rows."""
+    if not has_roles(reader):
+        return reader.chains(table)
+    return reader.chains(table, roles or choose_for(reader, table))
 
 
 def _selected(reader, table: pa.Table) -> tuple[pa.Table, list[MalformedRow]]:

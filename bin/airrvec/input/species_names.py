@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.input.calls import first_imgt_gene
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # Least share and number of V genes of another species that contradict the given one; a few do not stop a run.
 LEAST_SHARE = 0.1

@@ -6,18 +6,21 @@ Every rule works on a whole column; slow rules run once per distinct value.
 
 from collections.abc import Callable
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from airrvec.core import schema
+from airrvec.core import imgt, schema
 from airrvec.core.columns import by_distinct, contiguous
 from airrvec.input import junctions, species_names
 from airrvec.input.calls import read_call
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 UNKNOWN_SPECIES = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
 NO_LOCUS = "locus, v_call and j_call are missing"
+# Of V genes alone: two thirds of the chains of TRBV23-1 are out of frame, as without selection; of TRAJ58, no
+# more than of functional J genes (docs/explanations/standardisation.md).
+UNPROVEN_FRAME = "v_call is an open reading frame, and the input does not call the chain productive"
 
 # Excluded chains, with reasons.
 FAILURES = pa.schema(
@@ -46,14 +49,16 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     -------
     standardised : pyarrow.Table
         Valid chains in input order. Further columns: the fields as spelled in the input
-        (`airrvec.core.schema.raw`), and whether a call is uncertain (`airrvec.core.schema.uncertain`).
+        (`airrvec.core.schema.raw`), whether a call is uncertain (`airrvec.core.schema.uncertain`) and
+        whether it is an open reading frame (`airrvec.core.schema.open_frame`), and the ``functionality`` of
+        the chain.
     failures : pyarrow.Table
         `FAILURES`: every other chain once, with the first rule that it breaks.
     """
     chains = chains.combine_chunks()
     species = by_distinct(chains["species"], lambda raw: _species(raw, default_species))
-    v_call, v_problem, v_uncertain = _genes(chains["v_call"], species, "V")
-    j_call, j_problem, j_uncertain = _genes(chains["j_call"], species, "J")
+    v_call, v_problem, v_uncertain, v_frame = _genes(chains["v_call"], species, "V")
+    j_call, j_problem, j_uncertain, j_frame = _genes(chains["j_call"], species, "J")
     locus = _loci(chains, v_call, j_call)
     junction, junction_problem = _junctions(chains["junction_aa"], v_call, j_call, locus, species)
 
@@ -70,8 +75,14 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
                 ("productive", "the chain is not productive"),
             )
         ),
+        ("flaw", chains["flaw"], chains["flaw"]),
         ("junction_aa", chains["junction_aa"], junction_problem),
         ("v_call", chains["v_call"], v_problem),
+        (
+            "v_call",
+            chains["v_call"],
+            _where(pc.and_not(v_frame, pc.fill_null(chains["productive"], False)), UNPROVEN_FRAME),
+        ),
         ("j_call", chains["j_call"], j_problem),
         (
             "v_call",
@@ -92,8 +103,10 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         parts.append(failures(chains, broken, field, value, problem))
     for name in schema.CHAIN_FIELDS:
         chains = chains.append_column(schema.raw(name), chains[name])
-    for name, uncertain in (("v_call", v_uncertain), ("j_call", j_uncertain)):
+    for name, uncertain, frame in (("v_call", v_uncertain, v_frame), ("j_call", j_uncertain, j_frame)):
         chains = chains.append_column(schema.uncertain(name), pc.fill_null(uncertain, False))
+        chains = chains.append_column(schema.open_frame(name), pc.fill_null(frame, False))
+    chains = chains.append_column("functionality", _functionality(v_call, j_call, chains))
     for name, values in (
         ("species", species),
         ("locus", locus),
@@ -150,15 +163,24 @@ def _species(raw: str | None, default: str) -> str | None:
 
 
 def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
-    """Return the standardised calls, the problem of each failed call, and whether a call is uncertain."""
+    """Return the standardised calls, the problem of each failed one, whether it is uncertain, and an ORF."""
 
-    def read(call: str, name: str | None) -> tuple[str | None, str | None, bool]:
+    def read(call: str, name: str | None) -> tuple[str | None, str | None, bool, bool]:
         if name is None:
-            return None, UNKNOWN_SPECIES, False
+            return None, UNKNOWN_SPECIES, False, False
         read = read_call(call, segment, name)
-        return read.symbol, read.problem, not read.certain
+        is_frame = read.functionality == imgt.OPEN_READING_FRAME
+        return read.symbol, read.problem, not read.certain, is_frame
 
-    return _by_combination((calls, species), read, (pa.string(), pa.string(), pa.bool_()))
+    return _by_combination((calls, species), read, (pa.string(), pa.string(), pa.bool_(), pa.bool_()))
+
+
+def _functionality(v_call: pa.Array, j_call: pa.Array, chains: pa.Table) -> pa.Array:
+    """Return the functionality of each chain: that of its less functional gene; null if it has none."""
+    frame = pc.or_(*(chains[schema.open_frame(name)] for name in ("v_call", "j_call")))
+    nothing = pa.scalar(None, pa.string())
+    known = pc.if_else(pc.or_(pc.is_valid(v_call), pc.is_valid(j_call)), imgt.FUNCTIONAL, nothing)
+    return pc.if_else(frame, imgt.OPEN_READING_FRAME, known)
 
 
 def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:

@@ -1,28 +1,102 @@
-"""Suggested column map for a table whose standard columns contain no receptor."""
+"""
+Suggested column map for a table of an unknown layout, or whose standard columns contain no receptor.
 
+A column is known by its values: at least half of its distinct ones are V genes, J genes or CDR3s.
+"""
+
+import itertools
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import pyarrow.compute as pc
-
+from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input.calls import read_call
 from airrvec.input.files.container import Container
-from airrvec.input.formats.column_map import CHAIN_FIELDS, MappedColumns
+from airrvec.input.formats.column_map import CHAIN_FIELDS, PAIR_FIELDS, MappedColumns
+from airrvec.input.formats.registry import FORMATS, shown
+from airrvec.input.roles import CELL, COPIES, FLAGS, READS, UMIS, spelled
 from airrvec.input.standardise import standardise
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 N_ROWS = 200
+N_COLUMNS = 400
+LEAST_SHARE = 0.5
+MOST_CDR3S = 8  # columns
 
 _CDR3 = re.compile("[ACDEFGHIKLMNPQRSTVWY]{5,40}", re.IGNORECASE)
 _NUCLEOTIDES = re.compile("[ACGTN]+", re.IGNORECASE)
+_CDR3_NAME = re.compile("junction|cdr3", re.IGNORECASE)
+# Field of a column map → names of its columns; other fields have their own name.
+_NAMES = {"cell_id": CELL, "umi_count": UMIS, "duplicate_count": (*COPIES, *READS), **FLAGS}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """
+    Column map that reads the first rows of a table, or what the table lacks for one.
+
+    Attributes
+    ----------
+    columns : dict or None
+    lacks : tuple of str
+        Kinds of columns that no column is.
+    has : dict
+        Kind → the column that is of this kind.
+    """
+
+    columns: dict[str, str] | None = None
+    lacks: tuple[str, ...] = ()
+    has: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str | None:
+        """The map as JSON."""
+        return self.columns and json.dumps(self.columns, allow_nan=False, ensure_ascii=False)
+
+    @property
+    def reason(self) -> str:
+        """Why there is no map."""
+        if not self.lacks:
+            return "the genes and CDR3s of its first rows are no α or β chains"
+        lacking = f"no column holds {' or '.join(self.lacks)} that airrvec can read"
+        having = [f"'{name}' holds {kind}" for kind, name in self.has.items()]
+        return ", but ".join(part for part in (", ".join(having), lacking) if part)
 
 
 def suggest_column_map(container: Container, header_rows: int, species: str) -> str | None:
-    """
-    Return a column map, as JSON, that reads the first rows of a table with one chain per row.
+    """Return the column map of `propose`, as JSON; None if there is none."""
+    return propose(container, header_rows, species).words
 
-    A column counts as V genes, J genes or CDR3s if at least half of its distinct values are. The map is
-    tested on the rows before it is suggested.
+
+def unknown_layout(path: str | Path, container: Container) -> InputError:
+    """Return the error for a table of an unknown layout: the column map that reads it, or what it lacks."""
+    proposals = [propose(container, 1, species) for species in schema.SPECIES]
+    proposal = next((some for some in proposals if some.columns), proposals[0])
+    message = f"its columns ({shown(container.names(), 8)}) match no known format"
+    if proposal.columns:
+        return InputError(
+            message,
+            file=path,
+            fix=f"This column map reads its first rows: {proposal.words}; give it as --column_map, or in the"
+            " column 'column_map' of the samplesheet",
+        )
+    return InputError(
+        f"{message}, and no column map reads it: {proposal.reason}",
+        file=path,
+        fix=f"Known formats and their columns are in docs/reference/input.md: {', '.join(FORMATS)}",
+    )
+
+
+def propose(container: Container, header_rows: int, species: str) -> Proposal:
+    """
+    Return the column map that reads the first rows of a table, with one chain per row or both.
+
+    The map is tested on the rows before it is proposed.
 
     Parameters
     ----------
@@ -32,38 +106,92 @@ def suggest_column_map(container: Container, header_rows: int, species: str) -> 
         Number of header lines of a text.
     species : str
         A key of `airrvec.core.schema.SPECIES`.
-
-    Returns
-    -------
-    str or None
-        Column map; None if there is none.
     """
-    names = [name for name in dict.fromkeys(container.names(header_rows)) if name and name != "row"]
+    names = dict.fromkeys(container.names(header_rows))
+    names = [name for name in names if name and name != "row"][:N_COLUMNS]
     try:
         table = next(container.batches(names, header_rows)).table.slice(0, N_ROWS)
     except (InputError, StopIteration):
-        return None
+        return Proposal()
+    kinds = _kinds(table, names, species)
+    if lacks := tuple(kind for kind in ("V genes", "CDR3s") if not kinds[kind]):
+        return Proposal(lacks=lacks, has={kind: some[0] for kind, some in kinds.items() if some})
+    for columns in (_pair(table, names, kinds, species), _chain(names, kinds)):
+        if columns and len(standardise(MappedColumns(columns).chains(table), species)[0]):
+            return Proposal(columns)
+    return Proposal()
+
+
+def _kinds(table: pa.Table, names: list[str], species: str) -> dict[str, list[str]]:
+    """Return the columns that hold V genes, J genes and CDR3s, the likeliest of each first."""
     values = {name: pc.unique(table[name].drop_null()).to_pylist() for name in names}
-    required = {
-        "v_call": _best(values, lambda value: _is_gene(value, "V", species)),
-        "j_call": _best(values, lambda value: _is_gene(value, "J", species)),
-        "junction_aa": _best(values, _is_cdr3, re.compile("junction|cdr3", re.IGNORECASE)),
+    shares = {
+        "V genes": _shares(values, lambda value: _is_gene(value, "V", species)),
+        "J genes": _shares(values, lambda value: _is_gene(value, "J", species)),
+        "CDR3s": _shares(values, _is_cdr3),
     }
-    if None in required.values():
-        return None
-    others = {field: field for field in CHAIN_FIELDS if field in names and field not in required}
-    columns = {**required, **others}
-    kept, _ = standardise(MappedColumns(columns).chains(table), species)
-    return json.dumps(columns, allow_nan=False) if len(kept) else None
+    return {
+        kind: sorted(of, key=lambda name: (kind != "CDR3s" or not _CDR3_NAME.search(name), -of[name]))
+        for kind, of in shares.items()
+    }
 
 
-def _best(values: dict[str, list[str]], matches, preferred: re.Pattern | None = None) -> str | None:
-    """Return the column with the largest share of matching values, at least half; preferred names first."""
+def _shares(values: dict[str, list[str]], matches) -> dict[str, float]:
+    """Return the share of matching values of each column that has enough."""
     shares = {name: sum(map(matches, some)) / len(some) for name, some in values.items() if some}
-    candidates = [name for name, share in shares.items() if share >= 0.5]
-    return max(
-        candidates, key=lambda name: (bool(preferred and preferred.search(name)), shares[name]), default=None
-    )
+    return {name: share for name, share in shares.items() if share >= LEAST_SHARE}
+
+
+def _chain(names: list[str], kinds: dict[str, list[str]]) -> dict[str, str]:
+    kind_of = {"v_call": "V genes", "j_call": "J genes", "junction_aa": "CDR3s"}
+    columns = {name: kinds[kind][0] for name, kind in kind_of.items() if kinds[kind]}
+    return columns | _others(names, CHAIN_FIELDS, columns)
+
+
+def _pair(table: pa.Table, names: list[str], kinds: dict[str, list[str]], species: str) -> dict[str, str]:
+    """
+    Return the map of a table with both chains per row: a V gene's locus, and the CDR3 next to it.
+
+    Empty without V genes of both loci, or with fewer than two columns of CDR3s.
+    """
+    v_calls = _by_locus(table, kinds["V genes"], "V", species)
+    if set(v_calls) != set(schema.LOCI) or len(kinds["CDR3s"]) < 2:
+        return {}
+    j_calls = _by_locus(table, kinds["J genes"], "J", species)
+
+    def distance(cdr3s: tuple[str, ...]) -> int:
+        ends = zip(schema.LOCI, cdr3s, strict=True)
+        return sum(abs(names.index(cdr3) - names.index(v_calls[locus])) for locus, cdr3 in ends)
+
+    named = [name for name in kinds["CDR3s"] if _CDR3_NAME.search(name)]
+    candidates = named if len(named) > 1 else kinds["CDR3s"]
+    junctions = min(itertools.permutations(candidates[:MOST_CDR3S], 2), key=distance)
+    columns = {}
+    for locus, junction in zip(schema.LOCI, junctions, strict=True):
+        given = {"v_call": v_calls[locus], "j_call": j_calls.get(locus), "junction_aa": junction}
+        columns |= {schema.field(locus, name): column for name, column in given.items() if column}
+    return columns | _others(names, PAIR_FIELDS, columns)
+
+
+def _by_locus(table: pa.Table, columns: list[str], segment: str, species: str) -> dict[str, str]:
+    """Return the first column of each locus: that of all genes of a column."""
+    found: dict[str, str] = {}
+    for name in columns:
+        genes = [
+            read_call(value, segment, species).symbol
+            for value in pc.unique(table[name].drop_null()).to_pylist()
+        ]
+        loci = {gene[:3] for gene in genes if gene}
+        if len(loci) == 1:
+            found.setdefault(loci.pop(), name)
+    return found
+
+
+def _others(names: list[str], fields: tuple[str, ...], taken: dict[str, str]) -> dict[str, str]:
+    """Return the columns of further fields, by their names."""
+    left = [name for name in names if name not in taken.values()]
+    found = {name: spelled(left, _NAMES.get(name, (name,)))[:1] for name in fields if name not in taken}
+    return {name: columns[0] for name, columns in found.items() if columns}
 
 
 def _is_gene(value: str, segment: str, species: str) -> bool:

@@ -8,10 +8,10 @@ but no score.
 
 import re
 
+from airrvec.input.formats.chains import column
+
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.input.formats.chains import column
 
 COLUMNS = (
     "method.identification",

@@ -1,9 +1,9 @@
 """Compiled loop of `airrvec.model.dropout`, by numba."""
 
+from airrvec.core.runtime import numba_threads
+
 import numba
 import numpy as np
-
-from airrvec.core.runtime import limit_numba
 
 
 def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) -> None:
@@ -21,15 +21,9 @@ def scale(x: np.ndarray, result: np.ndarray, p: float, seed: int, threads: int) 
     threads : int
         Number of threads, limited to numba's.
     """
-    limit_numba(threads)
-    _scale(
-        x,
-        result,
-        np.uint32(round(p * 2**32)),
-        np.float32(1 / (1 - p)),
-        np.uint32(seed & 0xFFFFFFFF),
-        np.uint32(seed >> 32),
-    )
+    halves = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
+    with numba_threads(threads):
+        _scale(x, result, np.uint32(round(p * 2**32)), np.float32(1 / (1 - p)), *halves)
 
 
 @numba.njit(parallel=True, fastmath=True, cache=True)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from airrvec.core import schema
+from airrvec.input.germline import v_loops
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import schema
-from airrvec.input.germline import v_loops
 
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 NULL, MASK, CLS = 0, 1, 2

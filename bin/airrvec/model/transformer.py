@@ -1,15 +1,15 @@
 """The SCEPTR transformer (paper, Methods, "SCEPTR architecture")."""
 
-import sys
+from airrvec.core.devices import choose_device
+from airrvec.core.terminal import print_warning
+from airrvec.model import tokens as tk
+from airrvec.model.architecture import MAX_LENGTH, ModelConfig
+from airrvec.model.dropout import Dropout
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-
-from airrvec.model import tokens as tk
-from airrvec.model.architecture import MAX_LENGTH, ModelConfig
-from airrvec.model.dropout import Dropout
 
 
 class RelativeEmbedding(nn.Module):
@@ -188,8 +188,8 @@ class ReceptorEncoder(nn.Module):
 
 
 def torch_device(device: str) -> str:
-    """Return torch's name of the device; ``auto`` and ``gpu`` are the GPU if there is one, else the CPU."""
-    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+    """Return torch's name of a device of `airrvec.core.devices.choose_device`."""
+    return "cuda" if choose_device(device, "auto")[0] == "gpu" else "cpu"
 
 
 # Tokens per batch: few enough for a core's cache, or enough to keep a GPU busy.
@@ -263,7 +263,7 @@ def embed(
             if len(rows) == 1:
                 raise
             max_tokens = len(rows) * length // 2
-            print(f"{len(rows):,} receptors do not fit into memory; taking half as many", file=sys.stderr)
+            print_warning(f"{len(rows):,} receptors do not fit into memory; taking half as many")
             waiting.append(rows)
             continue
         if len(returning) == 2:

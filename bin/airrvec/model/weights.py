@@ -3,20 +3,22 @@ Reading and writing of model folders; those of the published variants of SCEPTR 
 """
 
 import hashlib
+import os
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-import safetensors.numpy
-from safetensors import SafetensorError
-
-from airrvec.core import tables
+from airrvec.core import records, tables
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
+from airrvec.core.vectors import VectorModel
 from airrvec.core.version import __version__
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.variants import VARIANTS
+
+import numpy as np
+import safetensors.numpy
+from safetensors import SafetensorError
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class LoadedModel:
     Attributes
     ----------
     name, checksum : str
-        Name in reports, and SHA-256 of the original file of the weights.
+        Name in reports, and SHA-256 of the original file of the weights; that of the folder's own file if the
+        folder does not name another, or if its file has been replaced since.
     config : ModelConfig
         Shape of the model.
     state : dict of str to ndarray of float32
@@ -39,12 +42,17 @@ class LoadedModel:
     config: ModelConfig
     state: dict[str, np.ndarray]
 
+    @property
+    def vector_model(self) -> VectorModel:
+        """What its vectors carry, so that no others are compared with them."""
+        return VectorModel(self.name, self.checksum, self.config.d_model)
+
     @cached_property
     def encoder(self):
         """An `airrvec.model.transformer.ReceptorEncoder` in evaluation mode, to train or embed on GPUs."""
-        import torch
-
         from airrvec.model.transformer import ReceptorEncoder
+
+        import torch
 
         encoder = ReceptorEncoder(self.config)
         encoder.load_state_dict({name: torch.tensor(array) for name, array in self.state.items()})
@@ -92,7 +100,7 @@ def load(source: str) -> LoadedModel:
 def model_folder(source: str) -> Path:
     """Return the folder of a model; ``source`` and the error as in `load`."""
     found = PUBLISHED / source if source in VARIANTS else Path(source)
-    if not found.is_dir():
+    if not os.path.isdir(found):
         raise InputError(
             f"there is no model '{source}'",
             fix=f"Give the folder of a model, or one of {', '.join(VARIANTS)}",
@@ -132,6 +140,8 @@ def _write(folder: Path, name: str, config: ModelConfig, state: dict[str, np.nda
         "model": asdict(config),
         **details,
     }
+    if "weights_sha256" in details:
+        described["safetensors_sha256"] = records.sha256(folder / WEIGHTS)  # the file that it belongs to
     tables.write_text(tables.json_text(described, indent=2, ensure_ascii=False) + "\n", folder / CONFIG)
 
 
@@ -154,8 +164,9 @@ def _own(folder: Path) -> LoadedModel:
         raise InputError(
             f"the model cannot be read ({str(error).splitlines()[0]})", file=folder, fix="Copy it again"
         ) from error
-    checksum = described.get("weights_sha256") or hashlib.sha256(content).hexdigest()
-    return LoadedModel(described.get("name", folder.name), checksum, config, state)
+    own = hashlib.sha256(content).hexdigest()
+    original = described.get("weights_sha256") if described.get("safetensors_sha256") == own else None
+    return LoadedModel(described.get("name", folder.name), original or own, config, state)
 
 
 def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:

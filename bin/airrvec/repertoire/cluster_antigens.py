@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from airrvec.core import groups, tables
+from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import groups, tables
-from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
 
 COLUMNS = ("antigen_gene", "antigen_species", "mhc")
 

@@ -1,10 +1,10 @@
 """Labels of clusters: how many members carry an epitope, and whether they are more than chance puts there."""
 
+from airrvec.stats.permutation import benjamini_hochberg
+
 import numpy as np
 import pandas as pd
 import scipy  # whose parts are imported on use
-
-from airrvec.stats.permutation import benjamini_hochberg
 
 COLUMNS = (
     "n_labelled",

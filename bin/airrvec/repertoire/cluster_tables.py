@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-from scipy import sparse
-
 from airrvec.core import schema
 from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
 from airrvec.core.names import receptor_names, with_fields
+from airrvec.core.progress import step
 from airrvec.repertoire import clustering, motifs
 from airrvec.repertoire.cluster_labels import label_clusters
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
 from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.synthetic import generation
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Clustered:
         return clustering.members(self.label)
 
 
+@step("table of members")
 def members_table(repertoires: Repertoires, found: list[Clustered], receptors: pa.Table) -> pa.Table:
     """
     Return `airrvec.core.schema.CLUSTER_MEMBERS`, one row per receptor of the run.
@@ -85,6 +87,7 @@ def members_table(repertoires: Repertoires, found: list[Clustered], receptors: p
     return members.select(schema.CLUSTER_MEMBERS.names).cast(schema.CLUSTER_MEMBERS)
 
 
+@step("table of clusters")
 def clusters_table(
     repertoires: Repertoires, found: list[Clustered], labels: pd.DataFrame
 ) -> tuple[pa.Table, pa.Table]:
@@ -116,7 +119,7 @@ def clusters_table(
         place = pd.Index(clustered.rows).get_indexer(labels["receptor"])
         of_group = labels.assign(receptor=place)[place >= 0]
         cluster_labels = label_clusters(clustered.label, of_group).to_dict("records")
-        abundances = _abundances(repertoires.counts, clustered)
+        abundances = _abundances(repertoires, clustered)
         for number, members in enumerate(clustered.members):
             in_cluster = receptors.loc[clustered.rows[members]]
             middle = clustered.centres[number]
@@ -149,6 +152,7 @@ def clusters_table(
     )
 
 
+@step("clusters by condition")
 def conditions_table(
     repertoires: Repertoires, found: list[Clustered], column: str | None, clusters: pa.Table
 ) -> pa.Table:
@@ -178,7 +182,7 @@ def _ids(repertoires: Repertoires) -> np.ndarray:
 
 
 def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
-    """Return each cluster's share of a sample's cells with these chains, (n_samples, n_clusters)."""
+    """Return each cluster's share of a sample's cells with these chains, (n_samples, n_clusters), or NaN."""
     labels = pd.Series(clustered.label, index=clustered.rows)
     counts = repertoires.counts[repertoires.counts["receptor"].isin(labels.index)]
     sample = repertoires.samples.index.get_indexer(counts["sample_id"])
@@ -189,20 +193,18 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
         (counts["n"].to_numpy(float)[inside], (sample[inside], label[inside])),
         (len(repertoires.samples), clustered.label.max(initial=-1) + 1),
     ).toarray()
-    return cells / np.maximum(totals, 1)[:, None]
+    return cells / np.where(totals, totals, np.nan)[:, None]
 
 
-def _abundances(counts: pd.DataFrame, clustered: Clustered) -> list[dict]:
-    """Return the cells and samples of each cluster."""
+def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
+    """Return the cells, their unit and the samples of each cluster."""
+    counts = repertoires.counts
     place = pd.Index(clustered.rows).get_indexer(counts["receptor"])
     label = np.where(place < 0, -1, clustered.label[place])
-    inside = label >= 0
-    cells = np.bincount(label[inside], counts["n"].to_numpy()[inside], clustered.label.max(initial=-1) + 1)
-    carried = pd.DataFrame({"label": label[inside], "sample_id": counts["sample_id"].to_numpy()[inside]})
-    n_samples = carried.groupby("label")["sample_id"].nunique().reindex(range(len(cells)), fill_value=0)
-    return [
-        {"n_cells": int(n_cells), "n_samples": int(n)} for n_cells, n in zip(cells, n_samples, strict=True)
-    ]
+    found = repertoires.totals(counts.assign(label=label)[label >= 0], "label")
+    none = {"n_cells": 0, "count_unit": None, "n_samples": 0}  # of labelled receptors alone
+    rows = found.astype(object).where(found.notna(), None).to_dict("index")
+    return [rows.get(number, none) for number in range(clustered.label.max(initial=-1) + 1)]
 
 
 def _innate(kinds: pd.Series) -> dict:

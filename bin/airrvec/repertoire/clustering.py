@@ -11,13 +11,14 @@ import random
 from dataclasses import dataclass
 from functools import cached_property
 
+from airrvec.core.errors import InputError, require_choice
+from airrvec.core.plural import counted
+from airrvec.core.progress import step
+from airrvec.search import neighbours, radius_search
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-
-from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
-from airrvec.search import neighbours, radius_search
 
 METHODS = ("leiden", "components")
 MIN_PAIRS = 20  # receptor-background pairs that are needed to set the radius
@@ -54,6 +55,7 @@ class Neighbourhood:
         return np.diff(self.graph.indptr)
 
 
+@step("radius of neighbours")
 def radius_by_chance(
     vectors: np.ndarray, background: np.ndarray, chance: float, *, threads: int = 1
 ) -> float:
@@ -100,6 +102,7 @@ def radius_by_chance(
     return float(np.partition(distances, n_pairs - 1)[n_pairs - 1])
 
 
+@step("neighbours within the radius")
 def neighbourhood(
     vectors: np.ndarray, background: np.ndarray, radius: float, *, threads: int = 1
 ) -> Neighbourhood:
@@ -140,7 +143,13 @@ def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: in
     -------
     ndarray of int64, shape (n,)
         Cluster number, largest cluster first; -1 for an unclustered receptor.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
     """
+    require_choice("method", method, METHODS)
     if method == "components":
         _, label = connected_components(graph, directed=False)
     else:
@@ -155,6 +164,7 @@ def assign_clusters(graph: sparse.csr_array, method: str = "leiden", *, seed: in
     return number[label]
 
 
+@step("Leiden communities")
 def _leiden(graph: sparse.csr_array, seed: int) -> np.ndarray:
     import igraph
 

@@ -10,10 +10,10 @@ Monographs 84, 45). All counts are positive and have shape (n_receptors,).
 
 from collections.abc import Iterable
 
+from airrvec.repertoire.diversity import hill_numbers, rarefied_hill_numbers
+
 import numpy as np
 from scipy import integrate, special
-
-from airrvec.repertoire.diversity import hill_numbers, rarefied_hill_numbers
 
 FURTHEST = 2  # beyond twice the sample's cells, predictions are not reliable (Chao et al. 2014)
 FEW_CELLS = 20  # fewer drawn cells show little of a sample

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from airrvec.core import schema, tables
+from airrvec.core.chains import CHAIN_CLASSES
+from airrvec.core.errors import InputError
+from airrvec.core.pages import check_pages
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+
 import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_CLASSES
-from airrvec.core.errors import InputError
-from airrvec.core.pages import check_pages
-from airrvec.core.plural import counted
-from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
-
 N_CLONES = 100  # of each sample in the table
+CELLS = "cells"  # unit of a sample without a row
 SEGMENTS = {"V": "v_call", "J": "j_call"}
 CONSERVED = 2  # residues of a junction that are not part of the CDR3
 CHAINS = "CASE WHEN tra_junction_aa IS NULL THEN if(trb_junction_aa IS NULL, '', 'beta')"
@@ -33,18 +33,18 @@ class Sample:
     ----------
     sample_id : str
     clones : duckdb.DuckDBPyRelation
-        One row per clonotype: ``clonotype_id``, ``n`` (abundance), ``species``, ``chains``,
+        One row per clonotype: ``clonotype_id``, ``n`` (abundance in ``count_unit``), ``species``, ``chains``,
         ``innate_like``, and `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
     n_cells : int
-        Cells of the sample, or copies.
-    looks_bulk : bool
-        Whether rows count once, although they have single chains and numbers of copies as in bulk data.
+        Abundance of all of them.
+    count_unit : str
+        What is counted, of `airrvec.core.schema.COUNT_UNITS`.
     """
 
     sample_id: str
     clones: duckdb.DuckDBPyRelation
     n_cells: int
-    looks_bulk: bool
+    count_unit: str
 
     def counts(self) -> dict[tuple[str, str], np.ndarray]:
         """Return the cells of each clonotype, largest first, by species and class of chains."""
@@ -57,11 +57,9 @@ class Sample:
         return {key: found[key] for key in order if key in found}
 
 
-def read_sample(
-    connection: duckdb.DuckDBPyConnection, cells: Path, receptors: list[Path], *, abundance: str = "cells"
-) -> Sample:
+def read_sample(connection: duckdb.DuckDBPyConnection, cells: Path, receptors: list[Path]) -> Sample:
     """
-    Read the clones of a sample.
+    Read the clones of a sample; cells without an abundance are left out.
 
     Parameters
     ----------
@@ -71,26 +69,13 @@ def read_sample(
         ``<sample>.cells.parquet``.
     receptors : list of Path
         Receptors of the sample, one file per partition; receptors may repeat.
-    abundance : {"cells", "duplicate_count"}
-        Count each row of ``cells`` once, or by its ``duplicate_count``.
-
-    Raises
-    ------
-    InputError
-        If a ``duplicate_count`` is needed and null.
     """
     connection.execute("DROP TABLE IF EXISTS clones")
     for path in (cells, *receptors):
         check_pages(path)
     rows = connection.read_parquet(str(cells))
-    n_null, most = (
-        rows.aggregate("count(*) - count(duplicate_count), max(duplicate_count)").limit(1).fetchall()[0]
-    )
-    if abundance == "duplicate_count" and n_null:
-        fix = "Give --abundance cells, which counts each row once"
-        raise InputError(f"{counted(n_null, 'row has', 'rows have')} no duplicate_count", file=cells, fix=fix)
-    n = "count(*)" if abundance == "cells" else "sum(duplicate_count)::BIGINT"
-    numbers = rows.aggregate(f"clonotype_id, {n} AS n").filter("n > 0")
+    (unit,) = rows.aggregate("any_value(count_unit)").fetchall()[0]
+    numbers = rows.aggregate("clonotype_id, sum(abundance)::BIGINT AS n").filter("n > 0")
     # Without alleles, all receptors of a clonotype are equal.
     fields = [
         f"split_part({name}, '*', 1) AS {name}" if name.endswith("_call") else name
@@ -104,11 +89,8 @@ def read_sample(
         "clones"
     )
     clones = connection.table("clones")
-    n_cells, n_paired = (
-        clones.aggregate("sum(n)::BIGINT, count(*) FILTER (chains = 'paired')").limit(1).fetchall()[0]
-    )
-    looks_bulk = abundance == "cells" and n_cells is not None and not n_paired and not n_null and most > 1
-    return Sample(tables.sample_name(cells), clones, n_cells or 0, looks_bulk)
+    (n_cells,) = clones.aggregate("sum(n)::BIGINT").fetchall()[0]
+    return Sample(tables.sample_name(cells), clones, n_cells or 0, unit or CELLS)
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
@@ -157,6 +139,7 @@ def clones_table(sample: Sample, labels: Mapping[str, str]) -> pa.Table:
     shares = top["n"].to_numpy() / max(sample.n_cells, 1)
     frame = top.rename(columns={"n": "n_cells"}).assign(
         sample_id=sample.sample_id,
+        count_unit=sample.count_unit,
         rank=np.arange(1, len(top) + 1),
         share=shares,
         clone_size=clone_sizes(shares),
@@ -179,6 +162,7 @@ def clone_sizes_table(sample: Sample) -> pa.Table:
             {
                 "sample_id": sample.sample_id,
                 "clone_size": name,
+                "count_unit": sample.count_unit,
                 "above": above,
                 "up_to": limit,
                 "n_clones": int(clones[here].sum()),
@@ -233,7 +217,7 @@ def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **
     total = "sum({0}) OVER (PARTITION BY species)"
     shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "receptor")]
     found = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
-    for name, value in {"sample_id": sample.sample_id, **constants}.items():
+    for name, value in {"sample_id": sample.sample_id, "count_unit": sample.count_unit, **constants}.items():
         found = found.append_column(name, pa.repeat(value, len(found)))
     return found.select(table_schema.names).cast(table_schema)
 

@@ -2,12 +2,12 @@
 
 from itertools import combinations
 
+from airrvec.stats.permutation import benjamini_hochberg
+from airrvec.stats.rank_tests import mann_whitney
+
 import numpy as np
 import pandas as pd
 import scipy  # whose parts are imported on use
-
-from airrvec.stats.permutation import benjamini_hochberg
-from airrvec.stats.rank_tests import mann_whitney
 
 MIN_SAMPLES = 2  # per value of a condition; values with fewer samples are not compared
 MIN_CARRYING = 2  # samples that carry a tested cluster; a single one is no evidence
@@ -43,7 +43,8 @@ def compare_conditions(shares: np.ndarray, conditions: pd.Series) -> pd.DataFram
     Parameters
     ----------
     shares : ndarray of float, shape (n_samples, n_clusters)
-        Share of each sample's cells in each cluster.
+        Share of each sample's cells in each cluster. NaN for a sample without cells of this class of chains,
+        which is no unit: nobody has measured whether it has the cluster.
     conditions : Series
         Value of each sample, null if it has none.
 
@@ -56,6 +57,8 @@ def compare_conditions(shares: np.ndarray, conditions: pd.Series) -> pd.DataFram
         ``fisher_fdr`` and ``rank_fdr``: false discovery rates by Benjamini and Hochberg, over all rows.
     """
     parts = [pd.DataFrame(columns=list(COLUMNS))]
+    measured = ~np.isnan(shares).any(axis=1)
+    shares, conditions = shares[measured], conditions[measured]
     for value_1, value_2 in pairs_of_values(conditions):
         first, second = (shares[(conditions == value).to_numpy()] for value in (value_1, value_2))
         carrying = [(group > 0).sum(axis=0) for group in (first, second)]

@@ -5,14 +5,15 @@ The optimisation is our own, because umap-learn compiles in every task, which ta
 usual run.
 """
 
-import numba
-import numpy as np
-import scipy.sparse as sp
-
+from airrvec.core.progress import step
 from airrvec.core.runtime import one_blas_thread
 from airrvec.core.seeds import numbered_generator
 from airrvec.search.neighbours import nearest
 from airrvec.stats.components import signs
+
+import numba
+import numpy as np
+import scipy.sparse as sp
 
 N_NEIGHBOURS = 15  # includes the receptor itself, as in umap-learn
 # 1 / (1 + a d^(2b)) approximates 1 up to a distance of 0.1, and exp(0.1 - d) beyond.
@@ -22,6 +23,7 @@ MAX_MAPPED = 50_000
 MIN_FOR_UMAP = 50
 
 
+@step("places on the map")
 def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarray, str]:
     """
     Return a two-dimensional position for each vector.
@@ -46,6 +48,7 @@ def plane(vectors: np.ndarray, *, seed: int, threads: int = 1) -> tuple[np.ndarr
     return umap(vectors, seed=seed, threads=threads), "umap"
 
 
+@step("places of all other receptors")
 def place_on_map(
     vectors: np.ndarray, mapped: np.ndarray, places: np.ndarray, *, threads: int = 1
 ) -> np.ndarray:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from airrvec.core import pages, schema, tables
+from airrvec.core.vectors import batches, n_dimensions
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core import pages, schema, tables
-from airrvec.core.vectors import batches, n_dimensions
 
 
 def count_vectors(embeddings: Path) -> tuple[int, int]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from airrvec.core import tables
 from airrvec.core.chains import with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.script import add_options
+from airrvec.core.vectors import VectorModel, check_same_model, read_model
+
+import numpy as np
 
 ABOUT = "about.json"  # beside the files of the groups
 
@@ -25,22 +26,49 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chance", type=float, default=0.01, help="mean neighbours by chance in the radius")
     parser.add_argument("--compare-by", help="metadata column whose values are compared")
     parser.add_argument(
-        "--abundance",
-        choices=("cells", "duplicate_count"),
-        default="cells",
-        help="abundance of a receptor: its number of cells, or their duplicate_count",
-    )
-    parser.add_argument(
         "--groups", type=Path, help="folder written by embed_background.py; if not given, made here"
     )
     add_options(parser, "background", "seed", "cpus", "outdir", "missing")
 
 
 def read_repertoires(args: argparse.Namespace):
-    """Read the `airrvec.repertoire.repertoires.Repertoires` that the options name."""
+    """
+    Read the `airrvec.repertoire.repertoires.Repertoires` that the options name.
+
+    Raises
+    ------
+    InputError
+        If the background has vectors of another model; see also `airrvec.repertoire.repertoires.read`.
+    """
     from airrvec.repertoire.repertoires import read
 
-    return read(args.cells, args.receptors, args.embeddings, abundance=args.abundance)
+    check_same_model(
+        "its vectors",
+        read_model(args.embeddings),
+        "those of the background",
+        _background_model(args),
+        file=args.embeddings,
+        fix=None if args.groups else "Give the model of the vectors with --model",
+    )
+    return read(args.cells, args.receptors, args.embeddings)
+
+
+def _background_model(args: argparse.Namespace) -> VectorModel:
+    """Return the model of the vectors of background receptors, made before or to be made."""
+    if not args.groups:
+        from airrvec.model import weights
+
+        return weights.load(args.model).vector_model
+    model = VectorModel.read(_about(args).get("vectors"))
+    if model is None:
+        problem = "the vectors of the background do not name their model"
+        raise InputError(problem, file=args.groups, fix="Make them again with embed_background.py")
+    return model
+
+
+def _about(args: argparse.Namespace) -> dict:
+    """Return what `write_groups` wrote beside the groups."""
+    return json.loads((args.groups / ABOUT).read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -102,7 +130,7 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
 def background_name(args: argparse.Namespace) -> str:
     """Return the name of the background for the report."""
     if args.groups:
-        return json.loads((args.groups / ABOUT).read_text())["background"]
+        return _about(args)["background"]
     return args.background.name if args.background else "OLGA"
 
 
@@ -147,14 +175,15 @@ def write_groups(args: argparse.Namespace, found, folder: Path) -> None:
                     np.savez(handle, vectors=group.background, radius=group.radius)
         except InputError as problem:
             reasons[species] = str(problem)
-    tables.write_json({"background": background_name(args), "without": reasons}, folder / ABOUT)
+    about = {"background": background_name(args), "without": reasons}
+    tables.write_json({**about, "vectors": _background_model(args).described()}, folder / ABOUT)
 
 
 def read_groups(args, part, species: str) -> Iterator[Group]:
     """Yield the groups of a species with the background and radius that `write_groups` wrote."""
-    reasons = json.loads((args.groups / ABOUT).read_text())["without"]
+    reasons = _about(args)["without"]
     if species in reasons:
-        raise InputError(reasons[species])
+        raise InputError(reasons[species].removesuffix("."))
     for chains in present_chains(part):
         with np.load(args.groups / f"{species}_{chains}.npz", allow_pickle=False) as group:
             background, radius = group["vectors"], float(group["radius"])

@@ -3,17 +3,16 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from airrvec.core import identity, schema, tables, vectors
+from airrvec.core.chains import CHAIN_CLASSES, chain_classes
+from airrvec.core.errors import InputError
+from airrvec.core.progress import step
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import identity, schema, tables, vectors
-from airrvec.core.chains import CHAIN_CLASSES, chain_classes
-from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
-
-ABUNDANCES = ("cells", "duplicate_count")
 HELD = ["receptor_id", "clonotype_id", "species", "innate_like"]  # columns of all receptors in memory
 
 
@@ -34,13 +33,15 @@ class Repertoires:
     chains : ndarray of str, shape (n,)
         paired, alpha or beta; empty for an excluded clonotype.
     counts : DataFrame
-        ``sample_id``, ``receptor`` (row of ``receptors``), ``n`` (abundance in the sample).
+        ``sample_id``, ``receptor`` (row of ``receptors``), ``n`` (abundance in the sample's unit).
     samples : DataFrame
         Index ``sample_id``, sorted; one column per metadata column of the samplesheet.
     receptor_ids : pyarrow.ChunkedArray
         Ids of all receptors of the run.
     clonotype : ndarray of int64
         Row of ``receptors`` for each of these ids.
+    units : Series of str
+        What each sample counts, of `airrvec.core.schema.COUNT_UNITS`; index ``sample_id``.
     """
 
     receptors: pa.Table
@@ -52,6 +53,7 @@ class Repertoires:
     samples: pd.DataFrame
     receptor_ids: pa.ChunkedArray
     clonotype: np.ndarray
+    units: pd.Series
 
     @property
     def species(self) -> list[str]:
@@ -66,6 +68,22 @@ class Repertoires:
         """Return the repertoires with clonotypes of other species excluded."""
         same = pc.equal(self.receptors["species"], species).to_numpy()
         return self if same.all() else replace(self, chains=np.where(same, self.chains, ""))
+
+    def totals(self, counts: pd.DataFrame, by: str) -> pd.DataFrame:
+        """
+        Return ``n_cells``, ``count_unit`` and ``n_samples`` of groups of ``counts``, by a column.
+
+        The first two are null for a group of several units, whose numbers have no sum.
+        """
+        rows = counts.assign(unit=counts["sample_id"].map(self.units)).groupby(by)
+        one = rows["unit"].nunique() == 1  # noqa: PD101 - of groups
+        return pd.DataFrame(
+            {
+                "n_cells": rows["n"].sum().astype("Int64").where(one),
+                "count_unit": rows["unit"].first().where(one, None),
+                "n_samples": rows["sample_id"].nunique(),
+            }
+        )
 
     @property
     def present(self) -> list[str]:
@@ -103,7 +121,8 @@ class Repertoires:
         return self.samples[column]
 
 
-def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str = "cells") -> Repertoires:
+@step("reading repertoires")
+def read(cells: list[Path], receptors: Path, embeddings: Path) -> Repertoires:
     """
     Read the clonotypes of a run and their abundance in its samples.
 
@@ -113,13 +132,11 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         Cells table of each sample.
     receptors, embeddings : Path
         Tables of the run; each a file or a folder of partitions.
-    abundance : {"cells", "duplicate_count"}
-        Count each row of ``cells`` once, or by its ``duplicate_count``.
 
     Raises
     ------
     InputError
-        If the vectors do not match the receptors, or a ``duplicate_count`` is needed and null.
+        If the vectors do not match the receptors.
     """
     junctions = [schema.field(locus, "junction_aa") for locus in schema.LOCI]
     table = tables.read(receptors, [*HELD, *junctions])
@@ -129,8 +146,8 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
     ids = table["receptor_id"]
     if len(first) < len(table):
         chains, place, table = chains[first.to_numpy()], place[first.to_numpy()], table.take(first)
-    samples = [_read_sample(path, abundance) for path in cells]
-    metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": []})
+    samples = [_read_sample(path) for path in cells]
+    metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": [], "count_unit": []})
     # Of all samples at once: each search hashes the ids of the run.
     known = table["clonotype_id"].combine_chunks()
     carried = pa.chunked_array([chunk for part in samples for chunk in part[0].chunks], pa.string())
@@ -144,6 +161,7 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         }
     )
     counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
+    metadata = metadata.set_index("sample_id").sort_index()
     return Repertoires(
         table,
         receptors,
@@ -151,9 +169,10 @@ def read(cells: list[Path], receptors: Path, embeddings: Path, *, abundance: str
         place,
         chains,
         counts,
-        metadata.set_index("sample_id").sort_index(),
+        metadata.drop(columns="count_unit"),
         ids,
         clonotype,
+        metadata["count_unit"],
     )
 
 
@@ -170,18 +189,14 @@ def _places(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
     return place
 
 
-def _read_sample(path: Path, abundance: str) -> tuple[pa.ChunkedArray, np.ndarray, dict]:
-    """Return the clonotype of each cell, its abundance, and the sample's metadata."""
+def _read_sample(path: Path) -> tuple[pa.ChunkedArray, np.ndarray, dict]:
+    """Return the clonotype of each cell that has an abundance, the abundance, and the sample's metadata."""
     names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
-    cells = tables.read(path, ["sample_id", "clonotype_id", "duplicate_count", *names])
-    if abundance == "duplicate_count" and cells["duplicate_count"].null_count:
-        n = counted(cells["duplicate_count"].null_count, "row has", "rows have")
-        raise InputError(
-            f"{n} no duplicate_count",
-            file=path,
-            fix="Give --abundance cells, which counts each row once",
-        )
-    sample = tables.sample_name(path)
-    n = np.ones(len(cells), np.int64) if abundance == "cells" else cells["duplicate_count"].to_numpy()
-    first = {name: cells[name][0].as_py() if len(cells) else None for name in names}
-    return cells["clonotype_id"], n, {"sample_id": sample, **first}
+    cells = tables.read(path, ["sample_id", "clonotype_id", "abundance", "count_unit", *names])
+    first = {name: cells[name][0].as_py() if len(cells) else None for name in ("count_unit", *names)}
+    cells = cells.filter(pc.greater(cells["abundance"], 0))
+    return (
+        cells["clonotype_id"],
+        cells["abundance"].to_numpy(),
+        {"sample_id": tables.sample_name(path), **first},
+    )

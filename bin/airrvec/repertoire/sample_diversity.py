@@ -1,31 +1,43 @@
 """Diversity of samples at equal coverage, and their rarefaction curves: the only place that computes them."""
 
+from collections.abc import Mapping
+
+from airrvec.core.progress import step
+from airrvec.core.schema import samples as schema
+from airrvec.repertoire import coverage, diversity
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airrvec.core.schema import samples as schema
-from airrvec.repertoire import coverage, diversity
-
 N_POINTS = 12  # of a curve up to the sample's cells, and again half as many beyond them
 
 
-def diversity_table(counts: dict[str, np.ndarray], species: str, chains: str) -> pa.Table:
+@step("diversity of samples")
+def diversity_table(
+    counts: dict[str, np.ndarray], units: Mapping[str, str], species: str, chains: str
+) -> pa.Table:
     """
-    Return `airrvec.core.schema.DIVERSITY`, one row per sample.
+    Return `airrvec.core.schema.DIVERSITY`, one row per sample; those of one unit have one reference coverage.
 
     Parameters
     ----------
     counts : dict of ndarray of int, each of shape (n_receptors,)
         Cells per clonotype of each sample, all with the same chains of one species.
+    units : dict
+        What each sample counts.
     species : str
     chains : {"paired", "alpha", "beta"}
     """
-    reference = coverage.reference_coverage(counts.values())
+    references = {
+        unit: coverage.reference_coverage([n for sample, n in counts.items() if units[sample] == unit])
+        for unit in {units[sample] for sample in counts}
+    }
     rows = []
     for sample, cells in counts.items():
+        reference = references[units[sample]]
         row = {
-            **_about(sample, species, chains),
+            **_about(sample, species, chains, units[sample]),
             "n_cells": int(cells.sum()),
             "n_receptors": len(cells),
             "n_singletons": int((cells == 1).sum()),
@@ -53,7 +65,10 @@ def _at_coverage(cells: np.ndarray, reference: float | None) -> dict:
     }
 
 
-def rarefaction_table(counts: dict[str, np.ndarray], species: str, chains: str) -> pa.Table:
+@step("rarefaction curves")
+def rarefaction_table(
+    counts: dict[str, np.ndarray], units: Mapping[str, str], species: str, chains: str
+) -> pa.Table:
     """
     Return `airrvec.core.schema.RAREFACTION`: points of each sample's curve, from one cell to twice its cells.
 
@@ -68,7 +83,7 @@ def rarefaction_table(counts: dict[str, np.ndarray], species: str, chains: str) 
         for n_drawn in np.unique(points.round().astype(np.int64)).tolist():
             rows.append(
                 {
-                    **_about(sample, species, chains),
+                    **_about(sample, species, chains, units[sample]),
                     "n_drawn": n_drawn,
                     "method": _method(n_drawn, n),
                     "coverage": coverage.coverage(cells, n_drawn),
@@ -78,8 +93,8 @@ def rarefaction_table(counts: dict[str, np.ndarray], species: str, chains: str) 
     return _table(rows, schema.RAREFACTION)
 
 
-def _about(sample: str, species: str, chains: str) -> dict:
-    return {"sample_id": sample, "species": species, "chains": chains}
+def _about(sample: str, species: str, chains: str, unit: str) -> dict:
+    return {"sample_id": sample, "species": species, "chains": chains, "count_unit": unit}
 
 
 def _method(n_drawn: int, n: int) -> str:

@@ -2,20 +2,22 @@
 
 from itertools import combinations
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.core import schema
+from airrvec.core.progress import counter, step
 from airrvec.core.seeds import generator
 from airrvec.search import radius_search
 from airrvec.stats import permutation
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
 MOST_TESTED = 1_000  # pairs; of more, no one reads a p-value each, and their permutations would take hours
 _RECEPTORS = 20_000  # whose neighbours' samples are in memory at once
 
 
+@step("pairs of samples")
 def pairs_table(samples) -> pa.Table:
     """
     Return `airrvec.core.schema.SAMPLE_PAIRS`, one row per pair of samples.
@@ -118,13 +120,14 @@ def _members(counts: list[pd.Series], n_receptors: int):
 def _tested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
     """Return the distances of pairs, and their values for permuted receptors."""
     drawn, width = samples.drawn, samples.width
-    rows = []
+    rows, compared = [], counter("pairs of samples tested", len(pairs))
     for first, second in pairs:
         if first in drawn and second in drawn:
             rng = generator(samples.seed, f"{samples.compared.chains} {first} {second}")
             rows.append(_distances(drawn[first], drawn[second], width, samples.n_permutations, rng))
         else:
             rows.append({"n_compared_1": None, "mmd_p": None})
+        compared(1)
     return rows
 
 

@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from airrvec.core import schema
+from airrvec.core.progress import step
 from airrvec.core.seeds import generator
 from airrvec.repertoire import diversity, sample_diversity
 from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.options import Group
 from airrvec.stats import permutation
 from airrvec.stats.components import signs
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
 _COMPONENTS = (1, 2, 3)
@@ -58,6 +59,11 @@ class Samples:
         }
 
     @cached_property
+    def units(self) -> dict[str, str]:
+        """What each sample of the run counts."""
+        return self.compared.repertoires.units.to_dict()
+
+    @cached_property
     def with_vectors(self) -> dict[str, np.ndarray]:
         """Clonotypes of each sample (row of the vectors, sorted by clonotype), each once."""
         place = np.full(len(self.compared.repertoires.receptors), -1)
@@ -93,9 +99,10 @@ class Samples:
 def diversity_table(samples: Samples) -> pa.Table:
     """Return `airrvec.core.schema.DIVERSITY` of the samples."""
     counts = {sample: series.to_numpy() for sample, series in samples.counts.items()}
-    return sample_diversity.diversity_table(counts, **samples.group)
+    return sample_diversity.diversity_table(counts, samples.units, **samples.group)
 
 
+@step("principal components of samples")
 def pca_table(samples: Samples) -> pa.Table:
     """
     Return `airrvec.core.schema.SAMPLES_PCA`: principal components of the samples' mean vectors.
@@ -121,6 +128,7 @@ def pca_table(samples: Samples) -> pa.Table:
     return _table(rows, schema.SAMPLES_PCA)
 
 
+@step("samples by condition")
 def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> pa.Table:
     """
     Return `airrvec.core.schema.SAMPLE_CONDITIONS`: permutation tests between values of a metadata column.
@@ -141,6 +149,8 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
             tested = [[name for name in group if name in comparable] for group in names]
+            if len({samples.units[name] for group in tested for name in group}) > 1:
+                tested = [[], []]  # numbers of cells and of reads are not compared
             common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
             rng = generator(samples.seed, f"{samples.compared.chains} {value_1} {value_2}")
             for order in diversity.ORDERS if min(map(len, tested)) > 1 else ():

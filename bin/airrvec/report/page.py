@@ -4,8 +4,6 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
-import pandas as pd
-
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.plural import counted
@@ -14,6 +12,8 @@ from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names
 from airrvec.report.rejects import reject_colours, warnings_text
+
+import pandas as pd
 
 # Formats of columns.
 COUNT = {"format": "{:,.0f}", "scale": False}
@@ -77,10 +77,13 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         escaped(sample["sample_id"]): {
             "format": escaped(sample["format"]),
             **{name: sample[name] for name in numbers},
+            "abundance": sample["abundance"],
+            "unit": sample["count_unit"],
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
             "paired": 100 * _n_paired(sample) / sample["cells"],
             "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
             "functional": sample["per_cent_functional"],
+            "orf_chains": sample["orf_chains"],
             "uncertain_calls": sample["uncertain_calls"],
             "mended_junctions": sample["mended_junctions"],
         }
@@ -90,6 +93,16 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         "format": {"title": "Format"},
         **{
             name: {"title": heading, "format": "{:,.0f}", "scale": False} for name, heading in numbers.items()
+        },
+        "abundance": {
+            "title": "Counted",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Sum over the cells and clonotypes: a clonotype counts as often as its table says",
+        },
+        "unit": {
+            "title": "Unit",
+            "description": "What is counted (column <code>count_unit</code> of the tables)",
         },
         "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
         "paired": {
@@ -113,6 +126,12 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "min": 0,
             "scale": "Purples",
             "description": "Chains with functional genes, among chains that have no other fault",
+        },
+        "orf_chains": {
+            "title": "Open reading frames",
+            "format": "{:,.0f}",
+            "scale": False,
+            "description": "Chains kept although IMGT lists their V or J gene as an open reading frame",
         },
         "uncertain_calls": {
             "title": "Uncertain calls",

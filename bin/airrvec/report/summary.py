@@ -1,13 +1,15 @@
 """The summary for the terminal. It fits a screen, whatever the number of samples."""
 
 from airrvec.core.plural import counted
+from airrvec.core.terminal import printable
 from airrvec.encoders import Titles
 from airrvec.report.page import public_sentence
+from airrvec.report.units import counted_in
 
 MOST = 20  # samples and notes that have a line each
 WORST = 10  # samples that have one if there are more
 
-HEAD = "Sample            Format    Rows read   Kept  Rejected   Cells  Receptors"
+HEAD = "Sample            Format    Rows read   Kept  Rejected           Counted  Receptors"
 
 
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
@@ -19,15 +21,17 @@ def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles:
     )
     if embeddings["without_vector"]:
         sentence += f"; {embeddings['without_vector']:,} have no loop that the model uses, and no vector"
-    return "\n".join([*lines, sentence, *public_sentence(receptors)]) + "\n"
+    return "\n".join(map(printable, [*lines, sentence, *public_sentence(receptors)])) + "\n"
 
 
 def _table(samples: list[dict]) -> list[str]:
     """Return a line for each sample or, of many, for those that lost most; and one for all."""
     if len(samples) <= MOST:
         return [HEAD, *map(_line, samples)]
-    names = ("rows_in", "rows_out", "rows_rejected", "cells")
+    names = ("rows_in", "rows_out", "rows_rejected", "abundance")
     total = {name: sum(sample[name] for sample in samples) for name in names}
+    units = {sample["count_unit"] for sample in samples}
+    total["count_unit"] = units.pop() if len(units) == 1 else None
     worst = sorted(samples, key=_rejected, reverse=True)[:WORST]
     return [
         f"{len(samples)} samples; the {WORST} with the largest shares of rejected rows:",
@@ -44,9 +48,11 @@ def _rejected(sample: dict) -> float:
 
 def _line(sample: dict) -> str:
     n_receptors = sample["receptors"] if sample["receptors"] == "" else f"{sample['receptors']:,}"
+    unit = sample["count_unit"]  # numbers of several units have no sum
+    counted_as = counted_in(sample["abundance"], unit) if unit else ""
     return (
         f"{sample['sample_id'][:17]:<17} {sample['format']:<8} {sample['rows_in']:>10,}"
-        f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {sample['cells']:>7,} {n_receptors:>10}"
+        f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {counted_as:>17} {n_receptors:>10}"
     ).rstrip()
 
 

@@ -6,10 +6,10 @@ query at once; few are stored. What is stored is a key, an int64 with the produc
 reference's place below: sorting keys sorts by product, then by place.
 """
 
+from airrvec.model.cpu.lanes import COLUMNS, LANES, ROWS, at_most, load, multiply_block, store
+
 import numba
 import numpy as np
-
-from airrvec.model.cpu.lanes import COLUMNS, LANES, ROWS, at_most, load, multiply_block, store
 
 WIDTH = COLUMNS * LANES  # references whose products are in registers at once
 NO_REFERENCE = np.float32(1e30)  # product of a place without a reference; no infinity, for fast arithmetic

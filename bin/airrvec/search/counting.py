@@ -1,9 +1,9 @@
 """Nearest neighbours from whole distances, such as those of TCRdist."""
 
+from airrvec.core.runtime import in_threads
+
 import numba
 import numpy as np
-
-from airrvec.core.runtime import in_threads
 
 PART = 64  # rows that one thread sorts at once
 
@@ -25,7 +25,14 @@ def nearest(distances: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         Ascending.
     columns : ndarray of int64, shape (n, k)
         At equal distances the lower column is first.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is above m, or a distance below 0.
     """
+    if not 0 <= k <= distances.shape[1] or distances.min(initial=0) < 0:
+        raise ValueError(f"no {k} least distances of the shape {distances.shape}, the least of them below 0")
     n = len(distances)
     values, columns = np.empty((n, k), distances.dtype), np.empty((n, k), np.int64)
     if n and k:

@@ -1,10 +1,10 @@
 """Kernel that counts the references within several distances of a query."""
 
-import numba
-import numpy as np
-
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
 from airrvec.search.collecting import WIDTH, copy_strip
+
+import numba
+import numpy as np
 
 # Squared distances are differences of products, which lose their last digits: equal vectors are counted.
 ROUNDING = 2e-6

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from airrvec.search.collecting import NO_REFERENCE, WIDTH
+
+import numpy as np
 
 
 @dataclass(frozen=True)

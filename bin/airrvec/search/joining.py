@@ -9,12 +9,12 @@ from differences.
 
 from typing import NamedTuple
 
-import numba
-import numpy as np
-
 from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
 from airrvec.search import leads
 from airrvec.search.collecting import WIDTH, squared_distance
+
+import numba
+import numpy as np
 
 FAR = np.float32(-1e30)  # excess of a place without a row
 ALL = (1 << LANES) - 1

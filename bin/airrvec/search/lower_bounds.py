@@ -7,9 +7,9 @@ the short vector: by the triangle inequality, the lengths of two rests differ by
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from airrvec.core.seeds import numbered_generator
+
+import numpy as np
 
 N_SAMPLED = 20_000  # vectors whose components are computed
 N_PAIRED = 500  # vectors whose distances to as many others are computed

@@ -6,15 +6,15 @@ computed from differences. Above a size limit the references are divided into ce
 compared only with the nearest cells: this search is approximate, and its recall is measured.
 """
 
-import sys
-
-import numpy as np
-
+from airrvec.core.errors import InputError, require_choice
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
+from airrvec.core.terminal import print_warning
 from airrvec.model.cpu.kernels import pack_weights
 from airrvec.search import collecting
 from airrvec.search.index import Index, build_index, single_cell_index
+
+import numpy as np
 
 QUERIES = 256  # of a block
 MARGIN = 8  # candidates beyond k whose distances are recomputed
@@ -23,6 +23,7 @@ N_PROBED, N_MEASURED = 16, 1000  # cells searched per query; queries used to mea
 
 _NO_ROW = np.int64(-1)
 _CHECKED = 2**16  # vectors checked at once
+LARGEST = 1e12  # products of larger numbers would reach that of a place without a reference
 
 
 def nearest(
@@ -61,7 +62,16 @@ def nearest(
         Euclidean, ascending; infinite where references run out.
     rows : ndarray of int64, shape (n, k)
         Rows of ``references``; -1 where references run out. At equal distances the lower row is first.
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in width.
+    InputError
+        If a number is not below `LARGEST`, or the device is none of these.
     """
+    require_choice("device", device, ("cpu", "gpu"))
+    check_widths(queries, references)
     usable, queries_found = finite(queries)
     usable_references, references_found = finite(references)
     distances = np.full((len(queries), k), np.inf, np.float32)
@@ -170,16 +180,33 @@ def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int
     exact_index = single_cell_index(index.vectors[in_order])
     exact, _ = _nearest(queries[sample], exact_index, neighbours[0].shape[1], threads)
     recall = (neighbours[0][sample] <= exact[:, -1:] * (1 + 1e-6)).mean()
-    print(
+    print_warning(
         f"approximate neighbours: recall {recall:.3f}, measured on {len(sample):,} queries"
-        f" ({len(index.centres):,} cells, {N_PROBED} searched per query)",
-        file=sys.stderr,
-        flush=True,
+        f" ({len(index.centres):,} cells, {N_PROBED} searched per query)"
     )
 
 
+def check_widths(queries: np.ndarray, references: np.ndarray) -> None:
+    """Raise `ValueError` unless vectors have the same width: kernels read both by the width of one."""
+    shapes = queries.shape, references.shape
+    if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1] or not shapes[0][1]:
+        raise ValueError(f"vectors of the shapes {shapes[0]} and {shapes[1]} cannot be compared")
+
+
 def finite(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows without NaN, and their vectors: without a copy if they are all."""
-    parts = [np.isfinite(vectors[i : i + _CHECKED]).all(axis=1) for i in range(0, len(vectors), _CHECKED)]
-    rows = np.flatnonzero(np.concatenate([np.empty(0, bool), *parts]))
+    """
+    Return the rows without NaN and infinite numbers, and their vectors: without a copy if they are all.
+
+    Raises
+    ------
+    InputError
+        If a number is not below `LARGEST`.
+    """
+    parts = [vectors[start : start + _CHECKED] for start in range(0, len(vectors), _CHECKED)]
+    small = [(np.abs(part) < LARGEST).all(axis=1) for part in parts]  # False for NaN too
+    usable = np.concatenate([np.empty(0, bool), *small])
+    others = vectors[~usable]
+    if (np.isfinite(others) & (np.abs(others) >= LARGEST)).any():
+        raise InputError(f"a vector holds a number that is not below {LARGEST:.0e}")
+    rows = np.flatnonzero(usable)
     return rows, vectors if len(rows) == len(vectors) else vectors[rows]

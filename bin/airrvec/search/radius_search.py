@@ -10,12 +10,12 @@ computed.
 from collections.abc import Iterator
 from itertools import pairwise
 
-import numpy as np
-from scipy import sparse
-
 from airrvec.core.runtime import in_threads
 from airrvec.search import joining, leads, neighbours
 from airrvec.search.lower_bounds import ROUNDING, lower_bounds
+
+import numpy as np
+from scipy import sparse
 
 MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
 MOST_ROWS, LEAST_BLOCKS = 131_072, 8  # vectors of a block, and blocks where there are fewer vectors
@@ -34,7 +34,7 @@ def within(
     queries, references : ndarray of float32, shape (n, d) and (m, d)
         As for `airrvec.search.neighbours.nearest`.
     radius : float
-        Largest Euclidean distance, inclusive.
+        Largest Euclidean distance, inclusive; at least 0.
     threads : int
         Number of CPU threads.
 
@@ -88,19 +88,23 @@ def join(
         Rows of the query and of the reference, in no particular order.
     distances : ndarray of float32, shape (n,)
     """
+    if not radius >= 0:
+        raise ValueError(f"the radius is {radius}, and must be at least 0")
     same = references is None
+    neighbours.check_widths(queries, queries if same else references)
     found = [neighbours.finite(vectors) for vectors in ([queries] if same else [queries, references])]
     usable = [rows for rows, _ in found]
     parts = [np.ascontiguousarray(vectors, np.float32) for _, vectors in found]
     fewest = min(len(part) for part in parts)
     if not fewest:
         return
+    longest = max(float(np.einsum("nd,nd->n", part, part).max()) for part in parts)
+    radius = min(radius, 2.1 * np.sqrt(longest))  # no pair is farther apart; kernels need a finite radius
     centres = parts[-1][:: -(-len(parts[-1]) // min(MOST_CELLS, -(-fewest // CELL)))]
     bounds = lower_bounds(parts[0], parts[-1], radius, seed=SEED)
     size = min(MOST_ROWS, max(CELL, -(-max(map(len, parts)) // LEAST_BLOCKS)))
     grouped = [_grouped(part, centres, bounds, size, threads) for part in parts]
     (side, blocks), (other_side, other_blocks) = grouped[0], grouped[-1]
-    longest = max(float(np.einsum("nd,nd->n", part, part).max()) for part in parts)
     rounding = ROUNDING * longest
     limit = radius**2 + 4 * rounding
 

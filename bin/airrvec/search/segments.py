@@ -12,12 +12,12 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import numbered_generator
 from airrvec.search import neighbours
+
+import numpy as np
 
 RECORDS, CELLS = "records.bin", "cells.npy"
 READ_AT_ONCE = 2**16  # vectors

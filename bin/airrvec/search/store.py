@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-import numpy as np
-
 from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
 from airrvec.search import collecting, counting_near, neighbours
 from airrvec.search.index import Index, build_index, single_cell_index
 from airrvec.search.segments import Segment, spans
 
+import numpy as np
+
 # A query is compared with about so many vectors, and at least with those of one cell in a hundred.
 CANDIDATES, LEAST_SHARE = 150_000, 0.01
 STRETCH = 8192  # vectors of a cell among which all within a radius are in memory at once
 MOST_PAIRS = 50_000_000  # within a radius: 2 GB
+FARTHEST = 1e14  # no two vectors are so far apart: their numbers are below `neighbours.LARGEST`
 WHOLE = 0.125  # if this share of the cells or more would be searched, all are: exactly
 
 
@@ -43,6 +44,11 @@ class Store:
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
+
+    def __post_init__(self):
+        widths = {segment.n_dimensions for segment in self.segments} - {self.centres.shape[1]}
+        if widths:
+            raise ValueError(f"vectors of {min(widths)} dimensions in cells of {self.centres.shape[1]}")
 
     @property
     def offsets(self) -> np.ndarray:
@@ -77,7 +83,7 @@ def nearest(
     ----------
     store : Store
     queries : ndarray of float32, shape (n, d)
-        Without NaN.
+        Rows with NaN have no neighbours.
     k : int
         Number of neighbours.
     exact : bool
@@ -86,11 +92,14 @@ def nearest(
     Returns
     -------
     distances : ndarray of float32, shape (n, k)
-        Euclidean, ascending; infinite where neighbours run out.
+        Euclidean, ascending; infinite where neighbours run out. Fewer columns if there are fewer vectors.
     rows : ndarray of int64, shape (n, k)
         Rows among those of all segments; -1 where neighbours run out. The result does not depend on the
         number of threads: at equal distances the lower row is first.
     """
+    neighbours.check_widths(queries, store.centres)
+    usable, vectors = neighbours.finite(queries)
+    k = min(k, len(store))
     best = np.full((len(queries), k), collecting.NOTHING)
     n_kept = k + neighbours.MARGIN
     lock = Lock()
@@ -102,10 +111,10 @@ def nearest(
         collecting.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
         collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         with lock:
-            both = np.concatenate([best[asking], keys[:, :n_kept]], axis=1)
-            best[asking] = np.sort(both, axis=1)[:, :k]
+            both = np.concatenate([best[usable[asking]], keys[:, :n_kept]], axis=1)
+            best[usable[asking]] = np.sort(both, axis=1)[:, :k]
 
-    _visit(store, queries, search, exact=exact, threads=threads)
+    _visit(store, vectors, search, exact=exact, threads=threads)
     return neighbours.distances_and_rows(best)
 
 
@@ -114,6 +123,13 @@ def within(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     Return all vectors within a radius of each query; all cells are searched.
+
+    Parameters
+    ----------
+    store, queries
+        As for `nearest`.
+    radius : float
+        Largest Euclidean distance, inclusive.
 
     Returns
     -------
@@ -127,6 +143,9 @@ def within(
     InputError
         If there are more than `MOST_PAIRS`.
     """
+    neighbours.check_widths(queries, store.centres)
+    usable, of_usable = neighbours.finite(queries)
+    radius = min(radius, FARTHEST)  # the limit stays below the product of a place without a reference
     found: list[tuple[np.ndarray, np.ndarray]] = []
     n_found = [0]
     lock = Lock()
@@ -144,14 +163,14 @@ def within(
             near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
             kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
             with lock:
-                found.append((asking[query[kept]], near[kept]))
+                found.append((usable[asking[query[kept]]], near[kept]))
                 n_found[0] += int(kept.sum())
                 if n_found[0] > MOST_PAIRS:
                     raise InputError(
                         f"more than {MOST_PAIRS:,} pairs are within {radius:g}", fix="Choose a smaller radius"
                     )
 
-    _visit(store, queries, search, exact=True, threads=threads)
+    _visit(store, of_usable, search, exact=True, threads=threads)
     query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in found)])
     keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
     order = np.lexsort((keys, query))
@@ -169,6 +188,7 @@ def n_near(
     ----------
     queries : ndarray of float32, shape (n, d)
     background : ndarray of float32, shape (m, d)
+        Rows with NaN are near to none.
     query : ndarray of int, shape (n_pairs,)
         Query of each neighbour, ascending.
     distances : ndarray of float32, shape (n_pairs,)
@@ -178,7 +198,10 @@ def n_near(
     -------
     ndarray of int64, shape (n_pairs,)
     """
-    index = single_cell_index(background)
+    neighbours.check_widths(queries, background)
+    # Kernels take no NaN; a query without a vector has no neighbours.
+    known = np.where(np.isfinite(queries), queries, 0).astype(np.float32)
+    index = single_cell_index(neighbours.finite(background)[1])
     near = np.zeros(len(query), np.int64)
 
     def count(block: slice) -> None:
@@ -190,7 +213,7 @@ def n_near(
         place = np.arange(len(mine)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         within = np.full((len(sizes), sizes.max()), -1, np.float32)
         within[mine, place] = distances[begin:end]
-        vectors = np.ascontiguousarray(queries[block], np.float32)
+        vectors = known[block]
         counts = np.zeros(within.shape, np.int64)
         limits = np.maximum.accumulate(counting_near.limits(vectors, within), axis=1)
         counting_near.count(neighbours.packed(vectors), index.columns, limits, counts)

@@ -7,9 +7,9 @@ share a threshold, as in scikit-learn.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from airrvec.core.schema import METRICS
+
+import numpy as np
 
 MAX_FPR = 0.1
 FPR_GRID = np.linspace(0, 1, 201)

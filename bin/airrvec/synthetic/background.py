@@ -13,21 +13,23 @@ There are three ways to get them:
 from functools import reduce
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import identity, innate, schema, tables
 from airrvec.core.columns import contiguous
 from airrvec.core.errors import InputError
+from airrvec.core.progress import step
 from airrvec.core.seeds import generator, numbered_generator
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 N = 10_000  # receptors that place the radius of clusters
 N_NEGATIVES = 1000
 
 
+@step("background receptors")
 def background(
     path: Path | None,
     n: int = N,

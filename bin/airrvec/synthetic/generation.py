@@ -9,13 +9,14 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from airrvec.core import schema
+from airrvec.core.progress import step
+
 import numpy as np
 import olga
 import pyarrow as pa
 from olga import generation_probability, load_model
 from olga.utils import gene_to_num_str
-
-from airrvec.core import schema
 
 # Species with OLGA models of both chains → OLGA's name.
 SPECIES = {"homosapiens": "human", "musmusculus": "mouse"}
@@ -42,6 +43,7 @@ def load(locus: str, species: str = "homosapiens") -> tuple:
     return genomic, model
 
 
+@step("generation probabilities of receptors")
 def receptor_probabilities(receptors: pa.Table, *, species: str) -> pa.Table:
     """
     Return generation probabilities of both chains: each distinct chain once, one process per locus.
@@ -78,6 +80,7 @@ def _rounded(probability: float) -> float:
     return float(f"{probability:.13g}")
 
 
+@step("generation probabilities")
 def probabilities(chains: list[tuple[str, str, str]], locus: str, species: str) -> list[float | None]:
     """
     Return the generation probability of each chain (junction, V gene, J gene); alleles are ignored.

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from olga.utils import calc_steady_state_dist, nt2aa
-
-from airrvec.core import schema
+from airrvec.core import imgt, schema
 from airrvec.core.columns import contiguous
 from airrvec.input import junctions
 from airrvec.input.calls import read_call
 from airrvec.synthetic import generation
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from olga.utils import calc_steady_state_dist, nt2aa
 
 _NUCLEOTIDES = "ACGT"
 _AMINO_ACIDS = np.array([ord(nt2aa("".join(codon))) for codon in product(_NUCLEOTIDES, repeat=3)], np.uint8)
@@ -223,7 +223,8 @@ def recombination(locus: str, species: str) -> Recombination:
 
 def _calls(segment: str, names: list[str], sequences: list[str], species: str) -> tuple[pa.Array, np.ndarray]:
     """Return standardised names, null if not functional, and whether a gene can occur in a junction."""
-    symbols = [read_call(name, segment, species).symbol for name in names]
+    calls = [read_call(name, segment, species) for name in names]
+    symbols = [call.symbol if call.functionality == imgt.FUNCTIONAL else None for call in calls]
     # A gene without sequence has no conserved residue in OLGA's data.
     usable = [bool(symbol and sequence) for symbol, sequence in zip(symbols, sequences, strict=True)]
     return pa.array(symbols, pa.string()), np.array(usable)

@@ -4,11 +4,11 @@ Synthetic receptors, drawn from OLGA's recombination models.
 OLGA's own generator draws one chain at a time; here the same events are drawn in blocks.
 """
 
-import pyarrow as pa
-
 from airrvec.core import identity, schema
 from airrvec.core.seeds import numbered_generator
 from airrvec.synthetic.recombination import recombination
+
+import pyarrow as pa
 
 SPECIES = "homosapiens"
 

@@ -8,10 +8,10 @@ Rows with equal tokens are copies of one receptor, whatever their identifiers an
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from airrvec.core.seeds import numbered_generator
 from airrvec.model.tokens import Tokens
+
+import numpy as np
 
 
 @dataclass(frozen=True)

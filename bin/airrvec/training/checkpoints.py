@@ -12,12 +12,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import lightning as L
-import torch
-
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.sealed import DamagedError, check, seal
+
+import lightning as L
+import torch
 
 ABANDONED = 3600  # seconds after which a temporary file that nobody writes to is one of a killed process
 

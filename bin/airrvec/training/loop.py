@@ -5,13 +5,6 @@ import math
 import time
 from functools import cached_property
 
-import lightning as L
-import numpy as np
-import pyarrow as pa
-import torch
-from torch import Tensor
-from torch.utils.data import DataLoader
-
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
@@ -20,6 +13,13 @@ from airrvec.training import objectives, sharing
 from airrvec.training.batches import Receptors
 from airrvec.training.portions import Portions
 from airrvec.training.views import NO_TARGET, PaddedTokens, censor, mask, pad
+
+import lightning as L
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
 
 # Attributes saved in a checkpoint, in addition to weights and optimiser.
 SAVED = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes")

@@ -3,13 +3,13 @@
 import json
 import re
 
-import pyarrow as pa
-
 from airrvec.benchmark.rules import RULES
 from airrvec.core.plural import counted
 from airrvec.core.version import __version__
 from airrvec.training.presets import Preset
 from airrvec.training.trainer import Trained
+
+import pyarrow as pa
 
 FILE_NAME = "README.md"
 

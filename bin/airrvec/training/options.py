@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote
 
+from airrvec.core.devices import choose_device
 from airrvec.core.script import add_options
 from airrvec.training.presets import CHECKPOINT_EVERY
 
@@ -44,6 +45,14 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
 
 
 def training_options(args: argparse.Namespace) -> dict:
-    """Return these options as arguments of `airrvec.training.trainer.train`."""
+    """
+    Return these options as arguments of `airrvec.training.trainer.train`.
+
+    Raises
+    ------
+    InputError
+        If a GPU is requested, and there is none.
+    """
+    choose_device(args.device, "auto")
     names = ("checkpoint_every", "device", "devices", "nodes", "precision")
     return {name: getattr(args, name) for name in names}

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
+from airrvec.training.views import NO_TARGET, PaddedTokens
+
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
-
-from airrvec.training.views import NO_TARGET, PaddedTokens
 
 # Largest portion, in receptors: fits into the cache of a CPU core, and is large enough for a GPU.
 MICRO_BATCH = {"cpu": 128, "cuda": 4096}

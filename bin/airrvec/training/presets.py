@@ -7,7 +7,7 @@ from typing import Literal
 
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
-from airrvec.model.architecture import LABELLED_TERMS, ModelConfig
+from airrvec.model.architecture import UNLABELLED_TERMS, ModelConfig
 
 CHECKPOINT_EVERY = 200  # steps between two checkpoints
 
@@ -54,7 +54,7 @@ class Objective:
     @property
     def needs_labels(self) -> bool:
         """Whether the contrastive term uses labels."""
-        return self.contrastive in LABELLED_TERMS
+        return self.contrastive not in UNLABELLED_TERMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +145,22 @@ class Preset:
         names = f"layers.{n_layers - 1}" if self.layers == "last" else self.layers
         prefixes = tuple(name.strip() + "." for name in names.split(","))
         return lambda name: name.startswith(prefixes)
+
+    def check_finetuning(self) -> None:
+        """
+        Check that training with this preset depends on the labels.
+
+        Raises
+        ------
+        InputError
+            If its contrastive term uses none.
+        """
+        if not self.objective.needs_labels:
+            raise InputError(
+                f"the preset '{self.name}' does not learn from labels, which fine-tuning is for",
+                fix="Fine-tune with neighbour or finetuned, or with a preset of your own whose contrastive"
+                " term is supervised or neighbour",
+            )
 
     def changed(self, *, name: str | None, steps: int | None, batch_size: int | None) -> "Preset":
         """

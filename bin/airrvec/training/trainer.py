@@ -14,10 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import lightning as L
-import numpy as np
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.model.transformer import ReceptorEncoder
@@ -25,6 +21,10 @@ from airrvec.training.batches import Receptors
 from airrvec.training.checkpoints import Checkpoints
 from airrvec.training.loop import Loop
 from airrvec.training.presets import CHECKPOINT_EVERY, Objective, Schedule
+
+import lightning as L
+import numpy as np
+import pyarrow as pa
 
 # airrvec name → Lightning name. bf16 is mixed precision: weights and losses stay float32.
 PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from airrvec.model import tokens as tk
+
 import numpy as np
 import torch
 from torch import Tensor
-
-from airrvec.model import tokens as tk
 
 NO_TARGET = -100  # ignored by torch's cross entropy
 

@@ -9,7 +9,7 @@ process CLUSTER_RECEPTORS {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path groups
-    val settings // map: cluster_method, cluster_chance, compare_by, abundance, seed
+    val settings // map: cluster_method, cluster_chance, compare_by, seed
     val library
 
     output:
@@ -26,7 +26,7 @@ process CLUSTER_RECEPTORS {
     cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
         --method ${settings.cluster_method} --chance ${settings.cluster_chance} \\
-        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """

@@ -8,7 +8,7 @@ process COMPARE_SAMPLES {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path groups
-    val settings // map: cluster_chance, compare_by, abundance, compare_receptors, compare_permutations, seed
+    val settings // map: cluster_chance, compare_by, compare_receptors, compare_permutations, seed
     val library
 
     output:
@@ -24,7 +24,7 @@ process COMPARE_SAMPLES {
     compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
         --chance ${settings.cluster_chance} --compared ${settings.compare_receptors} --permutations ${settings.compare_permutations} \\
-        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --abundance ${settings.abundance} --seed ${settings.seed} \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
         --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """

@@ -7,7 +7,7 @@ process DESCRIBE_SAMPLES {
     path cells, stageAs: 'cells/*'
     path receptors, stageAs: 'receptors/*' // of all samples, one file per partition
     path labelled, stageAs: 'labelled/*' // [] without a labelled table
-    val settings // map: abundance, compare_by
+    val settings // map: compare_by
     val library
 
     output:
@@ -21,7 +21,7 @@ process DESCRIBE_SAMPLES {
     def args = task.ext.args ?: ''
     """
     describe_samples.py --cells ${cells} --receptors receptors ${labelled ? "--labelled ${labelled}" : ''} \\
-        --abundance ${settings.abundance} ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

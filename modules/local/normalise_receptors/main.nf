@@ -25,7 +25,8 @@ process NORMALISE_RECEPTORS {
         def table = alone ? tables : tables[place]
         def layout = maps ? ['--column-map', maps[place].toString()] : meta.format ? ['--format', meta.format] : []
         def use = ['--sample', meta.id, '--part', meta.part, '--species', meta.species, '--missing', "${meta.id}.missing.json"]
-        [table.toString(), '--metadata', groovy.json.JsonOutput.toJson(meta.metadata)] + use + layout
+        def units = (meta.row_unit ? ['--row-unit', meta.row_unit] : []) + (meta.count_unit ? ['--count-unit', meta.count_unit] : [])
+        [table.toString(), '--metadata', groovy.json.JsonOutput.toJson(meta.metadata)] + use + units + layout
     }
     // The quoted heredoc keeps the shell from reading the user's words; JSON is one line.
     """

@@ -10,12 +10,14 @@ process REPORT {
     path benchmark, stageAs: 'benchmark/*'
     path analyses, stageAs: 'analyses/*'
     path annotation, stageAs: 'annotation/*'
+    path calls, stageAs: 'calls/*'
     path clusters, stageAs: 'clusters/*'
     path comparison, stageAs: 'comparison/*'
     path trained, stageAs: 'trained/*'
     path measured, stageAs: 'measured/*'
     path map // [] without a map
     path missing, stageAs: 'missing/?/*' // *.missing.json: parts that could not be made, and why
+    val lost // list of maps, of parts whose tasks failed: part, name, reason
     path versions, stageAs: 'versions/?/*'
     path config, stageAs: 'config/?/*' // multiqc_config.yml, and --multiqc_config
     val title
@@ -31,8 +33,14 @@ process REPORT {
     def args = task.ext.args ?: ''
     def configs = [config].flatten().collect { file -> "--config ${file}" }.join(' ')
     """
+    mkdir -p missing/lost
+    cat > missing/lost/tasks.missing.json <<'END_OF_LOST'
+    ${groovy.json.JsonOutput.toJson(lost)}
+    END_OF_LOST
+
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
-        --described described --benchmark benchmark --analyses analyses --annotation annotation --clusters clusters --comparison comparison \\
+        --described described --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
+        --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content \\
         --multiqc ${configs} ${title ? "--title '${title}'" : ''} ${args}

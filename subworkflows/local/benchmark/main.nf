@@ -16,12 +16,13 @@ workflow BENCHMARK {
     main:
     options = settings.findAll { name, _value -> name.startsWith('benchmark_') }
     linear = settings.benchmark_rules.tokenize(',').contains('linear_svc') // the rule that needs a background
+    device = [device: settings.device == 'cpu' ? 'cpu' : 'auto'] // a profile asks for no GPU for these tasks
     tasks = labelled.combine(encoders) // [ meta, cells, [ receptors ], name, own, weights, digest ]
     BENCHMARK_FEWSHOT( // one task per encoder
         tasks,
         linear && settings.background ? file(settings.background, glob: false, checkIfExists: true) : [],
         model.map { _name, folder -> trainingLabels(folder) },
-        settings.subMap(['device', 'species', 'exclude_references', 'seed'] + (linear ? ['background_digest'] : [])) + options,
+        device + settings.subMap(['species', 'exclude_references', 'seed'] + (linear ? ['background_digest'] : [])) + options,
         digestOf(library, 'benchmark_fewshot'),
     )
     measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })

@@ -47,7 +47,7 @@ workflow CHECK {
     missing = CHECK_SAMPLES.out.missing
 
     emit:
-    checked = checked // channel: [ meta, table, column map or [] ]; meta: id, part, format, species, labelled, metadata
+    checked = checked // channel: [ meta, table, column map or [] ]; meta: id, part, format, species, row_unit, count_unit, labelled, metadata
     hla = hla // value: map of sample → HLA of the donor, checked; '' if unknown
     ready = ready // value: library, once nothing ends the run
     on_device = on_device // value: the same, once the device has been checked too
@@ -75,7 +75,7 @@ def acceptedTables(path, tables, failedSamples) {
     found.notes.each { note -> log.warn(note) }
     found.problems.each { problem -> log.warn("sample ${problem.sample} is left out: ${problem.reason}") }
     return left.collect { entry ->
-        def meta = entry.subMap(['id', 'part', 'format', 'species', 'metadata']) + [labelled: entry.part != 'sample']
+        def meta = entry.subMap(['id', 'part', 'format', 'species', 'row_unit', 'count_unit', 'metadata']) + [labelled: entry.part != 'sample']
         [meta, entry.table, entry.map, entry.hla]
     }
 }

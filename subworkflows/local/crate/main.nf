@@ -6,16 +6,11 @@ def writeCrate(run, rows) {
     if (!rows) {
         return
     }
-    try {
-        def root = file(run.settings.outdir, glob: false)
-        def script = root.resolve('pipeline_info/main.nf')
-        script.text = file("${projectDir}/main.nf", glob: false).text
-        def text = groovy.json.JsonOutput.prettyPrint(groovy.json.JsonOutput.toJson(crate(run, rows)))
-        root.resolve('ro-crate-metadata.json').text = text + '\n'
-    }
-    catch (Exception problem) {
-        log.error("ro-crate-metadata.json could not be written (${problem}); run again with -resume")
-    }
+    def root = file(run.settings.outdir, glob: false)
+    def script = root.resolve('pipeline_info/main.nf')
+    script.text = file("${projectDir}/main.nf", glob: false).text
+    def text = groovy.json.JsonOutput.prettyPrint(groovy.json.JsonOutput.toJson(crate(run, rows)))
+    root.resolve('ro-crate-metadata.json').text = text + '\n'
 }
 
 def crate(run, rows) {

@@ -20,7 +20,7 @@ workflow DESCRIBE {
         cells,
         byName(parts.unlabelled.flatMap { _meta, _cells, receptors -> receptors }),
         byName(parts.labelled.map { _meta, file, _receptors -> file }),
-        settings.subMap(['abundance', 'compare_by']),
+        settings.subMap(['compare_by']),
         digestOf(library, 'describe_samples'),
     )
 

@@ -72,3 +72,15 @@ def digestOfFiles(path, update) {
         }
     return digest.digest().encodeHex().toString()
 }
+
+// map: script of bin/ → SHA-256 of its text and of the digest of what it imports
+def codeDigests(library) {
+    def scripts = file("${projectDir}/bin", glob: false).listFiles().findAll { path -> path.extension in ['py', 'R'] }
+    return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
+}
+
+def fileDigest(path) {
+    def digest = java.security.MessageDigest.getInstance('SHA-256')
+    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
+    return digest.digest().encodeHex().toString()
+}

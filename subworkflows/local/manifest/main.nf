@@ -1,43 +1,24 @@
 // The manifest of a run: checksum, size, rows and schema of every input and every published file. Tasks record what they
 // write, in comments of their versions.yml; the end of the run compares this with what has been published.
 
-include { inBucket                                                        } from '../files/main'
-include { filesBelow ; inputPaths ; isPublished ; located ; resultFolders } from '../published/main'
+include { inBucket                                        } from '../files/main'
+include { fileDigest                                      } from '../digest/main'
+include { escaped                                         } from '../published/main'
+include { isPublished ; linkOrFile ; located ; standingAt } from '../published/main'
 
 // Files without a record of their task: folder or file → process
 def withoutRecord() {
     return ['r/': 'EXPORT_SCE', 'multiqc/': 'REPORT', 'summary.txt': 'REPORT', 'pipeline_info/software_versions.yml': 'REPORT']
 }
 
-// map: script of bin/ → SHA-256 of its text and of the digest of what it imports
-def codeDigests(library) {
-    def scripts = file("${projectDir}/bin", glob: false).listFiles().findAll { path -> path.extension in ['py', 'R'] }
-    return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
-}
-
-// Writes pipeline_info/manifest.tsv after a run that made its report, and returns its rows; an error line for each file
-// that is not what its task wrote.
+// Writes pipeline_info/manifest.tsv after a run that made its report, and returns its rows; problem: that a file is not
+// what its task wrote.
 def writeManifest(run) {
-    try {
-        return compareAndWrite(run)
-    }
-    catch (Exception problem) {
-        log.error("pipeline_info/manifest.tsv could not be written (${problem}); run again with -resume")
-        return []
-    }
-}
-
-def compareAndWrite(run) {
-    def root = run.marker ? file(run.settings.outdir, glob: false) : null
-    def folders = run.tasks.collect { folder -> located(folder) }
-    if (!root || !root.resolve('summary.txt').exists() || !isPublished(root.resolve('summary.txt'), run.marker, folders)) {
-        return []
-    }
+    def root = file(run.settings.outdir, glob: false)
     def records = run.tasks.unique().collectMany { folder ->
         recordsOf(folder.resolve('versions.yml')).collect { record -> record + [folder: folder] }
     }
     def results = resultRows(root, run, records)
-    results.findAll { row -> row.problem }.each { row -> log.error(row.problem) }
     def found = results.findAll { row -> row.sha256 } + inputRows(run, records)
     def rows = found.collect { row -> row + [code: row.code ?: run.codes[row.script]] }
     def columns = ['path', 'kind', 'sha256', 'size', 'rows', 'schema', 'process', 'code', 'sample']
@@ -45,7 +26,7 @@ def compareAndWrite(run) {
     def text = ([columns.join('\t')] + lines).join('\n') + '\n'
     root.resolve('pipeline_info/manifest.tsv').text = text
     root.resolve('pipeline_info/manifest.tsv.sha256').text = "${text.sha256()}  manifest.tsv\n"
-    return rows.sort { row -> row.path }
+    return rows.sort { row -> row.path } + results.findAll { row -> !row.sha256 }
 }
 
 // list of maps: kind, name, process, script, sha256, size, rows, schema; of an input also sample
@@ -56,19 +37,19 @@ def recordsOf(versions) {
 
 // One map per published file; problem: the error line, or null.
 def resultRows(root, run, records) {
-    def inputs = inputPaths(run.settings, run.tables)
-    def inFolders = resultFolders().collectMany { name ->
-        filesBelow(root.resolve(name)).findAll { path -> !inputs.any { input -> path.startsWith(input) } }
-            .collect { path -> [path, "${name}/${located(root.resolve(name)).relativize(path)}".toString()] }
-            .collectMany { path, word -> filesAt(path, word) }
-    }
-    def others = ['summary.txt', 'pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml']
-        .collect { name -> [root.resolve(name), name] }
-        .findAll { path, _name -> path.exists() }
+    def listed = run.announced.findAll { name -> !name.startsWith('checkpoints/') && (!name.startsWith('pipeline_info/') || infoRows().contains(name)) }
+    def folders = run.tasks.collect { folder -> located(folder) }
+    def files = (listed - ['ro-crate-metadata.json']).collectMany { name -> standingAt(root, name) }
+        .findAll { name, path -> path.exists() && !path.isDirectory() && isPublished(linkOrFile(root, name), run.marker, folders) }
     def made = records.findAll { record -> record.kind == 'result' }.groupBy { record -> record.name.tokenize('/').last() }
     // Tasks without records, of R and MultiQC: their own copies are looked at.
     def plain = run.tasks.findAll { folder -> !inBucket(folder) && !recordsOf(folder.resolve('versions.yml')) }
-    return (inFolders + others).collect { path, name -> resultRow(path, name, made, plain) }
+    return files.collect { name, path -> resultRow(path, name, made, plain) }
+}
+
+// The others hold times, or are the manifest itself.
+def infoRows() {
+    return ['pipeline_info/samples.tsv', 'pipeline_info/software_versions.yml']
 }
 
 def resultRow(path, name, made, folders) {
@@ -135,15 +116,4 @@ def filesAt(path, name) {
     return !path.isDirectory() ? [[path, name]] : java.nio.file.Files.walk(located(path), java.nio.file.FileVisitOption.FOLLOW_LINKS).toList()
         .findAll { found -> found.exists() && !found.isDirectory() }
         .collect { found -> [found, "${name}/${located(path).relativize(found)}".toString()] }
-}
-
-def fileDigest(path) {
-    def digest = java.security.MessageDigest.getInstance('SHA-256')
-    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
-    return digest.digest().encodeHex().toString()
-}
-
-// A cell of the table: signs that would end it are written as in Python.
-def escaped(value) {
-    return value == null ? '' : value.toString().replace('\\', '\\\\').replace('\t', '\\t').replace('\n', '\\n').replace('\r', '\\r')
 }

@@ -34,6 +34,9 @@ def planLearning(given, schemaPath) {
     if (pretrain) {
         checkPretraining(given, jsonObject('pretrain', pretrain), known.model['default'])
     }
+    if (finetune && !learnsFromLabels(jsonObject('finetune_preset', finetune))) {
+        error("--finetune_preset: '${given.finetune_preset}' does not learn from labels; give neighbour, finetuned, or a preset of your own whose contrastive term is one of these")
+    }
     def trained = [pretrain, finetune].findAll { preset -> preset }.collect { preset -> preset.baseName }
     def names = (pretrain ? [] : [start[0]]) + trained
     def taken = trained.find { name -> known.encoders.choices.contains(name) || names.count(name) > 1 }
@@ -104,11 +107,16 @@ def ownEncoders(words, takenNames) {
     return own
 }
 
+// As airrvec.model.architecture has it: a contrastive term that is not written is "auto".
+def learnsFromLabels(preset) {
+    return !(preset.objective?.contrastive in [null, 'auto'])
+}
+
 def checkPretraining(given, preset, defaultModel) {
     if (given.model != defaultModel) {
         error('--model: pre-training starts from random weights; leave out --model, or --pretrain')
     }
-    if (preset.objective?.contrastive in ['supervised', 'neighbour']) {
+    if (learnsFromLabels(preset)) {
         error("--pretrain: '${given.pretrain}' learns from labels; give it as --finetune_preset, with --finetune")
     }
     if (preset.data == 'synthetic' && !given.synthetic_receptors) {

@@ -1,21 +1,24 @@
 // Parameters: checked against nextflow_schema.json, typed, and listed by --help.
 
-include { controls ; listedPaths ; problemOfName ; schemaProperties ; shown } from '../files/main'
+include { failure          } from '../advice/main'
+include { schemaProperties } from '../files/main'
+include { problemOf        } from '../values/main'
 
 // map: the parameters, checked, with the types of the schema; from Nextflow 25.10 on the command line gives strings
 def checkedParameters(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     // Nextflow adds a kebab-case twin to every name.
-    (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.each { name ->
-        def problem = "there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help_full` lists all"
-        typed(given.validate_params, 'boolean') == false ? log.warn(problem) : error(problem)
+    def unknown = (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.collect { name ->
+        gone()[name] ? "there is no parameter --${name} any more: ${gone()[name]}".toString() : "there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help_full` lists all".toString()
     }
-    known.each { name, definition ->
-        def problem = problemOf(given[name], definition)
-        if (problem) {
-            error("--${name}: ${problem}")
-        }
+    def wrong = known.collect { name, definition -> [name, problemOf(name, given[name], definition)] }
+        .findAll { _name, problem -> problem }
+        .collect { name, problem -> "--${name}: ${problem}".toString() }
+    def strict = given.validate_params.toString() != 'false'
+    if ((strict ? unknown : []) + wrong) {
+        error(failure((strict ? unknown : []) + wrong, 'problems in the parameters'))
     }
+    unknown.each { problem -> log.warn(problem) }
     return known.collectEntries { name, definition -> [name, typed(given[name], definition.type)] }
 }
 
@@ -30,6 +33,11 @@ def checkedTogether(settings) {
         log.info("Configuration of ${settings.config_profile_name}: ${about.findAll { text -> text }.join(', ')}")
     }
     return settings
+}
+
+// map: parameter of an earlier version → what to do in its place
+def gone() {
+    return [abundance: 'each table is counted in its own unit; give the columns row_unit and count_unit of the samplesheet to change it']
 }
 
 def typed(value, type) {
@@ -80,69 +88,6 @@ def checkCloud(given, profiles) {
     def cloud = [awsbatch: 'AWS Batch', googlebatch: 'Google Batch', azurebatch: 'Azure Batch'].find { profile, _name -> profiles.contains(profile) }
     if (cloud && given.registry ==~ '(localhost|/).*') {
         error("--registry: ${cloud.value} could not fetch images from '${given.registry}'; push them to a registry, and give its name")
-    }
-}
-
-// What is wrong with a parameter's value, or null. From Nextflow 25.10 on the command line gives strings.
-def problemOf(value, definition) {
-    if (value == null) {
-        return null
-    }
-    def text = value.toString()
-    if (text =~ controls()) {
-        return "'${shown(text)}' holds a line break or another control character; leave it out"
-    }
-    if (value instanceof Boolean && definition.type != 'boolean') {
-        return "needs a value (${definition.description})"
-    }
-    if (definition.type == 'boolean' && !['true', 'false'].contains(text)) {
-        return "'${text}' is not true or false"
-    }
-    if (definition.type == 'integer' && !(text ==~ /-?\d+/)) {
-        return "'${text}' is not a whole number"
-    }
-    if (definition.type == 'number' && !(text ==~ /-?\d+(\.\d+)?/)) {
-        return "'${text}' is not a number"
-    }
-    if (definition.minimum != null && new BigDecimal(text) < definition.minimum) {
-        return "${text} is below the least allowed value, ${definition.minimum}"
-    }
-    if (definition.maximum != null && new BigDecimal(text) > definition.maximum) {
-        return "${text} is above the largest allowed value, ${definition.maximum}"
-    }
-    if (definition['enum'] && !definition['enum'].contains(text)) {
-        return "'${text}' is not one of ${definition['enum'].join(', ')}"
-    }
-    def words = definition.files ? text.tokenize(',').findAll { word -> !word.endsWith(definition.files) } : text.tokenize(',')
-    def unknown = definition.choices ? words.collectMany { word -> word.tokenize('+') } - definition.choices : []
-    if (unknown) {
-        return "'${unknown[0]}' is not one of ${definition.choices.join(', ')}${definition.files ? ", or a ${definition.files} file" : ''}"
-    }
-    if (definition.choices && text.tokenize(',').toUnique() != text.tokenize(',')) {
-        return "'${text}' names one of them twice"
-    }
-    if (definition.pattern && !(text =~ definition.pattern)) {
-        return "'${text}' ${definition.errorMessage ?: "does not fit the pattern ${definition.pattern}"}"
-    }
-    def paths = definition.several ? listedPaths(text) : [text]
-    if (paths.toUnique() != paths) {
-        return "'${text}' names one of them twice"
-    }
-    return definition.exists ? paths.findResult { path -> problemOfFile(path) } : null
-}
-
-// A bucket may say that a file is there, and yet not give it.
-def problemOfFile(path) {
-    def found = file(path, glob: false)
-    try {
-        if (!found.exists()) {
-            return "there is no file '${path}'"
-        }
-        found.withInputStream { stream -> stream.read() }
-        return problemOfName(found)
-    }
-    catch (Exception _problem) {
-        return "'${path}' could not be read; may you read it and, if it is in a bucket, are your credentials set?"
     }
 }
 

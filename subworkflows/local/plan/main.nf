@@ -12,29 +12,52 @@ workflow ESTIMATE {
     library  // value: script → digest of what it imports
 
     main:
-    checked = tables.filter { meta, _table, _columns -> meta.part != 'reference' }.toList()
+    checked = tables.toList()
     exports = ['export_airr', 'export_anndata', 'export_sce'].findAll { name -> settings[name] }.collect { name -> name.toUpperCase() }
     exports += exports.any { name -> name != 'EXPORT_AIRR' } ? ['DESCRIBE_CELLS'] : []
     trained = (plan.pretrain ? ['PRETRAIN'] : []) + (plan.finetune ? ['FINETUNE'] : [])
-    optional = [cluster: 'CLUSTER_RECEPTORS', compare: 'COMPARE_SAMPLES']
-    others = optional.findAll { name, _process -> settings[name] }.values().toList() + (settings.skip_map ? [] : ['MAP_RECEPTORS'])
-    described = settings.input ? ['DESCRIBE_SAMPLES'] : []
-    processes = everyRun() + exports + trained + described + others
+    annotated = settings.annotate ? ['NORMALISE_REFERENCE', 'MERGE_REFERENCES', 'CALIBRATE_ANNOTATION', 'ANNOTATE_RECEPTORS'] : []
     own = plan.pretrain || plan.start[1] ? 1 : 0 // the run's own model is one more encoder
+    encoders = settings.labelled ? plan.encoders.size() + own : 0
+    others = otherTasks(settings, plan, encoders)
+    processes = everyRun() + exports + trained + annotated + others.keySet()
+    annotation = settings.annotate ? [tables: settings.references.size(), background_receptors: settings.background_receptors] : null
     common = settings.subMap(['multichain', 'max_unpacked', 'partitions', 'shard_tokens']) + [
         model: modelOf(plan),
         exports: exports,
-        encoders: settings.labelled ? plan.encoders.size() + own : 0,
+        encoders: encoders,
         trained: trained,
-        others: described + others,
+        others: others,
+        annotation: annotation,
         resources: processes.collectEntries { name -> [name, requested(name, workflow.session.config.process)] },
     ]
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
-        checked.map { found -> common + [normalising: batchesOfTables(found).size(), layouts: layouts(found)] },
+        checked.map { found -> common + [normalising: batchesOfTables(withoutReferences(found)).size(), layouts: layouts(found)] },
         digestOf(library, 'plan'),
     )
     PLAN.out.text.view()
+}
+
+def withoutReferences(tables) {
+    return tables.findAll { meta, _table, _columns -> meta.part != 'reference' }
+}
+
+// map: process → number of tasks, of parts whose time is not estimated
+def otherTasks(settings, plan, encoders) {
+    def scopes = plan.analyses.collect { _name, scope -> scope == 'each_encoder' ? encoders : scope == 'before_and_after' ? 2 : 1 }
+    def parts = [
+        SYNTHESISE_RECEPTORS: Math.ceil((settings.synthetic_receptors ?: 0) / 100000) as Integer,
+        DESCRIBE_SAMPLES: settings.input ? 1 : 0,
+        ANALYSE_GENERATION: plan.analyses.any { name, _scope -> name == 'generation' } ? 1 : 0,
+        ANALYSE_RECEPTORS: scopes.sum() ?: 0,
+        ANALYSE_RESULTS: plan.analyses.size(),
+        EMBED_BACKGROUND: settings.cluster || settings.compare ? 1 : 0,
+        CLUSTER_RECEPTORS: settings.cluster ? 1 : 0,
+        COMPARE_SAMPLES: settings.compare ? 1 : 0,
+        MAP_RECEPTORS: settings.skip_map ? 0 : 1,
+    ]
+    return parts.findAll { _name, tasks -> tasks }
 }
 
 def everyRun() {
@@ -44,7 +67,7 @@ def everyRun() {
 
 def layouts(tables) {
     return tables.collect { meta, _table, columns ->
-        [format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null]
+        [part: meta.part, format: meta.format, species: meta.species, columns: columns ? readJson(columns) : null]
     }
 }
 
@@ -60,7 +83,8 @@ def modelOf(plan) {
 
 // What the configuration gives a process at its first attempt: cpus, memory in bytes.
 def requested(name, config) {
-    def labels = file("${projectDir}/modules/local/${name.toLowerCase()}/main.nf", glob: false).text.findAll(/label '(\w+)'/) { _line, label -> label }
+    def module = name == 'NORMALISE_REFERENCE' ? 'normalise_receptors' : name.toLowerCase()
+    def labels = file("${projectDir}/modules/local/${module}/main.nf", glob: false).text.findAll(/label '(\w+)'/) { _line, label -> label }
     def chosen = config.findAll { _key, value -> !(value instanceof Map) }
     chosen = chosen + selected(config, 'withLabel:', labels) + selected(config, 'withName:', [name])
     def limits = config.resourceLimits ?: [:]

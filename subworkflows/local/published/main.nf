@@ -1,22 +1,50 @@
 // Which files of --outdir a run has published, and which it reads.
 
-// Folders of --outdir that hold results. `checkpoints` is of all runs, `pipeline_info` Nextflow's.
-def resultFolders() {
+// Files and folders of --outdir's disk that a run reads: its samples' tables, every parameter that is a path, and
+// files of configuration.
+def inputPaths(given, tables) {
+    def root = file(given.outdir, glob: false)
+    def words = pathParameters().collectMany { name -> given[name] ? [given[name].toString()] + given[name].toString().tokenize(',') : [] }
+    def named = words.collect { word -> file(word.trim(), glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
+    def paths = named + workflow.configFiles + parametersFile()
+    return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
+        .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
+        .unique()
+}
+
+def pathParameters() {
     return [
-        'airr', 'analyses', 'anndata', 'annotation', 'benchmark', 'cells', 'chains', 'clusters', 'comparison', 'embeddings',
-        'map', 'models', 'multiqc', 'r', 'receptors', 'rejects', 'samples',
+        'input', 'labelled', 'column_map', 'multiqc_config', 'model', 'pretrain', 'finetune_preset', 'encoders', 'hub_cache',
+        'reference', 'background',
     ]
 }
 
-// Files and folders of --outdir's disk that a run reads: its samples' tables, and every parameter that is a path.
-def inputPaths(given, tables) {
-    def root = file(given.outdir, glob: false)
-    def words = given.findAll { name, _value -> !['outdir', 'checkpoint_dir', 'calibrations', 'references'].contains(name) }
-        .collectMany { _name, value -> value.toString().tokenize(',').collect { word -> word.trim() } }
-        .findAll { word -> word.contains('/') && (!word.contains('://') || word.startsWith(given.outdir.toString())) }
-    def paths = words.collect { word -> file(word, glob: false) } + tables.collectMany { entry -> [entry.table, entry.map] }
-    return paths.findAll { path -> path && path.fileSystem == root.fileSystem && path.exists() }
-        .collectMany { path -> [located(path), located(path.parent).resolve(path.name)] } // a link, and where it leads to
+// Nextflow names it in the command alone.
+def parametersFile() {
+    def words = workflow.commandLine.tokenize(' ')
+    def place = words.indexOf('-params-file')
+    return place >= 0 && words.size() > place + 1 ? [file(words[place + 1], glob: false)] : []
+}
+
+// What stands where a run would write this name: [ name, path ] of a file, a link, or what is below a folder.
+def standingAt(root, name) {
+    def path = root.resolve(name)
+    if (name.endsWith('/') && path.isDirectory()) {
+        return filesBelow(path).collect { found -> ["${name}${located(path).relativize(found)}".toString(), found] }
+    }
+    return stands(path) ? [[name, path]] : []
+}
+
+// The first link on the way to a file, which is what a run publishes and moves, or the file itself.
+def linkOrFile(root, name) {
+    def words = name.tokenize('/')
+    def paths = (1..words.size()).collect { n -> root.resolve(words.take(n).join('/')) }
+    return paths.find { path -> java.nio.file.Files.isSymbolicLink(path) } ?: paths.last()
+}
+
+// Also a link that leads nowhere.
+def stands(path) {
+    return path.exists() || java.nio.file.Files.isSymbolicLink(path)
 }
 
 // Whether this run has published a file. A hard link has the time of its content, and a symbolic link that leads to
@@ -47,4 +75,36 @@ def allBelow(folder) {
 
 def filesBelow(folder) {
     return allBelow(folder).findAll { path -> !isFolder(path) }
+}
+
+// All folders above a name: a, a/b of a/b/c and of a/b/c/.
+def parentsOf(name) {
+    def words = name.tokenize('/')
+    return (1..<words.size()).collect { n -> words.take(n).join('/') }
+}
+
+// What is airrvec's, but in no manifest.
+def withoutRecord(earlier) {
+    return earlier.findAll { _name, record -> !record }.keySet().toList()
+}
+
+// Kept until there is a manifest: a run that is killed can be resumed, and its files are known as airrvec's.
+def announce(root, names) {
+    def list = announcement(root)
+    list.parent.mkdirs()
+    list.text = names.sort().collect { name -> "${escaped(name)}\n" }.join('')
+}
+
+def announcement(root) {
+    return root.resolve('pipeline_info/.announced.txt')
+}
+
+// A cell of a table: signs that would end it are written as in Python.
+def escaped(value) {
+    return value == null ? '' : value.toString().replace('\\', '\\\\').replace('\t', '\\t').replace('\n', '\\n').replace('\r', '\\r')
+}
+
+def unescaped(text) {
+    def signs = [t: '\t', n: '\n', r: '\r']
+    return text.replaceAll(/\\(.)/) { _all, sign -> signs[sign] ?: sign }
 }

@@ -34,7 +34,7 @@ workflow REPERTOIRE {
         digestOf(library, 'embed_background'),
     )
     groups = EMBED_BACKGROUND.out.groups
-    common = settings.subMap(['cluster_chance', 'compare_by', 'abundance', 'seed'])
+    common = settings.subMap(['cluster_chance', 'compare_by', 'seed'])
     clusters = channel.empty()
     comparison = channel.empty()
     asked = compared.map { _files -> ['background', 'all_samples'] }

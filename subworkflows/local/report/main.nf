@@ -17,7 +17,8 @@ workflow SUMMARISE {
     main:
     asked = optional.inject(channel.empty()) { all, part -> all.mix(part.asked) }
     ended = optional.inject(channel.empty()) { all, part -> all.mix(part.ended) }
-    absent = optional.inject(missing) { all, part -> all.mix(part.missing) }.mix(lostParts(asked, ended))
+    absent = optional.inject(missing) { all, part -> all.mix(part.missing) }
+    lost = lostParts(asked, ended).toSortedList { a, b -> "${a.part} ${a.name}" <=> "${b.part} ${b.name}" }
     software = optional.inject(versions) { all, part -> all.mix(part.versions) }
     REPORT(
         byName(results.normalised),
@@ -27,12 +28,14 @@ workflow SUMMARISE {
         byName(results.benchmark),
         byName(results.analyses),
         byName(results.annotation),
+        byName(results.calls),
         byName(results.clusters),
         byName(results.comparison),
         byName(results.trained),
         byName(results.measured),
         results.map.toList(),
         byName(absent),
+        lost,
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
         ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
         settings.multiqc_title ?: '',

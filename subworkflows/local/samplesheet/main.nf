@@ -55,7 +55,7 @@ def tableOfRow(row, line, sheet, commonMap) {
     def map = fileOfSheet(row.column_map, 'column_map', sheet)
     def problem = table.problem ?: map.problem
     def chosen = map.file ?: (commonMap && !row.format ? commonMap : [])
-    return [part: row.role ?: 'sample', key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]
+    return [part: row.role ?: 'sample', sample: row.sample, key: line, line: line, path: row.path, table: problem ? [] : table.file, map: problem ? [] : chosen, problem: problem]
 }
 
 // A file that the samplesheet names: a relative path beside it, else in the folder of the launch. Map: file or [], problem.

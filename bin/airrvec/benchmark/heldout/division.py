@@ -3,11 +3,11 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.core import schema
+
+import numpy as np
+import pyarrow as pa
 
 PARTS = ("train", "validation", "test")
 NO_ROWS = np.array([], np.int64)
@@ -21,7 +21,7 @@ class Split:
     Attributes
     ----------
     labelled : LabelledReceptors
-        Receptors before the split.
+        Receptors before the split, one per clonotype.
     train, validation, test : dict of str to ndarray
         Epitope → sorted row numbers of its receptors in ``labelled.receptors``.
     removed : dict
@@ -47,16 +47,17 @@ class Split:
         return union_rows(getattr(self, part).values())
 
     def table(self) -> pa.Table:
-        """Return `airrvec.core.schema.SPLIT`: one row per receptor and epitope, studies joined by ``;``."""
+        """Return `airrvec.core.schema.SPLIT`: one row per clonotype and epitope, studies joined by ``;``."""
         studies = defaultdict(set)
         for source in self.labelled.sources.to_pylist():
             studies[source["receptor_id"], source["epitope"]].add(source["reference_id"])
-        receptor_ids = self.labelled.receptors["receptor_id"].to_pylist()
+        receptors = self.labelled.receptors.select(["receptor_id", "clonotype_id"]).to_pylist()
         rows = [
             {
-                "receptor_id": receptor_ids[row],
+                **receptors[row],
                 "epitope": epitope,
-                "reference_id": ";".join(sorted(studies[receptor_ids[row], epitope] - {None})) or None,
+                "reference_id": ";".join(sorted(studies[receptors[row]["receptor_id"], epitope] - {None}))
+                or None,
                 "part": part,
             }
             for epitope in self.epitopes

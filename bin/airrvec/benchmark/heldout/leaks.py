@@ -1,9 +1,7 @@
-"""Checks of a split: training receptors in the test set, similar receptors, ambiguous labels."""
+"""Checks of a split: training clonotypes in the test set, similar receptors, ambiguous labels."""
 
 from collections import defaultdict
 from dataclasses import replace
-
-import numpy as np
 
 from airrvec.benchmark.fewshot import LabelledReceptors
 from airrvec.benchmark.heldout.division import Split
@@ -11,6 +9,8 @@ from airrvec.benchmark.similarity import similar_pairs
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
+
+import numpy as np
 
 # The start is the model that fine-tuning starts from.
 SEEN_BY_START = "test receptors that the start has been trained on"
@@ -37,13 +37,13 @@ def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.n
     Raises
     ------
     InputError
-        If a receptor is in both training and test.
+        If a clonotype is in both training and test.
     """
-    both = np.intersect1d(split.rows("train"), split.rows("test"))
+    ids = np.array(split.labelled.receptors["clonotype_id"].to_pylist())
+    both = np.intersect1d(ids[split.rows("train")], ids[split.rows("test")])
     if len(both):
-        receptor_id = split.labelled.receptors["receptor_id"][int(both[0])].as_py()
         raise InputError(
-            f"receptors in training and in test: {len(both)}, the first is {receptor_id}",
+            f"clonotypes in training and in test: {len(both)}, the first is {both[0]}",
             fix="Remove them from one of the two",
         )
     if similarity is None:

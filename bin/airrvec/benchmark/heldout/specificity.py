@@ -8,12 +8,6 @@ receptors of the other epitopes.
 
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout.division import Split
 from airrvec.benchmark.heldout.leaks import check_leaks
@@ -22,6 +16,12 @@ from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
 from airrvec.stats import metrics
+
+import numpy as np
+import pyarrow as pa
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "j_call"))
 

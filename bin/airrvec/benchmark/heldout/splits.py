@@ -1,21 +1,22 @@
 """
 Split labelled receptors into training, validation and test (paper, Methods, "SCEPTR fine-tuning").
 
-A receptor belongs to one part, whatever its epitopes: training receptors are excluded from validation and
-test, and validation receptors from test.
+The receptors are clonotypes (`airrvec.benchmark.fewshot.one_per_clonotype`). Each belongs to one part,
+whatever its epitopes, studies and alleles: training receptors are excluded from validation and test, and
+validation receptors from test.
 """
 
 from collections import defaultdict
 
-import numpy as np
-import pyarrow.compute as pc
-
-from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.benchmark.fewshot import LabelledReceptors, one_per_clonotype
 from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union_rows
 from airrvec.benchmark.heldout.leaks import check_labels
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
+
+import numpy as np
+import pyarrow.compute as pc
 
 
 def study_split(
@@ -48,6 +49,7 @@ def study_split(
         If fewer than two epitopes can be split, or labels differ only in case or blanks.
     """
     check_labels(labelled)
+    labelled = one_per_clonotype(labelled)
     reported = labelled.sources["reference_id"].drop_null().unique().to_pylist()
     if len(reported) < 2:
         come_from = (
@@ -118,6 +120,7 @@ def random_split(
             f"the fractions {given} are invalid", fix="Give three numbers from 0 to 1 whose sum is 1"
         )
     check_labels(labelled)
+    labelled = one_per_clonotype(labelled)
     parts, left_out, assigned = {}, {}, NO_ROWS
     for epitope, rows in labelled.epitopes.items():
         if len(rows) < min_receptors:
@@ -154,6 +157,7 @@ def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
             fix="Add it, with train, validation or test in each row, or choose another kind of split",
         )
     check_labels(labelled)
+    labelled = one_per_clonotype(labelled)
     words = labelled.sources[column].value_counts().to_pylist()
     unknown = {item["values"]: item["counts"] for item in words if item["values"] not in (*PARTS, None)}
     if unknown:

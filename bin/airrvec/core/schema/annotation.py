@@ -1,8 +1,8 @@
 """Schemas of the annotation tables."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.words import RECEPTOR_FIELDS, REFERENCE_LABELS, readable, strings
+
+import pyarrow as pa
 
 # Description of an epitope, as its references give it most often.
 ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
@@ -15,11 +15,12 @@ NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "stu
 EVIDENCE = tuple(f"evidence_{name}" for name in ("sceptr", "tcrdist", "alpha", "beta", "genes"))
 
 # What an annotator gives a receptor. `call`: called, no call, no vector, not calibrated, innate-like.
-# `epitope` and its details: only if called. `exact_epitope`: epitopes of references of the same clonotype,
-# called or not. `score`, `probability` and `fdr` refer to `best_epitope`. `excluded_epitope`: the
-# epitope that would be called if the donor's HLA did not exclude it.
+# `not_calibrated`: why its class is not calibrated; then it has no `probability` and no `fdr`. `epitope` and
+# its details: only if called. `exact_epitope`: epitopes of references of the same clonotype, called or not.
+# `score`, `probability` and `fdr` refer to `best_epitope`. `excluded_epitope`: the epitope that would be
+# called if the donor's HLA did not exclude it.
 _CALLS = [
-    *strings("call", *ANTIGEN),
+    *strings("call", "not_calibrated", *ANTIGEN),
     ("probability", pa.float64()),
     ("fdr", pa.float64()),
     *(
@@ -70,14 +71,15 @@ MERGED_REFERENCE = readable(_MERGED)
 # Rows of the merged reference whose clonotype has epitopes of `n_groups` > 1 groups.
 REFERENCE_CONFLICTS = readable([*_MERGED, ("n_groups", pa.int64())])
 
-# Tables of the merged reference: `rows` = `rows_rejected` + `rows_unlabelled` + `rows_merged`, and
-# `pairs` = `new_pairs` + `shared_pairs`.
+# Tables of the merged reference: `rows` is the sum of the four `rows_…`, and `pairs` = `new_pairs` +
+# `shared_pairs`. `labels_without_molecule`: labels with an MHC that no donor's HLA can be compared with.
 REFERENCE_SOURCES = pa.schema(
     [
         *strings("source", "format"),
-        *((f"rows{part}", pa.int64()) for part in ("", "_rejected", "_unlabelled", "_merged")),
+        ("rows", pa.int64()),
+        *((f"rows_{part}", pa.int64()) for part in ("rejected", "unlabelled", "equal_junctions", "merged")),
         *((name, pa.int64()) for name in ("receptors", "epitopes", "studies")),
-        *((name, pa.int64()) for name in ("pairs", "new_pairs", "shared_pairs")),
+        *((name, pa.int64()) for name in ("pairs", "new_pairs", "shared_pairs", "labels_without_molecule")),
     ]
 )
 

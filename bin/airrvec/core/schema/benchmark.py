@@ -1,8 +1,8 @@
 """Schemas of the tables of the few-shot benchmark and the analyses."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.words import METRICS, RULE_SETTING, SETTING, strings
+
+import pyarrow as pa
 
 AUROC = pa.schema(
     [

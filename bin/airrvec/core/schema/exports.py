@@ -1,10 +1,10 @@
 """Schema of what cells carry to other tools, beside their own columns and those of their receptors."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.words import strings
 
-# Number of cells of the sample with the same clonotype.
+import pyarrow as pa
+
+# Abundance of the clonotype in the sample, in the `count_unit` of its cells.
 CLONE_SIZE = pa.schema([("clone_size", pa.int64())])
 
 # Of annotation; the epitope, its details, probability and FDR only if called.

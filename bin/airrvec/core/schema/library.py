@@ -1,9 +1,9 @@
 """Schemas of the index of runs, and of what is found in it."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.annotation import ANTIGEN
 from airrvec.core.schema.words import RECEPTOR_FIELDS, readable, strings
+
+import pyarrow as pa
 
 # What an index holds of a receptor, in the order of the run.
 INDEXED_RECEPTORS = pa.schema(strings("receptor_id", "clonotype_id", "species", *RECEPTOR_FIELDS))

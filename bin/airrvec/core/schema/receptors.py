@@ -1,8 +1,8 @@
 """Schemas of the tables of receptors, cells, rejects and embeddings."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.words import CHAIN_FIELDS, KEPT_FIELDS, LABELS, LOCI, RECEPTOR_FIELDS, raw, strings
+
+import pyarrow as pa
 
 # Output of a reader: one row per chain. Chains with the same `cell_key` form a cell; without a key, chains
 # of the same row form a clonotype. Chains of a cell that are equal in all fields, `chain_key` included,
@@ -15,8 +15,10 @@ CHAIN_RECORDS = pa.schema(
         ("productive", pa.bool_()),
         ("is_cell", pa.bool_()),
         ("high_confidence", pa.bool_()),
+        ("flaw", pa.string()),  # what a flag of quality says against the chain or its cell
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
+        ("cell_count", pa.int64()),  # cells of a clonotype
         *strings(*LABELS),
         ("consensus_count", pa.int64()),
         *strings(*KEPT_FIELDS),
@@ -32,20 +34,28 @@ RECEPTORS = pa.schema(
 # Receptors of the whole run; `n_samples`: samples with the clonotype, the labelled table not counted.
 COLLECTED_RECEPTORS = RECEPTORS.append(pa.field("n_samples", pa.int32()))
 
-# Followed by one string column per metadata column of the samplesheet.
+# `abundance`: how often a row counts, in `count_unit`, which is the same for all rows of a table; null if the
+# input gives no count. `orf_calls`: calls of open reading frames, joined by commas, e.g. `tra_j_call`.
+# `equal_junctions`: whether α and β junction are the same, because one was copied by mistake. Followed by one
+# string column per metadata column of the samplesheet.
 CELLS = pa.schema(
     [
         *strings("sample_id", "cell_id", "receptor_id", "clonotype_id", "species", "chain_pairing"),
         ("input_rows", pa.int64()),
+        ("abundance", pa.int64()),
+        ("count_unit", pa.string()),
         ("duplicate_count", pa.int64()),
         ("umi_count", pa.int64()),
         *strings(*LABELS),
-        *strings("uncertain_calls", "built_junctions", *(raw(name) for name in RECEPTOR_FIELDS)),
+        *strings("uncertain_calls", "orf_calls", "built_junctions"),
+        ("equal_junctions", pa.bool_()),
+        *strings(*(raw(name) for name in RECEPTOR_FIELDS)),
     ]
 )
 
 # One row per chain of a cell, α before β; `cell_row`: row of the cell in `cells`, from 1; `row`: row of the
-# input. Counts of the chains of a cell add up to those of the cell.
+# input. `functionality`: ORF if the V or J gene is an open reading frame, else F; null without either gene.
+# Counts of the chains of a cell add up to those of the cell.
 CHAINS = pa.schema(
     [
         *strings("sample_id", "cell_id"),
@@ -54,6 +64,7 @@ CHAINS = pa.schema(
         *strings("receptor_id", "clonotype_id", "species", "locus", *CHAIN_FIELDS),
         *strings(*(raw(name) for name in CHAIN_FIELDS)),
         ("productive", pa.bool_()),
+        ("functionality", pa.string()),
         *((name, pa.int64()) for name in ("duplicate_count", "umi_count", "consensus_count")),
         *strings(*KEPT_FIELDS),
     ]

@@ -1,8 +1,8 @@
 """Schemas of the tables of clusters, samples and the map."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.words import LOCI, RECEPTOR_FIELDS, readable, strings
+
+import pyarrow as pa
 
 # Number of neighbours within the radius, observed and expected by chance. `cluster_id` is null if the
 # receptor is in no cluster; all columns but `receptor_id` are null if it was not compared.
@@ -16,11 +16,13 @@ CLUSTER_MEMBERS = readable(
 
 # `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
 # `antigen_gene`, `antigen_species`, `mhc`: of the epitope, from the labels of the run.
+# `n_cells`: in `count_unit`; both are null if the samples count in several units, whose numbers have no sum.
 # Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
 CLUSTERS = readable(
     [
         *strings("cluster_id", "centre", "species", "chains"),
         *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
+        ("count_unit", pa.string()),
         ("centre_id", pa.string()),
         ("centre_neighbours", pa.int64()),
         ("centre_expected", pa.float64()),
@@ -75,12 +77,14 @@ SAMPLE_PAIRS = pa.schema(
     ]
 )
 
-# Clonotypes of two or more samples; `samples`: their names, joined by `;`.
+# Clonotypes of two or more samples; `samples`: their names, joined by `;`. `n_cells` and `count_unit` as for
+# clusters.
 PUBLIC_RECEPTORS = readable(
     [
         *strings(*RECEPTOR_FIELDS, "innate_like", "samples"),
         ("n_samples", pa.int64()),
         ("n_cells", pa.int64()),
+        ("count_unit", pa.string()),
         *strings("species", "chains", "receptor_id", "clonotype_id"),
     ]
 )

@@ -1,10 +1,15 @@
-"""Schemas of the tables that describe each sample: clones, genes, lengths, diversity."""
+"""
+Schemas of the tables that describe each sample: clones, genes, lengths, diversity.
 
-import pyarrow as pa
+``n_cells`` is an abundance: it counts what ``count_unit`` names, which is the same in all rows of a sample.
+"""
 
 from airrvec.core.schema.words import RECEPTOR_FIELDS, strings
 
+import pyarrow as pa
+
 _SHARES = [
+    ("count_unit", pa.string()),
     *((name, pa.int64()) for name in ("n_cells", "n_receptors")),
     *((name, pa.float64()) for name in ("cell_share", "receptor_share")),
 ]
@@ -15,6 +20,7 @@ CLONES = pa.schema(
         ("sample_id", pa.string()),
         ("rank", pa.int64()),
         ("n_cells", pa.int64()),
+        ("count_unit", pa.string()),
         ("share", pa.float64()),
         ("clone_size", pa.string()),
         *strings("species", "chains", *RECEPTOR_FIELDS, "innate_like", "epitope", "clonotype_id"),
@@ -29,6 +35,7 @@ CLONE_SIZES = pa.schema(
         *strings("sample_id", "clone_size"),
         *((name, pa.float64()) for name in ("above", "up_to")),
         *((name, pa.int64()) for name in ("n_clones", "n_singletons", "n_cells")),
+        ("count_unit", pa.string()),
         ("share", pa.float64()),
     ]
 )
@@ -44,10 +51,11 @@ VJ_PAIRING = pa.schema([*strings("sample_id", "species", "locus", "v_gene", "j_g
 RAREFIED, OBSERVED, EXTRAPOLATED = "rarefied", "observed", "extrapolated"
 TOO_LOW, NO_REPEATS = "coverage too low", "no receptor twice"
 
-# Hill numbers of order 0, 1 and 2 of all cells, and of the `depth` cells that have the reference coverage.
+# Hill numbers of order 0, 1 and 2 of all cells, and of the `depth` cells that have the reference coverage,
+# which is one for the samples with the same unit.
 DIVERSITY = pa.schema(
     [
-        *strings("sample_id", "species", "chains"),
+        *strings("sample_id", "species", "chains", "count_unit"),
         *((name, pa.int64()) for name in ("n_cells", "n_receptors", "n_singletons")),
         ("coverage", pa.float64()),
         *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
@@ -61,7 +69,7 @@ DIVERSITY = pa.schema(
 
 RAREFACTION = pa.schema(
     [
-        *strings("sample_id", "species", "chains"),
+        *strings("sample_id", "species", "chains", "count_unit"),
         ("n_drawn", pa.int64()),
         ("method", pa.string()),
         ("coverage", pa.float64()),

@@ -1,12 +1,12 @@
 """Schemas of the tables of training and fine-tuning."""
 
-import pyarrow as pa
-
 from airrvec.core.schema.receptors import RECEPTORS
 from airrvec.core.schema.words import strings
 
-# Part of each receptor and epitope: train, validation or test.
-SPLIT = pa.schema(strings("receptor_id", "epitope", "reference_id", "part"))
+import pyarrow as pa
+
+# Part of each clonotype and epitope: train, validation or test; `receptor_id`: its first receptor.
+SPLIT = pa.schema(strings("receptor_id", "clonotype_id", "epitope", "reference_id", "part"))
 
 # One row per receptor and epitope used to train a model; `part`: train, validation.
 TRAINING_LABELS = pa.schema([*RECEPTORS, *strings("epitope", "part")])

@@ -19,6 +19,10 @@ SPECIES = {
     "musmusculus": ("musmusculus", "mus musculus", "mouse", "mm", "m.musculus"),
 }
 
+# What a row of an input is, and what the abundance of its cells or clonotypes counts.
+ROW_UNITS = ("chain", "cell", "clonotype", "pair")
+COUNT_UNITS = ("cells", "UMIs", "reads", "templates", "copies", "pairs", "rows")
+
 LABELS = (
     "epitope",
     "antigen_gene",
@@ -74,6 +78,11 @@ def raw(name: str) -> str:
 def uncertain(name: str) -> str:
     """Return the column that marks calls with more than one possible gene, e.g. ``v_call_uncertain``."""
     return f"{name}_uncertain"
+
+
+def open_frame(name: str) -> str:
+    """Return the column that marks calls of an open reading frame, e.g. ``v_call_open_frame``."""
+    return f"{name}_open_frame"
 
 
 RECEPTOR_FIELDS = tuple(field(locus, name) for locus in LOCI for name in CHAIN_FIELDS)

@@ -1,11 +1,11 @@
 """Figure, table and text of the analysis ``alignment``."""
 
+from airrvec.encoders import Titles
+from airrvec.figures.style import style
+
 import pandas as pd
 import pyarrow as pa
 from matplotlib import pyplot as plt
-
-from airrvec.encoders import Titles
-from airrvec.figures.style import style
 
 TITLE = "Alignment and uniformity"
 

@@ -1,10 +1,10 @@
 """Figure, plot and text of the analysis ``coincidence``."""
 
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.encoders import Titles
 from airrvec.figures.style import escape_mathtext, style
+
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "Probability of coincidence"
 SHOWN = 6  # epitopes in the figures: those with the most receptors

@@ -1,12 +1,12 @@
 """Figure, plot and text of the analysis ``complexity``."""
 
-import pandas as pd
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.core.plural import counted
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
+
+import pandas as pd
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "AUROC and model size"
 

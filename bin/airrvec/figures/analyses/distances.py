@@ -1,11 +1,11 @@
 """Figure, plot and text of the analysis ``distances``."""
 
-import numpy as np
-import pyarrow as pa
-
 from airrvec.analyses.distances import BIN
 from airrvec.encoders import Titles
 from airrvec.figures.style import panels, style
+
+import numpy as np
+import pyarrow as pa
 
 TITLE = "Distances against TCRdist"
 KINDS = {"all": "All pairs", "co_specific": "Co-specific pairs"}

@@ -1,12 +1,12 @@
 """Figure, plot and text of the analysis ``edits``."""
 
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.analyses.edits import EDITS, REGIONS
 from airrvec.core.chains import GREEK
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
+
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "Cost of an edit along the junction"
 

@@ -1,13 +1,13 @@
 """Figure, table and text of the analysis ``entropy``."""
 
-import pandas as pd
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.analyses.entropy import FEATURES
 from airrvec.core.plural import counted
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
+
+import pandas as pd
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "Diversity of an epitope's receptors"
 

@@ -1,12 +1,12 @@
 """Figure and text of the analysis ``fine_tuning``."""
 
-import numpy as np
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
 from airrvec.stats.metrics import auroc
+
+import numpy as np
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "Distances before and after fine-tuning"
 _SHOWN = 1_500

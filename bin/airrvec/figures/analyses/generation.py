@@ -1,11 +1,11 @@
 """Figure, plot and text of the analysis ``generation``."""
 
+from airrvec.encoders import Titles
+from airrvec.figures.style import style
+
 import numpy as np
 import pyarrow as pa
 from matplotlib import pyplot as plt
-
-from airrvec.encoders import Titles
-from airrvec.figures.style import style
 
 TITLE = "Distances and generation probability"
 

@@ -1,12 +1,12 @@
 """Figure, plot and text of the analysis ``power_mean``."""
 
-import numpy as np
-import pyarrow as pa
-from matplotlib import pyplot as plt
-
 from airrvec.analyses.power_mean import EXPONENTS
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
+
+import numpy as np
+import pyarrow as pa
+from matplotlib import pyplot as plt
 
 TITLE = "Power mean of α and β distances"
 

@@ -1,32 +1,24 @@
 """Common parts of containers: opening a file, its batches of rows, and its errors."""
 
-import bz2
-import gzip
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from airrvec.core.errors import InputError
+from airrvec.input.files.unpacking import as_utf_8, open_bytes, unpacker
+from airrvec.input.values import MISSING
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core.errors import InputError
-
-NULLS = ["", "None", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-_NULLS = pa.array(NULLS)
+_NULLS = pa.array(MISSING)
 
 # Maximum number of bytes in memory for a file that is not read sequentially, unless the user allows more.
 MAX_UNPACKED = 2 << 30
-
-# First bytes of a compressed file → function that opens it.
-_COMPRESSIONS = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\x28\xb5\x2f\xfd": lambda file: pa.CompressedInputStream(file, "zstd"),
-}
 
 
 @dataclass(frozen=True)
@@ -82,33 +74,19 @@ class Container(Protocol):
         """Yield those ``columns`` that exist, as strings, in file order; rows must reach ``needed``."""
 
 
-def open_bytes(path: str | Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes; gzip, bzip2 and zstd are detected by content and decompressed."""
-    decompress = _decompression(Path(path))
-    return decompress(str(path)) if decompress else Path(path).open("rb")
-
-
 def read_beginning(path: str | Path, n_bytes: int) -> tuple[bytes, float]:
     """Return the first unpacked bytes of a file, and their share of the file, from 0 to 1."""
     path = Path(path)
-    decompress = _decompression(path)
     with path.open("rb") as file:
-        unpacked = decompress(file) if decompress else file
-        content = unpacked.read(n_bytes)
+        unpack = unpacker(path)
+        handle = as_utf_8(unpack(file) if unpack else file)
+        is_packed = handle is not file
+        content = handle.read(n_bytes)
         # Decompression reads ahead, bzip2 by up to 900 kB; reading more text makes that error smaller.
-        n_read = len(content) + (len(unpacked.read(7 * n_bytes)) if decompress else 0)
-        if n_read < (8 if decompress else 1) * n_bytes:
+        n_read = len(content) + (len(handle.read(7 * n_bytes)) if is_packed else 0)
+        if n_read < (8 if is_packed else 1) * n_bytes:
             return content, len(content) / n_read if n_read else 1.0
         return content, file.tell() / path.stat().st_size * len(content) / n_read
-
-
-def _decompression(path: Path) -> Callable | None:
-    """Return the function that opens a compressed file, by its first bytes; None if it is not compressed."""
-    if not path.is_file():
-        raise InputError("there is no such file", file=path)
-    with path.open("rb") as file:
-        magic = file.read(4)
-    return next((opened for signature, opened in _COMPRESSIONS.items() if magic.startswith(signature)), None)
 
 
 @contextmanager
@@ -136,7 +114,7 @@ def open_seekable(path: str | Path, limit: int) -> Iterator[io.IOBase]:
 
 def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """
-    Return values of any simple type as text without NUL characters; missing values (`NULLS`) become null.
+    Return values of any simple type as text without NUL characters; missing values (`MISSING`) become null.
 
     Raises
     ------
@@ -148,15 +126,6 @@ def strings(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         values = values.cast(values.type.value_type)
     text = pc.replace_substring(values.cast(pa.string()), "\0", "\ufffd")
     return pc.if_else(pc.is_in(text, _NULLS), pa.scalar(None, pa.string()), text)
-
-
-def damaged(path) -> InputError:
-    """Return the error for a compressed file that ends early or cannot be decompressed."""
-    return InputError(
-        "the compressed file is truncated or damaged",
-        file=path,
-        fix="Copy or download it again and compare its size or checksum with the original",
-    )
 
 
 def too_large(path, limit: int, column: str | None = None) -> InputError:

@@ -7,12 +7,12 @@ Reader of HDF5 files in a separate process: the chains of AnnData and MuData.
 import os
 from contextlib import contextmanager
 
+from airrvec.input.files.container import open_seekable, strings, too_large
+from airrvec.input.files.processor_time import limit_time
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.input.files.container import open_seekable, strings, too_large
-from airrvec.input.files.processor_time import limit_time
 
 OBS_NAMES = "obs_names"
 OBS, AIRR = "obs/", "obsm/airr/"

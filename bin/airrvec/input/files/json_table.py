@@ -6,27 +6,19 @@ fields that are not lists or objects are kept.
 """
 
 import io
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from airrvec.core.errors import InputError
+from airrvec.input.files.container import MAX_UNPACKED, TextBatch, first_line, strings, too_large
+from airrvec.input.files.json_text import JsonText
+from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
+from airrvec.input.formats.chains import SAMPLE_COLUMNS
+
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from airrvec.core.errors import InputError
-from airrvec.input.files.container import (
-    MAX_UNPACKED,
-    TextBatch,
-    damaged,
-    first_line,
-    open_bytes,
-    strings,
-    too_large,
-)
-from airrvec.input.files.json_text import JsonText
-from airrvec.input.formats.chains import SAMPLE_COLUMNS
 
 _RECORDS = 10_000  # records held as Python objects at a time
 
@@ -88,8 +80,6 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
             table = _table(text.items(), path, limit) if text.peek() == "[" else _airr(text, path, limit)
             if text.peek():
                 raise ValueError("text after its end")
-    except (EOFError, OSError, zlib.error) as error:
-        raise damaged(path) from error
     except UnicodeDecodeError as error:
         raise InputError(
             "holds bytes that are not UTF-8 text",
@@ -98,6 +88,8 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
         ) from error
     except UnicodeEncodeError as error:
         raise _no_character(path) from error
+    except DAMAGED as error:
+        raise damaged(path) from error
     except RecursionError as error:
         raise InputError(
             "its lists or objects are nested too deeply",

@@ -4,9 +4,9 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from airrvec.core.errors import InputError
+
+import numpy as np
 
 # Bytes; a row with the sequences of its chains has a few thousand.
 LINE_LIMIT = 4 << 20

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from airrvec.core.errors import InputError
 from airrvec.core.tables import parquet_file
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch, open_seekable, strings, unreadable
 from airrvec.input.files.lines import LINE_LIMIT
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FEWEST_ROWS = 10_000  # of a batch but the last
 _begun: dict[int, Iterator[TextBatch]] = {}  # of tables by the number that the asker gave them
 
 
@@ -82,7 +83,7 @@ class ParquetReader:
         return self._schema.names
 
     def batches(self, columns: list[str], rows: int) -> Iterator[TextBatch]:
-        """Yield the columns as strings, in batches of at most so many rows."""
+        """Yield the columns as strings, in batches of about so many rows, or of those of a row group."""
         wanted = [name for name in columns if name in self._schema.names]
         for name in wanted:
             if pa.types.is_nested(self._schema.field(self._schema.names.index(name)).type):
@@ -90,7 +91,7 @@ class ParquetReader:
         n_rows = 0
         with self._opened() as file:
             self._check_cells(file.metadata, wanted)
-            for batch in file.iter_batches(batch_size=rows, columns=wanted):
+            for batch in _joined(file.iter_batches(batch_size=rows, columns=wanted), min(rows, FEWEST_ROWS)):
                 # A name may occur twice; its first column is read.
                 first = [strings(batch.column(batch.schema.names.index(name))) for name in wanted]
                 numbers = pa.array(np.arange(n_rows + 1, n_rows + len(batch) + 1))
@@ -124,3 +125,15 @@ class ParquetReader:
                 yield file
         except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError, zlib.error) as error:
             raise unreadable(self._path, "Parquet", error) from error
+
+
+def _joined(batches: Iterator[pa.RecordBatch], fewest: int) -> Iterator[pa.RecordBatch]:
+    """Join small row groups: what columns and rows are is found in the first batch."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= fewest:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()

@@ -3,13 +3,14 @@
 import codecs
 from dataclasses import dataclass, field
 
+from airrvec.core.plural import counted
+from airrvec.input.files.container import MalformedRow, TextBatch
+from airrvec.input.files.lines import Block
+from airrvec.input.values import MISSING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-
-from airrvec.core.plural import counted
-from airrvec.input.files.container import NULLS, MalformedRow, TextBatch
-from airrvec.input.files.lines import Block
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class RowReader:
             convert_options=pa.csv.ConvertOptions(
                 include_columns=self.wanted,
                 column_types={name: pa.string() for name in self.wanted},
-                null_values=NULLS,
+                null_values=MISSING,
                 strings_can_be_null=True,
             ),
         )

@@ -13,10 +13,10 @@ import sys
 import threading
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import unreadable
+
+import pyarrow as pa
 
 ANNDATA, PARQUET = "AnnData", "Parquet"
 LIBRARIES = {ANNDATA: "HDF5", PARQUET: "Arrow"}  # that read a kind of file
@@ -49,7 +49,8 @@ class Process:
         MemoryError
             If the system has ended the process for its memory.
         """
-        request = {"kind": kind, "path": path, **request}
+        # The process stays in the folder where it began, and a notebook may have changed its own.
+        request = {"kind": kind, "path": os.path.abspath(path), **request}
         with self._lock:
             if self._running is None:
                 self._running = _start()

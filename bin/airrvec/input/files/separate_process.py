@@ -5,13 +5,13 @@ import os
 import resource
 import sys
 
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
 from airrvec.input.files import hdf5, parquet
 from airrvec.input.files.container import unreadable
 from airrvec.input.files.processor_time import limit_time
 from airrvec.input.files.separate import ANNDATA, PARQUET
+
+import pyarrow as pa
 
 ANSWERS = {ANNDATA: hdf5.answer, PARQUET: parquet.answer}
 

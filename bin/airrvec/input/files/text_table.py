@@ -1,18 +1,18 @@
 """Delimited text as Arrow tables of strings."""
 
 import csv
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
-from airrvec.input.files.container import TextBatch, damaged, first_line, open_bytes
+from airrvec.input.files.container import TextBatch, first_line
 from airrvec.input.files.lines import LINE_LIMIT, read_blocks, read_lines
 from airrvec.input.files.rows import RowReader
+from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
+
+import pyarrow as pa
 
 BLOCK_SIZE = 8 << 20  # bytes of text in a batch
 
@@ -72,13 +72,16 @@ def read_header(path: str | Path) -> Header:
                 if lines:
                     lines.append(text)
                     break
+                if text.lower().startswith("sep="):  # for Excel, which reads the separator from it
+                    n_before += 1
+                    continue
                 if text.startswith("#"):
                     comment = n_before, text
                 elif text.strip():
                     lines.append(text)
                     continue
                 n_before += 1
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGED as error:
             raise damaged(path) from error
     if comment and _is_header(comment[1], lines):
         n_before, lines = comment[0], [comment[1].removeprefix("#"), *lines[:1]]
@@ -165,7 +168,7 @@ def read_batches(
                 if batch is None:
                     raise _open_quote(path, rows.n_rows + 1, block.content, column_at, delimiter)
                 yield batch
-    except (EOFError, OSError, zlib.error) as error:
+    except DAMAGED as error:
         raise damaged(path) from error
     except pa.ArrowInvalid as error:
         raise InputError(f"the table cannot be read ({first_line(error)})", file=path) from error

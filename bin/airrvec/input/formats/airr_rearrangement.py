@@ -1,35 +1,32 @@
 """AIRR rearrangement TSV, bulk or single-cell (AIRR Data Representation Standard)."""
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.input.formats.chains import (
     SAMPLE_COLUMNS,
-    booleans,
+    airr_counts,
     cell_keys,
     chain_table,
     column,
-    counts,
+    counts_umis_as_duplicates,
     junctions,
     kept_fields,
 )
+from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, choose, or_inside
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 NAME = "airr"
 TITLE = "AIRR rearrangement TSV"
+ROW = "chain"
 DELIMITER = "\t"
 LAYOUTS = (("v_call", "j_call", "junction_aa"), ("v_call", "j_call", "cdr3_aa"))
 OPTIONAL = (
     "sequence_id",
-    "cell_id",
     "clone_id",
     "species",
     "locus",
-    "productive",
-    "duplicate_count",
     "consensus_count",
-    "umi_count",
-    "is_cell",
     *SAMPLE_COLUMNS,
     *schema.LABELS,
     *(name for name in schema.KEPT_FIELDS if name not in ("sequence_id", "clone_id")),
@@ -56,16 +53,30 @@ REQUIRED = (
 
 
 def warnings(columns: list[str]) -> list[str]:
-    """Return a warning that lists the required AIRR columns that are missing; airrvec does not need them."""
-    missing = [name for name in REQUIRED if name not in columns]
-    if not missing:
-        return []
-    return [f"not strictly AIRR: these required columns are missing: {', '.join(missing)}"]
+    """Return warnings: columns that AIRR requires, and airrvec does not, are missing; units of the counts."""
+    found = []
+    if missing := [name for name in REQUIRED if name not in columns]:
+        found.append(f"not strictly AIRR: these required columns are missing: {', '.join(missing)}")
+    if counts_umis_as_duplicates(columns):
+        found.append(
+            "duplicate_count is read as UMIs and consensus_count as reads, as Cell Ranger writes them: the"
+            " table has is_cell, and no umi_count"
+        )
+    return found
 
 
-def chains(table: pa.Table) -> pa.Table:
-    """Return one chain per row; chains with one ``cell_id`` in one sample are one cell."""
-    cell = column(table, "cell_id")
+# In Cell Ranger's table, `duplicate_count` has another unit (`airr_counts`).
+ROLES = {"cell": CELL, "UMIs": UMIS, "reads": (*READS, "consensus_count"), "copies": COPIES}
+
+
+def roles(table: pa.Table) -> Roles:
+    """Return the columns of cell, counts and flags; a cell or count may be inside ``sequence_id``."""
+    return or_inside(choose(table, cell=CELL, **airr_counts(table.column_names)), table, "sequence_id")
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
+    """Return one chain per row; chains of one cell in one sample are one cell."""
+    cell = roles.cells(table)
     sequence = column(table, "sequence_id")
     return chain_table(
         row=table["row"],
@@ -77,12 +88,7 @@ def chains(table: pa.Table) -> pa.Table:
         v_call=column(table, "v_call"),
         j_call=column(table, "j_call"),
         **junctions(table, "junction_aa", "cdr3_aa"),
-        productive=booleans(column(table, "productive")),
-        is_cell=booleans(column(table, "is_cell")),
-        duplicate_count=counts(
-            pc.coalesce(column(table, "duplicate_count"), column(table, "consensus_count"))
-        ),
-        umi_count=counts(column(table, "umi_count")),
+        **roles.read(table),
         **{label: column(table, label) for label in schema.LABELS},
         **kept_fields(table),
     )

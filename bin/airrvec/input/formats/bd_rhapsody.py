@@ -3,35 +3,34 @@ BD Rhapsody tables of chains (``…_VDJ_perCellChain``), contigs (``…_VDJ_…_
 (``…_VDJ_perCell``). ``…_AIRR.tsv`` files are read as `airr`.
 """
 
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, any_valid, cell_keys, chain_table, column
+from airrvec.input.roles import Roles
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import (
-    SAMPLE_COLUMNS,
-    any_valid,
-    booleans,
-    cell_keys,
-    chain_table,
-    column,
-    counts,
-)
-
 NAME = "bd"
 TITLE = "BD Rhapsody VDJ chains, contigs or cells"
+ROW = "chain"
 DELIMITER = ","
 _FIELDS = ("V_gene", "J_gene", "CDR3_Translation")
 _DOMINANT = tuple(f"{name}_Dominant" for name in _FIELDS)
 # Columns of the table of cells: α and γ share one group, β and δ the other; the genes determine the locus.
-_ARMS = ("TCR_Alpha_Gamma", "TCR_Beta_Delta")
+PREFIXES = ("TCR_Alpha_Gamma", "TCR_Beta_Delta")
+ROLES = {
+    "cell": ("Cell_Index",),
+    "UMIs": ("Molecule_Count", "…_Molecule_Count"),
+    "reads": ("Read_Count", "…_Read_Count"),
+}
 
 LAYOUTS = (
     ("Cell_Index", "Chain_Type", *_FIELDS),
     ("Cell_Index", "Chain_Type", *_DOMINANT),
-    ("Cell_Index", *(f"{arm}_{name}" for arm in _ARMS for name in _DOMINANT)),
+    ("Cell_Index", *(f"{arm}_{name}" for arm in PREFIXES for name in _DOMINANT)),
 )
 OPTIONAL = (
     *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count", *SAMPLE_COLUMNS),
-    *(f"{arm}_{count}" for arm in _ARMS for count in ("Read_Count", "Molecule_Count")),
+    *(f"{arm}_{count}" for arm in PREFIXES for count in ("Read_Count", "Molecule_Count")),
 )
 
 _LOCI = {
@@ -45,7 +44,7 @@ _LOCI = {
 }
 
 
-def chains(table: pa.Table) -> pa.Table:
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """
     Return one chain per row, or both; chains with one ``Cell_Index`` are one cell.
 
@@ -53,16 +52,16 @@ def chains(table: pa.Table) -> pa.Table:
     """
     if "Chain_Type" in table.column_names:
         names = _DOMINANT if _DOMINANT[0] in table.column_names else _FIELDS
-        return _chains(table, names, ("Read_Count", "Molecule_Count"))
+        return _chains(table, names, roles.read(table))
     parts = []
-    for arm in _ARMS:
-        names, n = tuple(f"{arm}_{name}" for name in _DOMINANT), ("Read_Count", "Molecule_Count")
-        part = _chains(table, names, tuple(f"{arm}_{count}" for count in n))
+    for arm in PREFIXES:
+        names = tuple(f"{arm}_{name}" for name in _DOMINANT)
+        part = _chains(table, names, roles.read(table) | roles.parts[arm].read(table))
         parts.append(part.filter(any_valid(*(part[name] for name in ("v_call", "j_call", "junction_aa")))))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
-def _chains(table: pa.Table, names: tuple[str, ...], n: tuple[str, str]) -> pa.Table:
+def _chains(table: pa.Table, names: tuple[str, ...], of_roles: dict) -> pa.Table:
     v_gene, j_gene, junction = names
     cell = column(table, "Cell_Index")
     chain_type = column(table, "Chain_Type")
@@ -75,8 +74,5 @@ def _chains(table: pa.Table, names: tuple[str, ...], n: tuple[str, str]) -> pa.T
         v_call=column(table, v_gene),
         j_call=column(table, j_gene),
         junction_aa=column(table, junction),
-        productive=booleans(column(table, "Productive")),
-        is_cell=booleans(pc.coalesce(column(table, "Putative"), column(table, "Putative_Cell"))),
-        duplicate_count=counts(column(table, n[0])),
-        umi_count=counts(column(table, n[1])),
+        **of_roles,
     )

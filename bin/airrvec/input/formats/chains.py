@@ -3,27 +3,22 @@
 from collections.abc import Callable, Iterable
 from functools import reduce
 
+from airrvec.core import schema
+from airrvec.input.roles import COPIES, READS, UMIS, Roles, spelled, with_prefix
+from airrvec.input.values import counts, trimmed
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.core import schema
-from airrvec.input.files.container import NULLS
-
 # Columns that identify the samples of a joined table, in which two cells may have the same barcode.
 SAMPLE_COLUMNS = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
-
-_NULLS = pa.array(NULLS)
-_TRUE = ("true", "t", "1", "yes")
-_FALSE = ("false", "f", "0", "no")
 
 
 def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
     """Return a column with blanks trimmed, or nulls if the table lacks it."""
     if name is None or name not in table.column_names:
         return pa.chunked_array([pa.nulls(len(table), pa.string())])
-    trimmed = pc.utf8_trim_whitespace(table[name])
-    # Checked again after trimming, because " NA" is missing too.
-    return pc.if_else(pc.is_in(trimmed, _NULLS), pa.scalar(None, pa.string()), trimmed)
+    return trimmed(table[name])
 
 
 def first_value(table: pa.Table, names: Iterable[str], read: Callable = column) -> pa.ChunkedArray:
@@ -31,19 +26,28 @@ def first_value(table: pa.Table, names: Iterable[str], read: Callable = column) 
     return pc.coalesce(*(read(table, name) for name in names))
 
 
-def booleans(strings: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return True and False for the spellings of AIRR, 10x, Python and R; null for anything else."""
-    lower = pc.utf8_lower(strings)
-    true = pc.is_in(lower, pa.array(_TRUE))
-    known = pc.or_(true, pc.is_in(lower, pa.array(_FALSE)))
-    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+# Columns of Cell Ranger's AIRR table: its counts, and `is_cell`, which AIRR does not define.
+_CELL_RANGER = ("is_cell", "consensus_count", "duplicate_count")
 
 
-def counts(strings: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return whole numbers; null for anything else."""
-    whole = pc.match_substring_regex(strings, r"^[0-9]{1,18}(\.0+)?$")
-    digits = pc.replace_substring_regex(strings, r"\.0+$", "")
-    return pc.if_else(whole, digits, pa.scalar(None, pa.string())).cast(pa.int64())
+def counts_umis_as_duplicates(names: Iterable[str]) -> bool:
+    """
+    Return whether ``duplicate_count`` holds UMIs and ``consensus_count`` reads, by the names of the columns.
+
+    So it is in Cell Ranger's ``airr_rearrangement.tsv``, and in scirpy's tables of 10x and BD chains before
+    version 0.16, which have its columns: `_CELL_RANGER`, and no ``umi_count``. In all other tables
+    ``umi_count`` holds UMIs, and ``duplicate_count`` reads or copies.
+    """
+    return set(_CELL_RANGER) <= set(names) and "umi_count" not in names
+
+
+def airr_counts(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the counts of a table of AIRR with these columns, by their unit."""
+    if counts_umis_as_duplicates(names):
+        return {"UMIs": ("duplicate_count",), "reads": ("consensus_count",)}
+    if not spelled(names, (*READS, *COPIES)):
+        return {"UMIs": UMIS, "reads": ("consensus_count",)}
+    return {"UMIs": UMIS, "reads": READS, "copies": COPIES}
 
 
 def any_valid(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -121,6 +125,8 @@ def _without_empty(values: pa.Array) -> pa.ChunkedArray:
 def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
     """Return chain records with the given columns; all other columns are null."""
     n_rows = len(columns["row"])
+    if "cell_count" in columns and columns.keys().isdisjoint(("duplicate_count", "umi_count")):
+        columns["duplicate_count"] = columns["cell_count"]  # the only count of the table
     return pa.table(
         [
             columns[field.name].cast(field.type) if field.name in columns else pa.nulls(n_rows, field.type)
@@ -136,7 +142,7 @@ def chains_of_pairs(
     *,
     cell_id: str | None = None,
     species: str | None = None,
-    duplicate_count: str | None = None,
+    roles: Roles | None = None,
     labels: dict[str, str] | None = None,
 ) -> pa.Table:
     """
@@ -148,8 +154,10 @@ def chains_of_pairs(
         Columns of strings, and ``row``.
     chain_columns : dict
         Locus → AIRR field → column of the table.
-    cell_id, species, duplicate_count : str, optional
+    cell_id, species : str, optional
         Columns of the table.
+    roles : Roles, optional
+        Columns of counts and flags.
     labels : dict, optional
         airrvec label → column of the table.
 
@@ -162,7 +170,7 @@ def chains_of_pairs(
         "row": table["row"],
         "cell_id": column(table, cell_id),
         "species": column(table, species),
-        "duplicate_count": counts(column(table, duplicate_count)),
+        **(roles.read(table) if roles else {}),
         **{label: column(table, name) for label, name in (labels or {}).items()},
     }
     parts = []
@@ -171,3 +179,57 @@ def chains_of_pairs(
         chains = chain_table(**shared, **fields, locus=pa.chunked_array([pa.repeat(locus, len(table))]))
         parts.append(chains.filter(any_valid(*fields.values())))
     return pa.concat_tables(parts).sort_by([("row", "ascending"), ("locus", "ascending")])
+
+
+def names_with_prefixes(
+    prefixes: Iterable[str], names: dict[str, tuple[str, ...]], roles: dict[str, tuple[str, ...]]
+) -> list[str]:
+    """Return the columns of each chain: its fields, as in `chains_by_prefix`, and its roles."""
+    found = []
+    for prefix in prefixes:
+        found += [prefix + end for ends in names.values() for end in ends]
+        found += [name for some in with_prefix(roles, prefix).values() for name in some]
+    return found
+
+
+def chains_by_prefix(
+    table: pa.Table, roles: Roles, prefixes: dict[str, str], names: dict[str, tuple[str, ...]]
+) -> pa.Table:
+    """
+    Return the chains of a table with a cell per row, whose columns begin with the name of a chain.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Columns of strings, and ``row``.
+    roles : Roles
+        Of the cell; ``parts`` are those of the chains, by prefix.
+    prefixes : dict
+        Beginning of the columns of a chain → its locus.
+    names : dict
+        AIRR field → the rest of the column's name; the first that the table has is read.
+
+    Returns
+    -------
+    pyarrow.Table
+        Chain records, without chains whose fields are all empty.
+    """
+    cell, parts = roles.cells(table), []
+    for prefix, locus in prefixes.items():
+        of_chain = {
+            field: next((prefix + end for end in ends if prefix + end in table.column_names), None)
+            for field, ends in names.items()
+        }
+        fields = {field: column(table, name) for field, name in of_chain.items()}
+        part = chain_table(
+            row=table["row"],
+            cell_key=cell_keys(table, cell),
+            chain_key=pa.chunked_array([pa.repeat(prefix.rstrip("._"), len(table))]),
+            cell_id=cell,
+            locus=pa.chunked_array([pa.repeat(locus, len(table))]),
+            **fields,
+            **roles.parts[prefix].read(table),
+            **roles.read(table),
+        )
+        parts.append(part.filter(any_valid(*fields.values())))
+    return pa.concat_tables(parts).sort_by([("row", "ascending")])

@@ -4,23 +4,28 @@ clusTCR's input table: CDR3 and V gene.
 A table with further columns is not recognised, because they may describe the chain more fully.
 """
 
-import pyarrow as pa
+from airrvec.input.formats.chains import chain_table, column
+from airrvec.input.roles import Roles
 
-from airrvec.input.formats.chains import chain_table, column, counts
+import pyarrow as pa
 
 NAME = "clustcr"
 TITLE = "clusTCR"
+ROW = "clonotype"
 DELIMITER = None
 LAYOUTS = (("CDR3", "V"),)
 OPTIONAL = ("", "count", "cluster")
 CLOSED = True
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"copies": ("count",)}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per row; its V gene determines the locus."""
     return chain_table(
         row=table["row"],
         v_call=column(table, "V"),
         junction_aa=column(table, "CDR3"),
-        duplicate_count=counts(column(table, "count")),
+        **roles.read(table),
     )

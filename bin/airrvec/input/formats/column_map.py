@@ -4,14 +4,15 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object
-from airrvec.input.files.container import NULLS
-from airrvec.input.formats.chains import booleans, cell_keys, chain_table, chains_of_pairs, column, counts
+from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
+from airrvec.input.roles import FLAGS, Roles
+from airrvec.input.values import MISSING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 _EXAMPLE = 'It maps fields of airrvec to columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}'
 _ROW_FIELDS = ("cell_id", "species", "duplicate_count", *schema.LABELS)
@@ -135,6 +136,11 @@ class MappedColumns:
     DELIMITER = None
     OPTIONAL = ()
 
+    @property
+    def ROW(self) -> str:
+        """What a row is: a chain, or both chains of a cell."""
+        return "chain" if "junction_aa" in self._columns else "pair"
+
     def __init__(self, columns: Mapping):
         check_column_map(columns)
         self._only = columns.get(ROW_FILTER, {})
@@ -151,11 +157,22 @@ class MappedColumns:
             selected = pc.and_(selected, pc.is_in(_as_integers(pc.fill_null(column(table, name), "")), texts))
         return selected
 
-    def chains(self, table: pa.Table) -> pa.Table:
+    def roles(self, table: pa.Table) -> Roles:
+        """Return the columns of cell, counts and flags that the map names."""
+        units = {"umi_count": "UMIs", "duplicate_count": "copies"}
+        return Roles(
+            cell=self._columns.get("cell_id"),
+            counts={field: self._columns[field] for field in units if field in self._columns},
+            units=units,
+            flags={field: self._columns[field] for field in FLAGS if field in self._columns},
+        )
+
+    def chains(self, table: pa.Table, roles: Roles | None = None) -> pa.Table:
         """Return one chain per row, or both; one ``cell_id`` and ``repertoire_id`` is one cell."""
+        roles = roles or self.roles(table)
         labels = {label: self._columns[label] for label in schema.LABELS if label in self._columns}
         if "junction_aa" not in self._columns:
-            return self._pairs(table, labels)
+            return self._pairs(table, labels, roles)
 
         def mapped(field: str) -> pa.ChunkedArray:
             return column(table, self._columns.get(field))
@@ -164,12 +181,11 @@ class MappedColumns:
             row=table["row"],
             cell_key=cell_keys(table, mapped("cell_id"), (self._columns.get("repertoire_id"),)),
             **{name: mapped(name) for name in ("cell_id", "species", "locus", *schema.CHAIN_FIELDS)},
-            **{name: booleans(mapped(name)) for name in ("productive", "is_cell")},
-            **{name: counts(mapped(name)) for name in ("duplicate_count", "umi_count")},
+            **roles.read(table),
             **{label: mapped(label) for label in labels},
         )
 
-    def _pairs(self, table: pa.Table, labels: dict[str, str]) -> pa.Table:
+    def _pairs(self, table: pa.Table, labels: dict[str, str], roles: Roles) -> pa.Table:
         chain_columns = {
             locus: {name: self._columns.get(schema.field(locus, name)) for name in schema.CHAIN_FIELDS}
             for locus in schema.LOCI
@@ -179,7 +195,7 @@ class MappedColumns:
             chain_columns,
             cell_id=self._columns.get("cell_id"),
             species=self._columns.get("species"),
-            duplicate_count=self._columns.get("duplicate_count"),
+            roles=roles,
             labels=labels,
         )
 
@@ -189,7 +205,7 @@ def _spellings(value) -> list[str]:
     if isinstance(value, bool):
         text = str(value)
         return [text, text.lower(), text.upper()]
-    return _as_integers(pa.array(["" if value in NULLS else str(value)])).to_pylist()
+    return _as_integers(pa.array(["" if value in MISSING else str(value)])).to_pylist()
 
 
 def _as_integers(texts):

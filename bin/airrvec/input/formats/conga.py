@@ -1,11 +1,13 @@
 """CoNGA clonotype tables: the clones file (``va_gene``, …) and the tables of results (``va``, …)."""
 
-import pyarrow as pa
+from airrvec.input.formats.chains import any_valid, chain_table, column
+from airrvec.input.roles import Roles
 
-from airrvec.input.formats.chains import any_valid, chain_table, column, counts, first_value
+import pyarrow as pa
 
 NAME = "conga"
 TITLE = "CoNGA clones"
+ROW = "clonotype"
 DELIMITER = None
 
 # Locus, and the columns of V gene, J gene and junction; a clones file may have a second α chain.
@@ -25,7 +27,10 @@ LAYOUTS = (
 OPTIONAL = ("clone_id", "clone_size", "clone_sizes", *_CLONES[1][1:])
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"cells": ("clone_size", "clone_sizes")}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return all chains of a clonotype; the α chain with more UMIs is first, as CoNGA writes it."""
     parts = []
     for locus, *names in _CLONES if "vb_gene" in table.column_names else _RESULTS:
@@ -35,7 +40,7 @@ def chains(table: pa.Table) -> pa.Table:
             row=table["row"],
             cell_id=column(table, "clone_id"),
             locus=pa.chunked_array([pa.repeat(locus, len(table))]),
-            duplicate_count=counts(first_value(table, ("clone_size", "clone_sizes"))),
+            **roles.read(table),
             **fields,
         )
         parts.append(part.filter(any_valid(*fields.values())))

@@ -8,13 +8,14 @@ The names come from programs that read such files; the project has no real file.
 
 import re
 
+from airrvec.input.formats.chains import any_valid, chain_table, first_value
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import any_valid, chain_table, first_value
-
 NAME = "iedb"
 TITLE = "IEDB receptor export"
+ROW = "pair"
 DELIMITER = None
 HEADER_ROWS = (1, 2)
 

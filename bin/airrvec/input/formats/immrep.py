@@ -5,13 +5,14 @@ IMMREP benchmark tables (2022 and 2023): one receptor per row, and whether it bi
 the MHC, or paired with them at random; they are not used as labels.
 """
 
+from airrvec.input.formats.chains import chains_of_pairs, column
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chains_of_pairs, column
-
 NAME = "immrep"
 TITLE = "IMMREP"
+ROW = "pair"
 DELIMITER = None
 
 _2022 = {

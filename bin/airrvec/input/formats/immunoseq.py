@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable
 
+from airrvec.input.formats.chains import chain_table, column, first_value
+from airrvec.input.roles import Roles
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chain_table, column, counts, first_value
-
 NAME = "immunoseq"
 TITLE = "Adaptive immunoSEQ"
+ROW = "clonotype"
 DELIMITER = "\t"
 
 _NOTHING = pa.array(["na", "no data", "unresolved", "unknown", "undefined"])
-_PRODUCTIVE = pa.array(["in"])
-_NOT_PRODUCTIVE = pa.array(["out", "stop"])
 # Columns of a gene in both spellings of the header: most resolved name, gene, allele, ties, family.
 _RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY = (
     ("{}_resolved", "{}MaxResolved"),
@@ -22,9 +22,10 @@ _RESOLVED, _GENE, _ALLELE, _TIES, _FAMILY = (
     ("{}_gene_ties", "{}GeneNameTies"),
     ("{}_family", "{}FamilyName"),
 )
-_JUNCTION = ("amino_acid", "aminoAcid")
+_JUNCTION = ("amino_acid", "aminoAcid", "cdr3_amino_acid")
 _FRAME = ("frame_type", "sequenceStatus")
-_COUNT = ("templates", "count (templates/reads)", "count (templates)", "count (reads)")
+_TEMPLATES = ("templates", "count (templates)", "count (templates/reads)")
+_READS = ("count (reads)", "seq_reads", "reads")
 
 
 def _spelled(names: tuple[str, ...], segment: str) -> list[str]:
@@ -34,12 +35,15 @@ def _spelled(names: tuple[str, ...], segment: str) -> list[str]:
 LAYOUTS = (
     ("amino_acid", "v_gene", "j_gene"),
     ("amino_acid", "v_resolved", "j_resolved"),
+    ("cdr3_amino_acid", "v_gene", "j_gene"),
+    ("cdr3_amino_acid", "v_resolved", "j_resolved"),
     ("aminoAcid", "vGeneName", "jGeneName"),
     ("aminoAcid", "vMaxResolved", "jMaxResolved"),
 )
 OPTIONAL = (
     *_FRAME,
-    *_COUNT,
+    *_TEMPLATES,
+    *_READS,
     "locus",
     "species",
     *(
@@ -51,9 +55,11 @@ OPTIONAL = (
 )
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"templates": _TEMPLATES, "copies": _READS, "productive": _FRAME}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per row, with the most resolved name of each gene."""
-    frame = pc.utf8_lower(_first(table, _FRAME))
     v_call, j_call = _call(table, "v"), _call(table, "j")
     return chain_table(
         row=table["row"],
@@ -62,12 +68,7 @@ def chains(table: pa.Table) -> pa.Table:
         v_call=v_call,
         j_call=j_call,
         junction_aa=_first(table, _JUNCTION),
-        productive=pc.if_else(
-            pc.is_in(frame, _PRODUCTIVE),
-            True,
-            pc.if_else(pc.is_in(frame, _NOT_PRODUCTIVE), False, pa.scalar(None, pa.bool_())),
-        ),
-        duplicate_count=counts(_first(table, _COUNT)),
+        **roles.read(table),
     )
 
 

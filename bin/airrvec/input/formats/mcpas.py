@@ -1,12 +1,13 @@
 """McPAS-TCR download, both chains in one row."""
 
+from airrvec.input.formats.chains import chains_of_pairs, column
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chains_of_pairs, column
-
 NAME = "mcpas"
 TITLE = "McPAS-TCR"
+ROW = "pair"
 DELIMITER = ","
 _CHAINS = {
     "TRA": {"v_call": "TRAV", "j_call": "TRAJ", "junction_aa": "CDR3.alpha.aa"},

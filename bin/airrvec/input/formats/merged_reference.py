@@ -1,13 +1,14 @@
 """Merged reference of airrvec: a receptor and an epitope per row, with all of their studies."""
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.core import schema
 from airrvec.input.formats.chains import any_valid, chain_table, column
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 NAME = "reference"
 TITLE = "Merged reference of airrvec"
+ROW = "pair"
 DELIMITER = "\t"
 
 _LABELS = {

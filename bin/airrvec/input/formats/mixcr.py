@@ -1,12 +1,14 @@
 """MiXCR tables of clones (``exportClones``), with current headers or headers before version 3."""
 
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, first_value
+from airrvec.input.roles import Roles
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts, first_value
-
 NAME = "mixcr"
 TITLE = "MiXCR exportClones"
+ROW = "chain"
 DELIMITER = "\t"
 
 _HITS = (
@@ -19,9 +21,11 @@ _OLD_HITS = (("All V hits", "All J hits"), ("Best V hit", "Best J hit"))
 _JUNCTION = "aaSeqCDR3"
 _OLD_JUNCTIONS = ("AA. Seq. CDR3", "AA. seq. CDR3")
 _READS = ("readCount", "cloneCount", "Clone count")
-_UMIS = ("uniqueMoleculeCount", "uniqueUMICount")
+_UMIS = ("uniqueMoleculeCount", "uniqueUMICount", "uniqueTagCountMolecule")
+_CELLS = ("uniqueCellCount", "uniqueTagCountCell")
 _CLONE = ("cloneId", "Clone ID")
-_CELL = "tagValueCELL"
+# A cell, a group of the cells with one pair of chains (since 4.5), and the well of a plate, by two tags.
+_CELL = ("tagValueCELL", "cellGroup", "tagValueCELL0ROW+tagValueCELL0COL")
 _CHAINS = ("topChains", "chains", "Chains")
 
 LAYOUTS = (
@@ -30,12 +34,25 @@ LAYOUTS = (
 )
 # Nucleotides of the CDR3, which has the conserved ends.
 _NUCLEOTIDES = ("nSeqCDR3", "N. Seq. CDR3", "N. seq. CDR3")
-OPTIONAL = (_CELL, *_NUCLEOTIDES, *_READS, *_UMIS, *_CLONE, *_CHAINS, *SAMPLE_COLUMNS)
+OPTIONAL = (
+    *_CELL[:2],
+    *_CELL[2].split("+"),
+    *_NUCLEOTIDES,
+    *_READS,
+    *_UMIS,
+    *_CELLS,
+    *_CLONE,
+    *_CHAINS,
+    *SAMPLE_COLUMNS,
+)
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"cell": _CELL, "UMIs": _UMIS, "reads": _READS, "cells": _CELLS}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per clone (of a cell, if cells are tagged); hits are listed best first."""
-    cell = column(table, _CELL)
+    cell = roles.cells(table)
     v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
     return chain_table(
         row=table["row"],
@@ -46,7 +63,6 @@ def chains(table: pa.Table) -> pa.Table:
         v_call=first_value(table, v_hits),
         j_call=first_value(table, j_hits),
         junction_aa=first_value(table, (_JUNCTION, *_OLD_JUNCTIONS)),
-        duplicate_count=counts(first_value(table, _READS)),
-        umi_count=counts(first_value(table, _UMIS)),
+        **roles.read(table),
         junction=first_value(table, _NUCLEOTIDES),
     )

@@ -8,22 +8,27 @@ from airrvec.input.files.container import Container
 from airrvec.input.formats import (
     airr_rearrangement,
     bd_rhapsody,
+    clc,
     clustcr,
     conga,
     iedb,
+    iggytop,
     immrep,
     immunarch,
     immunoseq,
     mcpas,
     merged_reference,
     mixcr,
+    mixcr_groups,
     parse,
     sceptr,
     scirpy,
+    screpertoire,
     tcrdist,
     tenx,
     tenx_clonotypes,
     tenx_dextramer,
+    tirtl,
     trust4,
     vdjdb,
     vdjtools,
@@ -45,12 +50,17 @@ FORMATS: dict[str, ModuleType] = {
         vdjtools,
         immunoseq,
         mixcr,
+        mixcr_groups,
         bd_rhapsody,
         mcpas,
         iedb,
         trust4,
         parse,
         scirpy,
+        screpertoire,
+        clc,
+        iggytop,
+        tirtl,
         conga,
         immunarch,
         immrep,
@@ -91,19 +101,15 @@ def format_by_name(path, format: str) -> ModuleType:
     return FORMATS[format]
 
 
-def detect_format(path, container: Container) -> ModuleType:
+def detect_format(path, container: Container) -> ModuleType | None:
+    """Return the first format whose columns a file has; None if there is none."""
     for reader in FORMATS.values():
         if matching_header_rows(reader, container) and not unexpected_columns(reader, container):
             return reader
     for columns, (message, fix) in _WITHOUT_CHAINS.items():
         if set(columns) <= set(container.names()):
             raise InputError(message, file=path, fix=fix)
-    raise InputError(
-        f"its columns ({_shown(container.names(), 8)}) match no known format",
-        file=path,
-        fix=f"Known formats and their columns are in docs/reference/input.md: {', '.join(FORMATS)};"
-        " any other table can be read with a column map",
-    )
+    return None
 
 
 def check_columns(path, reader: ModuleType, container: Container) -> None:
@@ -126,7 +132,7 @@ def check_columns(path, reader: ModuleType, container: Container) -> None:
         + (f"; so are {', '.join(missing[1:])}" if missing[1:] else ""),
         file=path,
         column=missing[0],
-        fix=f"The file has: {_shown(names, 12)}",
+        fix=f"The file has: {shown(names, 12)}",
     )
 
 
@@ -139,9 +145,10 @@ def check_map(path, columns: Mapping, container: Container) -> None:
                 f"missing, though the column map gives it as {field}",
                 file=path,
                 column=name or " ",
-                fix=f"Correct the column map; the file has: {_shown(names, 12)}",
+                fix=f"Correct the column map; the file has: {shown(names, 12)}",
             )
 
 
-def _shown(names: list[str], n: int) -> str:
+def shown(names: list[str], n: int) -> str:
+    """Return the first ``n`` names, for a message."""
     return ", ".join(names[:n]) + (", …" if len(names) > n else "")

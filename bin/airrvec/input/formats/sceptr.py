@@ -1,11 +1,13 @@
 """Plain table of six columns, as read by the ``sceptr`` package."""
 
-import pyarrow as pa
-
 from airrvec.input.formats.chains import chains_of_pairs
+from airrvec.input.roles import Roles
+
+import pyarrow as pa
 
 NAME = "sceptr"
 TITLE = "Plain table: TRAV, CDR3A, TRAJ, TRBV, CDR3B, TRBJ"
+ROW = "pair"
 DELIMITER = None
 _CHAINS = {
     "TRA": {"v_call": "TRAV", "j_call": "TRAJ", "junction_aa": "CDR3A"},
@@ -27,13 +29,16 @@ LAYOUTS = (("TRAV", "CDR3A", "TRAJ", "TRBV", "CDR3B", "TRBJ"),)
 OPTIONAL = ("cell_id", "species", "duplicate_count", *_LABELS.values())
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"cell": ("cell_id",), "copies": ("duplicate_count",)}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return both chains of a row."""
     return chains_of_pairs(
         table,
         _CHAINS,
         cell_id="cell_id",
         species="species",
-        duplicate_count="duplicate_count",
+        roles=roles,
         labels=_LABELS,
     )

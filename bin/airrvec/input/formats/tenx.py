@@ -1,20 +1,14 @@
 """10x Genomics V(D)J: ``filtered_contig_annotations.csv`` and ``all_contig_annotations.csv``."""
 
-import pyarrow as pa
-
 from airrvec.core import schema
-from airrvec.input.formats.chains import (
-    SAMPLE_COLUMNS,
-    booleans,
-    cell_keys,
-    chain_table,
-    column,
-    counts,
-    kept_fields,
-)
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, kept_fields
+from airrvec.input.roles import Roles
+
+import pyarrow as pa
 
 NAME = "10x"
 TITLE = "10x filtered_contig_annotations.csv"
+ROW = "chain"
 DELIMITER = ","
 LAYOUTS = (("barcode", "chain", "v_gene", "j_gene", "cdr3"),)
 # Field of AIRR → column; the CDR3 of 10x has the conserved ends, so its nucleotides are the junction.
@@ -31,7 +25,10 @@ OPTIONAL = (
 )
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"cell": ("barcode",), "UMIs": ("umis",), "reads": ("reads",)}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per contig; contigs with one barcode are one cell."""
     barcode = column(table, "barcode")
     return chain_table(
@@ -43,11 +40,7 @@ def chains(table: pa.Table) -> pa.Table:
         v_call=column(table, "v_gene"),
         j_call=column(table, "j_gene"),
         junction_aa=column(table, "cdr3"),
-        productive=booleans(column(table, "productive")),
-        is_cell=booleans(column(table, "is_cell")),
-        high_confidence=booleans(column(table, "high_confidence")),
-        duplicate_count=counts(column(table, "reads")),
-        umi_count=counts(column(table, "umis")),
+        **roles.read(table),
         **{label: column(table, label) for label in schema.LABELS},
         **kept_fields(table, _KEPT),
     )

@@ -9,14 +9,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from airrvec.input.formats.chains import chain_table, column, named_junctions
+from airrvec.input.values import truths
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import booleans, chain_table, column, named_junctions
-
 NAME = "10x_dextramer"
 TITLE = "10x dextramer experiment (binarized_matrix.csv)"
+ROW = "cell"
 DELIMITER = ","
 LAYOUTS = (("barcode", "cell_clono_cdr3_aa"),)
 OPTIONAL = ("reference_id",)
@@ -123,7 +125,7 @@ def chains(table: pa.Table) -> pa.Table:
     dextramers = sorted({dextramer(name) for name in names}, key=str)
     binds = np.zeros((len(table), len(dextramers)), bool)
     for name in names:
-        yes = booleans(pc.replace_substring_regex(column(table, name), r"\.0+$", ""))
+        yes = truths(column(table, name))
         binds[:, dextramers.index(dextramer(name))] |= pc.fill_null(yes, False).to_numpy()
     control = np.array([known.is_control for known in dextramers], bool)
     labelled = binds & ~control & ~binds[:, control].any(axis=1, keepdims=True)

@@ -4,18 +4,22 @@ TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 ``…_airr.tsv`` and ``…_barcode_airr.tsv`` files are read as `airr`.
 """
 
+from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, split_cells
+from airrvec.input.roles import Roles
+from airrvec.input.values import counts
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, counts, split_cells
-
 NAME = "trust4"
 TITLE = "TRUST4 barcode report"
+ROW = "cell"
 DELIMITER = "\t"
 _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
 OPTIONAL = (*_COLUMNS[2:], *SAMPLE_COLUMNS)
+ROLES = {"cell": ("barcode",)}
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
@@ -25,15 +29,16 @@ _CHAIN = (
 _NOTHING = pa.array(["", "*", "partial"])
 
 
-def chains(table: pa.Table) -> pa.Table:
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return all chains of a cell; ``*`` means none, and semicolons separate secondary chains."""
-    parts = [_column_chains(table, name) for name in _COLUMNS]
+    parts = [_column_chains(table, name, roles) for name in _COLUMNS]
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
-def _column_chains(table: pa.Table, name: str) -> pa.Table:
+def _column_chains(table: pa.Table, name: str, roles: Roles) -> pa.Table:
+    _, flags = roles.numbers_and_truths()
     samples = [name for name in SAMPLE_COLUMNS if name in table.column_names]
-    texts, rows = split_cells(table, name, ["row", "barcode", *samples])
+    texts, rows = split_cells(table, name, ["row", "barcode", *samples, *flags])
     fields = pc.extract_regex(texts, _CHAIN)
     known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))
 
@@ -54,6 +59,7 @@ def _column_chains(table: pa.Table, name: str) -> pa.Table:
         j_call=field("j"),
         junction_aa=field("aa"),
         duplicate_count=counts(field("reads")),
+        **roles.read(rows),
         sequence_id=field("contig"),
         d_call=field("d"),
         c_call=field("c"),

@@ -3,14 +3,15 @@ VDJdb tables: the full table (both chains in one row), and tables with one chain
 web page, and ``vdjdb.txt`` and ``vdjdb.slim.txt`` of a release.
 """
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from airrvec.input import vdjdb_confidence
 from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 NAME = "vdjdb"
 TITLE = "VDJdb full table, web export or release"
+ROW = "pair"
 DELIMITER = "\t"
 
 # Name of the column, made here, with both methods of a record, joined by `;`.

@@ -4,13 +4,15 @@ VDJtools clonotype table, one chain per row; names as in the manual (``CDR3aa``)
 TRUST4 ``…_report.tsv`` files have the manual's header too.
 """
 
+from airrvec.input.formats.chains import chain_table, column
+from airrvec.input.roles import Roles
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airrvec.input.formats.chains import chain_table, column, counts
-
 NAME = "vdjtools"
 TITLE = "VDJtools clonotype table"
+ROW = "clonotype"
 DELIMITER = "\t"
 LAYOUTS = (("count", "cdr3aa", "v", "j"), ("count", "CDR3aa", "V", "J"))
 OPTIONAL = ("cdr3nt", "CDR3nt", "d", "D")
@@ -19,7 +21,10 @@ OPTIONAL = ("cdr3nt", "CDR3nt", "d", "D")
 _NOTHING = pa.array([".", "*", "partial"])
 
 
-def chains(table: pa.Table) -> pa.Table:
+ROLES = {"copies": ("count",)}
+
+
+def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per row."""
 
     def given(name: str, name_in_manual: str) -> pa.ChunkedArray:
@@ -31,7 +36,7 @@ def chains(table: pa.Table) -> pa.Table:
         v_call=given("v", "V"),
         j_call=given("j", "J"),
         junction_aa=given("cdr3aa", "CDR3aa"),
-        duplicate_count=counts(column(table, "count")),
+        **roles.read(table),
         d_call=given("d", "D"),
         junction=given("cdr3nt", "CDR3nt"),
     )

@@ -1,20 +1,27 @@
 """Checks of all tables before the first task, shared by the pipeline and the command ``airrvec``."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
-
 from airrvec.core.errors import InputError
+from airrvec.core.terminal import printable
 from airrvec.input import reading
 from airrvec.input.samplesheet import heads
 from airrvec.input.samplesheet.sheet import Problem, Sample, Sheet
+from airrvec.input.units import NOTHING, Given
 
+import pyarrow as pa
+
+BETWEEN_WARNINGS = " · "
 CHECKED = pa.schema(
     [
         *((name, pa.string()) for name in ("sample_id", "table", "format", "species")),
+        *((name, pa.string()) for name in ("row_unit", "count_unit")),
         *((name, pa.int64()) for name in ("rows", "kept", "paired", "alpha", "beta")),
         ("share", pa.float64()),
+        ("columns", pa.string()),
+        ("warnings", pa.string()),  # joined by `BETWEEN_WARNINGS`
     ]
 )
 
@@ -47,6 +54,8 @@ class Table:
         Further columns of the samplesheet.
     hla : str
         HLA of the donor, as in `airrvec.input.samplesheet.sheet.Sample`.
+    unit : Given
+        As in `airrvec.input.samplesheet.sheet.Sample`.
     """
 
     part: str
@@ -61,6 +70,7 @@ class Table:
     max_unpacked: int = reading.MAX_UNPACKED
     metadata: dict[str, str | None] = field(default_factory=dict)
     hla: str = ""
+    unit: Given = NOTHING
 
 
 def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
@@ -86,9 +96,18 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
     return pa.Table.from_pylist(rows, schema=CHECKED), problems
 
 
+def warnings(checked: pa.Table) -> list[str]:
+    """Return the warnings of `CHECKED`, each with the name of its table."""
+    return [
+        f"{row['sample_id']}: {sentence}"
+        for row in checked.select(["sample_id", "warnings"]).drop_null().to_pylist()
+        for sentence in row["warnings"].split(BETWEEN_WARNINGS)
+    ]
+
+
 def locate_file(path: str, sheet: Path) -> Path | None:
     """Return the path of a file named in a samplesheet: in its folder, else the working folder; else None."""
-    return next((file for file in (sheet.parent / path, Path(path)) if file.is_file()), None)
+    return next((file for file in (sheet.parent / path, Path(path)) if os.path.isfile(file)), None)
 
 
 def tables_of(sheet: Sheet, common: Path | None) -> list[Table]:
@@ -120,6 +139,7 @@ def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
         *(sample.format, column_map, sample.species),
         metadata=sample.metadata,
         hla=sample.hla,
+        unit=sample.unit,
     )
 
 
@@ -131,9 +151,12 @@ def _row(table: Table) -> dict:
     if table.path is None:
         return row
     row["table"] = table.path.name
-    head = heads.look(table.path, table.format, columns, table.species, table.max_unpacked)
+    head = heads.look(table.path, table.format, columns, table.species, table.max_unpacked, table.unit)
     if head.format is None:
         return row
     species = ", ".join(sorted(head.species, key=head.species.get, reverse=True)) or None
     counts = {"rows": head.rows, "kept": head.kept, "share": head.share, **head.chains}
+    counts |= head.unit.words
+    counts["columns"] = head.roles or None
+    counts["warnings"] = BETWEEN_WARNINGS.join(map(printable, head.doubts)) or None
     return {**row, "format": head.format, "species": species, **counts}

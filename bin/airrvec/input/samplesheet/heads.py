@@ -1,13 +1,14 @@
 """Format, species and chains of a table, from its beginning."""
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
+from airrvec.input.units import NOTHING, Given, Unit
 
 FIRST_LOOK = 1 << 20  # bytes, unpacked
 SECOND_LOOK = 16 << 20  # bytes, if the first look finds no receptor
@@ -32,6 +33,12 @@ class Head:
         Number of rows inspected, and of rows with a receptor.
     share : float
         Share of the table that was inspected, from 0 to 1.
+    roles : str
+        What the columns mean (`airrvec.input.roles`).
+    unit : Unit
+        What a row is, and what is counted.
+    doubts : tuple of str
+        Signs that the table is not what it was read as (`airrvec.input.plausibility`).
     """
 
     format: str | None
@@ -40,6 +47,9 @@ class Head:
     rows: int
     kept: int
     share: float
+    roles: str = ""
+    unit: Unit = field(default_factory=Unit)
+    doubts: tuple[str, ...] = ()
 
 
 NOT_SEEN = Head(None, {}, {}, 0, 0, 0.0)
@@ -51,13 +61,14 @@ def look(
     columns: dict[str, str] | None,
     species: str,
     max_unpacked: int = reading.MAX_UNPACKED,
+    unit: Given = NOTHING,
 ) -> Head:
     """
     Inspect the beginning of a table.
 
     Parameters
     ----------
-    path, format, columns, max_unpacked
+    path, format, columns, max_unpacked, unit
         As in `airrvec.input.reading.open_chains`.
     species : str
         Species of rows without one.
@@ -68,21 +79,22 @@ def look(
         If the table cannot be read, has no known format, contains no receptor (if it was read to its end),
         or contains genes of another species than stated.
     """
-    head = _look(Path(path), format, columns, species, FIRST_LOOK, max_unpacked)
+    head = _look(Path(path), format, columns, species, FIRST_LOOK, max_unpacked, unit)
     if head.kept or head.share == 1 or not head.rows:
         return head
     # Rows may be sorted by locus, so the first part of a table may contain no receptor.
-    return _look(Path(path), format, columns, species, SECOND_LOOK, max_unpacked)
+    return _look(Path(path), format, columns, species, SECOND_LOOK, max_unpacked, unit)
 
 
-def _look(path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int) -> Head:
+def _look(path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int, unit: Given) -> Head:
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(path, Path(folder), n_bytes, max_unpacked)
         if not part.stat().st_size and path.stat().st_size:  # its first lines are longer than n_bytes
             return NOT_SEEN
         if part == path and path.stat().st_size > LARGEST_WHOLE:
             return NOT_SEEN
-        return _counted(reading.open_chains(part, format, columns, max_unpacked), path.name, species, share)
+        source = reading.open_chains(part, format, columns, max_unpacked, unit)
+        return _counted(source, path.name, species, share)
 
 
 def _counted(source: reading.Source, name: str, species: str, share: float) -> Head:
@@ -97,4 +109,6 @@ def _counted(source: reading.Source, name: str, species: str, share: float) -> H
     pairing = counts.pairing
     alpha, beta = pairing[schema.ORPHAN_VJ], pairing[schema.ORPHAN_VDJ]
     chains = {"paired": counts.cells - alpha - beta, "alpha": alpha, "beta": beta}
-    return Head(source.format, dict(counts.species), chains, counts.rows_in, counts.rows_out, share)
+    rows = counts.rows_in, counts.rows_out, share
+    told = counts.roles, normaliser.unit or Unit(), tuple(normaliser.doubts)
+    return Head(source.format, dict(counts.species), chains, *rows, *told)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from airrvec.core import schema
 
-OWN_COLUMNS = ("sample", "path", "format", "column_map", "role", "species", "hla")
+UNIT_COLUMNS = {"row_unit": schema.ROW_UNITS, "count_unit": schema.COUNT_UNITS}  # and their words
+OWN_COLUMNS = ("sample", "path", "format", "column_map", "role", "species", "hla", *UNIT_COLUMNS)
 ROLES = ("sample", "labelled", "reference")
 RESERVED_NAMES = {"labelled": "--labelled", "reference": "--reference", "all_samples": "the exports"}
 LONGEST_NAME = 100  # characters; file names contain it

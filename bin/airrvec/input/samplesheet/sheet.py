@@ -10,7 +10,15 @@ from airrvec.input import species_names
 from airrvec.input.hla_names import checked_typing
 from airrvec.input.reading import FORMATS
 from airrvec.input.samplesheet import text as sheet_text
-from airrvec.input.samplesheet.names import OWN_COLUMNS, ROLES, column_problems, name_problem, shorten
+from airrvec.input.samplesheet.names import (
+    OWN_COLUMNS,
+    ROLES,
+    UNIT_COLUMNS,
+    column_problems,
+    name_problem,
+    shorten,
+)
+from airrvec.input.units import NOTHING, Given
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ class Sample:
         Number of the data row, and of its line in the file, from 1.
     hla : str
         HLA of the donor, as written by `airrvec.input.hla_names.checked_typing`; empty if unknown.
+    unit : Given
+        What a row of the table is and what is counted, if the samplesheet says it.
     """
 
     name: str
@@ -48,6 +58,7 @@ class Sample:
     row: int
     line: int
     hla: str = ""
+    unit: Given = NOTHING
 
 
 @dataclass(frozen=True)
@@ -192,12 +203,13 @@ class _Row:
             self._check_role(role, names)
         own_species = self._check_table(given, species, name if role == "sample" else None)
         hla = self._check_hla(given.get("hla", ""), name) if role == "sample" else ""
+        unit = Given(*(self._check_unit(given, column, name) for column in UNIT_COLUMNS))
         if self.problems:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
         format, column_map = given.get("format") or None, given.get("column_map") or None
         table = (name, role, given["path"], format, column_map, own_species, metadata)
-        return Sample(*table, self._number, self._line, hla)
+        return Sample(*table, self._number, self._line, hla, unit)
 
     def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
         problem = name_problem(name)
@@ -236,6 +248,17 @@ class _Row:
             text = f"'{shorten(word)}' is not one of {known}; leave it empty to use --species"
             self._add(text, "species", name)
         return own
+
+    def _check_unit(self, given: dict[str, str], column: str, name: str) -> str | None:
+        """Return the word of a unit, in any case of its letters, or record the problem; None if empty."""
+        word, words = given.get(column, ""), UNIT_COLUMNS[column]
+        found = next((one for one in words if one.lower() == word.lower()), None)
+        if word and found is None:
+            text = (
+                f"'{shorten(word)}' is not one of {', '.join(words)}; leave it empty to find it in the table"
+            )
+            self._add(text, column, name)
+        return found
 
     def _check_hla(self, text: str, name: str) -> str:
         """Return the HLA of the donor in one spelling, or record the problem."""

@@ -5,8 +5,8 @@ import re
 import zlib
 from pathlib import Path
 
-from airrvec.core.errors import InputError
-from airrvec.input.files.container import damaged
+from airrvec.core.errors import InputError, no_file
+from airrvec.input.files.unpacking import damaged
 
 MOST_BYTES = 64 << 20  # 100,000 samples take a tenth of it
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -74,8 +74,8 @@ def _read(path: Path, n_bytes: int) -> bytes:
             compressed = file.read(2) == b"\x1f\x8b"
         with (gzip.open if compressed else open)(path, "rb") as handle:
             return handle.read(n_bytes)
-    except FileNotFoundError as error:
-        raise InputError("there is no such file", file=path) from error
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise no_file(path) from error
     except (EOFError, zlib.error, OSError) as error:
         raise damaged(path) from error
 

@@ -9,12 +9,12 @@ time.
 
 from collections.abc import Callable
 
-import numpy as np
-
 from airrvec.core.runtime import in_threads
 from airrvec.model import tokens as tk
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu import kernels
+
+import numpy as np
 
 # Tokens per batch: few enough that the feed-forward's (256, tokens) stays in a core's cache, 1 MB.
 TOKENS_PER_BATCH = 900

@@ -6,10 +6,6 @@ tokens are 16 neighbouring numbers. The number of columns is a multiple of 16 an
 columns hold arbitrary numbers. The kernels work for any model size and release the interpreter lock.
 """
 
-import numba
-import numpy as np
-from numpy import float32
-
 from airrvec.model.cpu.lanes import (
     COLUMNS,
     LANES,
@@ -28,6 +24,10 @@ from airrvec.model.cpu.lanes import (
     store,
     subtract,
 )
+
+import numba
+import numpy as np
+from numpy import float32
 
 WIDTH = COLUMNS * LANES  # columns of a product computed at once
 

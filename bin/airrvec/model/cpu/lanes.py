@@ -6,8 +6,9 @@ dimensions. Here the vectors are explicit: `load`, `add`, `multiply` … work on
 register, two of AVX2, four of NEON), which stay in registers between operations.
 """
 
+from airrvec.core.processor import compiled_features
+
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
@@ -15,7 +16,7 @@ from numba.extending import intrinsic, models, register_model
 LANES = 16
 # Block of a product that is summed at once, in registers: rows, and columns in units of 16.
 # AVX-512 has 32 registers of 16 numbers, AVX2 16 of 8.
-ROWS, COLUMNS = (8, 2) if get_host_cpu_features().get("avx512f") else (4, 1)
+ROWS, COLUMNS = (8, 2) if "avx512f" in compiled_features() else (4, 1)
 # Numbers may be summed in any order, as in a vectorised sum.
 _FAST = ("fast",)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
@@ -45,8 +46,17 @@ def _constant(number: float):
 def _address(context, builder, array_type, array, row, column):
     """Return the address of 16 neighbours in a C-contiguous two-dimensional array."""
     array = context.make_array(array_type)(context, builder, array)
-    place = builder.add(builder.mul(row, builder.extract_value(array.shape, 1)), column)
+    n_rows, n_columns = (builder.extract_value(array.shape, axis) for axis in (0, 1))
+    if context.enable_boundscheck:  # NUMBA_BOUNDSCHECK=1, in tests
+        for index, size in ((row, n_rows), (column, n_columns), (_last(builder, column), n_columns)):
+            cgutils.do_boundscheck(context, builder, index, size)
+    place = builder.add(builder.mul(row, n_columns), column)
     return builder.bitcast(builder.gep(array.data, [place]), _FLOATS.as_pointer())
+
+
+def _last(builder, column):
+    """Return the last of 16 columns."""
+    return builder.add(column, _INDEX(LANES - 1))
 
 
 @intrinsic
@@ -205,6 +215,9 @@ def _block_product(add_product, n_columns: int, description: str):
             for total in totals.values():
                 builder.store(_FLOATS(None), total)
             weights = context.make_array(weight_type)(context, builder, weight)
+            if context.enable_boundscheck:
+                size = builder.extract_value(weights.shape, 1)
+                cgutils.do_boundscheck(context, builder, _INDEX(ROWS - 1), size)
             with cgutils.for_range(builder, builder.extract_value(weights.shape, 0)) as loop:
                 step = loop.index
                 columns = [

@@ -3,13 +3,13 @@
 from base64 import b64encode
 from pathlib import Path
 
-import pandas as pd
-
 from airrvec.analyses import ANALYSES
 from airrvec.core import tables
 from airrvec.encoders import Titles
 from airrvec.figures import analyses
 from airrvec.report.page import escaped, section
+
+import pandas as pd
 
 
 def analysis_sections(folder: Path | None, titles: Titles) -> list[dict]:

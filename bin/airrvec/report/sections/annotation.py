@@ -2,10 +2,9 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import pandas as pd
 
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
@@ -18,9 +17,11 @@ from airrvec.report.sections.calibration import (
     precision_recall_section,
     reliability_section,
 )
-from airrvec.report.sections.calls import calls_section
+from airrvec.report.sections.calls import calls_section, lowest_fdr
 from airrvec.report.sections.donor_hla import hla_section, typed
 from airrvec.report.summary import MOST, WORST
+
+import pandas as pd
 
 CALLS = {
     "called": "Called",
@@ -42,10 +43,11 @@ class Annotation:
     calibration: pd.DataFrame
     precision_recall: pd.DataFrame
     titles: dict[tuple[str, str], str]
+    calls: Sequence[dict] = ()  # of `lowest_fdr`
 
 
-def read_annotation(folder: Path | None) -> Annotation | None:
-    """Return the results of annotation; None if the folder has none."""
+def read_annotation(folder: Path | None, calls: Path | None) -> Annotation | None:
+    """Return the results of annotation, and the ``calls`` of samples in a folder; None if there are none."""
     if folder is None or not (folder / "calibration.qc.json").exists():
         return None
     reference = json.loads((folder / "calibration.qc.json").read_text())
@@ -56,6 +58,7 @@ def read_annotation(folder: Path | None) -> Annotation | None:
         with_group_titles(tables.read(folder / "calibration.parquet").to_pandas(), titles),
         with_group_titles(tables.read(folder / "precision_recall.parquet").to_pandas(), titles),
         titles,
+        lowest_fdr(calls.glob("*.parquet")) if calls else (),
     )
 
 
@@ -65,7 +68,9 @@ def annotation_sections(annotation: Annotation) -> list[dict]:
     if typed(annotation.samples):
         sections.append(hla_section(annotation.samples, annotation.titles))
     if any(sample["epitopes"] for sample in annotation.samples):
-        sections += [_epitopes(annotation), calls_section(annotation.samples, annotation.titles)]
+        sections.append(_epitopes(annotation))
+    if annotation.calls:
+        sections.append(calls_section(annotation.calls, annotation.titles))
     if len(annotation.calibration):
         sections.append(
             reliability_section(annotation.calibration, annotation.reference["groups"], annotation.titles)
@@ -105,15 +110,18 @@ def annotation_answer(annotation: Annotation) -> str:
     for sample in annotation.samples:
         called.update({escaped(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
     n_receptors = sum(sample["receptors"] for sample in annotation.samples)
+    n_without = sum(sample["calls"].get("not calibrated", 0) for sample in annotation.samples)
+    without = counted(n_without, "receptor is", "receptors are")
+    note = f" {without} of a class of chains that could not be calibrated." if n_without else ""
     if not called:
-        return f"No epitope is called for any of {counted(n_receptors, 'receptor')}."
+        return f"No epitope is called for any of {counted(n_receptors, 'receptor')}.{note}"
     n_false = sum(map(_expected_false, annotation.samples))
     frequent = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
     others = f", and {counted(len(called) - N_ANSWER, 'other epitope')}" if len(called) > N_ANSWER else ""
     return (
         f"An epitope is called for {called.total():,} of {counted(n_receptors, 'receptor')}:"
         f" {frequent}{others}."
-        f" Of these calls, {n_false:.1f} are expected to be false."
+        f" Of these calls, {n_false:.1f} are expected to be false.{note}"
     )
 
 

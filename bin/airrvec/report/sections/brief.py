@@ -135,8 +135,8 @@ def _doubts(samples: list[dict], found: dict) -> list[str]:
     sentences = []
     for words, names in (
         (
-            f"Fewer than {FEW_CELLS} cells, too few for statements on clones and diversity:",
-            [sample["sample_id"] for sample in samples if sample["cells"] < FEW_CELLS],
+            f"Fewer than {FEW_CELLS} cells or copies, too few for statements on clones and diversity:",
+            [sample["sample_id"] for sample in samples if sample["abundance"] < FEW_CELLS],
         ),
         (
             f"Fewer than {100 * MIN_PAIRED:g} % of the cells have both chains:",

@@ -1,10 +1,10 @@
 """Calibration in the MultiQC report: reliability of the probabilities, precision and recall, cautions."""
 
-import pandas as pd
-
 from airrvec.benchmark.training_labels import not_recorded_warning
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import section
+
+import pandas as pd
 
 
 def reliability_section(
@@ -84,7 +84,8 @@ def cautions(reference: dict, titles: dict[tuple[str, str], str]) -> list[str]:
         Species and class of chains → title.
     """
     sentences = [
-        f"{titles[group['species'], group['chains']]}: not calibrated, no calls ({group['not_calibrated']})"
+        f"{titles[group['species'], group['chains']]}: not calibrated, no calls ({group['not_calibrated']});"
+        " scores, best epitopes and nearest references are in the tables"
         for group in reference["groups"]
         if group["not_calibrated"]
     ]

@@ -1,7 +1,14 @@
 """Called receptors in the MultiQC report, beside their nearest references."""
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from airrvec.core import schema, tables
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import escaped, section
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 N_TOP = 200  # calls in the table, of all samples
 LEAST = 0.05  # evidence that raises a score by less is not shown
@@ -16,21 +23,63 @@ EVIDENCE = {
 }
 
 
-def calls_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> dict:
+_SHOWN = [
+    *("sample_id", "receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr"),
+    *(*schema.RECEPTOR_FIELDS, "innate_like", *schema.EVIDENCE),
+    *(f"nearest_1_{name}" for name in schema.NEAREST),
+]
+_CALLED = pc.field("call") == "called"
+
+
+def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
+    """
+    Return the called receptors with the lowest FDR, at most `N_TOP` of all samples.
+
+    Scores of different classes of chains cannot be compared; FDRs can.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Calls of each sample: `airrvec.core.schema.ANNOTATION`.
+
+    Returns
+    -------
+    list of dict
+        `_SHOWN`, and ``n_cells`` of the sample, by ascending FDR, then descending probability.
+    """
+    rows = [row for path in sorted(paths) for row in _lowest_of_sample(path)]
+    return sorted(rows, key=_place)[:N_TOP]
+
+
+def _lowest_of_sample(path: Path) -> Iterator[dict]:
+    called = tables.read_filtered(path, _CALLED, ["receptor_id", "fdr", "probability", "sample_id"])
+    receptors = called.group_by(called.column_names).aggregate([([], "count_all")])
+    lowest = sorted(receptors.to_pylist(), key=_place)[:N_TOP]
+    n_cells = {row["receptor_id"]: row["count_all"] for row in lowest}
+    wanted = _CALLED & pc.field("receptor_id").isin(pa.array([*n_cells], pa.string()))
+    for row in tables.read_filtered(path, wanted, _SHOWN).to_pylist():
+        n = n_cells.pop(row["receptor_id"], None)
+        if n:  # of its cells the first
+            yield {**row, "n_cells": n}
+
+
+def _place(row: dict) -> tuple:
+    return row["fdr"], -row["probability"], row["sample_id"], row["receptor_id"]
+
+
+def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
     """
     Return the section of the calls with the lowest FDR.
 
     Parameters
     ----------
-    samples : list of dict
-        Counts of ``annotate_receptors.py``, with the calls of each sample in ``top``.
+    rows : list of dict
+        From `lowest_fdr`.
     titles : dict
         From `airrvec.report.page.group_titles`.
     """
-    rows = [{"sample": sample["sample_id"], **row} for sample in samples for row in sample["top"]]
-    rows = sorted(rows, key=lambda row: (row["fdr"], -row["probability"]))[:N_TOP]
     data = {
-        f"{escaped(row['sample'])}, {number:03d}": {
+        f"{escaped(row['sample_id'])}, {number:03d}": {
             **cells.chain_cells(row),
             "epitope": cells.text_cell(row["epitope"]),
             "probability": row["probability"],

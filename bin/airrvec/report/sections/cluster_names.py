@@ -1,11 +1,11 @@
 """Clusters by name in the tables of the report: a number, the central receptor, the consensus."""
 
-import pandas as pd
-
 from airrvec.core import innate, schema
 from airrvec.core.chains import CHAIN_LOCI, GREEK
 from airrvec.report.page import escaped
 from airrvec.report.receptor_cells import text_header
+
+import pandas as pd
 
 MAX_FDR = 0.05  # of the enrichment of an epitope that is shown
 CENTRE_HEADERS = {

@@ -5,8 +5,6 @@ from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
@@ -21,6 +19,9 @@ from airrvec.report.sections.cluster_names import (
     consensus_cells,
     motif,
 )
+from airrvec.report.units import NO_SUM, units_title, with_units
+
+import pandas as pd
 
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 
@@ -179,7 +180,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "carrying": 100 * row.n_with_epitope / row.n_receptors if row.epitope_fdr <= MAX_FDR else None,
             "epitope_fdr": row.epitope_fdr,
             "samples": row.n_samples,
-            "cells": row.n_cells,
+            "cells": row.n_cells if pd.notna(row.n_cells) else None,
             **named_chain_cells(row.centre),
             **consensus_cells(row),
             "expected": row.centre_expected,
@@ -210,7 +211,11 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "description": "Hypergeometric test of the most enriched epitope; Benjamini and Hochberg",
         },
         "samples": {"title": "Samples", **COUNT},
-        "cells": {"title": "Cells", **COUNT},
+        "cells": {
+            "title": units_title(shown["count_unit"].dropna()),
+            **COUNT,
+            "description": NO_SUM,
+        },
         **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
@@ -222,6 +227,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
         "id": text_header("Cluster id", "<code>cluster_id</code> of all tables"),
         "centre_id": text_header("Id of the central receptor", "Its <code>receptor_id</code>"),
     }
+    data, headers = with_units(data, headers, shown["count_unit"])
     return section(
         "airrvec_clusters_largest",
         "Largest clusters",

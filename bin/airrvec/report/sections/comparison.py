@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
@@ -20,6 +18,9 @@ from airrvec.report.page import (
     with_group_titles,
 )
 from airrvec.report.sections.public import public_section, read_public
+from airrvec.report.units import units_sentence
+
+import pandas as pd
 
 N_PAIRS = 100  # in the table
 
@@ -117,7 +118,7 @@ def _pairs(found: Comparison) -> dict:
         "morisita_horn": {
             "title": "Morisita–Horn",
             **NUMBER,
-            "description": "Overlap weighted by cells, 0 to 1",
+            "description": "Overlap weighted by shares of cells, 0 to 1",
         },
         "near_1_in_2": {
             "title": "First near second",
@@ -145,7 +146,9 @@ def _pairs(found: Comparison) -> dict:
         f"{_TOO_MANY if too_many else ''}"
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
-        " conditions, where samples are the units." + not_compared_text(found.counts),
+        " conditions, where samples are the units."
+        + not_compared_text(found.counts)
+        + units_sentence(found.counts["units"]),
         "table",
         data,
         headers=headers,
@@ -208,6 +211,8 @@ def _conditions(found: Comparison) -> dict:
         " few samples, p cannot be small: the minimum is 0.33 for two samples against two, and 0.1 for three"
         " against three."
     )
+    if len(set(found.counts["units"].values())) > 1:
+        words += " Hill numbers of samples that count in different units are not compared."
     if not len(found.conditions):
         sizes = ", ".join(f"{escaped(value)} {n}" for value, n in found.counts["values"].items())
         return section(

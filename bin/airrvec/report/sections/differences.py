@@ -2,12 +2,12 @@
 
 from math import comb
 
-import pandas as pd
-
 from airrvec.core.plural import counted
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.clusters import Clusters
 from airrvec.report.sections.comparison import Comparison
+
+import pandas as pd
 
 SIGNIFICANT = 0.05  # false discovery rate
 

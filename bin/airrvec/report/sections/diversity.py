@@ -1,12 +1,13 @@
 """Diversity and rarefaction of samples in the MultiQC report."""
 
-import pandas as pd
-
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import NO_REPEATS, TOO_LOW
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, section
+from airrvec.report.units import units_of, units_sentence, units_title, with_units
+
+import pandas as pd
 
 MAX_LINES = 12  # samples in the graph
 MAX_ROWS = 200  # samples of all classes of chains in the table
@@ -23,11 +24,12 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
     curves, diversity : DataFrame
         `airrvec.core.schema.RAREFACTION` and `DIVERSITY`, with the column ``group``.
     groups : list of dict
-        ``species`` and ``chains``, those with most cells first.
+        ``species`` and ``chains``, those with most clonotypes first.
     """
     rows = _main_group(diversity, groups)
     names, words = _names(rows)
     curves = curves[(curves["group"] == rows["group"].iloc[0]) & curves["sample_id"].isin(names)]
+    drawn = units_title(curves["count_unit"])
     data, labels = [], []
     colours = {escaped(name): COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
     for axis, title in (("n_drawn", ""), ("coverage", " by coverage")):
@@ -46,7 +48,7 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
             labels.append(
                 {
                     "name": heading.removeprefix("Effective number, ").capitalize() + title,
-                    "xlab": "Coverage, %" if axis == "coverage" else "Cells",
+                    "xlab": "Coverage, %" if axis == "coverage" else drawn,
                     "ylab": heading,
                 }
             )
@@ -59,11 +61,11 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
         " repertoire; compare samples at the same coverage (tabs <em>by coverage</em>), not at the ends of"
         " their curves. Do not believe the dashed part of a sample in which few receptors occur twice: the"
         " prediction rests on these."
-        f"{words} All curves are in <code>samples/rarefaction.tsv</code>.",
+        f"{words}{units_sentence(units_of(rows))} All curves are in <code>samples/rarefaction.tsv</code>.",
         "linegraph",
         data,
         pconfig={
-            "xlab": "Cells",
+            "xlab": drawn,
             "ylab": "Receptors",
             "ymin": 0,
             "xmin": 0,
@@ -76,7 +78,7 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
 
 
 def _main_group(diversity: pd.DataFrame, groups: list[dict]) -> pd.DataFrame:
-    """Return the rows of the group with most samples; of those with as many, the one with most cells."""
+    """Return the rows of the group with most samples; of those with as many, the first."""
     order = [(group["species"], group["chains"]) for group in groups]
     parts = dict(list(diversity.groupby(["species", "chains"], sort=False)))
     return parts[max(order, key=lambda key: (len(parts[key]), -order.index(key)))]
@@ -117,7 +119,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     }
     effective = {"format": "{:,.1f}", "scale": False}
     headers = {
-        "cells": {"title": "Cells", **COUNT},
+        "cells": {"title": units_title(shown["count_unit"]), **COUNT},
         "receptors": {"title": "Receptors", **COUNT},
         "coverage": {
             "title": "Coverage",
@@ -125,9 +127,9 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
             "description": "Estimated share of cells of the repertoire whose receptor is in the sample",
         },
         "depth": {
-            "title": "Cells at equal coverage",
+            "title": f"{units_title(shown['count_unit'])} at equal coverage",
             **COUNT,
-            "description": "Number of cells with which the sample has the reference coverage",
+            "description": "Number of them with which the sample has the reference coverage",
         },
         "method": {"title": "Method", "description": "rarefied: fewer cells than it has; extrapolated: more"},
         "hill_0": {
@@ -152,6 +154,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
             "description": "Probability that two cells of the sample have the same receptor",
         },
     }
+    data, headers = with_units(data, headers, shown["count_unit"])
     return section(
         "airrvec_repertoire_diversity",
         "Diversity",
@@ -159,8 +162,8 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         " equal coverage, the estimated share of a repertoire's cells whose receptor was seen:"
         f" {_references(diversity)}. Compare samples by the three numbers"
         " at equal coverage. If the effective number of order 2 is far below the number of receptors, the"
-        f" sample has a few large clones. {_not_comparable(diversity)}{words} Receptors that differ only in"
-        " alleles count as one.",
+        f" sample has a few large clones. {_not_comparable(diversity)}{words}{_units(diversity)} Receptors"
+        " that differ only in alleles count as one.",
         "table",
         data,
         headers=headers,
@@ -168,9 +171,21 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     )
 
 
+def _units(diversity: pd.DataFrame) -> str:
+    """Return which samples count what, and that other units have other reference coverages."""
+    words = units_sentence(units_of(diversity))
+    return f"{words} Each unit has a reference coverage of its own." if _several(diversity) else words
+
+
+def _several(diversity: pd.DataFrame) -> bool:
+    return len(set(diversity["count_unit"])) > 1
+
+
 def _references(diversity: pd.DataFrame) -> str:
-    """Return the reference coverage of each group."""
-    found = diversity.groupby("group", sort=False)["reference_coverage"].first()
+    """Return the reference coverage of each group, and of each unit if there are several."""
+    by = ["group", "count_unit"] if _several(diversity) else ["group"]
+    found = diversity.groupby(by, sort=False)["reference_coverage"].first()
+    found.index = [" in ".join(key) if isinstance(key, tuple) else key for key in found.index]
     return "; ".join(
         f"{group} {f'{100 * value:.3g} %' if pd.notna(value) else 'not known, no receptor occurs twice'}"
         for group, value in found.items()

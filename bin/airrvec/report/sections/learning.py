@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from airrvec.core import tables
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import escaped, section
+
+import numpy as np
+import pandas as pd
 
 TERMS = {
     "loss": "Loss",

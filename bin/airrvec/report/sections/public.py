@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-import pandas as pd
-
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import COUNT, section
+from airrvec.report.units import NO_SUM, units_title, with_units
+
+import pandas as pd
 
 N_TOP = 50  # receptors in the table
 N_NAMES = 5  # samples of a receptor that are listed; more are counted
@@ -25,7 +26,7 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
         f"{number:0{digits}d}": {
             **cells.chain_cells(row),
             "n_samples": row["n_samples"],
-            "n_cells": row["n_cells"],
+            "n_cells": row["n_cells"] if pd.notna(row["n_cells"]) else None,
             "samples": cells.text_cell(_names(row["samples"])),
             "id": cells.text_cell(row["receptor_id"]),
         }
@@ -34,10 +35,11 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     headers = {
         **cells.CHAIN_HEADERS,
         "n_samples": {"title": "Number of samples", **COUNT},
-        "n_cells": {"title": "Cells", **COUNT},
+        "n_cells": {"title": units_title(shown["count_unit"].dropna()), **COUNT, "description": NO_SUM},
         "samples": cells.text_header("Samples"),
         "id": cells.ID_HEADER,
     }
+    data, headers = with_units(data, headers, shown["count_unit"])
     return section(
         "airrvec_comparison_public",
         "Public receptors",

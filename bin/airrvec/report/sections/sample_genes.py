@@ -2,13 +2,14 @@
 
 import re
 
-import pandas as pd
-
 from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
 from airrvec.report.page import escaped, section
+from airrvec.report.units import unit_words, units_of, units_sentence
+
+import pandas as pd
 
 MAX_ROWS = 60  # samples in a heatmap
 MAX_LINES = 14  # samples in a line graph
@@ -34,10 +35,11 @@ def gene_sections(usage: pd.DataFrame) -> list[dict]:
                 " Columns that are dark in all samples are frequent genes; a dark cell in one row only is a"
                 " large clone or a difference between samples. Do not believe differences between samples"
                 f" with fewer than {FEW} receptors, or made with different kits: primers favour different"
-                f" genes.{words}{left_out} All shares, of cells and of receptors, are in"
-                " <code>samples/gene_usage.tsv</code>.",
+                f" genes.{words}{left_out}{units_sentence(units_of(rows))} All shares, of"
+                " cells and of receptors, are in <code>samples/gene_usage.tsv</code>.",
                 shown,
                 "Gene",
+                unit_words(rows["count_unit"]),
             )
         )
     return sections
@@ -60,9 +62,11 @@ def pairing_sections(pairing: pd.DataFrame) -> list[dict]:
                 f" {len(top)} pairs with the highest mean share of {shares.shape[1]:,}. A pair that is dark"
                 " in one sample only usually is a large clone: look for it among the largest clones. Do not"
                 " believe a pair of a few cells: most pairs are rare, and chance alone makes some of them"
-                f" differ.{words}{left_out} All pairs are in <code>samples/vj_pairing.tsv</code>.",
+                f" differ.{words}{left_out}{units_sentence(units_of(rows))} All pairs are in"
+                " <code>samples/vj_pairing.tsv</code>.",
                 shown,
                 "Pair",
+                unit_words(rows["count_unit"]),
             )
         )
     return sections
@@ -97,12 +101,12 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
         "Share of the cells of each sample by the length of the CDR3, without the conserved C and F or W of"
         " the junction. A repertoire without large clones gives a bell around 12 or 13 residues; a peak is a"
         f" large clone. Do not believe peaks in samples with fewer than {FEW} cells.{''.join(sorted(words))}"
-        " Counts are in <code>samples/cdr3_lengths.tsv</code>.",
+        f"{units_sentence(units_of(lengths))} Counts are in <code>samples/cdr3_lengths.tsv</code>.",
         "linegraph",
         data,
         pconfig={
             "xlab": "CDR3 length, residues",
-            "ylab": "Share of cells, %",
+            "ylab": f"Share of {unit_words(lengths['count_unit'])}, %",
             "ymin": 0,
             "x_decimals": False,
             "showlegend": True,
@@ -171,7 +175,7 @@ def _id(frame: pd.DataFrame, species: str) -> str:
     return f"_{species}" if len(set(frame["species"])) > 1 else ""
 
 
-def _heatmap(name: str, heading: str, description: str, shares: pd.DataFrame, xlab: str) -> dict:
+def _heatmap(name: str, heading: str, description: str, shares: pd.DataFrame, xlab: str, unit: str) -> dict:
     return section(
         name,
         heading,
@@ -183,7 +187,7 @@ def _heatmap(name: str, heading: str, description: str, shares: pd.DataFrame, xl
         pconfig={
             "xlab": xlab,
             "ylab": "Sample",
-            "zlab": "% of cells",
+            "zlab": f"% of {unit}",
             "min": 0,
             "xcats_samples": False,
             "square": False,

@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from airrvec.core import schema, tables
 from airrvec.core.chains import GREEK
 from airrvec.core.names import receptor_names
@@ -14,6 +12,9 @@ from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import diversity, sample_genes
+from airrvec.report.units import counted_in, unit_words, units_of, units_sentence, units_title, with_units
+
+import pandas as pd
 
 N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
@@ -58,7 +59,7 @@ def described_sections(found: Described) -> list[dict]:
         return []
     sections = [
         _clones(frames["clones"], found.counts["samples"]),
-        _clone_sizes(frames["clone_sizes"], _bulk_note(found.counts)),
+        _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
         *sample_genes.pairing_sections(frames["vj_pairing"]),
@@ -93,23 +94,8 @@ def largest_clone(found: Described, min_cells: int = 0) -> str | None:
     largest = repeated.sort_values(["share", "n_cells"], ascending=False, kind="stable").iloc[0]
     name = receptor_names({field: [largest[field]] for field in schema.RECEPTOR_FIELDS})[0].as_py()
     kind = f", {largest['innate_like']}" if largest["innate_like"] else ""
-    return (
-        f"Largest clone: {counted(largest['n_cells'], 'cell')}, {100 * largest['share']:.2g} % of"
-        f" {largest['sample']} ({name}{kind})"
-    )
-
-
-def _bulk_note(counts: dict) -> str:
-    """Return a sentence on samples that look like bulk data but are counted by rows; empty without them."""
-    names = counts["looks_bulk"]
-    if not names:
-        return ""
-    shown = ", ".join(escaped(name) for name in names[:5]) + (" and others" if len(names) > 5 else "")
-    return (
-        f" <strong>{shown}: these tables have single chains with numbers of copies, as bulk sequencing gives;"
-        " here each row counts once. If they are bulk, run again with"
-        " <code>--abundance duplicate_count</code>.</strong>"
-    )
+    size = counted_in(largest["n_cells"], largest["count_unit"])
+    return f"Largest clone: {size}, {100 * largest['share']:.2g} % of {largest['sample']} ({name}{kind})"
 
 
 def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
@@ -133,7 +119,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         line["epitope"] = text_cell(row.epitope)
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
     headers = {
-        "cells": {"title": "Cells", **COUNT, "description": "Cells of the clone, or copies of bulk data"},
+        "cells": {"title": units_title(shown["count_unit"]), **COUNT, "description": "Of the clone"},
         "share": {
             "title": "Share",
             "suffix": " %",
@@ -141,7 +127,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
             "max": 100,
             "format": "{:,.2f}",
             "scale": "Blues",
-            "description": "Of all cells of the sample",
+            "description": "Of all that is counted in the sample",
         },
         "class": {"title": "Size", "description": "Class of the clone by its share of the sample's cells"},
     }
@@ -164,6 +150,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
             headers.pop(name)
             for line in data.values():
                 line.pop(name)
+    data, headers = with_units(data, headers, shown["count_unit"])
     return section(
         "airrvec_repertoire_clones",
         "Largest clones",
@@ -171,7 +158,8 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         " with the same V gene, J gene and CDR3 in both chains. Clones of many per cent of a sample have"
         " expanded: an infection, a tumour, ageing or a culture can be the cause. Do not rely on a clone with"
         " one chain: unrelated cells can share one, and cells of a clone whose other chain was not sequenced"
-        " are counted apart, so that the share of the complete clone is too small. The 100 largest clones of"
+        " are counted apart, so that the share of the complete clone is too small."
+        f"{units_sentence(units_of(clones))} The 100 largest clones of"
         " each sample are in <code>samples/clones.tsv</code>.",
         "table",
         data,
@@ -194,7 +182,7 @@ def _none(samples: list[str], expanded: pd.DataFrame) -> str:
     return f" {counted(n, 'sample has', 'samples have')} no clone of two cells." if n else ""
 
 
-def _clone_sizes(sizes: pd.DataFrame, note: str) -> dict:
+def _clone_sizes(sizes: pd.DataFrame) -> dict:
     names = list(dict.fromkeys(sizes["sample_id"]))
     words = ""
     if len(names) > MAX_BARS:
@@ -226,9 +214,15 @@ def _clone_sizes(sizes: pd.DataFrame, note: str) -> dict:
         " sample; the limits are those of scRepertoire. The larger the orange part, the more of the sample"
         " belongs to a few clones. Do not compare samples with very different numbers of cells: with fewer"
         " than 1,000 cells a single cell counts as a medium clone, with fewer than 100 as a large one"
-        f" (<code>n_singletons</code> in <code>samples/clone_sizes.tsv</code>).{words}{note}",
+        f" (<code>n_singletons</code> in <code>samples/clone_sizes.tsv</code>).{words}"
+        f"{units_sentence(units_of(sizes))}",
         "bargraph",
         data,
         categories=titles,
-        pconfig={"ylab": "Share of cells, %", "ymax": 100, "cpswitch": False, "tt_decimals": 1},
+        pconfig={
+            "ylab": f"Share of {unit_words(sizes['count_unit'])}, %",
+            "ymax": 100,
+            "cpswitch": False,
+            "tt_decimals": 1,
+        },
     )

@@ -1,13 +1,13 @@
 """Benchmark tables in the MultiQC report: by epitope, by metric, comparisons, not evaluated."""
 
-import pandas as pd
-
 from airrvec.benchmark.fewshot import complete_epitopes
 from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, SETTING
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, ordered_settings, setting_title
 from airrvec.report.page import escaped, section
+
+import pandas as pd
 
 MAX_COLUMNS = 8  # encoders as columns of a table; with more, each encoder is a row
 MAX_ROWS = 50

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
-
 from airrvec.benchmark.rules import RULES
 from airrvec.core import tables
 from airrvec.core.plural import counted
@@ -22,6 +20,8 @@ from airrvec.report.sections.finetuning.words import (
     model_names,
     n_epitopes,
 )
+
+import numpy as np
 
 
 def read_finetuning(folder: Path | None) -> Finetuning | None:

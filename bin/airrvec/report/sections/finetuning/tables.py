@@ -1,7 +1,5 @@
 """Fine-tuning tables in the MultiQC report: trained epitopes, and epitopes not used in training."""
 
-import pandas as pd
-
 from airrvec.benchmark.rules import RULES
 from airrvec.core.plural import counted
 from airrvec.encoders import Titles
@@ -21,6 +19,8 @@ from airrvec.report.sections.finetuning.words import (
     n_epitopes,
     unseen_differences,
 )
+
+import pandas as pd
 
 
 def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:

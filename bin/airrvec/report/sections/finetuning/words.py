@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
 from airrvec.core.plural import counted
+
+import numpy as np
+import pandas as pd
 
 # Rules shown in the report; ``specificity`` has all.
 SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")

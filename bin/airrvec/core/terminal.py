@@ -1,0 +1,32 @@
+"""Lines for the terminal, which obeys escape sequences; parts of them come from the input."""
+
+import sys
+import traceback
+from typing import TextIO
+
+
+def printable(text: str) -> str:
+    """Return text in one line, with control and invisible characters as escapes such as ``\\x1b``."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def print_lines(*lines: str, file: TextIO | None = None) -> None:
+    """Print lines, each `printable`; to standard output if no file is given. No other code prints."""
+    for line in lines:
+        print(printable(line), file=file or sys.stdout, flush=True)
+
+
+def print_warning(*lines: str) -> None:
+    """Print lines to standard error, each `printable`."""
+    print_lines(*lines, file=sys.stderr)
+
+
+def print_tracebacks() -> None:
+    """Make Python print the traceback of an error that nothing catches as `print_warning` prints lines."""
+
+    def hook(kind, error, trace) -> None:
+        print_warning(*"".join(traceback.format_exception(kind, error, trace)).splitlines())
+
+    sys.excepthook = hook

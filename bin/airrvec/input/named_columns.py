@@ -1,0 +1,25 @@
+"""Columns of a table by the names that roles use: one column, two joined, or a part of one."""
+
+from airrvec.input import values
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+BARCODE = "barcode"
+_CONTIG = r"^(?P<part>[ACGTN]{10,}(?:-[0-9]+)?)_(?:contig|consensus)_[0-9]+"
+
+
+def strings_of(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """
+    Return a column with missing words as nulls.
+
+    ``one+other`` is both columns joined, null if one is. ``one|PART`` is a part of a column: ``PART=…``
+    between vertical bars, as pRESTO writes it, or the barcode before ``_contig_1``.
+    """
+    column, bar, part = name.partition("|")
+    if bar and name not in table.column_names:
+        pattern = _CONTIG if part == BARCODE else rf"\|{part}=(?P<part>[^|]+)"
+        return values.trimmed(pc.struct_field(pc.extract_regex(table[column], pattern), "part"))
+    names = [name] if name in table.column_names else name.split("+")
+    parts = [values.trimmed(table[part]) for part in names]
+    return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, "", null_handling="emit_null")

@@ -1,0 +1,205 @@
+"""What a table cannot be, and what it hardly is: signs that it is not what it was read as."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
+from airrvec.input.reading import Batch
+from airrvec.input.repeated_headers import REPEATED_HEADER
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_CONTENT = ("locus", *schema.CHAIN_FIELDS)
+# Chains of a cell, which expresses up to two α and two β chains; a droplet with ambient RNA has some more.
+MOST_CHAINS = 20
+# Share of the pairs. Expanded clones repeat, too; in a table with a row per program or assay most pairs do.
+MOST_REPEATS = 0.1
+_PAIR = ("receptor_id", "cell_id", *schema.LABELS)
+FEWEST_CELLS = 3  # with one count for both chains, by chance in fewer
+
+
+@dataclass
+class Plausibility:
+    """
+    Signs, in the parts of a table, that it is not what it was read as.
+
+    Attributes
+    ----------
+    cell : str or None
+        Column of the names of cells.
+    headers : list of int
+        Rows that repeat the header.
+    has_pairs_in_rows : bool
+        Whether a row has both chains.
+    crowded : int
+        Number of cells with more than `MOST_CHAINS` chains.
+    most_crowded : tuple
+        Number of chains, and the name, of the largest cell.
+    pairs, repeats : int
+        Number of rows with both chains and no name of a cell, and of those that repeat another.
+    counted_cells, equal_counts : int
+        Number of cells with a count above 1 in several chains, and of those with one count for all chains.
+    count : str or None
+        Column of these counts, if they are copies; reads and UMIs are no numbers of cells.
+    unused : dict
+        As in `airrvec.input.roles.Roles`.
+    """
+
+    cell: str | None = None
+    headers: list[int] = field(default_factory=list)
+    has_pairs_in_rows: bool = False
+    crowded: int = 0
+    most_crowded: tuple[int, str] = (0, "")
+    pairs: int = 0
+    repeats: int = 0
+    counted_cells: int = 0
+    equal_counts: int = 0
+    count: str | None = None
+    unused: Mapping[str, str] = field(default_factory=dict)
+
+    def add_batch(self, batch: Batch) -> None:
+        """Add the rows and chains of a batch, as read."""
+        roles = batch.roles
+        self.cell, self.unused = roles.cell, roles.unused
+        is_copies = roles.units.get("duplicate_count") == "copies"
+        self.count = roles.counts.get("duplicate_count") if is_copies else None
+        self.headers += [bad.row for bad in batch.malformed if bad.reason == REPEATED_HEADER]
+        rows = batch.chains["row"].to_numpy()
+        self.has_pairs_in_rows = self.has_pairs_in_rows or bool((rows[1:] == rows[:-1]).any())
+
+    def add_chains(self, chains: pa.Table) -> None:
+        """Add the valid chains of a part; the chains of a cell are in one part."""
+        keyed = chains.select(["cell_key", "cell_id", "duplicate_count"])
+        if keyed["cell_key"].null_count:
+            keyed = keyed.filter(pc.is_valid(keyed["cell_key"]))
+        sizes = pc.value_counts(keyed["cell_key"])
+        crowded = sizes.filter(pc.greater(sizes.field("counts"), MOST_CHAINS))
+        self.crowded += len(crowded)
+        if len(crowded):
+            key, n = max(crowded.to_pylist(), key=lambda cell: cell["counts"]).values()
+            name = keyed["cell_id"].filter(pc.equal(keyed["cell_key"], key))[0].as_py()
+            self.most_crowded = max(self.most_crowded, (n, name))
+        if self.count is not None:
+            self._add_counts(keyed)
+
+    def _add_counts(self, keyed: pa.Table) -> None:
+        counts = [("duplicate_count", how) for how in ("min", "max", "count")]
+        cells = keyed.group_by("cell_key").aggregate(counts)
+        several = pc.and_(
+            pc.greater(cells["duplicate_count_count"], 1), pc.greater(cells["duplicate_count_max"], 1)
+        )
+        equal = pc.equal(cells["duplicate_count_min"], cells["duplicate_count_max"])
+        self.counted_cells += pc.sum(several).as_py() or 0
+        self.equal_counts += pc.sum(pc.and_(several, equal)).as_py() or 0
+
+    def add_cells(self, cells: pa.Table) -> None:
+        """Add the cells of a part in which no row names its cell."""
+        paired = cells.filter(pc.equal(cells["chain_pairing"], schema.SINGLE_PAIR))
+        self.pairs += len(paired)
+        self.repeats += len(paired) - len(paired.group_by(list(_PAIR)).aggregate([]))
+
+    def sentences(self, pairing: dict[str, int]) -> list[str]:
+        """
+        Return a sentence on each sign, with what to do.
+
+        Parameters
+        ----------
+        pairing : dict
+            Class of pairing → number of cells.
+        """
+        signs = (self._no_pair(pairing), self._crowd(), self._headers(), self._repeats(), self._clonotypes())
+        unread = [
+            f"the column '{name}' is not read, though its name is that of {role}; name it in a column map"
+            for name, role in self.unused.items()
+        ]
+        return [*unread, *(sign for sign in signs if sign)]
+
+    def _no_pair(self, pairing: dict[str, int]) -> str | None:
+        has_both = pairing.get(schema.ORPHAN_VJ) and pairing.get(schema.ORPHAN_VDJ)
+        others = set(pairing) - {schema.ORPHAN_VJ, schema.ORPHAN_VDJ}
+        if not has_both or others or self.has_pairs_in_rows:
+            return None
+        if self.cell is None:
+            return (
+                "α and β chains, and no pair: no column names the cells; if the table is of single cells,"
+                " call the column of their names cell_id, or name it in a column map"
+            )
+        return (
+            f"α and β chains, and no pair: no name in '{self.cell}' is that of an α and of a β chain; write"
+            " the names of the cells alike for both, or name another column in a column map"
+        )
+
+    def _crowd(self) -> str | None:
+        if not self.crowded:
+            return None
+        n, name = self.most_crowded
+        return (
+            f"{counted(self.crowded, 'cell has', 'cells have')} more than {MOST_CHAINS} chains (most:"
+            f" '{name}', {n:,}), so '{self.cell}' hardly names cells; name the column that does in a"
+            " column map"
+        )
+
+    def _headers(self) -> str | None:
+        if not self.headers:
+            return None
+        rows = f"row {self.headers[0]} repeats the header"
+        if len(self.headers) > 1:
+            rows += f", and so do {len(self.headers) - 1:,} others"
+        return f"{rows}: tables were joined; give each as a sample of its own"
+
+    def _repeats(self) -> str | None:
+        if self.repeats <= MOST_REPEATS * self.pairs:
+            return None
+        return (
+            f"{self.repeats:,} of {counted(self.pairs, 'pair')} repeat another row, and each counts as a"
+            " cell; if a pair has a row for each program or assay that found it, remove the repeats"
+        )
+
+    def _clonotypes(self) -> str | None:
+        if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells:
+            return None
+        return (
+            f"all chains of a cell have one count in '{self.count}', as those of a clonotype have; if"
+            f" '{self.cell}' names clonotypes, write clonotype in the column row_unit of the samplesheet"
+        )
+
+
+def check_contigs(sample_id: str, chains: pa.Table) -> None:
+    """
+    Raise if a contig of a cell occurs twice with two contents: tables of two lanes that were joined.
+
+    Parameters
+    ----------
+    sample_id : str
+    chains : pyarrow.Table
+        Chains with ``row``, ``cell_key``, ``chain_key`` and the fields of a chain.
+    """
+    if pc.count_distinct(chains["chain_key"]).as_py() + chains["chain_key"].null_count == len(chains):
+        return
+    keyed = chains.filter(pc.and_(pc.is_valid(chains["cell_key"]), pc.is_valid(chains["chain_key"])))
+    names = ("cell_key", "chain_key")
+    if len(keyed) == len(keyed.select(names).group_by(list(names)).aggregate([])):
+        return
+    contents = keyed.group_by([*names, *_CONTENT]).aggregate([("row", "min"), ("cell_id", "min")])
+    contigs = contents.group_by(list(names)).aggregate(
+        [("row_min", "min"), ("row_min", "max"), ("row_min", "count"), ("cell_id_min", "min")]
+    )
+    two = contigs.filter(
+        pc.and_(
+            pc.greater(contigs["row_min_count"], 1),
+            pc.not_equal(contigs["row_min_min"], contigs["row_min_max"]),
+        )
+    )
+    if len(two):
+        first = two.sort_by("row_min_min").slice(0, 1).to_pylist()[0]
+        contig = f"'{first['chain_key']}' of cell '{first['cell_id_min_min']}'"
+        raise InputError(
+            f"{sample_id}: {contig} is another chain in row {first['row_min_max']} than in row"
+            f" {first['row_min_min']}"
+            + (f", and so are {len(two) - 1:,} further contigs" if len(two) > 1 else "")
+            + "; tables of several lanes or samples were joined, in which other cells have the same name",
+            fix="Give each table as a sample of its own, or add a column 'sample_id' that tells them apart",
+        )

@@ -1,0 +1,168 @@
+"""Lines of progress: from each phase of each long script, also while compiled code runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from airrvec.core import progress, tables
+
+import pytest
+from inputs import ROOT
+from planted_repertoires import plant
+
+import annotate_receptors
+import calibrate_annotation
+import cluster_receptors
+import compare_samples
+import describe_samples
+import embed_background
+import map_receptors
+
+ALL, NEVER = 0.0, 1000.0  # seconds between lines: all of them, and none
+
+REPERTOIRES = ("vectors of receptors", "background receptors", "radius of neighbours", "reading repertoires")
+PHASES = {
+    calibrate_annotation: (
+        *("background receptors", "references", "vectors of receptors", "training of the scorer"),
+        "comparison of background receptors with references",
+        "comparison of labelled receptors with those of other studies",
+    ),
+    annotate_receptors: ("reading the reference", "receptors annotated", "table of s1"),
+    embed_background: REPERTOIRES,
+    cluster_receptors: (
+        *(*REPERTOIRES, "neighbours within the radius", "Leiden communities", "table of clusters"),
+        *("generation probabilities", "clusters by condition", "table of members", "logos"),
+    ),
+    compare_samples: (
+        *REPERTOIRES,
+        "pairs of samples tested",
+        "diversity of samples",
+        "samples by condition",
+    ),
+    describe_samples: ("samples described", "rarefaction curves"),
+    map_receptors: ("places on the map", "content of the map", "page of the map"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("progress")
+    plant(folder)
+    for path in (folder / "cells").iterdir():
+        name = tables.sample_name(path)
+        receptors = tables.read(folder / "run/receptors.parquet")
+        tables.write(receptors, folder / f"receptors/{name}.receptors_0000.parquet")
+    return folder
+
+
+def words(script, folder: Path) -> list[str]:
+    """Options of a script for planted repertoires."""
+    cells = sorted((folder / "cells").iterdir())
+    receptors = ["--receptors", folder / "run/receptors.parquet"]
+    vectors = ["--embeddings", folder / "run/vectors.parquet"]
+    background = ["--background", folder / "background.parquet"]
+    labelled = ["--cells", folder / "labelled.cells.parquet"]
+    repertoires = ["--cells", *cells, *receptors, *vectors, "--chance", 0.02, "--compare-by", "treatment"]
+    given = {
+        calibrate_annotation: [*labelled, *receptors, "--background-receptors", 3000],
+        annotate_receptors: [
+            *("--sample", "s1", "--cells", cells[0], *receptors, *vectors),
+            *("--reference", folder / "calibrate_annotation/reference"),
+        ],
+        cluster_receptors: [*repertoires, *background],
+        embed_background: [*repertoires, *background],
+        compare_samples: [*repertoires, *background],
+        describe_samples: ["--cells", *cells, "--receptors", folder / "receptors"],
+        map_receptors: ["--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"],
+    }
+    return [str(word) for word in given[script]]
+
+
+@pytest.mark.parametrize("script", PHASES, ids=[script.__name__ for script in PHASES])
+def test_each_phase_of_a_long_script_has_lines_and_they_change_no_result(
+    script, folder, tmp_path, monkeypatch, capfd
+):
+    reference = folder / calibrate_annotation.__name__
+    if script is annotate_receptors and not reference.exists():  # the order of tests is random
+        calibrate_annotation.main([*words(calibrate_annotation, folder), "--outdir", str(reference)])
+    results = {}
+    for every, outdir in ((ALL, folder / script.__name__), (NEVER, tmp_path / "silent")):
+        monkeypatch.setattr(progress, "EVERY", every)
+        script.main([*words(script, folder), "--outdir", str(outdir)])
+        lines = capfd.readouterr().err
+        files = [path for path in sorted(outdir.rglob("*")) if path.is_file()]
+        results[every] = {path.relative_to(outdir): path.read_bytes() for path in files}
+        silent = [phase for phase in PHASES[script] if phase not in lines]
+        assert bool(silent) == (every == NEVER), silent
+    assert results[ALL] == results[NEVER]
+
+
+def process(code: str, every: float, **options) -> subprocess.Popen:
+    """Run lines of Python in a script with progress."""
+    lines = [
+        "import ctypes, sys, time",
+        "from airrvec.core import progress",
+        f"progress.EVERY = {every}",
+        "with progress.reported('script'):",
+        *(f"    {line}" for line in code.splitlines()),
+    ]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "bin")}
+    given = [sys.executable, "-c", "\n".join(lines)]
+    return subprocess.Popen(given, env=variables, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_compiled_code_that_holds_the_lock_is_reported():
+    """`ctypes.pythonapi` calls without releasing the interpreter's lock."""
+    held = "with progress.step('held'):\n    ctypes.PyDLL(None).usleep(600_000)"
+    lines = process(held, 0.1).communicate()[1].splitlines()
+    assert 2 <= lines.count("held: 0 s") + lines.count("held: 1 s") <= 7
+
+
+def test_a_name_of_the_input_is_no_command_for_the_terminal():
+    lines = process("with progress.step('a\\x1b[31m\\nb'):\n    time.sleep(0.3)", 0.1).communicate()[1]
+    assert "a\\x1b[31m\\nb: 0 s" in lines
+    assert "\x1b" not in lines
+
+
+def test_a_counter_that_prints_is_enough():
+    counted = "count = progress.counter('things', 10)\nfor _ in range(10): time.sleep(0.05); count(1)"
+    lines = process(counted, 0.2).communicate()[1].splitlines()
+    assert sum("things" not in line for line in lines) <= 1  # before the first count is due
+    assert lines[-1].startswith("10 of 10 things (100 %)")
+
+
+def test_the_last_line_follows_the_end_of_steps():
+    code = "with progress.step('outer'):\n    with progress.step('inner'): pass\n    time.sleep(0.3)"
+    lines = process(code, 0.1).communicate()[1].splitlines()
+    assert {line.split(":")[0] for line in lines} == {"outer"}
+
+
+def test_a_killed_script_leaves_no_process():
+    """The heartbeat holds standard error, which is read to its end here."""
+    killed = process("time.sleep(60)", 0.1)
+    time.sleep(1)
+    killed.send_signal(signal.SIGKILL)
+    began = time.monotonic()
+    assert "script: 0 s" in killed.communicate(timeout=10)[1]
+    assert time.monotonic() - began < 5
+
+
+def test_without_a_further_process_there_is_no_progress(monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    done = []
+    with progress.reported("script"), progress.step("step"):
+        done.append(1)
+    assert done == [1]
+
+
+def test_an_error_of_a_step_is_that_of_the_script():
+    with pytest.raises(KeyError), progress.reported("script"), progress.step("step"):
+        raise KeyError("x")
+    assert progress._steps == []
+    assert progress._process is None

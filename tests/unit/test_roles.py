@@ -1,0 +1,206 @@
+"""What the columns of a file mean: names of roles, and small inputs that went wrong."""
+
+import zipfile
+
+from airrvec.core.errors import InputError
+from airrvec.input import roles
+
+import pytest
+from format_tables import columns_of
+from inputs import (
+    ALPHA,
+    BETA,
+    BETA_2,
+    PAIR,
+    SHARED,
+    cells_with_chains,
+    chains_of,
+    needs_shared,
+    normalised,
+    normalised_text,
+    text,
+)
+
+CASES = SHARED / "cases"
+FLU = ("TRAV27", "TRAJ42", "CAGAGSQGNLIF", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF")
+OTHER = ("TRAV12-2", "TRAJ30", "CAVNRDDKIIF", "TRBV7-9", "TRBJ2-1", "CASSLAPGATNEQFF")
+THIRD = ("TRAV8-4", "TRAJ12", "CAVSDPMDSSYKLIF", *OTHER[3:])
+AIRR = ("v_call", "j_call", "junction_aa")
+
+
+def without_alleles(result) -> list[tuple]:
+    return [tuple(name and name.split("*")[0] for name in chain) for chain in chains_of(result)]
+
+
+def chains_by_count(result, field: str) -> dict:
+    chains = result.chains.to_pylist()
+    return {chain["junction_aa"]: chain[field] for chain in chains}
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "receptors", "counts"),
+    [
+        # duplicate_count and umi_count of the cells
+        ("parse_tcr_annotation_airr.tsv", [FLU, THIRD], [(700, 29), (400, 16)]),
+        ("parse_read_support_multiplet.tsv", [FLU], [(700, None)]),
+        ("mixcr_plate.clones.tsv", [FLU, OTHER], [(1400, None), (1000, None)]),
+        ("mixcr_clone.groups_TRAD.tsv", [FLU, OTHER], [(1000, 40), (1000, 40)]),
+        ("tirtl_pairs.tsv", [FLU, OTHER], [(None, None)] * 2),
+        ("umi_tie_10x.csv", [FLU], [(9800, 7)]),
+        ("umi_tie_airr.tsv", [FLU], [(9800, 7)]),
+        ("two_lanes_in_one_10x.csv", [FLU, OTHER], [(12_000, 50), (8_000, 35)]),
+    ],
+)
+def test_cases_of_pairs(name, receptors, counts):
+    result = normalised(CASES / name)
+    assert without_alleles(result) == receptors
+    assert columns_of(result, "duplicate_count", "umi_count") == counts
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("counts_as_r_writes_airr.tsv", [100_000, 250]),
+        ("counts_as_java_writes_mixcr.tsv", [12_345_678, 1_250]),
+        ("counts_named_counts_airr.tsv", [1_200, 3]),
+        ("counts_partly_empty_airr.tsv", [40, None]),
+        ("immunoseq_templates_partly_empty.tsv", [40, None]),
+        ("paired_clonotypes_10x.csv", [120, 20, 10]),
+        ("paired_clones_conga.tsv", [120, 20]),
+        ("utf16_mixcr.txt", [12, 3]),
+    ],
+)
+def test_cases_of_counts(name, counts):
+    assert [count for (count,) in columns_of(normalised(CASES / name), "duplicate_count")] == counts
+
+
+@needs_shared
+def test_a_cell_that_is_undefined_is_no_cell():
+    result = normalised(CASES / "mixcr_cell_groups.clones.tsv")
+    assert without_alleles(result) == [FLU, (*OTHER[:3], None, None, None)]
+    result = normalised(CASES / "missing_cell_id_pandas_airr.tsv")
+    assert len(result.cells) == 5
+    assert set(result.counts["pairing"]) == {"orphan VJ", "orphan VDJ"}
+    assert result.counts["rows_rejected"] == 0
+
+
+@needs_shared
+def test_missing_words_are_no_labels():
+    result = normalised(CASES / "missing_words_labelled.tsv")
+    assert result.counts["rows_rejected"] == 0
+    for name in ("epitope", "mhc_a", "reference_id"):
+        assert result.cells[name].null_count == len(result.cells), name
+    assert {receptor[1] for receptor in chains_of(result)} == {None}
+    assert result.counts["pairing"] == {"single pair": len(result.cells)}
+
+
+@needs_shared
+def test_names_of_genes():
+    result = normalised(CASES / "gene_names.tsv")
+    found = {row["cell_id"]: row for row in cells_with_chains(result)}
+    lists = ("TRBV6-2/6-3", "TRBV6-2/TRBV6-3", "TRBV6-2_6-3", "TRBV6-2or6-3", "TRAV8-4/TRAV8-2")
+    assert [found[name]["uncertain_calls"] for name in lists] == ["trb_v_call"] * 4 + ["tra_v_call"]
+    for name in ("hTRBV19", "trbv19", "TRBV-19", "BV19", "TRBV19*01_F"):
+        assert found[name]["trb_v_call"].split("*")[0] == "TRBV19"
+        assert found[name]["uncertain_calls"] is None
+    reasons = {row["cell_id"]: row["reason"] for row in result.rejects.to_pylist()}
+    assert set(reasons) == {"IGHV3-23*01", "TRBV20/OR9-2", "Vb17", "V19", "19-Jan", "6-5"}
+    assert "a date" in reasons["19-Jan"]
+
+
+@pytest.mark.parametrize("name", [*roles.CELL, "Cell Barcode", "CELL.ID"])
+def test_every_name_of_a_cell_is_one(name, tmp_path):
+    table = text((*AIRR, name), [(*ALPHA, "a"), (*BETA, "a"), (*BETA_2, "<NA>")])
+    result = normalised_text(tmp_path / "x.tsv", table, "airr")
+    assert chains_of(result) == [PAIR, (None, None, None, *BETA_2)]
+    assert result.counts["roles"] == f"cell = {name}"
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"),
+    [
+        *(("UMIs", name) for name in roles.UMIS),
+        *(("reads", name) for name in roles.READS),
+        *(("copies", name) for name in roles.COPIES),
+    ],
+)
+def test_every_name_of_a_count_is_one(unit, name, tmp_path):
+    result = normalised_text(
+        tmp_path / "x.tsv", text((*AIRR, name), [(*ALPHA, "1e+03"), (*BETA, "")]), "airr"
+    )
+    field = roles.UNITS[unit]
+    assert columns_of(result, field) == [(1000,), (None,)]
+    assert result.counts["roles"] == f"count = {name} ({unit})"
+
+
+@pytest.mark.parametrize(("name", "good"), [(name, good) for name, (good, _) in roles.FLAWS.items()])
+def test_flags_of_quality(name, good, tmp_path):
+    rows = [(*ALPHA, str(good)), (*BETA, str(not good)), (*BETA_2, "")]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR, name), rows), "airr")
+    (reject,) = result.rejects.to_pylist()
+    assert (reject["row"], reject["reason"]) == (2, f"{roles.FLAWS[name][1]} ({name})")
+
+
+def test_two_columns_for_one_role(tmp_path):
+    names = (*AIRR, "read_count", "reads")
+    same = text(names, [(*ALPHA, "5", "5"), (*BETA, "6", "")])
+    assert columns_of(normalised_text(tmp_path / "x.tsv", same, "airr"), "duplicate_count") == [(5,), (6,)]
+    other = text(names, [(*ALPHA, "5", "5"), (*BETA, "6", "7")])
+    with pytest.raises(InputError, match=r"^the columns 'read_count' and 'reads' both give"):
+        normalised_text(tmp_path / "y.tsv", other, "airr")
+    names = (*AIRR, "cell_id", "barcode")
+    renamed = text(names, [(*ALPHA, "s1_A", "A"), (*BETA, "s1_A", "A")])
+    assert chains_of(normalised_text(tmp_path / "x.tsv", renamed, "airr")) == [PAIR]
+    other = text(names, [(*ALPHA, "s1_A", "A"), (*BETA, "s2_A", "A")])
+    with pytest.raises(InputError, match=r"^the columns 'cell_id' and 'barcode' both give"):
+        normalised_text(tmp_path / "y.tsv", other, "airr")
+
+
+@pytest.mark.parametrize(
+    ("ids", "cell", "counts"),
+    [
+        (("AAACCTGAGAACAACT-1_contig_1", "AAACCTGAGAACAACT-1_contig_2"), "AAACCTGAGAACAACT-1", None),
+        (("M01|CELL_ID=c1|DUPCOUNT=12", "M02|CELL_ID=c1|DUPCOUNT=7"), "c1", 19),
+    ],
+)
+def test_a_cell_that_is_only_in_the_id_of_the_sequence(ids, cell, counts, tmp_path):
+    rows = [(*chain, name) for chain, name in zip((ALPHA, BETA), ids, strict=True)]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR, "sequence_id"), rows), "airr")
+    assert chains_of(result) == [PAIR]
+    assert columns_of(result, "cell_id", "duplicate_count") == [(cell, counts)]
+
+
+def test_one_contig_with_two_contents_is_an_error(tmp_path):
+    names = (*AIRR, "cell_id", "sequence_id")
+    rows = [(*ALPHA, "A", "A_1"), (*BETA, "A", "A_2"), (*BETA_2, "A", "A_1")]
+    problem = "^s: 'A_1' of cell 'A' is another chain in row 3 than in row 1; tables of several lanes"
+    with pytest.raises(InputError, match=problem):
+        normalised_text(tmp_path / "x.tsv", text(names, rows), "airr")
+
+
+def test_a_zip_of_one_table_is_read_and_of_two_is_not(tmp_path):
+    table = text(AIRR, [ALPHA, BETA])
+    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
+        archive.writestr("folder/table.tsv", table)
+        archive.writestr("__MACOSX/._table.tsv", "x")
+    assert len(normalised(tmp_path / "one.zip", "airr").cells) == 2
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("one.tsv", table)
+        archive.writestr("two.tsv", table)
+    with pytest.raises(InputError, match=r"^two.zip: is a zip of 2 files: one.tsv, two.tsv\. Unpack it"):
+        normalised(tmp_path / "two.zip", "airr")
+    with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "x")
+    with pytest.raises(InputError, match=r"^book.xlsx: is a workbook of Excel"):
+        normalised(tmp_path / "book.xlsx", "airr")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("before", ["", "sep=\t\n"])
+def test_text_as_excel_saves_it(encoding, before, tmp_path):
+    (tmp_path / "x.txt").write_bytes(
+        (before + text(AIRR, [ALPHA, BETA])).replace("\n", "\r\n").encode(encoding)
+    )
+    assert len(normalised(tmp_path / "x.txt", "airr").cells) == 2

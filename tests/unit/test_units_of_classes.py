@@ -1,0 +1,91 @@
+"""A sample without receptors of a class of chains is no unit of a test, a mean or a figure of that class."""
+
+import shutil
+
+from airrvec.core import schema, tables
+from airrvec.core.chains import on_chains
+from airrvec.encoders import load
+from airrvec.repertoire.enrichment import compare_conditions
+from airrvec.synthetic.synthesis import synthesise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from planted_repertoires import cells_table, plant
+
+import cluster_receptors
+import compare_samples
+import describe_samples
+
+
+def test_a_bulk_sample_is_no_unit_of_the_clusters_of_pairs():
+    """Four single-cell samples and one of β chains in x; four in y."""
+    shares = np.array([[0.002], [0.003], [0.0], [0.0042], [np.nan], [0.0], [0.0], [0.001], [0.0]])
+    conditions = pd.Series(["x"] * 5 + ["y"] * 4)
+    (row,) = compare_conditions(shares, conditions).to_dict("records")
+    assert (row["n_samples_1"], row["n_samples_2"]) == (4, 4)
+    assert (row["n_carrying_1"], row["n_carrying_2"]) == (3, 1)
+    assert row["share_1"] == pytest.approx(0.0023)
+    assert compare_conditions(shares[[0, 4, 5, 6]], conditions[[0, 4, 5, 6]].reset_index(drop=True)).empty
+
+
+def add_bulk(folder, larger) -> None:
+    """Copy a run, and add a sample of β chains with condition x."""
+    shutil.copytree(folder, larger)
+    known = tables.read(folder / "run/receptors.parquet")
+    bulk = tables.distinct_receptors(on_chains(synthesise(60, seed=12), "beta").select(known.column_names))
+    receptors = tables.distinct_receptors(pa.concat_tables([known, bulk]))
+    encoder = load("sceptr")
+    vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+    tables.write(receptors, larger / "run/receptors.parquet")
+    tables.write(vectors, larger / "run/vectors.parquet", encoder.loaded.vector_model.metadata())
+    ids, clonotypes = (bulk[name].to_pylist() for name in ("receptor_id", "clonotype_id"))
+    cells = cells_table("bulk", "x", ids + ids[:10], dict(zip(ids, clonotypes, strict=True)))
+    tables.write(cells, larger / "cells/bulk.cells.parquet")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Results of a run, and of the same with a bulk sample: folders."""
+    root = tmp_path_factory.mktemp("units")
+    plant(root / "alone")
+    add_bulk(root / "alone", root / "with bulk")
+    for folder in (root / "alone", root / "with bulk"):
+        cells = [str(path) for path in sorted((folder / "cells").iterdir())]
+        given = ["--cells", *cells, "--receptors", str(folder / "run/receptors.parquet")]
+        repertoires = [*given, "--embeddings", str(folder / "run/vectors.parquet"), "--chance", "0.02"]
+        repertoires += ["--background", str(folder / "background.parquet"), "--compare-by", "treatment"]
+        cluster_receptors.main([*repertoires, "--outdir", str(folder / "clusters")])
+        compare_samples.main([*repertoires, "--permutations", "99", "--outdir", str(folder / "comparison")])
+        for path in cells:
+            name = tables.sample_name(path)
+            target = folder / f"receptors/{name}.receptors_0000.parquet"
+            tables.write(tables.read(folder / "run/receptors.parquet"), target)
+        described = ["--cells", *cells, "--receptors", str(folder / "receptors")]
+        describe_samples.main([*described, "--outdir", str(folder / "samples")])
+    return root
+
+
+PAIRED = [
+    *(f"clusters/{name}" for name in ("clusters", "conditions", "members")),
+    *(f"comparison/{name}" for name in ("diversity", "pairs", "samples_pca", "conditions")),
+    *("samples/diversity", "samples/rarefaction"),
+]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_bulk_sample_changes_nothing_that_is_said_of_pairs(both, name):
+    alone, larger = (
+        tables.read(both / folder / f"{name}.parquet").to_pandas() for folder in ("alone", "with bulk")
+    )
+    larger = larger[larger["chains"] == "paired"].reset_index(drop=True)
+    assert len(alone)
+    pd.testing.assert_frame_equal(alone, larger)
+
+
+def test_figures_of_alpha_chains_have_no_row_for_a_bulk_sample_of_beta_chains(both):
+    for name in ("gene_usage", "cdr3_lengths", "vj_pairing"):
+        table = tables.read(both / f"with bulk/samples/{name}.parquet").to_pandas()
+        assert set(table.loc[table["sample_id"] == "bulk", "locus"]) == {"TRB"}
+        assert {*table["locus"]} == {*schema.LOCI}
