@@ -30,8 +30,8 @@ def receptor_keys(receptors: pa.Table | dict) -> pa.Array:
 
 def digests(keys: pa.Array) -> pa.Array:
     """Return the first 24 hexadecimal digits of each key's SHA-256."""
-    n_bytes = _DIGITS // 2
-    joined = b"".join([hashlib.sha256(key.encode()).digest()[:n_bytes] for key in keys.to_pylist()])
+    n_bytes, sha256 = _DIGITS // 2, hashlib.sha256
+    joined = b"".join([sha256(key).digest()[:n_bytes] for key in keys.cast(pa.binary()).to_pylist()])
     offsets = pa.py_buffer(np.arange(0, _DIGITS * len(keys) + 1, _DIGITS, dtype=np.int32))
     return pa.StringArray.from_buffers(len(keys), offsets, pa.py_buffer(joined.hex().encode()))
 
@@ -42,7 +42,11 @@ def clonotype_ids(receptors: pa.Table | dict) -> pa.Array:
 
     Receptors that differ only in alleles share one. If no call has an allele, it equals the receptor_id.
     """
-    encoded = pc.replace_substring_regex(receptor_keys(receptors), _ALLELE, "").dictionary_encode()
+    return _without_alleles(receptor_keys(receptors))
+
+
+def _without_alleles(keys: pa.Array) -> pa.Array:
+    encoded = pc.replace_substring_regex(keys, _ALLELE, "").dictionary_encode()
     return digests(encoded.dictionary).take(encoded.indices)
 
 
@@ -57,9 +61,10 @@ def receptors_table(fields: pa.Table, pairing: pa.Array) -> pa.Table:
     pairing : pyarrow.Array
         ``chain_pairing``.
     """
+    keys = receptor_keys(fields)
     columns = [
-        digests(receptor_keys(fields)),
-        clonotype_ids(fields),
+        digests(keys),
+        _without_alleles(keys),
         *(fields[name] for name in _FIELDS),
         pairing,
         innate.innate_like(fields),

@@ -102,6 +102,9 @@ def innate_like(receptors: pa.Table | dict) -> pa.Array:
     pyarrow.Array of string, length n
         One of `NAMES`, by `RULES`; null for all others, and for every receptor without an α chain.
     """
+    alphas = receptors["tra_junction_aa"]
+    if alphas.null_count == len(alphas):
+        return pa.nulls(len(alphas), pa.string())
     masks = [_follows(receptors, rule) for rule in RULES]
     names = [pa.scalar(rule.name) for rule in RULES]
     found = pc.case_when(pc.make_struct(*masks), *names)

@@ -177,6 +177,8 @@ def check_contigs(sample_id: str, chains: pa.Table) -> None:
     chains : pyarrow.Table
         Chains with ``row``, ``cell_key``, ``chain_key`` and the fields of a chain.
     """
+    if chains["cell_key"].null_count == len(chains):
+        return
     if pc.count_distinct(chains["chain_key"]).as_py() + chains["chain_key"].null_count == len(chains):
         return
     keyed = chains.filter(pc.and_(pc.is_valid(chains["cell_key"]), pc.is_valid(chains["chain_key"])))
