@@ -21,6 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
+_OF_CELL = ("sample_id", "cell_id", "abundance", "count_unit")
+
+
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--sample", nargs="+", required=True, help="sample names, used in file names")
@@ -56,7 +59,7 @@ def main(argv=None):
     receptors = tables.distinct_receptors(
         pa.concat_tables([tables.read(path, needed) for path in args.receptors]).select(needed)
     )
-    cells = [tables.read(path, ["sample_id", "cell_id", "receptor_id"]) for path in args.cells]
+    cells = [tables.read(path, [*_OF_CELL, "receptor_id"]) for path in args.cells]
     samples = [(_rows(receptors, of_sample), donor) for of_sample, donor in zip(cells, donors, strict=True)]
     reasons = annotator_file.load_reasons(args.reference)
     search = Search(receptors, partial(_annotator, args), innate=args.innate, reasons=reasons)
@@ -132,11 +135,13 @@ def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
             table = pa.Table.from_pandas(
                 calls.table(place[start : start + tables.BATCH]), preserve_index=False
             )
-            for name in ("sample_id", "cell_id"):
+            for name in _OF_CELL:
                 table = table.append_column(name, part[name])
             append(table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION))
-    n_cells = np.bincount(place, minlength=len(ids))
-    qc = {"sample_id": sample, "fdr": args.fdr, **about, **_counts(calls, n_cells)}
+    abundance = np.zeros(len(ids), np.int64)
+    np.add.at(abundance, place, pc.fill_null(cells["abundance"], 0).to_numpy())
+    unit = next(iter(pc.unique(cells["count_unit"]).to_pylist()), schema.COUNT_UNITS[0])
+    qc = {"sample_id": sample, "fdr": args.fdr, **about, "count_unit": unit, **_counts(calls, abundance)}
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 
@@ -183,19 +188,19 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
         yield tuple(np.concatenate(part) for part in zip(*waiting, strict=True))
 
 
-def _counts(calls, n_cells: np.ndarray) -> dict:
-    """Return the counts for the report: receptors by call, called epitopes."""
+def _counts(calls, abundance: np.ndarray) -> dict:
+    """Return the counts for the report, by the abundance of each receptor: by call, and by called epitope."""
     members = np.flatnonzero(calls.is_called())
-    called = calls.table(members).assign(n_cells=n_cells[members])
+    called = calls.table(members).assign(abundance=abundance[members])
     epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
-        receptors=("call", "size"), cells=("n_cells", "sum")
+        receptors=("call", "size"), abundance=("abundance", "sum")
     )
     words, excluded = calls.words()
     return {
-        "receptors": len(n_cells),
-        "cells": int(n_cells.sum()),
+        "receptors": len(abundance),
+        "abundance": int(abundance.sum()),
         "calls": pd.Series(words).value_counts().to_dict(),
-        "called_cells": int(called["n_cells"].sum()),
+        "called_abundance": int(called["abundance"].sum()),
         "exact": calls.n_exact(),
         "excluded": {word: int(n) for word, n in pd.Series(excluded).value_counts().items()},
         "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),

@@ -44,7 +44,13 @@ def spiked(tmp_path_factory):
     receptors = tables.read(folder / "sample.receptors.parquet")
     n = len(receptors)
     cell_ids = [f"cell {number}" for number in range(n)]
-    columns = {"sample_id": ["x"] * n, "cell_id": cell_ids, "receptor_id": receptors["receptor_id"]}
+    columns = {
+        "sample_id": ["x"] * n,
+        "cell_id": cell_ids,
+        "receptor_id": receptors["receptor_id"],
+        "abundance": pa.array([None, *range(2, n + 1)], pa.int64()),
+        "count_unit": ["reads"] * n,
+    }
     tables.write(pa.table(columns), folder / "sample.cells.parquet")
     known, sample = (
         [f"--{what}={folder}/{name}.{what}.parquet" for what in ("cells", "receptors")]
@@ -82,6 +88,13 @@ def test_counts_of_a_sample_add_up(spiked):
     assert sum(qc["calls"].values()) == qc["receptors"] == 1540
     assert sum(row["receptors"] for row in qc["epitopes"]) == qc["calls"]["called"]
     assert qc["groups"][0]["called"] == qc["calls"]["called"]
+    table = tables.read(spiked / "x.parquet").to_pandas()
+    assert (qc["count_unit"], qc["abundance"]) == ("reads", sum(range(2, 1541)))
+    called = table[table["call"] == "called"]
+    assert qc["called_abundance"] == called["abundance"].sum() > len(called)
+    by_epitope = called.groupby("epitope")["abundance"].sum().to_dict()
+    assert {row["epitope"]: row["abundance"] for row in qc["epitopes"]} == by_epitope
+    assert table["abundance"].isna().sum() == 1
     assert qc["groups"][0]["prevalence"] == pytest.approx(40 / 1540, rel=0.3)
 
 

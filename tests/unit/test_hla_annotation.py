@@ -40,6 +40,8 @@ def folder(tmp_path_factory):
         "sample_id": ["x"] * n,
         "cell_id": [str(i) for i in range(n)],
         "receptor_id": sample["receptor_id"],
+        "abundance": [1] * n,
+        "count_unit": ["cells"] * n,
     }
     tables.write(pa.table(cells), folder / "sample.cells.parquet")
     given = [f"--{what}={folder}/known.{what}.parquet" for what in ("cells", "receptors")]

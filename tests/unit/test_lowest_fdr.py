@@ -10,7 +10,7 @@ def test_the_calls_with_the_lowest_fdr_are_those_of_all_samples_whatever_their_s
     """
     In the first sample, 300 α chains have high scores and a high FDR, and 3 pairs low ones.
 
-    The pairs come first, and the number of their cells is that of the sample.
+    The pairs come first, and their abundance is that of the sample.
     """
     chains = [
         {**CALL, "chains": "alpha", "receptor_id": f"a{n:03}", "score": 50.0 + n, "fdr": 0.08}
@@ -18,11 +18,11 @@ def test_the_calls_with_the_lowest_fdr_are_those_of_all_samples_whatever_their_s
     ]
     pairs = [{**CALL, "receptor_id": f"p{n}", "score": -5.0, "fdr": 0.01 * n} for n in (2, 1, 3)]
     uncalled = {**CALL, "receptor_id": "none", "call": "no call", "epitope": None, "fdr": 0.0}
-    write_calls(tmp_path, "x", [*chains, *pairs, *pairs, uncalled])
+    write_calls(tmp_path, "x", [*chains, *pairs, *[{**pair, "abundance": 9} for pair in pairs], uncalled])
     write_calls(tmp_path, "y", [{**CALL, "receptor_id": "q", "fdr": 0.015}])
     rows = calls.lowest_fdr((tmp_path / "calls").iterdir())
-    first = [("x", "p1", 2), ("y", "q", 1), ("x", "p2", 2), ("x", "p3", 2), ("x", "a000", 1)]
-    assert [(row["sample_id"], row["receptor_id"], row["n_cells"]) for row in rows[:5]] == first
+    first = [("x", "p1", 10), ("y", "q", 1), ("x", "p2", 10), ("x", "p3", 10), ("x", "a000", 1)]
+    assert [(row["sample_id"], row["receptor_id"], row["abundance"]) for row in rows[:5]] == first
     assert len(rows) == calls.N_TOP
     groups = [{"species": "homosapiens", "chains": name} for name in ("paired", "alpha")]
     shown = calls.calls_section(rows, group_titles(groups))["data"]

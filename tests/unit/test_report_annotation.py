@@ -29,6 +29,8 @@ CALL = {
     "antigen_species": None,
     "mhc_a": "HLA-A*02",
     "mhc_b": "B2M",
+    "abundance": 1,
+    "count_unit": "cells",
     "probability": 0.9,
     "fdr": 0.05,
     "score": 1.0,
@@ -63,12 +65,13 @@ def folder(tmp_path):
         "sample_id": "x",
         "fdr": 0.1,
         "receptors": 10,
-        "cells": 20,
-        "called_cells": 5,
+        "count_unit": "cells",
+        "abundance": 20,
+        "called_abundance": 5,
         "calls": {"called": 2, "no call": 8},
         "exact": 3,
         "groups": [{**PAIRED, "receptors": 10, "called": 2, "expected_false": 0.15, "prevalence": 0.2}],
-        "epitopes": [{"epitope": "<b>", "antigen_species": None, "receptors": 2, "cells": 5}],
+        "epitopes": [{"epitope": "<b>", "antigen_species": None, "receptors": 2, "abundance": 5}],
     }
     write_calls(tmp_path, "x", [CALL] * 4)
     counts = {"references": 50, "epitopes": 3, "candidates": 2, "studies": 4}

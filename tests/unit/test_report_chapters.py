@@ -1,5 +1,6 @@
 """The order of the report, its words, and terms that are explained."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from airrvec.encoders import Titles
@@ -117,9 +118,9 @@ def test_rejected_rows_are_grey_unless_unusual():
 def annotation_of(*rows) -> Annotation:
     """One sample, ``x``, with called epitopes, and one without any, ``y``."""
     epitopes = [
-        dict(zip(("epitope", "antigen_species", "receptors", "cells"), row, strict=True)) for row in rows
+        dict(zip(("epitope", "antigen_species", "receptors", "abundance"), row, strict=True)) for row in rows
     ]
-    sample = {"fdr": 0.1, "receptors": 10, "groups": [], "calls": {}, "epitopes": []}
+    sample = {"fdr": 0.1, "receptors": 10, "count_unit": "cells", "groups": [], "calls": {}, "epitopes": []}
     samples = [{**sample, "sample_id": "x", "epitopes": epitopes}, {**sample, "sample_id": "y"}]
     return Annotation(samples, {"groups": []}, None, None, {})
 
@@ -128,10 +129,14 @@ def test_calls_are_counted_by_pathogen_and_epitope():
     annotation = annotation_of(("A<", "CMV", 3, 4), ("B", None, 5, 5), ("C,D", "CMV", 1, 1))
     rows = pathogens_section(annotation)["data"]
     assert list(rows.values()) == [
-        {"epitope": "B", "pathogen": NOT_NAMED, "receptors": 5, "cells": 5, "samples": 1},
-        {"epitope": "A&lt;", "pathogen": "CMV", "receptors": 3, "cells": 4, "samples": 1},
-        {"epitope": "C&#44;D", "pathogen": "CMV", "receptors": 1, "cells": 1, "samples": 1},
+        {"epitope": "B", "pathogen": NOT_NAMED, "receptors": 5, "abundance": 5, "samples": 1},
+        {"epitope": "A&lt;", "pathogen": "CMV", "receptors": 3, "abundance": 4, "samples": 1},
+        {"epitope": "C&#44;D", "pathogen": "CMV", "receptors": 1, "abundance": 1, "samples": 1},
     ]
+    other = {**annotation.samples[1], "sample_id": "z", "count_unit": "reads"}
+    mixed = pathogens_section(replace(annotation, samples=[*annotation.samples, other]))
+    assert mixed["headers"]["abundance"]["title"] == "Cells or reads"
+    assert {row["abundance"] for row in mixed["data"].values()} == {None}
     figure = pathogens_figure(annotation, "f")
     assert figure["data"] == {"x": {NOT_NAMED: 5, "CMV": 4}}
     assert "1 sample has no call and no bar" in figure["description"]

@@ -34,12 +34,13 @@ _CALLS = [
 ]
 ANNOTATION_CALLS = tuple(name for name, _ in _CALLS)
 
-# One row per cell.
+# One row per cell, with its `abundance` in `count_unit`.
 ANNOTATION = readable(
     [
         *strings("sample_id", *RECEPTOR_FIELDS, "innate_like"),
         *_CALLS,
-        *strings("species", "chains", "cell_id", "receptor_id"),
+        ("abundance", pa.int64()),
+        *strings("count_unit", "species", "chains", "cell_id", "receptor_id"),
     ]
 )
 

@@ -20,6 +20,7 @@ from airrvec.report.sections.calibration import (
 from airrvec.report.sections.calls import calls_section, lowest_fdr
 from airrvec.report.sections.donor_hla import hla_section, typed
 from airrvec.report.summary import MOST, WORST
+from airrvec.report.units import units_title, with_units
 
 import pandas as pd
 
@@ -188,11 +189,12 @@ def _innate(annotation: Annotation) -> list[str]:
 
 def _counts(annotation: Annotation) -> dict:
     data = {}
+    units = pd.Series([sample["count_unit"] for sample in annotation.samples], dtype=object)
     for sample in annotation.samples:
         data[escaped(sample["sample_id"])] = {
             "receptors": sample["receptors"],
             **{call: sample["calls"].get(call, 0) for call in CALLS},
-            "called_cells": sample["called_cells"],
+            "called_abundance": sample["called_abundance"],
             "expected_false": _expected_false(sample),
             "exact": sample["exact"],
             **{
@@ -207,7 +209,7 @@ def _counts(annotation: Annotation) -> dict:
     headers = {
         "receptors": {"title": "Receptors", **count},
         **{call: {"title": words, **count} for call, words in CALLS.items()},
-        "called_cells": {"title": "Cells called", **count},
+        "called_abundance": {"title": f"{units_title(units)} called", **count},
         "expected_false": {"title": "Expected false calls", "format": "{:,.1f}", "scale": False},
         "exact": {
             "title": "In the reference",
@@ -227,6 +229,7 @@ def _counts(annotation: Annotation) -> dict:
     }
     if is_underestimated(annotation.reference):
         headers["expected_false"]["title"] += TRAINED_ON_MARK
+    data, headers = with_units(data, headers, units)
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     reference_groups = "; ".join(
         f"{_title(annotation, group)}: {counted(group['references'], 'receptor')}, {group['candidates']:,} of"

@@ -6,7 +6,9 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import escaped, section
+from airrvec.report.units import units_title, with_units
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +26,7 @@ EVIDENCE = {
 
 
 _SHOWN = [
-    *("sample_id", "receptor_id", "species", "chains", *schema.ANTIGEN, "probability", "fdr"),
+    *("sample_id", "receptor_id", "count_unit", "species", "chains", *schema.ANTIGEN, "probability", "fdr"),
     *(*schema.RECEPTOR_FIELDS, "innate_like", *schema.EVIDENCE),
     *(f"nearest_1_{name}" for name in schema.NEAREST),
 ]
@@ -45,22 +47,22 @@ def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
     Returns
     -------
     list of dict
-        `_SHOWN`, and ``n_cells`` of the sample, by ascending FDR, then descending probability.
+        `_SHOWN`, with the ``abundance`` of the receptor in the sample, by ascending FDR, then descending probability.
     """
     rows = [row for path in sorted(paths) for row in _lowest_of_sample(path)]
     return sorted(rows, key=_place)[:N_TOP]
 
 
 def _lowest_of_sample(path: Path) -> Iterator[dict]:
-    called = tables.read_filtered(path, _CALLED, ["receptor_id", "fdr", "probability", "sample_id"])
-    receptors = called.group_by(called.column_names).aggregate([([], "count_all")])
+    keys = ["receptor_id", "fdr", "probability", "sample_id"]
+    called = tables.read_filtered(path, _CALLED, [*keys, "abundance"])
+    receptors = called.group_by(keys).aggregate([("abundance", "sum")])
     lowest = sorted(receptors.to_pylist(), key=_place)[:N_TOP]
-    n_cells = {row["receptor_id"]: row["count_all"] for row in lowest}
-    wanted = _CALLED & pc.field("receptor_id").isin(pa.array([*n_cells], pa.string()))
+    abundance = {row["receptor_id"]: row["abundance_sum"] for row in lowest}
+    wanted = _CALLED & pc.field("receptor_id").isin(pa.array([*abundance], pa.string()))
     for row in tables.read_filtered(path, wanted, _SHOWN).to_pylist():
-        n = n_cells.pop(row["receptor_id"], None)
-        if n:  # of its cells the first
-            yield {**row, "n_cells": n}
+        if row["receptor_id"] in abundance:  # of its cells the first
+            yield {**row, "abundance": abundance.pop(row["receptor_id"])}
 
 
 def _place(row: dict) -> tuple:
@@ -78,6 +80,7 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
     titles : dict
         From `airrvec.report.page.group_titles`.
     """
+    units = pd.Series([row["count_unit"] for row in rows])
     data = {
         f"{escaped(row['sample_id'])}, {number:03d}": {
             **cells.chain_cells(row),
@@ -86,7 +89,7 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
             "fdr": row["fdr"],
             "evidence": cells.text_cell(_evidence(row)),
             **cells.antigen_cells(row),
-            "cells": row["n_cells"],
+            "abundance": row["abundance"],
             **cells.nearest_cells(row),
             "chains": titles[row["species"], row["chains"]],
             "id": cells.text_cell(row["receptor_id"]),
@@ -106,7 +109,7 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
             " genes",
         ),
         **cells.ANTIGEN_HEADERS,
-        "cells": {"title": "Cells", "format": "{:,.0f}", "scale": False},
+        "abundance": {"title": units_title(units), "format": "{:,.0f}", "scale": False},
         **cells.nearest_headers(),
         "chains": cells.text_header("Compared chains"),
         "id": cells.ID_HEADER,
@@ -114,6 +117,7 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
             "Id of the nearest reference", "<code>nearest_1_id</code> of the sample's table"
         ),
     }
+    data, headers = with_units(data, headers, units)
     return section(
         "airrvec_annotation_top",
         "Calls with the lowest false discovery rate",

@@ -7,6 +7,7 @@ from airrvec.figures.style import COLOURS, OTHERS
 from airrvec.report.page import COUNT, escaped, section
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections.annotation import Annotation
+from airrvec.report.units import NO_SUM, units_title
 
 N_EPITOPES = 50  # rows of the table
 N_SAMPLES = 60  # bars of the figure
@@ -16,12 +17,13 @@ NOT_NAMED = "pathogen not given"
 
 def pathogens_section(annotation: Annotation) -> dict | None:
     """Return the called epitopes with their pathogen, most receptors first; None without calls."""
-    counts = defaultdict(lambda: {"receptors": 0, "cells": 0, "samples": 0})
+    counts = defaultdict(lambda: {"receptors": 0, "abundance": 0, "samples": 0})
+    units = {sample["count_unit"] for sample in annotation.samples}
     for sample in annotation.samples:
         for row in sample["epitopes"]:
             found = counts[row["antigen_species"] or "", row["epitope"]]
             found["receptors"] += row["receptors"]
-            found["cells"] += row["cells"]
+            found["abundance"] += row["abundance"]
             found["samples"] += 1
     if not counts:
         return None
@@ -31,6 +33,7 @@ def pathogens_section(annotation: Annotation) -> dict | None:
             "epitope": text_cell(epitope),
             "pathogen": text_cell(pathogen) or NOT_NAMED,
             **found,
+            "abundance": found["abundance"] if len(units) == 1 else None,
         }
         for number, ((pathogen, epitope), found) in enumerate(ordered[:N_EPITOPES], start=1)
     }
@@ -46,7 +49,7 @@ def pathogens_section(annotation: Annotation) -> dict | None:
             "epitope": {"title": "Epitope"},
             "pathogen": {"title": "Pathogen or organism"},
             "receptors": {"title": "Called receptors", **COUNT},
-            "cells": {"title": "Cells", **COUNT},
+            "abundance": {"title": units_title(units), **COUNT, "description": NO_SUM},
             "samples": {"title": "Samples", **COUNT, "description": "Samples with a call of this epitope"},
         },
         pconfig={"col1_header": "Rank", "sort_rows": False},
