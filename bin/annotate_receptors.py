@@ -20,7 +20,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-
 _OF_CELL = ("sample_id", "cell_id", "abundance", "count_unit")
 
 

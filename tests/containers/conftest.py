@@ -45,7 +45,12 @@ def images(docker):
     if os.getuid() == 0:  # others need a registry
         install("debootstrap")
     options = must(MAKE_BASE, *DOCKERFILES, stderr=None).split()
-    done = call("make", "--no-print-directory", "images", f"BUILD_OPTIONS={' '.join(options)}", cwd=ROOT)
+    # Stopped at the first that fails, whose words are then the last ones, also below a make that keeps going.
+    command = ("make", "--no-print-directory", "--stop", "images", f"BUILD_OPTIONS={' '.join(options)}")
+    done = call(*command, cwd=ROOT)
+    if done.returncode:
+        print(f"make images, tried again after:\n{done.stdout[-3000:]}", flush=True)
+        done = call(*command, cwd=ROOT)  # a gigabyte is downloaded; docker has kept the steps that were done
     assert done.returncode == 0, done.stdout[-3000:]
     print(f"make images: {time.monotonic() - started:.0f} s\n{must('docker', 'images')}", flush=True)
     return {name: f"{REGISTRY}/airrvec{name}:{__version__}" for name in ("", "-learn", "-r")}

@@ -47,7 +47,8 @@ def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
     Returns
     -------
     list of dict
-        `_SHOWN`, with the ``abundance`` of the receptor in the sample, by ascending FDR, then descending probability.
+        `_SHOWN`, with the ``abundance`` of the receptor in the sample, by ascending FDR, then descending
+        probability.
     """
     rows = [row for path in sorted(paths) for row in _lowest_of_sample(path)]
     return sorted(rows, key=_place)[:N_TOP]
