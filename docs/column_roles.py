@@ -31,7 +31,7 @@ def table() -> str:
 
 
 def _line(format: str, row: str, role: str, unit: str, names) -> str:
-    columns = ", ".join(f"`{name}`" for name in names)
+    columns = ", ".join(f"`{name}`" for name in names).replace("|", r"\|")
     return f"| {' | '.join((format, row, role, unit, columns))} |"
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+from airrvec.input.files import text_table
 from airrvec.input.samplesheet import checks
 
 import pytest
@@ -62,6 +63,13 @@ def test_a_sign_is_one_sentence(content, sentence, tmp_path):
     assert sentence in signs
     others = {other for _, other in TABLES.values()} - {sentence}
     assert not others & set(signs)
+
+
+def test_pairs_are_compared_across_the_blocks_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_table, "BLOCK_SIZE", 200)
+    pairs = [sceptr_row(ALPHA, (BETA[0], BETA[1], f"CASS{'A' * (n % 9)}DF")) for n in range(18)]
+    (sentence,) = normalised_text(tmp_path / "x", text(PLAIN, pairs)).counts["warnings"]
+    assert sentence.startswith("9 of 18 pairs repeat another row")
 
 
 def test_pairs_of_cells_with_names_and_expanded_clones_are_no_sign(tmp_path):

@@ -6,7 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BARCODE = "barcode"
-_CONTIG = r"^(?P<part>[ACGTN]{10,}(?:-[0-9]+)?)_(?:contig|consensus)_[0-9]+"
+READS = "reads"
+# Parts of a column: the barcode of a contig's name, the seventh field of a chain as TRUST4 writes it.
+_PARTS = {
+    BARCODE: r"^(?P<part>[ACGTN]{10,}(?:-[0-9]+)?)_(?:contig|consensus)_[0-9]+",
+    READS: r"^(?:[^,]*,){6}(?P<part>[^,;]*)",
+}
 
 
 def strings_of(table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -14,11 +19,11 @@ def strings_of(table: pa.Table, name: str) -> pa.ChunkedArray:
     Return a column with missing words as nulls.
 
     ``one+other`` is both columns joined, null if one is. ``one|PART`` is a part of a column: ``PART=…``
-    between vertical bars, as pRESTO writes it, or the barcode before ``_contig_1``.
+    between vertical bars, as pRESTO writes it, or one of `_PARTS`.
     """
     column, bar, part = name.partition("|")
     if bar and name not in table.column_names:
-        pattern = _CONTIG if part == BARCODE else rf"\|{part}=(?P<part>[^|]+)"
+        pattern = _PARTS.get(part, rf"\|{part}=(?P<part>[^|]+)")
         return values.trimmed(pc.struct_field(pc.extract_regex(table[column], pattern), "part"))
     names = [name] if name in table.column_names else name.split("+")
     parts = [values.trimmed(table[part]) for part in names]

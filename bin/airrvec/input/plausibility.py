@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from airrvec.core import schema
+from airrvec.core import identity, schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input.reading import Batch
 from airrvec.input.repeated_headers import REPEATED_HEADER
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,8 +39,8 @@ class Plausibility:
         Number of cells with more than `MOST_CHAINS` chains.
     most_crowded : tuple
         Number of chains, and the name, of the largest cell.
-    pairs, repeats : int
-        Number of rows with both chains and no name of a cell, and of those that repeat another.
+    pairs : list of ndarray
+        Hash of each row with both chains and no name of a cell, by part; equal rows have one hash.
     counted_cells, equal_counts : int
         Number of cells with a count above 1 in several chains, and of those with one count for all chains.
     count : str or None
@@ -53,8 +54,7 @@ class Plausibility:
     has_pairs_in_rows: bool = False
     crowded: int = 0
     most_crowded: tuple[int, str] = (0, "")
-    pairs: int = 0
-    repeats: int = 0
+    pairs: list[np.ndarray] = field(default_factory=list)
     counted_cells: int = 0
     equal_counts: int = 0
     count: str | None = None
@@ -98,8 +98,9 @@ class Plausibility:
     def add_cells(self, cells: pa.Table) -> None:
         """Add the cells of a part in which no row names its cell."""
         paired = cells.filter(pc.equal(cells["chain_pairing"], schema.SINGLE_PAIR))
-        self.pairs += len(paired)
-        self.repeats += len(paired) - len(paired.group_by(list(_PAIR)).aggregate([]))
+        texts = [pc.fill_null(paired[name], "") for name in _PAIR]
+        keys = pc.binary_join_element_wise(*texts, "\0").combine_chunks()
+        self.pairs.append(identity.id_prefixes(identity.digests(keys)))
 
     def sentences(self, pairing: dict[str, int]) -> list[str]:
         """
@@ -151,10 +152,12 @@ class Plausibility:
         return f"{rows}: tables were joined; give each as a sample of its own"
 
     def _repeats(self) -> str | None:
-        if self.repeats <= MOST_REPEATS * self.pairs:
+        n_pairs = sum(map(len, self.pairs))
+        n_repeats = n_pairs - len(np.unique(np.concatenate([*self.pairs, np.empty(0, np.uint64)])))
+        if n_repeats <= MOST_REPEATS * n_pairs:
             return None
         return (
-            f"{self.repeats:,} of {counted(self.pairs, 'pair')} repeat another row, and each counts as a"
+            f"{n_repeats:,} of {counted(n_pairs, 'pair')} repeat another row, and each counts as a"
             " cell; if a pair has a row for each program or assay that found it, remove the repeats"
         )
 

@@ -4,9 +4,11 @@ TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 ``…_airr.tsv`` and ``…_barcode_airr.tsv`` files are read as `airr`.
 """
 
+from dataclasses import replace
+
 from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, split_cells
-from airrvec.input.roles import Roles
-from airrvec.input.values import counts
+from airrvec.input.named_columns import READS
+from airrvec.input.roles import Roles, choose
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,24 +21,34 @@ _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
 OPTIONAL = (*_COLUMNS[2:], *SAMPLE_COLUMNS)
-ROLES = {"cell": ("barcode",)}
+ROLES = {"cell": ("barcode",), "reads": tuple(f"{name}|{READS}" for name in _COLUMNS)}
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
-    r"^(?P<v>[^,]*),(?P<d>[^,]*),(?P<j>[^,]*),(?P<c>[^,]*),(?P<nt>[^,]*),(?P<aa>[^,]*),(?P<reads>[^,]*)"
+    r"^(?P<v>[^,]*),(?P<d>[^,]*),(?P<j>[^,]*),(?P<c>[^,]*),(?P<nt>[^,]*),(?P<aa>[^,]*),[^,]*"
     r"(?:,(?P<contig>[^,]*))?"
 )
 _NOTHING = pa.array(["", "*", "partial"])
 
 
+def roles(table: pa.Table) -> Roles:
+    """Return the columns of cell and flags, and the reads inside each column of chains."""
+    parts = {
+        name: Roles(counts={"duplicate_count": inside}, units={"duplicate_count": "reads"})
+        for name, inside in zip(_COLUMNS, ROLES["reads"], strict=True)
+        if name in table.column_names
+    }
+    return replace(choose(table, cell=ROLES["cell"]), parts=parts)
+
+
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return all chains of a cell; ``*`` means none, and semicolons separate secondary chains."""
-    parts = [_column_chains(table, name, roles) for name in _COLUMNS]
+    parts = [_column_chains(table, name, roles) for name in roles.parts]
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
 def _column_chains(table: pa.Table, name: str, roles: Roles) -> pa.Table:
-    _, flags = roles.numbers_and_truths()
+    flags = [*roles.flags.values(), *roles.flaws]
     samples = [name for name in SAMPLE_COLUMNS if name in table.column_names]
     texts, rows = split_cells(table, name, ["row", "barcode", *samples, *flags])
     fields = pc.extract_regex(texts, _CHAIN)
@@ -58,7 +70,7 @@ def _column_chains(table: pa.Table, name: str, roles: Roles) -> pa.Table:
         v_call=field("v"),
         j_call=field("j"),
         junction_aa=field("aa"),
-        duplicate_count=counts(field("reads")),
+        **roles.parts[name].read(rows.append_column(name, pa.chunked_array([texts]))),
         **roles.read(rows),
         sequence_id=field("contig"),
         d_call=field("d"),
