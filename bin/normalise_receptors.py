@@ -18,7 +18,7 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.pairing import POLICIES
 from airrvec.input.samplesheet.names import ROLES
-from airrvec.input.units import Given
+from airrvec.input.units import Given, read_as
 
 
 def parse_args(argv=None):
@@ -123,9 +123,8 @@ def write_normalised(args) -> int:
 def described(summary: dict) -> list[str]:
     """Return lines for the terminal: what the columns and rows of a table mean, and its warnings."""
     name = summary["sample_id"]
-    rows = f"a row is a {summary['row_unit']}; counted in {summary['count_unit']}"
-    roles = [f"{name}: {' · '.join([*filter(None, [summary['roles']]), rows])}"]
-    return [*roles, *(f"WARNING: {name}: {sentence}" for sentence in summary["warnings"])]
+    warnings = [f"WARNING: {name}: {sentence}" for sentence in summary["warnings"]]
+    return [f"{name}: {read_as(summary)}", *warnings]
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ SAMPLE = {
     "cells": 5,
     "abundance": 120,
     "count_unit": "UMIs",
+    "row_unit": "clonotype",
+    "roles": "count = <umis, 1> (UMIs)",
     "receptors": 4,
     "orf_chains": 2,
     "uncertain_calls": 3,

@@ -148,7 +148,7 @@ def test_calls_are_counted_by_pathogen_and_epitope():
 
 
 def test_the_brief_says_what_was_found_and_what_is_doubtful():
-    small = {**SAMPLE, "abundance": 5}
+    small = {**SAMPLE, "abundance": 5, "count_unit": "cells"}
     missing = [{"part": "map", "name": "all_samples", "reason": "x"}]
     found = {"annotation": annotation_of(("A", "CMV", 3, 4))}
     words = brief.brief_section([small], RECEPTORS, found, Titles(), missing=missing, unavailable={"map"})[
@@ -158,6 +158,8 @@ def test_the_brief_says_what_was_found_and_what_is_doubtful():
     assert "80 % of the cells have an α and a β chain." in words
     assert "At a false discovery rate of 10 %: an epitope is called for 3 of 20 receptors: A 3." in words
     assert "too few for statements on clones and diversity: &lt;b&gt;s&lt;/b&gt;." in words
+    bulk = {**SAMPLE, "pairing": {"orphan VDJ": 5}}
+    assert brief.brief_section([bulk], RECEPTORS, {}, Titles())["data"].count("both chains") == 0
     assert '1 part could not be made (map): <a href="#airrvec_missing">why</a>.' in words
     assert "Not requested: <code>--cluster</code>, <code>--compare</code>." in words
     assert words.count("<li") == 3

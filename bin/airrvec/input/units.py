@@ -5,6 +5,7 @@ A cell counts once, a clonotype by its count: its cells if the table has their n
 reads, templates or copies. The unit is one for a file: numbers of different units are never added.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airrvec.core.errors import InputError
@@ -73,6 +74,24 @@ class Given:
 
 
 NOTHING = Given()
+
+
+def read_as(qc: Mapping[str, str]) -> str:
+    """
+    Return what the columns and rows of a table were taken for, for people.
+
+    Parameters
+    ----------
+    qc : mapping
+        ``roles``, ``row_unit`` and ``count_unit``, as in the QC of ``normalise_receptors.py``.
+
+    Examples
+    --------
+    >>> read_as({"roles": "cell = barcode", "row_unit": "chain", "count_unit": "cells"})
+    'cell = barcode · a row is a chain; counted in cells'
+    """
+    rows = f"a row is a {qc['row_unit']}; counted in {qc['count_unit']}"
+    return " · ".join([*filter(None, [qc["roles"]]), rows])
 
 
 def unit_of(chains: pa.Table, roles: Roles, row: str, given: Given = NOTHING) -> Unit:

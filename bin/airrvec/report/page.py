@@ -12,6 +12,7 @@ from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names
 from airrvec.report.rejects import reject_colours, warnings_text
+from airrvec.report.units import read_alike
 
 import pandas as pd
 
@@ -70,7 +71,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         "rows_in": "Rows read",
         "rows_out": "Rows kept",
         "rows_rejected": "Rows rejected",
-        "cells": "Cells",
+        "cells": "Cells or clonotypes",
         "receptors": "Receptors",
     }
     overview = {
@@ -80,7 +81,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "abundance": sample["abundance"],
             "unit": sample["count_unit"],
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
-            "paired": 100 * _n_paired(sample) / sample["cells"],
+            "paired": 100 * n_paired(sample) / sample["cells"],
             "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
             "functional": sample["per_cent_functional"],
             "orf_chains": sample["orf_chains"],
@@ -156,7 +157,8 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
             "Quality",
             "In every sample, the rows read are the rows kept plus the rows rejected."
             + "".join(f" {sentence}." for sentence in public_sentence(receptors))
-            + warnings_text(samples),
+            + warnings_text(samples)
+            + _readings(samples),
             "table",
             overview,
             headers=headers,
@@ -259,7 +261,8 @@ def merged_versions(documents: list[str], nextflow: str) -> str:
     return "".join([*sorted(blocks), workflow])
 
 
-def _n_paired(sample: dict) -> int:
+def n_paired(sample: dict) -> int:
+    """Return the number of a sample's cells with both chains, by its QC."""
     single = sum(sample["pairing"].get(word, 0) for word in (schema.ORPHAN_VJ, schema.ORPHAN_VDJ))
     return sample["cells"] - single
 
@@ -267,6 +270,11 @@ def _n_paired(sample: dict) -> int:
 def style() -> str:
     """Return the style of the report, which MultiQC adds to its own."""
     return (files("airrvec.report") / "look" / "report.css").read_text("utf-8")
+
+
+def _readings(samples: list[dict]) -> str:
+    lines = "<br>".join(map(escaped, read_alike(samples)))
+    return f"<details><summary>What the columns and rows were read as</summary>{lines}</details>"
 
 
 def escaped(value) -> str:

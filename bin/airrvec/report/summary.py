@@ -4,7 +4,7 @@ from airrvec.core.plural import counted
 from airrvec.core.terminal import printable
 from airrvec.encoders import Titles
 from airrvec.report.page import public_sentence
-from airrvec.report.units import counted_in
+from airrvec.report.units import counted_in, read_alike
 
 MOST = 20  # samples and notes that have a line each
 WORST = 10  # samples that have one if there are more
@@ -14,7 +14,7 @@ HEAD = "Sample            Format    Rows read   Kept  Rejected           Counted
 
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
     """Return the summary of a run; ``samples`` are the QC of each, the others that of all of them."""
-    lines = [*_table(samples), *_notes(samples), ""]
+    lines = [*_table(samples), *_readings(samples), *_notes(samples), ""]
     embedded = counted(embeddings["receptors"], "distinct receptor")
     sentence = (
         f"{embedded} embedded by {titles[embeddings['model']]} in {embeddings['dimensions']} dimensions"
@@ -54,6 +54,14 @@ def _line(sample: dict) -> str:
         f"{sample['sample_id'][:17]:<17} {sample['format']:<8} {sample['rows_in']:>10,}"
         f" {sample['rows_out']:>6,} {sample['rows_rejected']:>9,} {counted_as:>17} {n_receptors:>10}"
     ).rstrip()
+
+
+def _readings(samples: list[dict]) -> list[str]:
+    lines = read_alike(samples)
+    if len(lines) > MOST:
+        n_more = len(lines) - WORST
+        lines = [*lines[:WORST], f"and {counted(n_more, 'other way')}: see section Samples of the report"]
+    return ["", "Read as", *lines]
 
 
 def _notes(samples: list[dict]) -> list[str]:

@@ -1,10 +1,12 @@
 """Units of the report's numbers: cells, UMIs, reads and others, one for each sample."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from html import escape
 
 from airrvec.core.plural import counted
 from airrvec.core.schema import COUNT_UNITS
-from airrvec.report.page import escaped
+from airrvec.input.units import read_as
 
 import pandas as pd
 
@@ -51,10 +53,19 @@ def units_sentence(units: Mapping[str, str]) -> str:
         return ""
     if len(found) == 1:
         return f" All samples are counted in {next(iter(found))}."
-    parts = "; ".join(f"{unit}: {_shown(names)}" for unit, names in found.items())
+    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in found.items())
     return f" Samples are counted in other units ({parts}): compare their shares, not their numbers."
 
 
-def _shown(names: list[str]) -> str:
+def read_alike(samples: Iterable[Mapping]) -> list[str]:
+    """Return what tables were read as, by their QC: a line for all that were read alike."""
+    alike = defaultdict(list)
+    for sample in samples:
+        alike[read_as(sample)].append(sample["sample_id"])
+    return [f"{first_names(names)}: {reading}" for reading, names in alike.items()]
+
+
+def first_names(names: list[str]) -> str:
+    """Return the first of some names, and how many more there are."""
     more = len(names) - _NAMED
-    return ", ".join(map(escaped, names[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -5,10 +5,10 @@ from importlib.resources import files
 
 from airrvec.core.missing import PARTS
 from airrvec.core.plural import counted
-from airrvec.core.schema import MEAN
+from airrvec.core.schema import COUNT_UNITS, MEAN
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import default_view
-from airrvec.report.page import escaped, section
+from airrvec.report.page import escaped, n_paired, section
 from airrvec.report.rejects import unusual_warnings
 from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark.section import Benchmark
@@ -18,8 +18,8 @@ from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
 from airrvec.report.sections.samples import FEW_CELLS, Described, largest_clone
+from airrvec.report.units import first_names
 
-MOST_NAMED = 5  # samples named in a sentence
 MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
 OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}
 # Sections whose figure may be the most important one, first choice first.
@@ -93,15 +93,16 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
 
 def _samples_sentence(samples: list[dict], receptors: dict, described: Described | None) -> str:
     cells = sum(sample["cells"] for sample in samples)
-    single = sum(sample["pairing"].get(word, 0) for sample in samples for word in ("orphan VJ", "orphan VDJ"))
+    of_cells = [sample for sample in samples if _is_of_cells(sample)]
     words = (
         f"{counted(len(samples), 'table')} with {counted(cells, 'cell')} or clonotypes"
         f" {'was' if len(samples) == 1 else 'were'} read;"
         f" {counted(receptors['samples'], 'sample has', 'samples have')}"
         f" {counted(receptors['receptors'], 'distinct receptor')}."
     )
-    if cells:
-        words += f" {100 * (cells - single) / cells:.0f} % of the cells have an α and a β chain."
+    if of_cells:
+        paired = sum(map(n_paired, of_cells)) / sum(sample["cells"] for sample in of_cells)
+        words += f" {100 * paired:.0f} % of the cells have an α and a β chain."
     clone = largest_clone(described, FEW_CELLS) if described else None
     if clone:
         words += f" {escaped(clone)}."
@@ -140,7 +141,11 @@ def _doubts(samples: list[dict], found: dict) -> list[str]:
         ),
         (
             f"Fewer than {100 * MIN_PAIRED:g} % of the cells have both chains:",
-            [sample["sample_id"] for sample in samples if sample["cells"] and _paired(sample) < MIN_PAIRED],
+            [
+                sample["sample_id"]
+                for sample in samples
+                if _is_of_cells(sample) and n_paired(sample) < MIN_PAIRED * sample["cells"]
+            ],
         ),
         (
             "Warnings about the input:",
@@ -148,17 +153,15 @@ def _doubts(samples: list[dict], found: dict) -> list[str]:
         ),
     ):
         if names:
-            more = len(names) - MOST_NAMED
-            named = ", ".join(escaped(name) for name in names[:MOST_NAMED])
-            sentences.append(f"{words} {named}{f' and {more:,} more' if more > 0 else ''}.")
+            sentences.append(f"{words} {escaped(first_names(names))}.")
     if (annotation := found.get("annotation")) and cautions(annotation.reference, annotation.titles):
         sentences.append('The error rates of the calls have <a href="#airrvec_annotation_counts">limits</a>.')
     return sentences
 
 
-def _paired(sample: dict) -> float:
-    single = sum(sample["pairing"].get(word, 0) for word in ("orphan VJ", "orphan VDJ"))
-    return (sample["cells"] - single) / sample["cells"]
+def _is_of_cells(sample: dict) -> bool:
+    """Return whether a sample has cells; clonotypes of bulk sequencing are never paired."""
+    return sample["cells"] > 0 and sample["count_unit"] == COUNT_UNITS[0]
 
 
 def _missing_sentences(missing: list[dict[str, str]]) -> list[str]:
