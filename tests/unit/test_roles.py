@@ -148,13 +148,13 @@ def test_two_columns_for_one_role(tmp_path):
     same = text(names, [(*ALPHA, "5", "5"), (*BETA, "6", "")])
     assert columns_of(normalised_text(tmp_path / "x.tsv", same, "airr"), "duplicate_count") == [(5,), (6,)]
     other = text(names, [(*ALPHA, "5", "5"), (*BETA, "6", "7")])
-    with pytest.raises(InputError, match=r"^the columns 'read_count' and 'reads' both give"):
+    with pytest.raises(InputError, match=r"^y.tsv: the columns 'read_count' and 'reads' both give"):
         normalised_text(tmp_path / "y.tsv", other, "airr")
     names = (*AIRR, "cell_id", "barcode")
     renamed = text(names, [(*ALPHA, "s1_A", "A"), (*BETA, "s1_A", "A")])
     assert chains_of(normalised_text(tmp_path / "x.tsv", renamed, "airr")) == [PAIR]
-    other = text(names, [(*ALPHA, "s1_A", "A"), (*BETA, "s2_A", "A")])
-    with pytest.raises(InputError, match=r"^the columns 'cell_id' and 'barcode' both give"):
+    other = text(names, [(*ALPHA, "s1_A", "A"), (*BETA, "s1_A", "B")])
+    with pytest.raises(InputError, match=r"^y.tsv: the columns 'cell_id' and 'barcode' both give"):
         normalised_text(tmp_path / "y.tsv", other, "airr")
 
 

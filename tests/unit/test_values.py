@@ -12,6 +12,12 @@ from inputs import BETA, normalised_text, text
 COLUMNS = ("v_call", "j_call", "junction_aa", "duplicate_count", "productive")
 
 
+UNPRODUCTIVE = (
+    *("Non productive", "unproductive (stop codons)", "V-(D)-J out-of-frame", "Out of frame, stop codon"),
+    *("rearranged sequence (but no junction found)", "FAIL", "FALS", "否"),
+)
+
+
 def column(*words):
     return pa.chunked_array([pa.array(words, pa.string())])
 
@@ -30,6 +36,7 @@ def column(*words):
         ("12 345", 12_345),
         ("12\u00a0345", 12_345),
         ("12'345", 12_345),
+        ("1,23,456", None),
         ("41.67", 42),
         ("41,67", 42),
         ("0.2", 1),
@@ -69,14 +76,35 @@ def test_a_count_is_the_same_in_every_spelling(number):
 
 
 @pytest.mark.parametrize(
-    "word", ["TRUE", "t", "1", "1.0", "Yes", "WAHR", "vrai", "productive", "in", "In-frame"]
+    ("words", "mark", "expected"),
+    [
+        (["1.234", "12.500", "987"], ",", [1_234, 12_500, 987]),
+        (["1.234.567", "12.500"], ",", [1_234_567, 12_500]),
+        (["1.000", "41,67", "3,5"], ",", [1_000, 42, 4]),
+        (["41,67", "1,000", "3,5"], ",", [42, 1, 4]),
+        (["1,234", "987"], ".", [1_234, 987]),
+        (["1.234", "1.5", "7"], ".", [1, 2, 7]),
+        (["1.000", "2.000"], ".", [1, 2]),
+        (["1.234E7", "5"], ".", [12_340_000, 5]),
+        (["1.5", "1,5"], None, [2, 2]),
+        (["7", "8"], None, [7, 8]),
+    ],
+)
+def test_a_mark_has_one_meaning_in_a_column(words, mark, expected):
+    assert values.decimal_mark(column(*words, None)) == mark
+    assert values.counts(column(*words), mark).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "word", ["TRUE", "t", "1", "1.0", "Yes", "WAHR", "vrai", "productive", "in", "In-frame", "PASS", "是"]
 )
 def test_true(word):
     assert values.truths(column(word)).to_pylist() == [True]
 
 
 @pytest.mark.parametrize(
-    "word", ["False", "f", "0", "0.0", "no", "FALSCH", "FAUX", "unproductive", "Out-of-frame", "stop"]
+    "word",
+    ["False", "f", "0", "0.0", "no", "FALSCH", "FAUX", "unproductive", "Out-of-frame", "stop", *UNPRODUCTIVE],
 )
 def test_false(word):
     assert values.truths(column(word)).to_pylist() == [False]
@@ -85,7 +113,6 @@ def test_false(word):
 @pytest.mark.parametrize("word", ["maybe", "2", "tru"])
 def test_neither(word):
     assert values.truths(column(word)).to_pylist() == [None]
-    assert values.unreadable_truths(column(word, None)).to_pylist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +132,8 @@ def test_neither(word):
         "unknown",
         "Undefined",
         "NO DATA",
+        *("#NV", "#N/D", "#WERT!", "#DIV/0!", "ND", "not_found", "Not assigned", "unbekannt", "(null)"),
+        *("<none>", r"\N", "--", "***", "NA_NA", "contamination", "N.D."),
     ],
 )
 def test_missing(word):

@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from airrvec.core.errors import InputError
 from airrvec.input.files.anndata_table import MAGIC as ANNDATA_MAGIC
 from airrvec.input.files.anndata_table import AnnDataTable
 from airrvec.input.files.container import MAX_UNPACKED, Container, MalformedRow, read_beginning
@@ -164,7 +165,7 @@ def open_chains(
         check_columns(path, reader, container)
     header_rows = matching_header_rows(reader, container) or 1
     warnings = reader.warnings(container.names(header_rows)) if hasattr(reader, "warnings") else []
-    batches = prefetch(_batches(reader, container, header_rows, unit))
+    batches = prefetch(_batches(reader, container, header_rows, unit, path))
     return Source(reader.NAME, warnings, batches, partial(suggest_column_map, container, header_rows))
 
 
@@ -231,7 +232,9 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
     return read_header(path)
 
 
-def _batches(reader, container: Container, header_rows: int, given: Given) -> Iterator[Batch]:
+def _batches(
+    reader, container: Container, header_rows: int, given: Given, path: str | Path
+) -> Iterator[Batch]:
     names = container.names(header_rows)
     further = reader.further(names) if hasattr(reader, "further") else ()
     known = (*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL)
@@ -245,12 +248,19 @@ def _batches(reader, container: Container, header_rows: int, given: Given) -> It
         table, repeated = without_headers(table, needed)
         headers += [bad.row for bad in repeated]
         malformed = [*text.malformed, *excluded, *repeated]
-        roles = roles or with_unused(reader, table, choose_for(reader, table))
+        roles = roles or _roles(reader, table, path)
         chains = after_headers(chains_of(reader, table, roles), headers)
         unread = unread_values(table, roles)
         unit = partial(unit_of, roles=roles, row=reader.ROW, given=given)
         yield Batch(chains, first_row, text.n_rows, malformed, text.n_filled, roles, unit, unread)
         first_row += text.n_rows
+
+
+def _roles(reader, table: pa.Table, path: str | Path) -> Roles:
+    try:
+        return with_unused(reader, table, choose_for(reader, table))
+    except InputError as error:
+        raise InputError(**error.described | {"file": path}) from error
 
 
 def has_roles(reader) -> bool:

@@ -2,12 +2,14 @@
 What the columns of a file mean: its cell, its counts with their units, and flags of quality.
 
 Each role has a list of names. The first that has a value is taken, for the file and not for the row; two that
-disagree are an error. A name is compared without blanks, points, dashes, underscores and case.
+disagree are an error. A name is compared without blanks, points, dashes, underscores and case; one that ends
+with ``…`` is the beginning of a name.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from airrvec.core.errors import InputError
 from airrvec.input import values
@@ -20,16 +22,36 @@ CELL = (
     *("cell_id", "cell_barcode", "barcode", "cell", "cell_index", "cell_name", "barcode_id", "imd_barcode"),
     *("tagValueCELL", "cellGroup", "cell_group", "cb", "obs_names"),
 )
+# Of one cell only within its sample: a table may join samples whose cells have the same names.
+SAMPLE = (
+    *("repertoire_id", "sample_id", "sample", "sample_name", "data_processing_id", "orig.ident", "library"),
+    *(
+        "library_id",
+        "lane",
+        "gem_group",
+        "donor",
+        "donor_id",
+        "subject",
+        "subject_id",
+        "patient",
+        "patient_id",
+    ),
+    *("batch", "origin"),
+)
 UMIS = (
-    *("umi_count", "umis", "umi", "umi_counts", "n_umis", "num_umis", "transcript_count", "transcripts"),
-    *("molecule_count", "unique_molecule_count", "unique_umi_count", "molecules"),
+    *("umi_count", "umis", "umi", "umi_counts", "n_umis", "n_umi", "num_umis", "num_umi", "total_umis"),
+    *("transcript_count", "transcripts", "molecule_count", "unique_molecule_count", "unique_umi_count"),
+    *("molecules", "n_molecules"),
 )
-READS = ("read_count", "reads", "read_counts", "n_reads", "num_reads", "read_support", "clone_read_count")
+READS = (
+    *("read_count", "reads", "read_counts", "n_reads", "num_reads", "number_of_reads", "total_reads"),
+    *("reads_count", "read_support", "clone_read_count", "consensus_reads"),
+)
 COPIES = (
-    *("duplicate_count", "count", "counts", "clone_count", "clone_counts", "clones", "copies", "copy_number"),
-    *("copy_count", "dupcount", "n_copies"),
+    *("duplicate_count", "count", "counts", "clone_count", "clone_counts", "clones", "clone_size", "copies"),
+    *("copy", "copy_number", "copy_count", "dupcount", "n_copies", "total_count", "abundance"),
 )
-ELLIPSIS = "…"  # in a name: the beginning that names a chain, as in ``TRA_read_count``
+ELLIPSIS = "…"  # at the beginning of a name: what names a chain, as in ``TRA_read_count``
 N_IDS = 10_000  # ids of sequences in which a barcode or count is looked for
 # Unit → field of chain records.
 UNITS = {
@@ -42,39 +64,55 @@ UNITS = {
 PRODUCTIVE = ("productive", "is_productive", "productivity", "functional", "functionality_status")
 IS_CELL = ("is_cell", "putative", "putative_cell")
 HIGH_CONFIDENCE = ("high_confidence",)
+_DOUBLETS = (
+    *("is_doublet", "doublet", "doublets", "predicted_doublet", "predicted_doublets", "doublet_class"),
+    *("doublet_status", "doublet_call", "doublet_prediction", "doublet_flag", "scDblFinder.class"),
+    *("scrublet_call", "scrublet_prediction", "DF.classifications…", "HTO_classification.global"),
+    *("hto_global", "DROPLET.TYPE", "souporcell_status", "MULTIseq_class", "demux_type"),
+)
 # Flags of a cell or a chain: name → the value of a good one, and what another says.
 FLAWS = {
-    "is_multiplet": (False, "the cell is a multiplet"),
-    "multiplet": (False, "the cell is a multiplet"),
-    "is_doublet": (False, "the cell is a doublet"),
-    "doublet": (False, "the cell is a doublet"),
-    "predicted_doublet": (False, "the cell is a doublet"),
-    "ambiguous": (False, "the contig is ambiguous"),
-    "is_ambiguous": (False, "the contig is ambiguous"),
-    "high_quality_cell": (True, "the cell is not of high quality"),
-    "high_quality_cell_tcr_bcr": (True, "the cell is not of high quality"),
-    "imputed": (False, "the chain is imputed"),
-    "is_imputed": (False, "the chain is imputed"),
+    **dict.fromkeys(
+        ("is_multiplet", "multiplet", "multiplets", "multiplet_status"), (False, "the cell is a multiplet")
+    ),
+    **dict.fromkeys(_DOUBLETS, (False, "the cell is a doublet")),
+    **dict.fromkeys(("is_singlet", "singlet"), (True, "the cell is a doublet")),
+    **dict.fromkeys(("ambiguous", "is_ambiguous"), (False, "the contig is ambiguous")),
+    **dict.fromkeys(
+        ("high_quality_cell", "high_quality_cell_tcr_bcr", "pass_qc"),
+        (True, "the cell is not of high quality"),
+    ),
+    **dict.fromkeys(("imputed", "is_imputed"), (False, "the chain is imputed")),
 }
+# What programs call a cell in these columns, in lower case; a cell without a hashtag may be a good one.
+_GOOD = ("singlet", "sng", "negative", "unassigned", "ambiguous", "amb", "no", "pass")
+_BAD = ("doublet", "dbl", "multiplet", "multi", "heterotypic", "homotypic")
 FLAGS = {"productive": PRODUCTIVE, "is_cell": IS_CELL, "high_confidence": HIGH_CONFIDENCE}
 
 
 def plain(name: str) -> str:
     """Return a column's name as names are compared."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[^a-z0-9]", "", name.removeprefix("obs/").lower())
 
 
 def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
     """Return those of a file's names that are wanted, however they are spelled; the most wanted first."""
-    places = {plain(name): place for place, name in reversed(list(enumerate(wanted)))}
-    found = [name for name in names if plain(name) and plain(name) in places]
-    return sorted(found, key=lambda name: places[plain(name)])
+    places, begins = {}, {}
+    for place, name in reversed(list(enumerate(wanted))):
+        (begins if name.endswith(ELLIPSIS) else places)[plain(name)] = place
+
+    def place_of(name: str) -> int | None:
+        at = (place for begin, place in begins.items() if plain(name).startswith(begin))
+        return places.get(plain(name), next(at, None))
+
+    found = {name: place_of(name) for name in names if plain(name)}
+    return sorted((name for name, place in found.items() if place is not None), key=found.get)
 
 
 def names_of_roles(names: Iterable[str]) -> list[str]:
     """Return those of a file's names that a role may take."""
     flags = (*PRODUCTIVE, *IS_CELL, *HIGH_CONFIDENCE, *FLAWS)
-    return spelled(names, (*CELL, *UMIS, *READS, *COPIES, *flags))
+    return spelled(names, (*CELL, *SAMPLE, *UMIS, *READS, *COPIES, *flags))
 
 
 @dataclass(frozen=True)
@@ -86,6 +124,8 @@ class Roles:
     ----------
     cell : str or None
         Name of the cell; ``row+column`` is one of two columns.
+    samples : tuple of str
+        Columns of `SAMPLE`, within which cells have names.
     counts : dict
         ``duplicate_count``, ``umi_count`` and ``cell_count`` → column.
     units : dict
@@ -94,6 +134,8 @@ class Roles:
         Keys of `FLAGS` → column.
     flaws : tuple of str
         Columns of `FLAWS`.
+    marks : dict
+        Column of counts → its decimal mark, if it shows one (`airrvec.input.values.decimal_mark`).
     parts : dict
         Roles of the chains of a row, of which each has columns of its own.
     unused : dict
@@ -101,10 +143,12 @@ class Roles:
     """
 
     cell: str | None = None
+    samples: tuple[str, ...] = ()
     counts: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, str] = field(default_factory=dict)
     flaws: tuple[str, ...] = ()
+    marks: Mapping[str, str | None] = field(default_factory=dict)
     parts: Mapping[str, "Roles"] = field(default_factory=dict)
     unused: Mapping[str, str] = field(default_factory=dict)
 
@@ -112,9 +156,14 @@ class Roles:
     def described(self) -> str:
         """What was taken, for people: ``cell = cell_barcode · count = transcript_count (UMIs)``."""
         every = (self, *self.parts.values())
-        counts = [f"count = {name} ({role.units[of]})" for role in every for of, name in role.counts.items()]
+        counts = [
+            f"count = {name} ({role.units[of]}{', decimal comma' if role.marks.get(name) == ',' else ''})"
+            for role in every
+            for of, name in role.counts.items()
+        ]
         _, quality = self.numbers_and_truths()
-        cell = [f"cell = {self.cell}"] if self.cell is not None else []
+        within = f" within {', '.join(self.samples)}" if self.samples else ""
+        cell = [f"cell = {self.cell}{within}"] if self.cell is not None else []
         return " · ".join([*cell, *counts, *([f"quality = {', '.join(quality)}"] if quality else [])])
 
     def numbers_and_truths(self) -> tuple[list[str], list[str]]:
@@ -131,7 +180,10 @@ class Roles:
 
     def read(self, table: pa.Table) -> dict[str, pa.ChunkedArray]:
         """Return the counts, the flags and ``flaw``, by their fields of chain records."""
-        fields = {name: values.counts(strings_of(table, column)) for name, column in self.counts.items()}
+        fields = {
+            name: values.counts(strings_of(table, column), self.marks.get(column))
+            for name, column in self.counts.items()
+        }
         fields |= {name: values.truths(strings_of(table, column)) for name, column in self.flags.items()}
         return fields | ({"flaw": self._flaws(table)} if self.flaws else {})
 
@@ -139,13 +191,24 @@ class Roles:
         nothing = pa.scalar(None, pa.string())
         found = []
         for column in self.flaws:
-            good, reason = _FLAWS[plain(column)]
-            flawed = pc.not_equal(values.truths(strings_of(table, column)), good)
+            good, reason = flaw_of(column)
+            flawed = pc.not_equal(judged(strings_of(table, column), good), good)
             found.append(pc.if_else(pc.fill_null(flawed, False), f"{reason} ({column})", nothing))
         return pc.coalesce(*found)
 
 
-_FLAWS = {plain(name): flaw for name, flaw in FLAWS.items()}
+def flaw_of(column: str) -> tuple[bool, str]:
+    """Return the entry of `FLAWS` of a column."""
+    return FLAWS[next(name for name in FLAWS if spelled([column], [name]))]
+
+
+def judged(strings: pa.ChunkedArray, good: bool) -> pa.ChunkedArray:
+    """Return the booleans of a column of `FLAWS`, whose words may name the cell, as ``Singlet`` does."""
+    words = pc.utf8_lower(strings)
+    of_words = [pc.is_in(words, pa.array(known)) for known in (_GOOD, _BAD)]
+    return pc.case_when(
+        pc.make_struct(*of_words), pa.scalar(good), pa.scalar(not good), values.truths(strings)
+    )
 
 
 def choose(
@@ -158,6 +221,8 @@ def choose(
 ) -> Roles:
     """
     Choose the columns of a file by its first rows.
+
+    A column without a value stands back for one of another unit that has values.
 
     Parameters
     ----------
@@ -178,14 +243,17 @@ def choose(
         If two columns for one role disagree: two counts that differ, or two names of cells that group rows in
         other ways.
     """
+    named = {unit: _chosen(table, f"number of {unit}", wanted, _differ) for unit, wanted in counts.items()}
+    order = sorted(named, key=lambda unit: not _has_value(table, named[unit]))
     taken, units = {}, {}
-    for unit, wanted in counts.items():
-        name = _chosen(table, f"number of {unit}", wanted)
-        if name is not None and UNITS[unit] not in taken:
-            taken[UNITS[unit]], units[UNITS[unit]] = name, unit
-    named = {field: _chosen(table, field, wanted) for field, wanted in flags.items()}
+    for unit in order:
+        if named[unit] is not None and UNITS[unit] not in taken:
+            taken[UNITS[unit]], units[UNITS[unit]] = named[unit], unit
+    named = {name: _chosen(table, f"flag '{name}'", wanted, _say_other) for name, wanted in flags.items()}
+    chosen = _chosen(table, "name of the cell", cell, _divide_otherwise)
     return Roles(
-        cell=_chosen(table, "cell", cell),
+        cell=chosen,
+        samples=tuple(spelled(set(table.column_names) - {chosen}, SAMPLE)) if chosen else (),
         counts=taken,
         units=units,
         flags={field: name for field, name in named.items() if name is not None},
@@ -206,6 +274,16 @@ def choose_for(reader, table: pa.Table) -> Roles:
     table : pyarrow.Table
         First rows, as strings.
     """
+    return _with_marks(_choose_for(reader, table), table)
+
+
+def _with_marks(roles: Roles, table: pa.Table) -> Roles:
+    marks = {name: values.decimal_mark(strings_of(table, name)) for name in roles.counts.values()}
+    parts = {name: _with_marks(part, table) for name, part in roles.parts.items()}
+    return replace(roles, marks=marks, parts=parts)
+
+
+def _choose_for(reader, table: pa.Table) -> Roles:
     if hasattr(reader, "roles"):
         return reader.roles(table)
     if not hasattr(reader, "ROLES"):
@@ -231,13 +309,12 @@ def or_inside(roles: Roles, table: pa.Table, column: str) -> Roles:
     """Return the roles, and for a cell or counts that no column gives, the parts of a column that do."""
     first = table.slice(0, N_IDS)
 
-    def has_value(name: str | None) -> bool:
-        return name is not None and strings_of(first, name).null_count < len(first)
-
+    has_value = partial(_has_value, first)
     if column not in table.column_names:
         return roles
     if not has_value(roles.cell):
-        cells = (f"{column}|{part}" for part in (BARCODE, "CELL_ID", "CELL", "BARCODE"))
+        # pRESTO's BARCODE is the UMI of a bulk library.
+        cells = (f"{column}|{part}" for part in (BARCODE, "CELL_ID", "CELL"))
         roles = replace(roles, cell=next(filter(has_value, cells), roles.cell))
     if roles.counts:
         return roles
@@ -246,16 +323,21 @@ def or_inside(roles: Roles, table: pa.Table, column: str) -> Roles:
     return replace(roles, counts={field: inside[unit] for field, unit in taken.items()}, units=taken)
 
 
-def _chosen(table: pa.Table, role: str, wanted: Iterable[str]) -> str | None:
+def _has_value(table: pa.Table, name: str | None) -> bool:
+    return name is not None and strings_of(table, name).null_count < len(table)
+
+
+def _chosen(table: pa.Table, role: str, wanted: Iterable[str], disagree: Callable) -> str | None:
     """Return the first of the wanted columns that has a value, else the first that there is."""
     names = [name for name in table.column_names if name != "row"]
+    wanted = list(wanted)
     joined = [name for name in wanted if "+" in name and set(name.split("+")) <= set(names)]
     found = [*spelled(names, wanted), *joined]
     if len(found) < 2:
         return next(iter(found), None)
-    given = [name for name in found if strings_of(table, name).null_count < len(table)]
+    given = [name for name in found if _has_value(table, name)]
     for other in given[1:]:
-        if _disagree(strings_of(table, given[0]), strings_of(table, other), role):
+        if disagree(*_both_given(strings_of(table, given[0]), strings_of(table, other))):
             raise InputError(
                 f"the columns '{given[0]}' and '{other}' both give the {role}, and differ",
                 fix="Delete or rename the one that is not meant, or give a column map",
@@ -263,11 +345,22 @@ def _chosen(table: pa.Table, role: str, wanted: Iterable[str]) -> str | None:
     return next(iter([*given, *found]), None)
 
 
-def _disagree(one: pa.ChunkedArray, other: pa.ChunkedArray, role: str) -> bool:
+def _both_given(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     both = pc.and_(pc.is_valid(one), pc.is_valid(other))
-    one, other = (column.filter(both) for column in (one, other))
-    if role != "cell":
-        return bool(pc.any(pc.not_equal(one, other)).as_py())
+    return one.filter(both), other.filter(both)
+
+
+def _differ(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Return whether two columns of counts differ in one that can be read."""
+    return bool(pc.any(pc.not_equal(values.counts(one), values.counts(other))).as_py())
+
+
+def _say_other(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Return whether two columns of flags differ in one that can be read."""
+    return bool(pc.any(pc.not_equal(values.truths(one), values.truths(other))).as_py())
+
+
+def _divide_otherwise(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Return whether a column of names of cells tells rows apart that the first does not."""
     pairs = pc.binary_join_element_wise(one, other, "\0")
-    n_pairs, n_one, n_other = (pc.count_distinct(column).as_py() for column in (pairs, one, other))
-    return not n_pairs == n_one == n_other
+    return pc.count_distinct(pairs).as_py() > pc.count_distinct(one).as_py()

@@ -1,13 +1,14 @@
 """Counts and booleans of a file that cannot be read, and columns that are not: counted and named."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import values
 from airrvec.input.named_columns import strings_of
-from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, spelled
+from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, flaw_of, judged, spelled
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,8 @@ MOST = 0.05
 FEW = 20
 LONGEST_SHOWN = 40  # characters of a value
 NO_COUNT, NO_BOOLEAN, ROUNDED = "no count", "neither true nor false", "rounded"
+SHARE = "between 0 and 1"
+MOST_SHARES = 0.5  # of which most are such numbers is no column of counts
 
 
 @dataclass
@@ -46,8 +49,11 @@ class Unread:
     @property
     def is_error(self) -> bool:
         """Whether these are too many for the column to have been understood."""
-        are_many = self.n > MOST * self.n_given if self.n_given >= FEW else self.n == self.n_given
-        return self.problem != ROUNDED and self.n > 0 and are_many
+        if self.problem == ROUNDED or not self.n:
+            return False
+        if self.problem == SHARE:
+            return self.n > MOST_SHARES * self.n_given
+        return self.n > MOST * self.n_given if self.n_given >= FEW else self.n == self.n_given
 
     @property
     def sentence(self) -> str:
@@ -57,7 +63,8 @@ class Unread:
             return f"{of} have decimals and were rounded ({first})"
         verb = "is" if self.n == 1 else "are"
         of = f"{self.n:,} of {counted(self.n_given, 'value')} in '{self.column}'"
-        return f"{of} {verb} {self.problem} ({first}) and read as missing"
+        read = "counted as 1" if self.problem == SHARE else "read as missing"
+        return f"{of} {verb} {self.problem} ({first}) and {read}"
 
 
 @dataclass
@@ -92,31 +99,37 @@ class UnreadValues:
 
 def unread_values(table: pa.Table, roles: Roles) -> list[Unread]:
     """Return what of the counts and flags of a batch cannot be read, one entry per column and problem."""
-    numbers, flags = roles.numbers_and_truths()
+    every = (roles, *roles.parts.values())
+    marks = {name: role.marks.get(name) for role in every for name in role.counts.values()}
+    flags = [name for role in every for name in role.flags.values()]
+    flaws = {name: flaw_of(name)[0] for role in every for name in role.flaws}
     return [
-        *(unread for name in numbers for unread in _unread_counts(table, name)),
-        *(_unread_truths(table, name) for name in flags),
+        *(unread for name, mark in marks.items() for unread in _unread_counts(table, name, mark)),
+        *(_unread_truths(table, name, values.truths) for name in flags),
+        *(_unread_truths(table, name, partial(judged, good=good)) for name, good in flaws.items()),
     ]
 
 
-def _unread_counts(table: pa.Table, name: str) -> list[Unread]:
+def _unread_counts(table: pa.Table, name: str, mark: str | None) -> list[Unread]:
     strings = strings_of(table, name)
     if values.digits_alone(strings) is not None:
         return [Unread(name, NO_COUNT, 0, len(strings) - strings.null_count)]
-    problems = {NO_COUNT: values.unreadable_counts, ROUNDED: values.rounded_counts}
-    return [_unread(table, name, strings, problem, is_unread) for problem, is_unread in problems.items()]
+    problems = {NO_COUNT: values.unreadable_counts, ROUNDED: values.rounded_counts, SHARE: values.shares}
+    return [
+        _unread(table, name, strings, problem, is_unread(strings, mark))
+        for problem, is_unread in problems.items()
+    ]
 
 
-def _unread_truths(table: pa.Table, name: str) -> Unread:
+def _unread_truths(table: pa.Table, name: str, read: Callable) -> Unread:
     strings = strings_of(table, name)
-    if all(values.truth(word) is not None for word in pc.unique(strings.drop_null()).to_pylist()):
-        return Unread(name, NO_BOOLEAN, 0, len(strings) - strings.null_count)
-    return _unread(table, name, strings, NO_BOOLEAN, values.unreadable_truths)
+    return _unread(table, name, strings, NO_BOOLEAN, pc.and_(pc.is_valid(strings), pc.is_null(read(strings))))
 
 
-def _unread(table: pa.Table, name: str, strings: pa.ChunkedArray, problem: str, is_unread) -> Unread:
+def _unread(
+    table: pa.Table, name: str, strings: pa.ChunkedArray, problem: str, mask: pa.ChunkedArray
+) -> Unread:
     n_given = len(strings) - strings.null_count
-    mask = is_unread(strings)
     if not pc.any(mask).as_py():
         return Unread(name, problem, 0, n_given)
     rows, words = table["row"].filter(mask), strings.filter(mask)
@@ -127,7 +140,7 @@ def _unread(table: pa.Table, name: str, strings: pa.ChunkedArray, problem: str, 
 
 def with_unused(reader, table: pa.Table, chosen: Roles) -> Roles:
     """Return the roles, and the columns that by their names have a role for which none is chosen."""
-    if hasattr(reader, "roles") or not hasattr(reader, "ROLES"):
+    if not hasattr(reader, "ROLES"):
         return chosen
     known = {*reader.OPTIONAL, *(name for layout in reader.LAYOUTS for name in layout)}
     taken = {field for roles in (chosen, *chosen.parts.values()) for field in roles.counts}

@@ -15,7 +15,7 @@ from airrvec.core.errors import InputError
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch, first_line, strings, too_large
 from airrvec.input.files.json_text import JsonText
 from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
-from airrvec.input.formats.chains import SAMPLE_COLUMNS
+from airrvec.input.roles import SAMPLE
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +25,7 @@ _RECORDS = 10_000  # records held as Python objects at a time
 # Fields of 10x contigs that 10x's CSV has too; the sequences are not used.
 _CONTIG = ("barcode", "is_cell", "high_confidence", "full_length", "productive", "cdr3")
 
-_CELL_FIELDS = ("cell_id", *SAMPLE_COLUMNS)  # fields that a rearrangement can take from its AIRR cell
+_CELL_FIELDS = ("cell_id", *SAMPLE)  # fields that a rearrangement can take from its AIRR cell
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _with_cells(rearrangements: pa.Table, cells: dict[str, list[dict]]) -> pa.Ta
         return rearrangements
     present = ["sequence_id", *(name for name in _CELL_FIELDS if name in rearrangements.column_names)]
     matches = [_cell(row, cells) for row in rearrangements.select(present).to_pylist()]
-    for name in _CELL_FIELDS:
+    for name in (name for name in _CELL_FIELDS if any(name in cell for cell in matches)):
         values = pa.array([cell.get(name) for cell in matches], pa.string())
         if name in present:
             values = pc.coalesce(rearrangements[name], values)

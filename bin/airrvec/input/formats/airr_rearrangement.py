@@ -2,7 +2,6 @@
 
 from airrvec.core import schema
 from airrvec.input.formats.chains import (
-    SAMPLE_COLUMNS,
     airr_counts,
     cell_keys,
     chain_table,
@@ -11,7 +10,8 @@ from airrvec.input.formats.chains import (
     junctions,
     kept_fields,
 )
-from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, choose, or_inside
+from airrvec.input.named_columns import strings_of
+from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, choose, or_inside, spelled
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,6 @@ OPTIONAL = (
     "species",
     "locus",
     "consensus_count",
-    *SAMPLE_COLUMNS,
     *schema.LABELS,
     *(name for name in schema.KEPT_FIELDS if name not in ("sequence_id", "clone_id")),
 )
@@ -71,7 +70,9 @@ ROLES = {"cell": CELL, "UMIs": UMIS, "reads": (*READS, "consensus_count"), "copi
 
 def roles(table: pa.Table) -> Roles:
     """Return the columns of cell, counts and flags; a cell or count may be inside ``sequence_id``."""
-    return or_inside(choose(table, cell=CELL, **airr_counts(table.column_names)), table, "sequence_id")
+    counts = spelled(table.column_names, (*UMIS, *READS, "consensus_count", *COPIES, "is_cell"))
+    given = [name for name in counts if strings_of(table, name).null_count < len(table)]
+    return or_inside(choose(table, cell=CELL, **airr_counts(given)), table, "sequence_id")
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
@@ -80,7 +81,7 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
     sequence = column(table, "sequence_id")
     return chain_table(
         row=table["row"],
-        cell_key=cell_keys(table, cell),
+        cell_key=cell_keys(table, cell, roles.samples),
         chain_key=sequence,
         cell_id=pc.coalesce(cell, column(table, "clone_id"), sequence),
         species=column(table, "species"),

@@ -3,7 +3,7 @@ BD Rhapsody tables of chains (``…_VDJ_perCellChain``), contigs (``…_VDJ_…_
 (``…_VDJ_perCell``). ``…_AIRR.tsv`` files are read as `airr`.
 """
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, any_valid, cell_keys, chain_table, column
+from airrvec.input.formats.chains import any_valid, cell_keys, chain_table, column
 from airrvec.input.roles import Roles
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ LAYOUTS = (
     ("Cell_Index", *(f"{arm}_{name}" for arm in PREFIXES for name in _DOMINANT)),
 )
 OPTIONAL = (
-    *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count", *SAMPLE_COLUMNS),
+    *("Productive", "Putative", "Putative_Cell", "Read_Count", "Molecule_Count"),
     *(f"{arm}_{count}" for arm in PREFIXES for count in ("Read_Count", "Molecule_Count")),
 )
 
@@ -52,23 +52,23 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """
     if "Chain_Type" in table.column_names:
         names = _DOMINANT if _DOMINANT[0] in table.column_names else _FIELDS
-        return _chains(table, names, roles.read(table))
+        return _chains(table, names, roles, roles.read(table))
     parts = []
     for arm in PREFIXES:
         names = tuple(f"{arm}_{name}" for name in _DOMINANT)
-        part = _chains(table, names, roles.read(table) | roles.parts[arm].read(table))
+        part = _chains(table, names, roles, roles.read(table) | roles.parts[arm].read(table))
         parts.append(part.filter(any_valid(*(part[name] for name in ("v_call", "j_call", "junction_aa")))))
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
-def _chains(table: pa.Table, names: tuple[str, ...], of_roles: dict) -> pa.Table:
+def _chains(table: pa.Table, names: tuple[str, ...], roles: Roles, of_roles: dict) -> pa.Table:
     v_gene, j_gene, junction = names
     cell = column(table, "Cell_Index")
     chain_type = column(table, "Chain_Type")
     locus_index = pc.index_in(chain_type, pa.array(list(_LOCI)))
     return chain_table(
         row=table["row"],
-        cell_key=cell_keys(table, cell),
+        cell_key=cell_keys(table, cell, roles.samples),
         cell_id=cell,
         locus=pc.coalesce(pc.take(pa.array(list(_LOCI.values())), locus_index), chain_type),
         v_call=column(table, v_gene),

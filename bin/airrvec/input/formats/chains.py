@@ -10,9 +10,6 @@ from airrvec.input.values import counts, trimmed
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# Columns that identify the samples of a joined table, in which two cells may have the same barcode.
-SAMPLE_COLUMNS = ("repertoire_id", "sample_id", "data_processing_id", "sample", "donor", "origin")
-
 
 def column(table: pa.Table, name: str | None) -> pa.ChunkedArray:
     """Return a column with blanks trimmed, or nulls if the table lacks it."""
@@ -55,11 +52,9 @@ def any_valid(*columns: pa.ChunkedArray) -> pa.ChunkedArray:
     return reduce(pc.or_, (pc.is_valid(values) for values in columns))
 
 
-def cell_keys(
-    table: pa.Table, cell: pa.ChunkedArray, samples: tuple[str, ...] = SAMPLE_COLUMNS
-) -> pa.ChunkedArray:
-    """Return the key that the chains of a cell share: the cell's name, with the sample if there is one."""
-    parts = [pc.fill_null(column(table, name), "") for name in samples if name in table.column_names]
+def cell_keys(table: pa.Table, cell: pa.ChunkedArray, samples: Iterable[str]) -> pa.ChunkedArray:
+    """Return the key that the chains of a cell share: its name, and that of its sample in a joined table."""
+    parts = [pc.fill_null(column(table, name), "") for name in samples]
     return pc.binary_join_element_wise(*parts, cell, "\0", null_handling="emit_null") if parts else cell
 
 
@@ -223,7 +218,7 @@ def chains_by_prefix(
         fields = {field: column(table, name) for field, name in of_chain.items()}
         part = chain_table(
             row=table["row"],
-            cell_key=cell_keys(table, cell),
+            cell_key=cell_keys(table, cell, roles.samples),
             chain_key=pa.chunked_array([pa.repeat(prefix.rstrip("._"), len(table))]),
             cell_id=cell,
             locus=pa.chunked_array([pa.repeat(locus, len(table))]),

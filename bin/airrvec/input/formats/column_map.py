@@ -162,6 +162,7 @@ class MappedColumns:
         units = {"umi_count": "UMIs", "duplicate_count": "copies"}
         return Roles(
             cell=self._columns.get("cell_id"),
+            samples=tuple(filter(None, [self._columns.get("repertoire_id")])),
             counts={field: self._columns[field] for field in units if field in self._columns},
             units=units,
             flags={field: self._columns[field] for field in FLAGS if field in self._columns},
@@ -179,7 +180,7 @@ class MappedColumns:
 
         return chain_table(
             row=table["row"],
-            cell_key=cell_keys(table, mapped("cell_id"), (self._columns.get("repertoire_id"),)),
+            cell_key=cell_keys(table, mapped("cell_id"), roles.samples),
             **{name: mapped(name) for name in ("cell_id", "species", "locus", *schema.CHAIN_FIELDS)},
             **roles.read(table),
             **{label: mapped(label) for label in labels},

@@ -18,7 +18,7 @@ _TABLES = (
 )
 
 LAYOUTS = tuple(names[:3] for names in _TABLES)
-OPTIONAL = ("chain", *(names[3] for names in _TABLES))
+OPTIONAL = ("chain", "Barcode", *(names[3] for names in _TABLES))
 
 
 # Cells of single-cell data, else reads or UMIs.

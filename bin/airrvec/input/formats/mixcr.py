@@ -1,7 +1,9 @@
 """MiXCR tables of clones (``exportClones``), with current headers or headers before version 3."""
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, first_value
-from airrvec.input.roles import Roles
+from collections.abc import Iterable
+
+from airrvec.input.formats.chains import cell_keys, chain_table, first_value
+from airrvec.input.roles import Roles, choose
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,11 +23,18 @@ _OLD_HITS = (("All V hits", "All J hits"), ("Best V hit", "Best J hit"))
 _JUNCTION = "aaSeqCDR3"
 _OLD_JUNCTIONS = ("AA. Seq. CDR3", "AA. seq. CDR3")
 _READS = ("readCount", "cloneCount", "Clone count")
-_UMIS = ("uniqueMoleculeCount", "uniqueUMICount", "uniqueTagCountMolecule")
+_UMIS = (
+    "uniqueMoleculeCount",
+    "uniqueUMICount",
+    "uniqueTagCountMolecule",
+    "uniqueTagCountUMI",
+    "uniqueTagCountMI",
+)
 _CELLS = ("uniqueCellCount", "uniqueTagCountCell")
 _CLONE = ("cloneId", "Clone ID")
-# A cell, a group of the cells with one pair of chains (since 4.5), and the well of a plate, by two tags.
-_CELL = ("tagValueCELL", "cellGroup", "tagValueCELL0ROW+tagValueCELL0COL")
+# A cell by one tag or, as the well of a plate, by several; the cells with one pair, since version 4.5.
+_TAG = "tagValueCELL"
+_GROUP = "cellGroup"
 _CHAINS = ("topChains", "chains", "Chains")
 
 LAYOUTS = (
@@ -35,19 +44,29 @@ LAYOUTS = (
 # Nucleotides of the CDR3, which has the conserved ends.
 _NUCLEOTIDES = ("nSeqCDR3", "N. Seq. CDR3", "N. seq. CDR3")
 OPTIONAL = (
-    *_CELL[:2],
-    *_CELL[2].split("+"),
+    _TAG,
+    _GROUP,
     *_NUCLEOTIDES,
     *_READS,
     *_UMIS,
     *_CELLS,
     *_CLONE,
     *_CHAINS,
-    *SAMPLE_COLUMNS,
 )
 
 
-ROLES = {"cell": _CELL, "UMIs": _UMIS, "reads": _READS, "cells": _CELLS}
+ROLES = {"cell": (f"{_TAG}…", _GROUP), "UMIs": _UMIS, "reads": _READS, "cells": _CELLS}
+
+
+def further(columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags of a cell: its barcode, or plate, row and column."""
+    return tuple(name for name in columns if name.startswith(_TAG))
+
+
+def roles(table: pa.Table) -> Roles:
+    """Return the columns of counts and flags, and of the cell: all of its tags."""
+    counts = {unit: names for unit, names in ROLES.items() if unit != "cell"}
+    return choose(table, cell=("+".join(further(table.column_names)), _GROUP), **counts)
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
@@ -56,7 +75,7 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
     v_hits, j_hits = zip(*_HITS, *_OLD_HITS, strict=True)
     return chain_table(
         row=table["row"],
-        cell_key=cell_keys(table, cell),
+        cell_key=cell_keys(table, cell, roles.samples),
         chain_key=first_value(table, _CLONE),
         cell_id=pc.coalesce(cell, first_value(table, _CLONE)),
         locus=first_value(table, _CHAINS),

@@ -1,6 +1,6 @@
 """MiXCR's ``clone.groups`` (``exportCloneGroups``): a group of cells per row, with all of its chains."""
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, chains_by_prefix, names_with_prefixes
+from airrvec.input.formats.chains import chains_by_prefix, names_with_prefixes
 from airrvec.input.roles import Roles
 
 import pyarrow as pa
@@ -32,7 +32,6 @@ LAYOUTS = tuple(("cellGroup", f"{locus}.primary.aaSeqCDR3") for locus in ("TRA",
 OPTIONAL = (
     *names_with_prefixes(PREFIXES, _FIELDS, ROLES),
     *ROLES["cells"],
-    *SAMPLE_COLUMNS,
 )
 
 

@@ -4,7 +4,7 @@ Parse Biosciences ``barcode_report.tsv`` of T cells: one cell per row, up to two
 ``…_annotation_airr.tsv`` files are read as `airr`.
 """
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, chains_by_prefix, names_with_prefixes
+from airrvec.input.formats.chains import chains_by_prefix, names_with_prefixes
 from airrvec.input.roles import Roles
 
 import pyarrow as pa
@@ -25,10 +25,7 @@ ROLES = {
 }
 
 LAYOUTS = (("Barcode", *(f"{locus}_{name}" for locus in _LOCI for (name,) in _FIELDS.values())),)
-OPTIONAL = (
-    *names_with_prefixes(PREFIXES, _FIELDS, ROLES),
-    *SAMPLE_COLUMNS,
-)
+OPTIONAL = tuple(names_with_prefixes(PREFIXES, _FIELDS, ROLES))
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:

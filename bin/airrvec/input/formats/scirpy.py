@@ -72,13 +72,14 @@ ROLES = {
 def roles(table: pa.Table) -> Roles:
     """Return the columns of counts and flags of each chain; a flag may be that of the cell."""
     places, cell_prefix, _ = _layout(table)
-    return Roles(parts={place: _roles(table, place, cell_prefix) for place in places})
+    flaws = choose(table, flags={}).flaws  # of the cell
+    return Roles(flaws=flaws, parts={place: _roles(table, place, cell_prefix) for place in places})
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return all chains of a cell; every observation is a cell, even if names repeat."""
     places, cell_prefix, names = _layout(table)
-    parts = [_chains(table, place, cell_prefix, names, roles.parts[place]) for place in places]
+    parts = [_chains(table, place, cell_prefix, names, roles) for place in places]
     return pa.concat_tables(parts).sort_by("row")
 
 
@@ -124,6 +125,7 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
         chain_key=chain_column("sequence_id"),
         cell_id=column(table, next((name for name in _NAMES if name in table.column_names), None)),
         locus=chain_column("locus"),
+        **roles.parts[place].read(table),
         **roles.read(table),
         **fields,
         **labels,

@@ -5,7 +5,7 @@ A cell has genes such as ``TRAV1-2.TRAJ33.TRAC_TRBV6-4.None.TRBJ2-1.TRBC2`` and 
 several chains of a locus are separated by ``;``.
 """
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table
+from airrvec.input.formats.chains import cell_keys, chain_table
 from airrvec.input.formats.lists import aligned, entries, flat, taken
 from airrvec.input.roles import Roles
 from airrvec.input.values import trimmed
@@ -23,13 +23,13 @@ _BOTH = ("CTgene", "CTaa")
 _GENE = r"(?P<gene>TR[A-D]{}[^.]*)"
 
 LAYOUTS = (("barcode", *_ARMS[0], *_ARMS[1]), _BOTH)
-OPTIONAL = ("barcode", *SAMPLE_COLUMNS)
-ROLES = {"cell": ("barcode", "cell_id", "cell_barcode")}
+OPTIONAL = ("barcode", "", "X")
+ROLES = {"cell": ("barcode", "cell_id", "cell_barcode", "cell", "", "X")}  # R writes row names without a name
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return all chains of a cell."""
-    table = table.append_column("key", cell_keys(table, roles.cells(table)))
+    table = table.append_column("key", cell_keys(table, roles.cells(table), roles.samples))
     if not set(table.column_names).issuperset(LAYOUTS[0]):
         table = _with_arms(table)
     return pa.concat_tables([_chains(table, roles, arm) for arm in _ARMS]).sort_by("row")

@@ -1,7 +1,7 @@
 """10x Genomics V(D)J: ``filtered_contig_annotations.csv`` and ``all_contig_annotations.csv``."""
 
 from airrvec.core import schema
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, kept_fields
+from airrvec.input.formats.chains import cell_keys, chain_table, column, kept_fields
 from airrvec.input.roles import Roles
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ _KEPT = {
 }
 OPTIONAL = (
     *("productive", "is_cell", "high_confidence", "reads", "umis"),
-    *(*_KEPT.values(), *SAMPLE_COLUMNS, *schema.LABELS),  # 10x has no labels; those of BEAM can be joined
+    *(*_KEPT.values(), *schema.LABELS),  # 10x has no labels; those of BEAM can be joined
 )
 
 
@@ -33,7 +33,7 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
     barcode = column(table, "barcode")
     return chain_table(
         row=table["row"],
-        cell_key=cell_keys(table, barcode),
+        cell_key=cell_keys(table, barcode, roles.samples),
         chain_key=column(table, "contig_id"),
         cell_id=barcode,
         locus=column(table, "chain"),

@@ -6,7 +6,7 @@ TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 
 from dataclasses import replace
 
-from airrvec.input.formats.chains import SAMPLE_COLUMNS, cell_keys, chain_table, column, split_cells
+from airrvec.input.formats.chains import cell_keys, chain_table, column, split_cells
 from airrvec.input.named_columns import READS
 from airrvec.input.roles import Roles, choose
 
@@ -20,7 +20,7 @@ DELIMITER = "\t"
 _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
-OPTIONAL = (*_COLUMNS[2:], *SAMPLE_COLUMNS)
+OPTIONAL = _COLUMNS[2:]
 ROLES = {"cell": ("barcode",), "reads": tuple(f"{name}|{READS}" for name in _COLUMNS)}
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
@@ -49,8 +49,7 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
 
 def _column_chains(table: pa.Table, name: str, roles: Roles) -> pa.Table:
     flags = [*roles.flags.values(), *roles.flaws]
-    samples = [name for name in SAMPLE_COLUMNS if name in table.column_names]
-    texts, rows = split_cells(table, name, ["row", "barcode", *samples, *flags])
+    texts, rows = split_cells(table, name, ["row", "barcode", *roles.samples, *flags])
     fields = pc.extract_regex(texts, _CHAIN)
     known = pc.invert(pc.is_in(pc.utf8_trim_whitespace(texts), _NOTHING))
 
@@ -63,7 +62,7 @@ def _column_chains(table: pa.Table, name: str, roles: Roles) -> pa.Table:
     barcode = column(rows, "barcode")
     chains = chain_table(
         row=rows["row"],
-        cell_key=cell_keys(rows, barcode),
+        cell_key=cell_keys(rows, barcode, roles.samples),
         chain_key=field("contig"),
         cell_id=barcode,
         locus=pc.coalesce(*(pc.utf8_slice_codeunits(field(gene), 0, 3) for gene in ("v", "j", "c"))),
