@@ -25,8 +25,8 @@ def table() -> str:
             kind, unit = ("count", role) if role in roles.UNITS else (role, "")
             lines.append(_line(*first, kind, unit, names))
             first = "", ""
-    flags = {**roles.FLAGS, "quality": roles.FLAWS}
-    lines += [_line(_ALL, "", role, "", names) for role, names in flags.items()]
+    of_all = {"sample": roles.SAMPLE, **roles.FLAGS, "quality": roles.FLAWS}
+    lines += [_line(_ALL, "", role, "", names) for role, names in of_all.items()]
     return "\n".join(lines) + "\n"
 
 

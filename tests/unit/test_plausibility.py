@@ -2,6 +2,7 @@
 
 import json
 
+from airrvec.core.errors import InputError
 from airrvec.input.files import text_table
 from airrvec.input.samplesheet import checks
 
@@ -28,6 +29,16 @@ TABLES = {
         text(AIRR[:4], [(*ALPHA[:2], f"CAV{'A' * n}F", "d1") for n in range(2, 24)]),
         "1 cell has more than 20 chains (most: 'd1', 22), so 'cell_id' hardly names cells; name the column"
         " that does in a column map",
+    ),
+    "a kind of cell": (
+        text(AIRR[:4], [(*BETA[:2], f"CASS{'A' * n}F", "CD4") for n in range(2, 5)]),
+        "most cells have more than 2 α or β chains (1 of 1), so 'cell_id' hardly names cells; name the column"
+        " that does in a column map",
+    ),
+    "names of clonotypes": (
+        text(AIRR[:4], [(*chain, f"clonotype{n}") for n in (1, 2) for chain in (ALPHA, BETA)]),
+        "the names of cells in 'cell_id' are those of clonotypes; if its rows are, write clonotype in the"
+        " column row_unit of the samplesheet",
     ),
     "a header": (
         text(AIRR[:4], [(*ALPHA, "a"), (*BETA, "a"), AIRR[:4], (*BETA_2, "a")]),
@@ -63,6 +74,17 @@ def test_a_sign_is_one_sentence(content, sentence, tmp_path):
     assert sentence in signs
     others = {other for _, other in TABLES.values()} - {sentence}
     assert not others & set(signs)
+
+
+def test_two_rows_of_one_cell_with_other_chains_are_an_error(tmp_path):
+    names = ("barcode", "CTgene", "CTaa")
+    genes = "TRAV27.TRAJ42.TRAC_TRBV19.None.TRBJ2-7.TRBC2"
+    row, other = (("AAAC", genes, f"CAGAGSQGNLIF_{junction}") for junction in (BETA[2], BETA_2[2]))
+    assert normalised_text(tmp_path / "x", text(names, [row, row])).counts["cells"] == 1
+    with pytest.raises(InputError, match=r"cell 'AAAC' has other chains in row 3 than in row 2; tables of"):
+        normalised_text(tmp_path / "x", text(names, [("AAAG", *row[1:]), row, other]))
+    samples = [(*row, "s1"), (*other, "s2")]
+    assert normalised_text(tmp_path / "x", text((*names, "orig.ident"), samples)).counts["cells"] == 2
 
 
 def test_pairs_are_compared_across_the_blocks_of_a_file(tmp_path, monkeypatch):

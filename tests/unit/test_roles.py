@@ -158,6 +158,94 @@ def test_two_columns_for_one_role(tmp_path):
         normalised_text(tmp_path / "y.tsv", other, "airr")
 
 
+@pytest.mark.parametrize("name", [*roles.SAMPLE, "Sample_Name", "SampleID"])
+def test_a_cell_has_its_name_within_a_sample(name, tmp_path):
+    rows = [(*chain, "A", sample) for sample, beta in (("1", BETA), ("2", BETA_2)) for chain in (ALPHA, beta)]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR, "barcode", name), rows), "airr")
+    assert chains_of(result) == [PAIR, (*ALPHA, *BETA_2)]
+    assert result.counts["roles"] == f"cell = barcode within {name}"
+
+
+@pytest.mark.parametrize(
+    ("words", "n_cells"),
+    [
+        (("Singlet", "Doublet", "Negative"), 2),
+        (("SNG", "DBL", "AMB"), 2),
+        (("not doublet", "multiplet", "unassigned"), 2),
+        (("FALSE", "TRUE", ""), 2),
+    ],
+)
+def test_words_of_programs_that_find_doublets(words, n_cells, tmp_path):
+    rows = [(*BETA, word) for word in words]
+    result = normalised_text(
+        tmp_path / "x.tsv", text((*AIRR, "DF.classifications_0.25_0.09_913"), rows), "airr"
+    )
+    assert result.counts["cells"] == n_cells
+    assert "neither true nor false" not in str(result.counts["warnings"])
+
+
+def test_a_doublet_in_a_table_of_scirpy_is_rejected(tmp_path):
+    chain = [f"IR_VDJ_1_{name}" for name in AIRR]
+    names = ("", *(f"IR_VJ_1_{name}" for name in AIRR), *chain, "predicted_doublet")
+    rows = [("a", *ALPHA, *BETA, "False"), ("b", *ALPHA, *BETA_2, "True")]
+    result = normalised_text(tmp_path / "x.csv", text(names, rows), "scirpy")
+    assert chains_of(result) == [PAIR]
+    assert set(result.counts["reject_reasons"]) == {"the cell is a doublet (predicted_doublet)"}
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "abundance"),
+    [
+        (("read_count", "duplicate_count"), [("", 3), ("", 4)], [3, 4]),
+        (("umi_count", "duplicate_count"), [(0, 3), (0, 4)], [3, 4]),
+        (("duplicate_count", "consensus_count"), [("", 5), ("", 6)], [5, 6]),
+        (("umi", "duplicate_count"), [("ACGTTGCA", 5), ("ACGTTGCC", 6)], [5, 6]),
+        (("duplicate_count", "count"), [("12.0", 12), ("1e2", 100)], [12, 100]),
+    ],
+)
+def test_a_count_without_values_stands_back(names, rows, abundance, tmp_path):
+    rows = [(*chain, *counts) for chain, counts in zip((BETA, BETA_2), rows, strict=True)]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR, *names), rows), "airr")
+    assert columns_of(result, "abundance") == [(n,) for n in abundance]
+    assert not [word for word in result.counts["warnings"] if "not read" in word]
+
+
+def test_shares_are_no_counts(tmp_path):
+    rows = [(*BETA, "0.6"), (*BETA_2, "0.4")]
+    with pytest.raises(InputError, match=r"2 of 2 values are between 0 and 1, the first '0.6'"):
+        normalised_text(tmp_path / "x.tsv", text((*AIRR, "count"), rows), "airr")
+
+
+def test_a_cell_of_mixcr_has_all_of_its_tags(tmp_path):
+    names = (
+        "bestVHit",
+        "bestJHit",
+        "aaSeqCDR3",
+        "readCount",
+        "tagValueCELL0PLATE",
+        "tagValueCELL0WELL",
+        "cellGroup",
+    )
+    rows = [
+        (*chain, 5, plate, "A1", 0) for plate, beta in ((1, BETA), (2, BETA_2)) for chain in (ALPHA, beta)
+    ]
+    result = normalised_text(tmp_path / "x.tsv", text(names, rows), "mixcr")
+    assert chains_of(result) == [PAIR, (*ALPHA, *BETA_2)]
+    assert result.counts["roles"].startswith("cell = tagValueCELL0PLATE+tagValueCELL0WELL · ")
+    group = [(*row[:4], "contamination") for row in rows]
+    result = normalised_text(tmp_path / "x.tsv", text((*names[:4], "cellGroup"), group), "mixcr")
+    assert set(result.counts["pairing"]) == {"orphan VJ", "orphan VDJ"}
+
+
+@pytest.mark.parametrize("name", ["", "X", "cell"])
+def test_expanded_clones_of_cells_with_row_names_are_no_sign(name, tmp_path):
+    row = ("TRAV27.TRAJ42.TRAC_TRBV19.None.TRBJ2-7.TRBC2", "CAGAGSQGNLIF_CASSIRSSYEQYF")
+    table = text((name, "CTgene", "CTaa"), [(f"c{n}", *row) for n in range(9)])
+    result = normalised_text(tmp_path / "x.csv", table, "screpertoire")
+    assert columns_of(result, "cell_id")[8] == ("c8",)
+    assert result.counts["warnings"] == []
+
+
 @pytest.mark.parametrize(
     ("ids", "cell", "counts"),
     [

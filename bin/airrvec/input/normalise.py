@@ -16,7 +16,7 @@ from airrvec.input import species_names
 from airrvec.input.chain_tables import with_cells
 from airrvec.input.counts import Counts, no_receptor_message
 from airrvec.input.pairing import POLICIES, chain_pairing_classes, pair
-from airrvec.input.plausibility import Plausibility, check_contigs
+from airrvec.input.plausibility import Plausibility, check_cells, check_contigs
 from airrvec.input.reading import Batch, Source
 from airrvec.input.standardise import FAILURES, standardise
 from airrvec.input.units import Unit
@@ -187,6 +187,8 @@ class Normaliser:
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
         self.counts.add_chains(chains)
         check_contigs(self.sample_id, chains)
+        if self.unit and self.unit.row == "cell":
+            check_cells(self.sample_id, chains)
         self.plausibility.add_chains(chains)
         cells, extra = pair(chains, self.multichain)
         failures = pa.concat_tables([failures, extra])
@@ -215,7 +217,8 @@ class Normaliser:
             },
             schema=schema.REJECTS,
         ).sort_by("row")
-        if not pc.count(chains["cell_key"]).as_py():
+        # Rows of cells repeat where a clone has expanded.
+        if self.unit and self.unit.row != "cell" and not pc.count(chains["cell_key"]).as_py():
             self.plausibility.add_cells(cells)
         cell_chains = with_cells(cell_chains, cells, self.counts.cells)
         self.counts.add_part(cells, rejects, n_rows=len(kept_rows), n_chains=len(chains) - len(extra))

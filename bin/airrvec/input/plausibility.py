@@ -16,10 +16,17 @@ import pyarrow.compute as pc
 _CONTENT = ("locus", *schema.CHAIN_FIELDS)
 # Chains of a cell, which expresses up to two α and two β chains; a droplet with ambient RNA has some more.
 MOST_CHAINS = 20
+MOST_OF_LOCUS = 2  # chains of one locus; in few cells there are more
 # Share of the pairs. Expanded clones repeat, too; in a table with a row per program or assay most pairs do.
 MOST_REPEATS = 0.1
 _PAIR = ("receptor_id", "cell_id", *schema.LABELS)
 FEWEST_CELLS = 3  # with one count for both chains, by chance in fewer
+_CLONE_NAME = r"(?i)^(raw_)?clon(e|otype)?(_id)?[ _-]?[0-9]+$"
+_BARCODE = r"[ACGTN]{10,}"
+
+
+_JOINED = "; tables of several lanes or samples were joined, in which other cells have the same name"
+_SEPARATE = "Give each table as a sample of its own, or add a column 'sample_id' that tells them apart"
 
 
 @dataclass
@@ -39,6 +46,9 @@ class Plausibility:
         Number of cells with more than `MOST_CHAINS` chains.
     most_crowded : tuple
         Number of chains, and the name, of the largest cell.
+    cells, full, clones, barcodes : int
+        Number of cells with a name, of those with more than `MOST_OF_LOCUS` chains of a locus, and of those
+        whose name is that of a clonotype, or holds a barcode.
     pairs : list of ndarray
         Hash of each row with both chains and no name of a cell, by part; equal rows have one hash.
     counted_cells, equal_counts : int
@@ -54,6 +64,10 @@ class Plausibility:
     has_pairs_in_rows: bool = False
     crowded: int = 0
     most_crowded: tuple[int, str] = (0, "")
+    cells: int = 0
+    full: int = 0
+    clones: int = 0
+    barcodes: int = 0
     pairs: list[np.ndarray] = field(default_factory=list)
     counted_cells: int = 0
     equal_counts: int = 0
@@ -72,7 +86,7 @@ class Plausibility:
 
     def add_chains(self, chains: pa.Table) -> None:
         """Add the valid chains of a part; the chains of a cell are in one part."""
-        keyed = chains.select(["cell_key", "cell_id", "duplicate_count"])
+        keyed = chains.select(["cell_key", "cell_id", "locus", "duplicate_count"])
         if keyed["cell_key"].null_count:
             keyed = keyed.filter(pc.is_valid(keyed["cell_key"]))
         sizes = pc.value_counts(keyed["cell_key"])
@@ -82,6 +96,14 @@ class Plausibility:
             key, n = max(crowded.to_pylist(), key=lambda cell: cell["counts"]).values()
             name = keyed["cell_id"].filter(pc.equal(keyed["cell_key"], key))[0].as_py()
             self.most_crowded = max(self.most_crowded, (n, name))
+        self.cells += len(sizes)
+        loci = keyed.filter(pc.is_in(keyed["cell_key"], several(sizes))).group_by(["cell_key", "locus"])
+        full = loci.aggregate([([], "count_all")])
+        full = full.filter(pc.greater(full["count_all"], MOST_OF_LOCUS))
+        self.full += pc.count_distinct(full["cell_key"]).as_py()
+        names = sizes.field("values")
+        self.clones += pc.sum(pc.match_substring_regex(names, _CLONE_NAME)).as_py() or 0
+        self.barcodes += pc.sum(pc.match_substring_regex(names, _BARCODE)).as_py() or 0
         if self.count is not None:
             self._add_counts(keyed)
 
@@ -134,6 +156,11 @@ class Plausibility:
         )
 
     def _crowd(self) -> str | None:
+        if not self.crowded and 2 * self.full > self.cells:
+            return (
+                f"most cells have more than {MOST_OF_LOCUS} α or β chains ({self.full:,} of {self.cells:,}),"
+                f" so '{self.cell}' hardly names cells; name the column that does in a column map"
+            )
         if not self.crowded:
             return None
         n, name = self.most_crowded
@@ -162,11 +189,53 @@ class Plausibility:
         )
 
     def _clonotypes(self) -> str | None:
-        if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells:
+        fix = "write clonotype in the column row_unit of the samplesheet"
+        if self.cells and self.clones == self.cells:
+            return f"the names of cells in '{self.cell}' are those of clonotypes; if its rows are, {fix}"
+        if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells or self.barcodes:
             return None
         return (
             f"all chains of a cell have one count in '{self.count}', as those of a clonotype have; if"
-            f" '{self.cell}' names clonotypes, write clonotype in the column row_unit of the samplesheet"
+            f" '{self.cell}' names clonotypes, {fix}"
+        )
+
+
+def several(sizes: pa.StructArray) -> pa.Array:
+    """Return the names of cells with more than `MOST_OF_LOCUS` chains, by their numbers of chains."""
+    return sizes.field("values").filter(pc.greater(sizes.field("counts"), MOST_OF_LOCUS))
+
+
+def check_cells(sample_id: str, chains: pa.Table) -> None:
+    """
+    Raise if a table with a cell per row has two rows of one cell with other chains.
+
+    Parameters
+    ----------
+    sample_id : str
+    chains : pyarrow.Table
+        As in `check_contigs`.
+    """
+    keyed = chains.filter(pc.is_valid(chains["cell_key"]))
+    rows = keyed.group_by(["cell_key", "row"]).aggregate([]).group_by("cell_key")
+    rows = rows.aggregate([([], "count_all"), ("row", "min"), ("row", "max")])
+    rows = rows.filter(pc.greater(rows["count_all"], 1))
+    if not len(rows):
+        return
+    contents = keyed.filter(pc.is_in(keyed["cell_key"], rows["cell_key"]))
+    contents = contents.group_by(["cell_key", "row", *_CONTENT]).aggregate([("cell_id", "min")])
+    once = contents.group_by(["cell_key", *_CONTENT]).aggregate([([], "count_all"), ("cell_id_min", "min")])
+    once = once.append_column("rows", rows["count_all"].take(pc.index_in(once["cell_key"], rows["cell_key"])))
+    other = once.filter(pc.less(once["count_all"], once["rows"]))
+    if len(other):
+        first = other.slice(0, 1).to_pylist()[0]
+        of_cell = rows.filter(pc.equal(rows["cell_key"], first["cell_key"])).to_pylist()[0]
+        n = pc.count_distinct(other["cell_key"]).as_py()
+        raise InputError(
+            f"{sample_id}: cell '{first['cell_id_min_min']}' has other chains in row {of_cell['row_max']}"
+            f" than in row {of_cell['row_min']}"
+            + (f", and so have {n - 1:,} further cells" if n > 1 else "")
+            + _JOINED,
+            fix=_SEPARATE,
         )
 
 
@@ -205,6 +274,6 @@ def check_contigs(sample_id: str, chains: pa.Table) -> None:
             f"{sample_id}: {contig} is another chain in row {first['row_min_max']} than in row"
             f" {first['row_min_min']}"
             + (f", and so are {len(two) - 1:,} further contigs" if len(two) > 1 else "")
-            + "; tables of several lanes or samples were joined, in which other cells have the same name",
-            fix="Give each table as a sample of its own, or add a column 'sample_id' that tells them apart",
+            + _JOINED,
+            fix=_SEPARATE,
         )

@@ -238,7 +238,7 @@ def _batches(
     names = container.names(header_rows)
     further = reader.further(names) if hasattr(reader, "further") else ()
     known = (*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL)
-    of_roles = names_of_roles(names) if has_roles(reader) else ()
+    of_roles = names_of_roles(names, getattr(reader, "ROLES", {})) if has_roles(reader) else ()
     columns = list(dict.fromkeys([*known, *further, *of_roles]))
     layouts = getattr(reader, "NEEDED", reader.LAYOUTS)
     needed = (*next(layout for layout in layouts if set(names).issuperset(layout)), *further)

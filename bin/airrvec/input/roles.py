@@ -85,14 +85,25 @@ FLAWS = {
     **dict.fromkeys(("imputed", "is_imputed"), (False, "the chain is imputed")),
 }
 # What programs call a cell in these columns, in lower case; a cell without a hashtag may be a good one.
-_GOOD = ("singlet", "sng", "negative", "unassigned", "ambiguous", "amb", "no", "pass")
+_GOOD = (
+    "singlet",
+    "sng",
+    "not doublet",
+    "not multiplet",
+    "negative",
+    "unassigned",
+    "ambiguous",
+    "amb",
+    "no",
+    "pass",
+)
 _BAD = ("doublet", "dbl", "multiplet", "multi", "heterotypic", "homotypic")
 FLAGS = {"productive": PRODUCTIVE, "is_cell": IS_CELL, "high_confidence": HIGH_CONFIDENCE}
 
 
 def plain(name: str) -> str:
-    """Return a column's name as names are compared."""
-    return re.sub(r"[^a-z0-9]", "", name.removeprefix("obs/").lower())
+    """Return a column's name as names are compared; one of marks alone as it is."""
+    return re.sub(r"[^a-z0-9]", "", name.removeprefix("obs/").lower()) or name
 
 
 def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
@@ -105,14 +116,15 @@ def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
         at = (place for begin, place in begins.items() if plain(name).startswith(begin))
         return places.get(plain(name), next(at, None))
 
-    found = {name: place_of(name) for name in names if plain(name)}
+    found = {name: place_of(name) for name in names}
     return sorted((name for name, place in found.items() if place is not None), key=found.get)
 
 
-def names_of_roles(names: Iterable[str]) -> list[str]:
-    """Return those of a file's names that a role may take."""
+def names_of_roles(names: Iterable[str], of_reader: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return those of a file's names that a role may take, of all formats or of its reader's ``ROLES``."""
     flags = (*PRODUCTIVE, *IS_CELL, *HIGH_CONFIDENCE, *FLAWS)
-    return spelled(names, (*CELL, *SAMPLE, *UMIS, *READS, *COPIES, *flags))
+    own = [name for some in of_reader.values() for name in some]
+    return spelled(names, (*own, *CELL, *SAMPLE, *UMIS, *READS, *COPIES, *flags))
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,7 @@ class Roles:
         ]
         _, quality = self.numbers_and_truths()
         within = f" within {', '.join(self.samples)}" if self.samples else ""
-        cell = [f"cell = {self.cell}{within}"] if self.cell is not None else []
+        cell = [f"cell = {self.cell or 'column without a name'}{within}"] if self.cell is not None else []
         return " · ".join([*cell, *counts, *([f"quality = {', '.join(quality)}"] if quality else [])])
 
     def numbers_and_truths(self) -> tuple[list[str], list[str]]:
@@ -243,7 +255,10 @@ def choose(
         If two columns for one role disagree: two counts that differ, or two names of cells that group rows in
         other ways.
     """
-    named = {unit: _chosen(table, f"number of {unit}", wanted, _differ) for unit, wanted in counts.items()}
+    # A column `umi` may hold the UMIs themselves.
+    sequences = [name for name in table.column_names if name != "row" and are_sequences(table, name)]
+    numbers = table.drop_columns(sequences)
+    named = {unit: _chosen(numbers, f"number of {unit}", wanted, _differ) for unit, wanted in counts.items()}
     order = sorted(named, key=lambda unit: not _has_value(table, named[unit]))
     taken, units = {}, {}
     for unit in order:
@@ -327,12 +342,18 @@ def _has_value(table: pa.Table, name: str | None) -> bool:
     return name is not None and strings_of(table, name).null_count < len(table)
 
 
+def are_sequences(table: pa.Table, name: str) -> bool:
+    """Return whether all values of a column are nucleotides."""
+    given = strings_of(table, name).drop_null()
+    return len(given) > 0 and bool(pc.all(pc.match_substring_regex(given, r"^[ACGTN]{4,}$")).as_py())
+
+
 def _chosen(table: pa.Table, role: str, wanted: Iterable[str], disagree: Callable) -> str | None:
     """Return the first of the wanted columns that has a value, else the first that there is."""
     names = [name for name in table.column_names if name != "row"]
     wanted = list(wanted)
     joined = [name for name in wanted if "+" in name and set(name.split("+")) <= set(names)]
-    found = [*spelled(names, wanted), *joined]
+    found = spelled([*names, *joined], wanted)
     if len(found) < 2:
         return next(iter(found), None)
     given = [name for name in found if _has_value(table, name)]

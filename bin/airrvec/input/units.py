@@ -115,7 +115,7 @@ def unit_of(chains: pa.Table, roles: Roles, row: str, given: Given = NOTHING) ->
     InputError
         If the table has no count of the unit that is given.
     """
-    counts = {name: roles.units[name] for name in _COUNTS if name in roles.counts and _given(chains, name)}
+    counts = {name: roles.units[name] for name in _COUNTS if name in roles.counts and _counted(chains, name)}
     if row == "clonotype" and pc.count_distinct(chains["row"]).as_py() < len(chains):
         counts = {name: "cells" if unit == "copies" else unit for name, unit in counts.items()}
     if given.row in (None, "chain"):  # a chain may have the name of a cell
@@ -144,7 +144,8 @@ def _found(chains: pa.Table, roles: Roles, row: str, counts: dict[str, str]) -> 
     # A pair has the name of a cell in one column, or is named by its own two chains.
     named = row == "pair" and "+" not in (roles.cell or "+") and _given(chains, "cell_id")
     if named or (row == "chain" and _given(chains, "cell_key")):
-        return Unit("cell" if named or roles.parts else "chain")
+        has_parts = any(part.counts for part in roles.parts.values())
+        return Unit("cell" if named or has_parts else "chain")
     return _unit("clonotype" if counts and row in ("chain", "pair") else row, counts)
 
 
@@ -153,6 +154,11 @@ def _unit(row: str, counts: dict[str, str]) -> Unit:
         name = next(iter(counts))
         return Unit(row, counts[name], name)
     return Unit(row, _ONCE[row])
+
+
+def _counted(chains: pa.Table, name: str) -> bool:
+    """Return whether a count is above 0; a column of zeros was not filled."""
+    return (pc.max(chains[name]).as_py() or 0) > 0
 
 
 def _given(chains: pa.Table, name: str) -> bool:

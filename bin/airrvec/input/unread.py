@@ -8,7 +8,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import values
 from airrvec.input.named_columns import strings_of
-from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, flaw_of, judged, spelled
+from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, are_sequences, flaw_of, judged, spelled
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -153,6 +153,6 @@ def with_unused(reader, table: pa.Table, chosen: Roles) -> Roles:
         name: role
         for role, names in missing.items()
         for name in spelled(set(table.column_names) - known, names)[:1]
-        if strings_of(table, name).null_count < len(table)
+        if strings_of(table, name).null_count < len(table) and not are_sequences(table, name)
     }
     return replace(chosen, unused=unused)

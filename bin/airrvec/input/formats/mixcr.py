@@ -26,6 +26,7 @@ _READS = ("readCount", "cloneCount", "Clone count")
 _UMIS = (
     "uniqueMoleculeCount",
     "uniqueUMICount",
+    "umiCount",
     "uniqueTagCountMolecule",
     "uniqueTagCountUMI",
     "uniqueTagCountMI",
