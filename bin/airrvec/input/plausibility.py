@@ -21,6 +21,7 @@ MOST_OF_LOCUS = 2  # chains of one locus; in few cells there are more
 MOST_REPEATS = 0.1
 _PAIR = ("receptor_id", "cell_id", *schema.LABELS)
 FEWEST_CELLS = 3  # with one count for both chains, by chance in fewer
+N_NAMES = 1_000
 _CLONE_NAME = r"(?i)^(raw_)?clon(e|otype)?(_id)?[ _-]?[0-9]+$"
 _BARCODE = r"[ACGTN]{10,}"
 
@@ -46,9 +47,11 @@ class Plausibility:
         Number of cells with more than `MOST_CHAINS` chains.
     most_crowded : tuple
         Number of chains, and the name, of the largest cell.
-    cells, full, clones, barcodes : int
-        Number of cells with a name, of those with more than `MOST_OF_LOCUS` chains of a locus, and of those
-        whose name is that of a clonotype, or holds a barcode.
+    cells, full : int
+        Number of cells with a name, and of those with more than `MOST_OF_LOCUS` chains of a locus.
+    named, clones, barcodes : int
+        Of the first `N_NAMES` names of cells in each part, their number, and how many name clonotypes or
+        hold a barcode.
     pairs : list of ndarray
         Hash of each row with both chains and no name of a cell, by part; equal rows have one hash.
     counted_cells, equal_counts : int
@@ -66,6 +69,7 @@ class Plausibility:
     most_crowded: tuple[int, str] = (0, "")
     cells: int = 0
     full: int = 0
+    named: int = 0
     clones: int = 0
     barcodes: int = 0
     pairs: list[np.ndarray] = field(default_factory=list)
@@ -101,7 +105,8 @@ class Plausibility:
         full = loci.aggregate([([], "count_all")])
         full = full.filter(pc.greater(full["count_all"], MOST_OF_LOCUS))
         self.full += pc.count_distinct(full["cell_key"]).as_py()
-        names = sizes.field("values")
+        names = sizes.field("values").slice(0, N_NAMES)
+        self.named += len(names)
         self.clones += pc.sum(pc.match_substring_regex(names, _CLONE_NAME)).as_py() or 0
         self.barcodes += pc.sum(pc.match_substring_regex(names, _BARCODE)).as_py() or 0
         if self.count is not None:
@@ -190,7 +195,7 @@ class Plausibility:
 
     def _clonotypes(self) -> str | None:
         fix = "write clonotype in the column row_unit of the samplesheet"
-        if self.cells and self.clones == self.cells:
+        if self.named and self.clones == self.named:
             return f"the names of cells in '{self.cell}' are those of clonotypes; if its rows are, {fix}"
         if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells or self.barcodes:
             return None

@@ -256,8 +256,8 @@ def choose(
         other ways.
     """
     # A column `umi` may hold the UMIs themselves.
-    sequences = [name for name in table.column_names if name != "row" and are_sequences(table, name)]
-    numbers = table.drop_columns(sequences)
+    wanted = spelled(table.column_names, [name for names in counts.values() for name in names])
+    numbers = table.drop_columns([name for name in wanted if are_sequences(table, name)])
     named = {unit: _chosen(numbers, f"number of {unit}", wanted, _differ) for unit, wanted in counts.items()}
     order = sorted(named, key=lambda unit: not _has_value(table, named[unit]))
     taken, units = {}, {}
@@ -343,8 +343,8 @@ def _has_value(table: pa.Table, name: str | None) -> bool:
 
 
 def are_sequences(table: pa.Table, name: str) -> bool:
-    """Return whether all values of a column are nucleotides."""
-    given = strings_of(table, name).drop_null()
+    """Return whether the first values of a column are nucleotides."""
+    given = strings_of(table.slice(0, N_IDS), name).drop_null()
     return len(given) > 0 and bool(pc.all(pc.match_substring_regex(given, r"^[ACGTN]{4,}$")).as_py())
 
 

@@ -111,6 +111,8 @@ def unread_values(table: pa.Table, roles: Roles) -> list[Unread]:
 
 
 def _unread_counts(table: pa.Table, name: str, mark: str | None) -> list[Unread]:
+    if name in table.column_names and values.digits_alone(table[name]) is not None:
+        return [Unread(name, NO_COUNT, 0, len(table) - table[name].null_count)]
     strings = strings_of(table, name)
     if values.digits_alone(strings) is not None:
         return [Unread(name, NO_COUNT, 0, len(strings) - strings.null_count)]
@@ -122,6 +124,9 @@ def _unread_counts(table: pa.Table, name: str, mark: str | None) -> list[Unread]
 
 
 def _unread_truths(table: pa.Table, name: str, read: Callable) -> Unread:
+    words = pc.unique(table[name].drop_null())
+    if not pc.any(pc.is_null(read(values.trimmed(words)))).as_py():
+        return Unread(name, NO_BOOLEAN, 0, len(table) - table[name].null_count)
     strings = strings_of(table, name)
     return _unread(table, name, strings, NO_BOOLEAN, pc.and_(pc.is_valid(strings), pc.is_null(read(strings))))
 
