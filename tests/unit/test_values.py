@@ -110,7 +110,7 @@ def test_false(word):
     assert values.truths(column(word)).to_pylist() == [False]
 
 
-@pytest.mark.parametrize("word", ["maybe", "2", "tru"])
+@pytest.mark.parametrize("word", ["maybe", "2", "tru", "productive:F"])
 def test_neither(word):
     assert values.truths(column(word)).to_pylist() == [None]
 

@@ -56,6 +56,8 @@ class Plausibility:
         Hash of each row with both chains and no name of a cell, by part; equal rows have one hash.
     counted_cells, equal_counts : int
         Number of cells with a count above 1 in several chains, and of those with one count for all chains.
+    counts : set of int
+        Some of these counts; of clonotypes there are several.
     count : str or None
         Column of these counts, if they are copies; reads and UMIs are no numbers of cells.
     unused : dict
@@ -75,6 +77,7 @@ class Plausibility:
     pairs: list[np.ndarray] = field(default_factory=list)
     counted_cells: int = 0
     equal_counts: int = 0
+    counts: set[int] = field(default_factory=set)
     count: str | None = None
     unused: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,6 +123,7 @@ class Plausibility:
         )
         equal = pc.equal(cells["duplicate_count_min"], cells["duplicate_count_max"])
         self.counted_cells += pc.sum(several).as_py() or 0
+        self.counts |= {*pc.unique(cells["duplicate_count_max"].filter(several)).to_pylist()[:2]}
         self.equal_counts += pc.sum(pc.and_(several, equal)).as_py() or 0
 
     def add_cells(self, cells: pa.Table) -> None:
@@ -197,7 +201,9 @@ class Plausibility:
         fix = "write clonotype in the column row_unit of the samplesheet"
         if self.named and self.clones == self.named:
             return f"the names of cells in '{self.cell}' are those of clonotypes; if its rows are, {fix}"
-        if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells or self.barcodes:
+        if self.counted_cells < FEWEST_CELLS or self.equal_counts < self.counted_cells:
+            return None
+        if self.barcodes or len(self.counts) < 2:
             return None
         return (
             f"all chains of a cell have one count in '{self.count}', as those of a clonotype have; if"

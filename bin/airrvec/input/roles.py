@@ -61,7 +61,10 @@ UNITS = {
     "reads": "duplicate_count",
     "copies": "duplicate_count",
 }
-PRODUCTIVE = ("productive", "is_productive", "productivity", "functional", "functionality_status")
+PRODUCTIVE = (
+    *("productive", "is_productive", "productive_flag", "productivity", "functional", "is_functional"),
+    *("functionality", "functionality_status", "V-DOMAIN Functionality"),
+)
 IS_CELL = ("is_cell", "putative", "putative_cell")
 HIGH_CONFIDENCE = ("high_confidence",)
 _DOUBLETS = (

@@ -77,19 +77,19 @@ MISSING = sorted(set(_spellings()))
 _TRUE = (
     "true, t, 1, +, yes, y, pass, passed, wahr, ja, vrai, oui, verdadero, verdadeiro, sí, si, sim, vero,"
     " waar, prawda, tak, sant, sand, sann, tosi, истина, да, pravda, istina, igaz, doğru, adevărat, cert,"
-    " tiesa, αληθής, αληθησ, 是, 真, functional, in, inframe"
+    " tiesa, αληθής, αληθης, 是, 真, functional, in, inframe"
 )
 _FALSE = (
     "false, f, 0, no, n, fail, failed, falsch, nein, faux, non, falso, não, onwaar, nee, fałsz, nie, falskt,"
     " nej, falsk, usann, nei, epätosi, ложь, нет, nepravda, laž, hamis, yanlış, fals, netiesa, ψευδής,"
-    " ψευδησ, 否, 偽, 假, nonfunctional, out, outofframe, stop, no rearrangement found"
+    " ψευδης, 否, 偽, 假, nonfunctional, out, outofframe, stop, no rearrangement found"
 )
 _TRUTHS = {**dict.fromkeys(re.split(r", *", _TRUE), True), **dict.fromkeys(re.split(r", *", _FALSE), False)}
 # Words of IMGT, AIRR, immunoSEQ and MiXCR on a rearrangement, in the first that is met.
 _UNPRODUCTIVE = re.compile(
     r"\b(un|non|not)[ _-]?(productive|functional)|out[ _-]of[ _-]frame|stop[ _-]codon|no junction found"
 )
-_PRODUCTIVE = re.compile(r"productive\b|(v-\(?d?\)?-?j )?in[ _-]frame\b")
+_PRODUCTIVE = re.compile(r"productive( \(.*\))?|(v-(\(d\)-)?j )?in[ _-]frame")
 
 _LARGEST = 2**63 - 1
 _BLANKS = " '’\u00a0\u2009\u202f"  # between thousands
@@ -239,7 +239,7 @@ def truth(text: str) -> bool | None:
     word = re.sub(r"\.0+$", "", text.lower())
     if word in _TRUTHS:
         return _TRUTHS[word]
-    return False if _UNPRODUCTIVE.search(word) else True if _PRODUCTIVE.match(word) else None
+    return False if _UNPRODUCTIVE.search(word) else True if _PRODUCTIVE.fullmatch(word) else None
 
 
 def _each(strings: pa.ChunkedArray, read: Callable, dtype: pa.DataType) -> pa.ChunkedArray:

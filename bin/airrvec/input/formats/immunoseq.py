@@ -55,7 +55,7 @@ OPTIONAL = (
 )
 
 
-ROLES = {"templates": _TEMPLATES, "copies": _READS, "productive": _FRAME}
+ROLES = {"templates": _TEMPLATES, "copies": (*_READS, "count"), "productive": _FRAME}
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
