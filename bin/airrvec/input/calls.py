@@ -17,21 +17,31 @@ import pyarrow as pa
 IS_PSEUDOGENE = "is a pseudogene according to IMGT"
 LOOPS_UNKNOWN = "is an open reading frame whose CDR1 or CDR2 IMGT does not list"
 
-# A colon before two digits alone is that of an allele; OR in capitals belongs to an orphon's name.
-_BETWEEN_CALLS = re.compile(
-    r"\s*[,;|+&~^]\s*|\s*:\s*(?=[a-z]|\d+-)|\s*\bor\b\s*|\s+and\s+|(?<=\d)(?-i:or)(?=[\dTt])|\s+(?=TC?R[ABGD])",
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe63\uff0d", "-"))
+# Text that belongs to a name and says nothing of the gene: scores, as ``(98.6%)`` or ``=0.9``, and MiXCR's
+# ``*00``, no allele.
+_SCORE = re.compile(r"[(\[]\s*[\d.]+\s*%?\s*[)\]]|\d+(\.\d+)?\s*%|[:=]\s*\d*\.\d+|\*0+(?!\d)", re.ASCII)
+_COLON_ALLELE = re.compile(r"(?<=\w):(\d\d)(?![\d.-])", re.ASCII)  # McPAS-TCR writes TRBV20-1:02
+_APART = re.compile(r"(?<=[VJ])\s*-?\s*(?=\d)|\s+(?=-\d)", re.IGNORECASE | re.ASCII)  # TRBV-19, TRBV7 -9
+_DELTA_APART = re.compile(r"[|\s]+(?=DV\d)", re.IGNORECASE)  # TRAV29|DV5
+# A name ends at a character that no name has, and where the next begins. OR in capitals is that of an orphon.
+_BETWEEN_WORDS = re.compile(
+    r"[^\w*./-]+|/(?=\*)|_(?!\d|DV\d|OR\d)|(?<=\d)(?-i:or)(?=[\dT])|(?=TC?R[ABGD][VDJC])",
+    re.IGNORECASE | re.ASCII,
+)
+_GENE = re.compile(r"(TC?R|IG)[A-Z]|[A-Z]{0,2}[VDJ]\d{1,3}(?!\d)", re.IGNORECASE | re.ASCII)  # no accession
+_NUMBER = re.compile(r"(\d+([-.]\d+)?)?(\*\d+)?", re.ASCII)  # the next gene or allele: TRBV6-2/6-3, */02
+_NAME = re.compile(r"[A-Z0-9./-]+(\*\d+)?", re.IGNORECASE | re.ASCII)  # all that tidytcells reads of a name
+# What spreadsheets make of 6-5 and 19-1, in the languages of Europe; 45448 is their number of a day.
+_MONTH = (
+    r"(jan|ene|gen|feb|f[eé]v|m[aä]r|mrz|mrt|maa|a[pbv]r|ma[iyjg]|mei|ju[nil]|giu|lug|aug|ao[uû]|ago|sep|set"
+    r"|o[ck]t|out|ott|nov|de[czs]|d[eé]c|dic)[^\W\d]*\.?"
+)
+_DATE = re.compile(
+    rf"\d{{1,2}}[-./ ]{{1,2}}{_MONTH}([-./ ]+\d{{2,4}})?|{_MONTH}[-./ ]{{1,2}}\d{{2,4}}"
+    r"|\d{1,2}([./-])\d{1,2}\4\d{4}.*|\d{4}-\d\d-\d\d.*|4\d{4}(\.0)?",
     re.IGNORECASE,
 )
-# Text around a name: the organism before it; functionality, MiXCR's score and its `*00` (no allele) after it.
-_DECORATION = re.compile(
-    r"^(homsap|homo sapiens|human|musmus|mus musculus|mouse)(\s+|$)|^[hm](?=TC?R[ABGD][VDJ])"
-    r"|[\s_]+[(\[]?(F|ORF|P)[)\]]?$|[(\[](F|ORF|P)[)\]]$|\([0-9.]+\)$|\*00\b",
-    re.IGNORECASE,
-)
-_DASH_BEFORE_NUMBER = re.compile(r"(?<=[VJ])-(?=\d)", re.IGNORECASE)  # TRBV-19
-# What spreadsheets make of 6-5 and 19-1.
-_DATE = re.compile(r"\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|[A-Z][a-z]{2}-\d{2,4}|\d{4}-\d\d-\d\d.*")
-_COLON_ALLELE = re.compile(r":(\d\d)$")  # McPAS-TCR writes TRBV20-1:02
 # Limits of a name for tidytcells, which reads parentheses as regular expressions and tries 2ⁿ spellings
 # of n numbers.
 _LONGEST, _MOST_NUMBERS = 40, 8  # IMGT symbols and synonyms have at most 19 characters and 5 numbers
@@ -82,9 +92,13 @@ def read_call(call: str, segment: str, species: str) -> Call:
     species : str
         A key of `airrvec.core.schema.SPECIES`.
     """
+    if _DATE.fullmatch(call.strip()):
+        return Call(
+            None, problem=f"{segment.lower()}_call is a date, which a spreadsheet made of a gene's number"
+        )
     calls = [_read_name(name, segment, species) for name in _names(call, species)]
     if not calls:
-        return Call(None, problem=_not_listed(call, segment))
+        return Call(None, problem=_not_listed(segment))
     kinds = (imgt.FUNCTIONAL, imgt.OPEN_READING_FRAME)
     genes_first = sorted(calls, key=lambda candidate: candidate.is_family)
     usable = (candidate for kind in kinds for candidate in genes_first if candidate.functionality == kind)
@@ -107,36 +121,52 @@ def _names(call: str, species: str) -> list[str]:
     """Return the distinct names in a call, in order; none if the text is too long to be a call."""
     if len(call) > _LONGEST_CALL:
         return []
-    names = []
-    for part in _BETWEEN_CALLS.split(call):
-        name = part.strip()
-        while (bare := _DECORATION.sub("", name).strip()) != name:
-            name = bare
-        name = _DASH_BEFORE_NUMBER.sub("", _COLON_ALLELE.sub(r"*\1", name))
-        names += _alternatives(_with_slashes(name, species), species)
-    return list(dict.fromkeys(filter(None, names)))
+    names: list[str] = []
+    for word in _words(call):
+        word = _with_slashes(word, species)
+        is_gene = "/" not in word or _imgt_symbol(word.split("*")[0], species)
+        parts = [word] if is_gene else list(filter(None, word.split("/")))
+        allele = parts[-1].partition("*")[2] if "*" not in parts[0] else ""  # TRBV6-2/6-3*01: of both
+        for part in parts:
+            name = _completed(part, names[-1], species) if names and _NUMBER.fullmatch(part) else part
+            names.append(name if "*" in name or not allele else f"{name}*{allele}")
+    return list(dict.fromkeys(names))
+
+
+def _words(call: str) -> list[str]:
+    """Return the words that may be genes or their numbers; all if none is a gene."""
+    text = _SCORE.sub(" ", call.translate(_DASHES))
+    text = _APART.sub("", _DELTA_APART.sub("/", _COLON_ALLELE.sub(r"*\1", text)))
+    words = (word.strip("-._/").rstrip("*") for word in _BETWEEN_WORDS.split(text))
+    words = list(filter(None, words))
+    if not any(map(_GENE.match, words)):
+        return words
+    return [word for word in words if _GENE.match(word) or _NUMBER.fullmatch(word)]
 
 
 def _with_slashes(name: str, species: str) -> str:
     """Return a name whose ``_`` are read: ``TRBV6_2`` is ``TRBV6-2``; ``TRBV6-2_6-3``, ``TRBV6-2/6-3``."""
+    if "_" not in name:
+        return name
     dashed = name.replace("_", "-")
     gene = dashed.split("*")[0].upper()
-    return dashed if "_" in name and _imgt_symbol(gene, species) == gene else name.replace("_", "/")
+    return dashed if _imgt_symbol(gene, species) == gene else name.replace("_", "/")
 
 
-def _alternatives(name: str, species: str) -> list[str]:
-    """Split ``TRBV6-2/6-3*01`` into ``TRBV6-2*01`` and ``TRBV6-3*01``; ``TRAV14/DV4`` is one gene."""
-    if "/" not in name or _imgt_symbol(name.split("*")[0], species):
-        return [name]
-    genes, star, allele = name.partition("*")
-    first, *others = genes.split("/")
-    letters = re.match(r"\D*", first).group()
-    full_names = [first, *(letters + other if other[:1].isdigit() else other for other in others)]
-    return [gene + star + allele for gene in full_names if gene]
+def _completed(number: str, name: str, species: str) -> str:
+    """Return the gene that a number after a name means: ``6-3``, ``3`` and ``*02`` after ``TRBV6-2``."""
+    gene = name.split("*")[0]
+    if number.startswith("*"):
+        return gene + number
+    letters = re.match(r"\D*", gene).group()
+    of_family = f"{gene.partition('-')[0]}-{number}"
+    is_member = number.split("*")[0].isdigit() and _imgt_symbol(of_family.split("*")[0], species)
+    return of_family if is_member else letters + number
 
 
+@cache  # names recur in calls with scores, which differ in every row
 def _imgt_symbol(name: str, species: str) -> str | None:
-    if len(name) > _LONGEST or "(" in name or ")" in name or len(re.findall(r"\d+", name)) > _MOST_NUMBERS:
+    if len(name) > _LONGEST or len(re.findall(r"\d+", name)) > _MOST_NUMBERS or not _NAME.fullmatch(name):
         return None
     return imgt.tr_symbol(name, species)
 
@@ -148,7 +178,7 @@ def _read_name(name: str, segment: str, species: str) -> Call:
         name, allele_is_listed = name.split("*")[0], False
         gene = _imgt_symbol(name, species)
     if gene is None:
-        return Call(None, problem=_not_listed(name, segment))
+        return Call(None, problem=_not_listed(segment))
     if not _has_segment(gene, segment):
         return Call(None, problem=f"{call} is not a {segment} gene")
     family = _functional_family(gene, species) if _FAMILY.fullmatch(name) else ()
@@ -161,9 +191,7 @@ def _read_name(name: str, segment: str, species: str) -> Call:
     return Call(symbol, functionality, allele_is_listed and len(family) < 2, is_family=len(family) > 1)
 
 
-def _not_listed(call: str, segment: str) -> str:
-    if _DATE.fullmatch(call):
-        return f"{segment.lower()}_call is a date, which a spreadsheet made of a gene's number"
+def _not_listed(segment: str) -> str:
     return f"{segment.lower()}_call is not a {segment} gene listed by IMGT"
 
 
