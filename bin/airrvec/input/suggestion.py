@@ -17,7 +17,8 @@ from airrvec.input.calls import read_call
 from airrvec.input.files.container import Container
 from airrvec.input.formats.column_map import CHAIN_FIELDS, PAIR_FIELDS, MappedColumns
 from airrvec.input.formats.registry import FORMATS, shown
-from airrvec.input.roles import CELL, COPIES, FLAGS, READS, UMIS, spelled
+from airrvec.input.germline import j_anchors
+from airrvec.input.roles import CELL, COPIES, FLAGS, PRODUCTIVE, READS, SAMPLE, UMIS, spelled
 from airrvec.input.standardise import standardise
 
 import pyarrow as pa
@@ -31,8 +32,21 @@ MOST_CDR3S = 8  # columns
 _CDR3 = re.compile("[ACDEFGHIKLMNPQRSTVWY]{5,40}", re.IGNORECASE)
 _NUCLEOTIDES = re.compile("[ACGTN]+", re.IGNORECASE)
 _CDR3_NAME = re.compile("junction|cdr3", re.IGNORECASE)
+_GENE = re.compile("TC?R[ABGD][VJ]", re.IGNORECASE)
 # Field of a column map → names of its columns; other fields have their own name.
-_NAMES = {"cell_id": CELL, "umi_count": UMIS, "duplicate_count": (*COPIES, *READS), **FLAGS}
+_NAMES = {
+    **{"cell_id": CELL, "repertoire_id": SAMPLE, "umi_count": UMIS, "duplicate_count": (*COPIES, *READS)},
+    **FLAGS,
+    "productive": (*PRODUCTIVE, "V-DOMAIN Functionality", "functionality", "sequence_status", "frame_type"),
+    "epitope": ("epitope", "peptide", "epitope_sequence", "antigen_epitope", "epitope_peptide"),
+    "mhc_a": ("mhc_a", "mhc", "hla", "mhc_allele", "hla_allele"),
+}
+# Words of a column's name → its locus; other words tell loci apart if only one V column has them.
+_LOCUS_WORDS = {
+    **dict.fromkeys(("a", "alpha", "α", "tra", "tcra", "vj"), "TRA"),
+    **dict.fromkeys(("b", "beta", "β", "trb", "tcrb", "vdj"), "TRB"),
+}
+_SEGMENT = re.compile(r"(?<=[abαβ])[vj]$|(?<=^[abαβ])(cdr|junction)$|^[vj](?=[abαβ]$)")  # TRAV, acdr, va
 
 
 @dataclass(frozen=True)
@@ -47,11 +61,14 @@ class Proposal:
         Kinds of columns that no column is.
     has : dict
         Kind → the column that is of this kind.
+    undecided : tuple of str
+        Columns of CDR3s of which none is known to be that of α.
     """
 
     columns: dict[str, str] | None = None
     lacks: tuple[str, ...] = ()
     has: Mapping[str, str] = field(default_factory=dict)
+    undecided: tuple[str, ...] = ()
 
     @property
     def words(self) -> str | None:
@@ -61,6 +78,12 @@ class Proposal:
     @property
     def reason(self) -> str:
         """Why there is no map."""
+        if self.undecided:
+            named = " and ".join(f"'{name}'" for name in self.undecided)
+            return (
+                f"neither the names nor the values of {named} tell which holds the CDR3s of α, and which"
+                " those of β; call the columns cdr3_alpha and cdr3_beta, or give a column map"
+            )
         if not self.lacks:
             return "the genes and CDR3s of its first rows are no α or β chains"
         lacking = f"no column holds {' or '.join(self.lacks)} that airrvec can read"
@@ -116,7 +139,10 @@ def propose(container: Container, header_rows: int, species: str) -> Proposal:
     kinds = _kinds(table, names, species)
     if lacks := tuple(kind for kind in ("V genes", "CDR3s") if not kinds[kind]):
         return Proposal(lacks=lacks, has={kind: some[0] for kind, some in kinds.items() if some})
-    for columns in (_pair(table, names, kinds, species), _chain(names, kinds)):
+    pair = _pair(table, names, kinds, species)
+    if isinstance(pair, Proposal):
+        return pair
+    for columns in (pair, _chain(names, kinds)):
         if columns and len(standardise(MappedColumns(columns).chains(table), species)[0]):
             return Proposal(columns)
     return Proposal()
@@ -148,29 +174,58 @@ def _chain(names: list[str], kinds: dict[str, list[str]]) -> dict[str, str]:
     return columns | _others(names, CHAIN_FIELDS, columns)
 
 
-def _pair(table: pa.Table, names: list[str], kinds: dict[str, list[str]], species: str) -> dict[str, str]:
+def _pair(
+    table: pa.Table, names: list[str], kinds: dict[str, list[str]], species: str
+) -> dict[str, str] | Proposal:
     """
-    Return the map of a table with both chains per row: a V gene's locus, and the CDR3 next to it.
+    Return the map of a table with both chains per row: V genes by their locus, each with its CDR3s.
 
-    Empty without V genes of both loci, or with fewer than two columns of CDR3s.
+    They are known by the words of their names, else by the ends of the J genes, else by their distance. Empty
+    without V genes of both loci, or with fewer than two columns of CDR3s; a proposal without a map if two
+    assignments are equally good.
     """
     v_calls = _by_locus(table, kinds["V genes"], "V", species)
     if set(v_calls) != set(schema.LOCI) or len(kinds["CDR3s"]) < 2:
         return {}
     j_calls = _by_locus(table, kinds["J genes"], "J", species)
+    words = {locus: _words(name) for locus, name in v_calls.items()}
+    ends = {locus: _j_ends(locus, species) for locus in schema.LOCI}
 
-    def distance(cdr3s: tuple[str, ...]) -> int:
-        ends = zip(schema.LOCI, cdr3s, strict=True)
-        return sum(abs(names.index(cdr3) - names.index(v_calls[locus])) for locus, cdr3 in ends)
+    def fit(cdr3s: tuple[str, ...]) -> tuple[float, ...]:
+        shared = share = distance = 0
+        for cdr3, (locus, other) in zip(cdr3s, itertools.permutations(schema.LOCI), strict=True):
+            own, others = words[locus] - words[other] | {locus}, words[other] - words[locus] | {other}
+            shared += len(_words(cdr3) & own) - len(_words(cdr3) & others)
+            values = [value.strip().upper() for value in pc.unique(table[cdr3].drop_null()).to_pylist()]
+            share += sum(value.endswith(ends[locus]) - value.endswith(ends[other]) for value in values) / len(
+                values
+            )
+            distance += abs(names.index(cdr3) - names.index(v_calls[locus]))
+        return shared, round(share, 1), -distance
 
     named = [name for name in kinds["CDR3s"] if _CDR3_NAME.search(name)]
     candidates = named if len(named) > 1 else kinds["CDR3s"]
-    junctions = min(itertools.permutations(candidates[:MOST_CDR3S], 2), key=distance)
+    best, second = sorted(itertools.permutations(candidates[:MOST_CDR3S], 2), key=fit, reverse=True)[:2]
+    if fit(best) == fit(second):
+        return Proposal(undecided=best)
     columns = {}
-    for locus, junction in zip(schema.LOCI, junctions, strict=True):
+    for locus, junction in zip(schema.LOCI, best, strict=True):
         given = {"v_call": v_calls[locus], "j_call": j_calls.get(locus), "junction_aa": junction}
         columns |= {schema.field(locus, name): column for name, column in given.items() if column}
     return columns | _others(names, PAIR_FIELDS, columns)
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a column's name; a locus is its own word: ``acdr3`` has TRA, ``v_call_VDJ`` TRB."""
+    words = re.findall(r"[A-Z]?[a-zαβ]+|[A-Zαβ]+(?![a-z])|\d+", name)
+    words = (_SEGMENT.sub("", word.lower()) for word in words)
+    return {_LOCUS_WORDS.get(word, word) for word in words}
+
+
+def _j_ends(locus: str, species: str) -> tuple[str, ...]:
+    """Return the last three residues of the J genes of a locus, with and without the conserved one."""
+    anchors = j_anchors(None, locus, species)
+    return tuple({end[-3:] for anchor in anchors for end in (anchor.before, anchor.before + anchor.residue)})
 
 
 def _by_locus(table: pa.Table, columns: list[str], segment: str, species: str) -> dict[str, str]:
@@ -191,11 +246,16 @@ def _others(names: list[str], fields: tuple[str, ...], taken: dict[str, str]) ->
     """Return the columns of further fields, by their names."""
     left = [name for name in names if name not in taken.values()]
     found = {name: spelled(left, _NAMES.get(name, (name,)))[:1] for name in fields if name not in taken}
-    return {name: columns[0] for name, columns in found.items() if columns}
+    columns = {name: columns[0] for name, columns in found.items() if columns}
+    if "epitope" not in columns:
+        columns.pop("mhc_a", None)  # the HLA of a donor
+    return columns
 
 
-def _is_gene(value: str, segment: str, species: str) -> bool:
-    return value[:2].upper() in ("TR", "TC", "HO", "MU") and bool(read_call(value, segment, species).symbol)
+def _is_gene(value: str, segment: str, species: str) -> float:
+    """Return 1 for a gene, less for a family, so that a column of genes is preferred."""
+    call = read_call(value, segment, species) if _GENE.search(value) else None
+    return 0 if call is None or call.symbol is None else 0.9 if call.is_family else 1
 
 
 def _is_cdr3(value: str) -> bool:

@@ -8,23 +8,15 @@ from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object
 from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
-from airrvec.input.roles import FLAGS, Roles
+from airrvec.input.roles import FLAGS, FLAWS, Roles, spelled
 from airrvec.input.values import MISSING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 _EXAMPLE = 'It maps fields of airrvec to columns, e.g. {"v_call": "V", "junction_aa": "CDR3"}'
-_ROW_FIELDS = ("cell_id", "species", "duplicate_count", *schema.LABELS)
-CHAIN_FIELDS = (
-    *schema.CHAIN_FIELDS,
-    "locus",
-    "productive",
-    "is_cell",
-    "umi_count",
-    "repertoire_id",
-    *_ROW_FIELDS,
-)
+_ROW_FIELDS = ("cell_id", "species", "duplicate_count", *FLAGS, *schema.LABELS)
+CHAIN_FIELDS = (*schema.CHAIN_FIELDS, "locus", "umi_count", "repertoire_id", *_ROW_FIELDS)
 PAIR_FIELDS = (*schema.RECEPTOR_FIELDS, *_ROW_FIELDS)
 # Key in a column map: column → the value, or list of values, that a row must have.
 ROW_FILTER = "only"
@@ -158,7 +150,7 @@ class MappedColumns:
         return selected
 
     def roles(self, table: pa.Table) -> Roles:
-        """Return the columns of cell, counts and flags that the map names."""
+        """Return the columns of cell, counts and flags that the map names, and the flaws that any has."""
         units = {"umi_count": "UMIs", "duplicate_count": "copies"}
         return Roles(
             cell=self._columns.get("cell_id"),
@@ -166,6 +158,7 @@ class MappedColumns:
             counts={field: self._columns[field] for field in units if field in self._columns},
             units=units,
             flags={field: self._columns[field] for field in FLAGS if field in self._columns},
+            flaws=tuple(spelled(table.column_names, FLAWS)),
         )
 
     def chains(self, table: pa.Table, roles: Roles | None = None) -> pa.Table:
