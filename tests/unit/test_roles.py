@@ -250,6 +250,14 @@ def test_expanded_clones_of_cells_with_row_names_are_no_sign(name, tmp_path):
     ("ids", "cell", "counts"),
     [
         (("AAACCTGAGAACAACT-1_contig_1", "AAACCTGAGAACAACT-1_contig_2"), "AAACCTGAGAACAACT-1", None),
+        *(
+            ((f"{cell}_contig_1", f"{cell}_contig_2"), cell, None)
+            for cell in (
+                *("s1_AAACCTGAGAACAACT-1", "AAACCTGAGAACAACT-1-0", "AAACCTGAGAACAACT-1_S1"),
+                *("s1#AAACCTGAGAACAACT-1", "sample1.AAACCTGAGAACAACT-1"),
+            )
+        ),
+        (("AAACCTGAGAACAACT-1_contig_1 r1", "AAACCTGAGAACAACT-1_contig_2 r2"), "AAACCTGAGAACAACT-1", None),
         (("M01|CELL_ID=c1|DUPCOUNT=12", "M02|CELL_ID=c1|DUPCOUNT=7"), "c1", 19),
     ],
 )
@@ -258,6 +266,15 @@ def test_a_cell_that_is_only_in_the_id_of_the_sequence(ids, cell, counts, tmp_pa
     result = normalised_text(tmp_path / "x.tsv", text((*AIRR, "sequence_id"), rows), "airr")
     assert chains_of(result) == [PAIR]
     assert columns_of(result, "cell_id", "duplicate_count") == [(cell, counts)]
+
+
+@pytest.mark.parametrize(
+    "name", ["clonotype1_consensus_{}", "SAMPLETAGGATTACAAA_contig_{}", "AAACCTGAGAACAACT-1_contig_{}_s1"]
+)
+def test_an_id_without_a_barcode_or_with_a_word_after_its_number_names_no_cell(name, tmp_path):
+    rows = [(*chain, name.format(number)) for number, chain in enumerate((ALPHA, BETA))]
+    result = normalised_text(tmp_path / "x.tsv", text((*AIRR, "sequence_id"), rows), "airr")
+    assert len(result.cells) == 2
 
 
 def test_one_contig_with_two_contents_is_an_error(tmp_path):

@@ -7,9 +7,11 @@ import pyarrow.compute as pc
 
 BARCODE = "barcode"
 READS = "reads"
-# Parts of a column: the barcode of a contig's name, the seventh field of a chain as TRUST4 writes it.
+# Parts of a column: a contig's name before its number, if a barcode is in it, with all that is around the
+# barcode and tells samples apart; the seventh field of a chain as TRUST4 writes it.
+_BARCODE = r"(?:.*[^A-Za-z])?[ACGTN]{10,}(?:[^A-Za-z].*)?"
 _PARTS = {
-    BARCODE: r"^(?P<part>[ACGTN]{10,}(?:-[0-9]+)?)_(?:contig|consensus)_[0-9]+",
+    BARCODE: rf"^(?P<part>{_BARCODE})_(?:contig|consensus)_[0-9]+(?:[|\s].*)?$",
     READS: r"^(?:[^,]*,){6}(?P<part>[^,;]*)",
 }
 
