@@ -199,3 +199,43 @@ def test_airr_file_of_others_whose_rows_lost_their_empty_last_cells():
     assert WARNING.format(4, 5) in result.counts["warnings"]
     (cell,) = cells_with_chains(result)
     assert cell["chain_pairing"] == "single pair"
+
+
+# --- Names of rows without a name of their column, as R's write.table writes them.
+
+R_NAMES = ("v_call", "j_call", "junction_aa", "cell_id")
+
+
+def r_table(names: list[str], delimiter: str = "\t", cell: str = "A") -> str:
+    """Two chains of a cell, after the names of their rows."""
+    rows = [(name, *chain, cell) for name, chain in zip(names, (ALPHA, BETA), strict=True)]
+    return text(R_NAMES, rows, delimiter)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ","])
+def test_row_names_have_a_column_without_a_name(delimiter, tmp_path):
+    result = normalised_text(tmp_path / "x", r_table(["1", "2"], delimiter), "airr")
+    assert chains_of(result) == [(*ALPHA, *BETA)]
+
+
+def test_rows_of_which_one_has_as_many_fields_as_the_header_have_no_row_names(tmp_path):
+    last = "\t".join((*BETA_2, "B")) + "\n"
+    result = normalised_text(tmp_path / "x", r_table(["1", "2"]) + last, "airr")
+    assert chains_of(result) == [(*NO_CHAIN, *BETA_2)]
+    reason = "holds 5 fields, the header 4"
+    assert rejected(result) == [(row, None, None, reason) for row in (1, 2)]
+
+
+def test_fields_that_are_no_row_names_are_an_error(tmp_path):
+    with pytest.raises(InputError) as error:
+        normalised_text(tmp_path / "x", r_table(["TRBV19", "TRBV19"]), "airr")
+    assert str(error.value) == (
+        "x: the header holds 4 names, and each row 5 fields. Name every column; in R, write.table(…,"
+        " row.names = FALSE)."
+    )
+
+
+def test_a_separator_at_the_end_of_each_row_is_no_row_name(tmp_path):
+    rows = "".join("\t".join((*chain, "A", "")) + "\n" for chain in (ALPHA, BETA))
+    with pytest.raises(InputError, match="holds 5 fields, the header 4"):
+        normalised_text(tmp_path / "x", "\t".join(R_NAMES) + "\n" + rows, "airr")

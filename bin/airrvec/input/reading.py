@@ -203,7 +203,7 @@ def beginning(
     try:
         content, share = read_beginning(path, n_bytes)
     except DAMAGED as error:
-        raise damaged(path) from error
+        raise damaged(path, error) from error
     start = content[:1024].removeprefix(codecs.BOM_UTF8).lstrip()
     if share == 1 or start.startswith((*ANNDATA_MAGIC, b"[", b"{")):
         return path, 1.0
@@ -222,7 +222,7 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
         try:
             start = handle.read(1024)
         except DAMAGED as error:
-            raise damaged(path) from error
+            raise damaged(path, error) from error
     if start.startswith(PARQUET_MAGIC):
         return ParquetTable(path, max_unpacked)
     if start.startswith(ANNDATA_MAGIC):

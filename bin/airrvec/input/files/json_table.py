@@ -89,7 +89,7 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
     except UnicodeEncodeError as error:
         raise _no_character(path) from error
     except DAMAGED as error:
-        raise damaged(path) from error
+        raise damaged(path, error) from error
     except RecursionError as error:
         raise InputError(
             "its lists or objects are nested too deeply",

@@ -15,6 +15,7 @@ from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
 import pyarrow as pa
 
 BLOCK_SIZE = 8 << 20  # bytes of text in a batch
+N_LINES = 20  # after the header, which tell whether they begin with the name of a row
 
 csv.field_size_limit(LINE_LIMIT)
 
@@ -29,7 +30,8 @@ class Header:
     path : str or Path
         Path of the file.
     rows : list of list of str
-        Cells of the header and of the line after it; a ``#`` before the first name is removed.
+        Cells of the header and of the line after it; a ``#`` before the first name is removed, and a name is
+        added to those of R's tables with row names.
     delimiter : str
         Tab or comma.
     n_before : int
@@ -71,8 +73,12 @@ def read_header(path: str | Path) -> Header:
                 text = line.decode("utf-8", errors="replace").removeprefix("\ufeff")
                 if lines:
                     lines.append(text)
-                    break
-                if text.lower().startswith("sep="):  # for Excel, which reads the separator from it
+                    if len(lines) > N_LINES or not _is_longer(text, lines[0]):
+                        break
+                    continue
+                if (
+                    text.lower().lstrip('"').startswith("sep=")
+                ):  # for Excel, which reads the separator from it
                     n_before += 1
                     continue
                 if text.startswith("#"):
@@ -82,16 +88,31 @@ def read_header(path: str | Path) -> Header:
                     continue
                 n_before += 1
         except DAMAGED as error:
-            raise damaged(path) from error
+            raise damaged(path, error) from error
     if comment and _is_header(comment[1], lines):
-        n_before, lines = comment[0], [comment[1].removeprefix("#"), *lines[:1]]
+        n_before, lines = comment[0], [comment[1].removeprefix("#"), *lines]
     if not lines:
         raise InputError(
             "the file holds comments (#) and no table" if comment else "the file is empty", file=path
         )
     delimiter = _delimiter(path, lines[0])
     rows = [[name.strip() for name in _cells(line, delimiter)] for line in lines]
-    return Header(path, rows, delimiter, n_before)
+    longer = len(lines) > 2 and all(_is_longer(line, lines[0]) for line in lines[1:])
+    if longer and any(row[-1] for row in rows[1:]):  # else each row ends with a separator
+        if len({row[0] for row in rows[1:]}) < len(rows) - 1:
+            raise InputError(
+                f"the header holds {len(rows[0])} names, and each row {len(rows[1])} fields",
+                file=path,
+                fix="Name every column; in R, write.table(…, row.names = FALSE)",
+            )
+        rows[0].insert(0, "")
+    return Header(path, rows[:2], delimiter, n_before)
+
+
+def _is_longer(line: str, header: str) -> bool:
+    """Return True if a line has one field more than the header, as R's `write.table` writes row names."""
+    delimiter = "\t" if "\t" in header else ","
+    return len(_cells(line, delimiter)) == len(_cells(header, delimiter)) + 1
 
 
 def _is_header(comment: str, lines: list[str]) -> bool:
@@ -169,7 +190,7 @@ def read_batches(
                     raise _open_quote(path, rows.n_rows + 1, block.content, column_at, delimiter)
                 yield batch
     except DAMAGED as error:
-        raise damaged(path) from error
+        raise damaged(path, error) from error
     except pa.ArrowInvalid as error:
         raise InputError(f"the table cannot be read ({first_line(error)})", file=path) from error
     if rows.n_rows == 0:

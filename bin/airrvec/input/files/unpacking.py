@@ -4,6 +4,7 @@ import bz2
 import codecs
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -17,8 +18,15 @@ import pyarrow as pa
 # What reading a damaged file raises.
 DAMAGED = (EOFError, OSError, zlib.error, UnicodeError, zipfile.BadZipFile)
 
-_ZIP = b"PK\x03\x04"
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# First four bytes → encoding: a mark, or letters with the zeros between them that UTF-8 has not.
+_ENCODINGS = {
+    re.compile(re.escape(codecs.BOM_UTF32_LE) + b"|" + re.escape(codecs.BOM_UTF32_BE)): "utf-32",
+    re.compile(re.escape(codecs.BOM_UTF16_LE) + b"|" + re.escape(codecs.BOM_UTF16_BE)): "utf-16",
+    re.compile(rb"[\t -~]\0\0\0"): "utf-32-le",
+    re.compile(rb"\0\0\0[\t -~]"): "utf-32-be",
+    re.compile(rb"([\t -~]\0){2}"): "utf-16-le",
+    re.compile(rb"(\0[\t -~]){2}"): "utf-16-be",
+}
 
 
 def open_bytes(path: str | Path) -> io.BufferedIOBase:
@@ -26,7 +34,7 @@ def open_bytes(path: str | Path) -> io.BufferedIOBase:
     Open a file for reading bytes.
 
     gzip, bzip2, zstd and a zip of one table are detected by their content and unpacked; text in UTF-16, as
-    Excel saves "Unicode text", becomes UTF-8.
+    Excel saves "Unicode text", or in UTF-32 becomes UTF-8.
 
     Raises
     ------
@@ -40,29 +48,39 @@ def open_bytes(path: str | Path) -> io.BufferedIOBase:
     try:
         return as_utf_8(unpack(path) if unpack else path.open("rb"))
     except DAMAGED as error:
-        raise damaged(path) from error
+        raise damaged(path, error) from error
 
 
 def unpacker(path: Path) -> Callable | None:
     """Return the function that unpacks a file, from its path or the opened file; None if it is not packed."""
     with path.open("rb") as file:
-        magic = file.read(4)
+        return _unpacker(file.read(4))
+
+
+def _unpacker(magic: bytes) -> Callable | None:
     return next((unpack for signature, unpack in _PACKED.items() if magic.startswith(signature)), None)
 
 
 def as_utf_8(handle) -> io.BufferedIOBase:
-    """Return the bytes of an opened text, converted if they begin as UTF-16."""
+    """Return the bytes of an opened text, converted if they begin as UTF-16 or UTF-32."""
     if not handle.seekable():  # zstd
         return handle
-    start = handle.read(2)
+    start = handle.read(4)
     handle.seek(0)
-    if start not in _UTF_16:
+    encoding = next((name for pattern, name in _ENCODINGS.items() if pattern.match(start)), None)
+    if encoding is None:
         return handle
-    return pa.transcoding_input_stream(pa.PythonFile(handle, "r"), "utf-16", "utf-8")
+    return pa.transcoding_input_stream(pa.PythonFile(handle, "r"), encoding, "utf-8")
 
 
-def damaged(path) -> InputError:
-    """Return the error for a packed file that ends early or cannot be unpacked."""
+def damaged(path, error: Exception) -> InputError:
+    """Return the error for a file whose reading raised one of `DAMAGED`."""
+    if isinstance(error, UnicodeError):
+        return InputError(
+            "the text begins as UTF-16 or UTF-32, and ends within a character or holds what is none",
+            file=path,
+            fix="Copy it again, or save the table as UTF-8: in Excel, 'CSV UTF-8'",
+        )
     return InputError(
         "the compressed file is truncated or damaged",
         file=path,
@@ -87,7 +105,14 @@ def _open_zip(source: Path | BinaryIO):
             file=path,
             fix="Unpack it, and give the one table that is meant",
         )
-    return archive.open(tables[0])
+    member = archive.open(tables[0])
+    unpack = _unpacker(member.read(4))
+    member.seek(0)
+    if unpack is _open_zip:  # a zip may hold itself
+        raise InputError(
+            f"is a zip of another, {tables[0]}", file=path, fix="Unpack it, and give the table itself"
+        )
+    return unpack(member) if unpack else member
 
 
 # First bytes → function that opens the file.
@@ -95,5 +120,6 @@ _PACKED: dict[bytes, Callable] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\x28\xb5\x2f\xfd": lambda source: pa.CompressedInputStream(source, "zstd"),
-    _ZIP: _open_zip,
+    b"PK\x03\x04": _open_zip,
+    b"PK\x05\x06": _open_zip,  # of no file
 }

@@ -77,7 +77,7 @@ def _read(path: Path, n_bytes: int) -> bytes:
     except (FileNotFoundError, IsADirectoryError) as error:
         raise no_file(path) from error
     except (EOFError, zlib.error, OSError) as error:
-        raise damaged(path) from error
+        raise damaged(path, error) from error
 
 
 def _unquoted(cell: str) -> str:
