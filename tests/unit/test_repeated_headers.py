@@ -43,8 +43,9 @@ def test_cells_after_it_are_others(header, tmp_path):
 def test_one_with_other_columns_is_an_error(header, value, name, tmp_path):
     with pytest.raises(InputError) as error:
         normalised_text(tmp_path / "x.csv", f"{FIRST}{header}\n{SECOND}", "airr")
-    assert f"row 3: the row is another header, which names '{value}' where the first names '{name}'" in str(
-        error.value
+    assert (
+        f"x.csv, row 3: the row is another header, which names '{value}' where the first names '{name}'"
+        in str(error.value)
     )
     assert "give each as a sample of its own" in str(error.value)
 

@@ -244,7 +244,7 @@ def _batches(
     needed = (*next(layout for layout in layouts if set(names).issuperset(layout)), *further)
     first_row, roles, headers = 1, None, []
     for text in container.batches(columns, header_rows, needed):
-        table, repeated = without_headers(text.table, needed, names)
+        table, repeated = without_headers(text.table, needed, names, path)
         table, excluded = _selected(reader, table)
         headers += [bad.row for bad in repeated]
         malformed = [*text.malformed, *excluded, *repeated]

@@ -2,6 +2,7 @@
 
 import re
 from functools import reduce
+from pathlib import Path
 
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import MalformedRow
@@ -15,7 +16,7 @@ REPEATED_HEADER = "repeats the header; cells after it are others than those befo
 
 
 def without_headers(
-    table: pa.Table, needed: tuple[str, ...], names: list[str]
+    table: pa.Table, needed: tuple[str, ...], names: list[str], path: str | Path
 ) -> tuple[pa.Table, list[MalformedRow]]:
     """
     Return the table without rows that repeat the header, and these as malformed rows.
@@ -28,6 +29,8 @@ def without_headers(
         Columns that every row has: a row is a header if most of them hold the name of a column.
     names : list of str
         All columns of the file.
+    path : str or Path
+        Path of the file, for messages.
 
     Raises
     ------
@@ -48,6 +51,7 @@ def without_headers(
             if name and value is not None and plain(value) != plain(name):
                 raise InputError(
                     f"the row is another header, which names '{value}' where the first names '{name}'",
+                    file=path,
                     row=row,
                     fix="Tables with columns in another order were joined: give each as a sample of its own",
                 )
