@@ -168,3 +168,11 @@ def test_small_row_groups_have_the_unit_of_the_table(tmp_path):
     table = pa.table([pa.array(column) for column in zip(*rows, strict=True)], names=AIRR[:5])
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=1)
     assert units(normalised(tmp_path / "x.parquet")) == ("clonotype", "UMIs", [None, None, 5])
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_the_last_line_counts_for_the_unit_with_and_without_its_end(end, tmp_path):
+    both = [f"{alpha};{beta}" for alpha, beta in zip(ALPHA, BETA_2, strict=True)]
+    table = text(("Clones", "V.name", "J.name", "CDR3.aa"), [(3, *BETA), (2, *both)])
+    read_as = units(read(tmp_path / "x", table.rstrip("\n") + end))
+    assert read_as == ("clonotype", "cells", [3, 2])

@@ -95,19 +95,24 @@ def read_lines(handle: io.BufferedIOBase, path) -> Iterator[bytes]:
 
 
 def _cut_at_line_ends(handle: io.BufferedIOBase, size: int) -> Iterator[bytes]:
-    """Yield pieces of a file that end at line ends; a line longer than `LINE_LIMIT` is cut."""
-    rest = b""
+    """
+    Yield pieces of a file that end at line ends; a line longer than `LINE_LIMIT` is cut.
+
+    A last line without an end belongs to the piece before it.
+    """
+    rest, held = b"", b""
     while chunk := handle.read(size):
         content = rest + chunk
         # A carriage return at the end of a piece may be half of a line end.
         cut = max(content.rfind(b"\n"), content.rfind(b"\r", 0, len(content) - 1)) + 1
         if not cut and len(content) > LINE_LIMIT + 1:
             cut = len(content)
-        if cut:
-            yield content[:cut]
+        if cut and held:
+            yield held
+        held = content[:cut] or held
         rest = content[cut:]
-    if rest:
-        yield rest
+    if held or rest:
+        yield held + rest
 
 
 def _lines(content: bytes) -> tuple[np.ndarray, np.ndarray]:
