@@ -77,6 +77,14 @@ def test_two_encoders_of_one_name_are_refused(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def test_an_encoder_that_does_not_exist_is_named_before_the_first_is_measured(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(
+            ["benchmark", "no such table", "--encoders", "sceptr,levenshtein", "--outdir", str(tmp_path)]
+        )
+    assert "ERROR: there is no encoder 'levenshtein'. Known: sceptr, " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--model", "--reference", "--encoders"])
 def test_a_word_that_is_too_long_for_a_path(option, tmp_path, capsys):
     verb = {"--reference": "annotate", "--encoders": "benchmark"}.get(option, "embed")

@@ -17,6 +17,7 @@ from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
 from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__
+from airrvec.encoders import require_known
 from airrvec.training import presets
 
 ALL_TOKENS = 10**18  # more than any run has: a single shard
@@ -174,8 +175,10 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
 def _benchmark(work: Work, more: list[str]) -> None:
     args = work.args
-    labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     encoders = args.encoders.split(",")
+    for encoder in encoders:
+        require_known(encoder)
+    labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     if args.model not in (*encoders, DEFAULT_MODEL):
         encoders.append(args.model)
     names = {encoder: Path(encoder).name.removesuffix(".py") for encoder in encoders}

@@ -61,6 +61,15 @@ class Titles(dict[str, str]):
         return " + ".join(self[part] for part in name.split("+")) if "+" in name else name
 
 
+def require_known(name: str) -> None:
+    """Raise an `InputError` if a name is neither in `ENCODERS`, nor a file, a folder or a sum of such."""
+    if name.endswith(".py") or Path(name).is_dir():
+        return
+    for part in name.split("+"):
+        if part not in ENCODERS and not Path(part).is_dir():
+            raise InputError(f"there is no encoder '{part}'", fix=f"Known: {', '.join(ENCODERS)}")
+
+
 def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu"):
     """
     Return the encoder with a name.
@@ -88,8 +97,7 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
     if "+" in name:
         parts = [load(part, hub_cache=hub_cache, device=device) for part in name.split("+")]
         return import_module(f"{__name__}.sum").Sum(parts)
-    if name not in ENCODERS:
-        raise InputError(f"there is no encoder '{name}'", fix=f"Known: {', '.join(ENCODERS)}")
+    require_known(name)
     module, class_name, title = ENCODERS[name]
     options = {"device": device} if name in VARIANTS else {}
     if module == "language_model":
