@@ -37,7 +37,7 @@ _GENE = re.compile("TC?R[ABGD][VJ]", re.IGNORECASE)
 _NAMES = {
     **{"cell_id": CELL, "repertoire_id": SAMPLE, "umi_count": UMIS, "duplicate_count": (*COPIES, *READS)},
     **FLAGS,
-    "productive": (*PRODUCTIVE, "V-DOMAIN Functionality", "functionality", "sequence_status", "frame_type"),
+    "productive": (*PRODUCTIVE, "sequence_status", "frame_type"),
     "epitope": ("epitope", "peptide", "epitope_sequence", "antigen_epitope", "epitope_peptide"),
     "mhc_a": ("mhc_a", "mhc", "hla", "mhc_allele", "hla_allele"),
 }

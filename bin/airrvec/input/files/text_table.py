@@ -76,9 +76,8 @@ def read_header(path: str | Path) -> Header:
                     if len(lines) > N_LINES or not _is_longer(text, lines[0]):
                         break
                     continue
-                if (
-                    text.lower().lstrip('"').startswith("sep=")
-                ):  # for Excel, which reads the separator from it
+                # For Excel, which reads the separator from it.
+                if text.lower().lstrip('"').startswith("sep="):
                     n_before += 1
                     continue
                 if text.startswith("#"):
