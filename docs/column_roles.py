@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from airrvec.input import roles
+from airrvec.input import role_names
 from airrvec.input.formats.registry import FORMATS
 
 PAGE = Path(__file__).parent / "reference/input.md"
@@ -22,10 +22,10 @@ def table() -> str:
     for name, reader in FORMATS.items():
         first = f"`{name}`", getattr(reader, "ROW", "")
         for role, names in getattr(reader, "ROLES", {"—": ()}).items():
-            kind, unit = ("count", role) if role in roles.UNITS else (role, "")
+            kind, unit = ("count", role) if role in role_names.UNITS else (role, "")
             lines.append(_line(*first, kind, unit, names))
             first = "", ""
-    of_all = {"sample": roles.SAMPLE, **roles.FLAGS, "quality": roles.FLAWS}
+    of_all = {"sample": role_names.SAMPLE, **role_names.FLAGS, "quality": role_names.FLAWS}
     lines += [_line(_ALL, "", role, "", names) for role, names in of_all.items()]
     return "\n".join(lines) + "\n"
 

@@ -99,7 +99,8 @@ def test_an_unread_table_is_told_the_column_map_that_reads_it(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text(text(columns, rows))
     found = suggested(path)
-    assert found == {"v_call": "v_call", "j_call": "j_call", "junction_aa": "CDR3.aa", "cell_id": "cell_id"}
+    names = {"v_call": "v_call", "j_call": "j_call", "junction_aa": "CDR3.aa", "cell_id": "cell_id"}
+    assert found == names | {"epitope": "peptide"}
     assert cells_with(path, found) == [(*ALPHA, *BETA)]
 
 

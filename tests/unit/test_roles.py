@@ -1,10 +1,7 @@
 """What the columns of a file mean: names of roles, and small inputs that went wrong."""
 
-import gzip
-import zipfile
-
 from airrvec.core.errors import InputError
-from airrvec.input import roles
+from airrvec.input import role_names
 
 import pytest
 from format_tables import columns_of
@@ -111,7 +108,7 @@ def test_names_of_genes():
     assert "a date" in reasons["19-Jan"]
 
 
-@pytest.mark.parametrize("name", [*roles.CELL, "Cell Barcode", "CELL.ID"])
+@pytest.mark.parametrize("name", [*role_names.CELL, "Cell Barcode", "CELL.ID"])
 def test_every_name_of_a_cell_is_one(name, tmp_path):
     table = text((*AIRR, name), [(*ALPHA, "a"), (*BETA, "a"), (*BETA_2, "<NA>")])
     result = normalised_text(tmp_path / "x.tsv", table, "airr")
@@ -122,26 +119,26 @@ def test_every_name_of_a_cell_is_one(name, tmp_path):
 @pytest.mark.parametrize(
     ("unit", "name"),
     [
-        *(("UMIs", name) for name in roles.UMIS),
-        *(("reads", name) for name in roles.READS),
-        *(("copies", name) for name in roles.COPIES),
+        *(("UMIs", name) for name in role_names.UMIS),
+        *(("reads", name) for name in role_names.READS),
+        *(("copies", name) for name in role_names.COPIES),
     ],
 )
 def test_every_name_of_a_count_is_one(unit, name, tmp_path):
     result = normalised_text(
         tmp_path / "x.tsv", text((*AIRR, name), [(*ALPHA, "1e+03"), (*BETA, "")]), "airr"
     )
-    field = roles.UNITS[unit]
+    field = role_names.UNITS[unit]
     assert columns_of(result, field) == [(1000,), (None,)]
     assert result.counts["roles"] == f"count = {name} ({unit})"
 
 
-@pytest.mark.parametrize(("name", "good"), [(name, good) for name, (good, _) in roles.FLAWS.items()])
+@pytest.mark.parametrize(("name", "good"), [(name, good) for name, (good, _) in role_names.FLAWS.items()])
 def test_flags_of_quality(name, good, tmp_path):
     rows = [(*ALPHA, str(good)), (*BETA, str(not good)), (*BETA_2, "")]
     result = normalised_text(tmp_path / "x.tsv", text((*AIRR, name), rows), "airr")
     (reject,) = result.rejects.to_pylist()
-    assert (reject["row"], reject["reason"]) == (2, f"{roles.FLAWS[name][1]} ({name})")
+    assert (reject["row"], reject["reason"]) == (2, f"{role_names.FLAWS[name][1]} ({name})")
 
 
 def test_two_columns_for_one_role(tmp_path):
@@ -159,7 +156,7 @@ def test_two_columns_for_one_role(tmp_path):
         normalised_text(tmp_path / "y.tsv", other, "airr")
 
 
-@pytest.mark.parametrize("name", [*roles.SAMPLE, "Sample_Name", "SampleID"])
+@pytest.mark.parametrize("name", [*role_names.SAMPLE, "Sample_Name", "SampleID"])
 def test_a_cell_has_its_name_within_a_sample(name, tmp_path):
     rows = [(*chain, "A", sample) for sample, beta in (("1", BETA), ("2", BETA_2)) for chain in (ALPHA, beta)]
     result = normalised_text(tmp_path / "x.tsv", text((*AIRR, "barcode", name), rows), "airr")
@@ -284,49 +281,3 @@ def test_one_contig_with_two_contents_is_an_error(tmp_path):
     problem = "^s: 'A_1' of cell 'A' is another chain in row 3 than in row 1; tables of several lanes"
     with pytest.raises(InputError, match=problem):
         normalised_text(tmp_path / "x.tsv", text(names, rows), "airr")
-
-
-def test_a_zip_of_one_table_is_read_and_of_two_is_not(tmp_path):
-    table = text(AIRR, [ALPHA, BETA])
-    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
-        archive.writestr("folder/table.tsv", table)
-        archive.writestr("__MACOSX/._table.tsv", "x")
-    assert len(normalised(tmp_path / "one.zip", "airr").cells) == 2
-    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
-        archive.writestr("one.tsv", table)
-        archive.writestr("two.tsv", table)
-    with pytest.raises(InputError, match=r"^two.zip: is a zip of 2 files: one.tsv, two.tsv\. Unpack it"):
-        normalised(tmp_path / "two.zip", "airr")
-    with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as archive:
-        archive.writestr("[Content_Types].xml", "x")
-    with pytest.raises(InputError, match=r"^book.xlsx: is a workbook of Excel"):
-        normalised(tmp_path / "book.xlsx", "airr")
-
-
-def test_what_a_zip_holds_may_be_packed_and_no_zip(tmp_path):
-    table = gzip.compress(text(AIRR, [ALPHA, BETA]).encode())
-    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
-        archive.writestr("table.tsv.gz", table)
-    assert len(normalised(tmp_path / "one.zip", "airr").cells) == 2
-    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
-        archive.write(tmp_path / "one.zip", "one.zip")
-    with pytest.raises(InputError, match=r"^two.zip: is a zip of another, one.zip\. Unpack it"):
-        normalised(tmp_path / "two.zip", "airr")
-    zipfile.ZipFile(tmp_path / "none.zip", "w").close()
-    with pytest.raises(InputError, match=r"^none.zip: is a zip of 0 files\. Unpack it"):
-        normalised(tmp_path / "none.zip", "airr")
-
-
-def test_text_that_ends_within_a_character(tmp_path):
-    (tmp_path / "x.txt").write_bytes(text(AIRR, [ALPHA, BETA]).encode("utf-16")[:-1])
-    with pytest.raises(InputError, match=r"^x.txt: the text begins as UTF-16 or UTF-32, and ends within"):
-        normalised(tmp_path / "x.txt", "airr")
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be", "utf-8-sig"])
-@pytest.mark.parametrize("before", ["", "sep=\t\n", '"sep=\t"\n'])
-def test_text_as_excel_saves_it(encoding, before, tmp_path):
-    (tmp_path / "x.txt").write_bytes(
-        (before + text(AIRR, [ALPHA, BETA])).replace("\n", "\r\n").encode(encoding)
-    )
-    assert len(normalised(tmp_path / "x.txt", "airr").cells) == 2

@@ -9,7 +9,7 @@ import random
 import runpy
 from functools import cache
 
-from airrvec.input import reading, roles, values
+from airrvec.input import reading, role_names, values
 
 import pytest
 from inputs import DATA, ROOT, text
@@ -40,8 +40,8 @@ def other_names(name: str) -> list[tuple[str, str]]:
     needed = {column for layout in reader.LAYOUTS for column in layout}
     found = []
     for prefix, part in {"": chosen, **chosen.parts}.items():
-        of_part = roles.with_prefix(reader.ROLES, prefix.replace("{}", "")) if prefix else {}
-        names = roles.FLAGS | reader.ROLES | of_part
+        of_part = role_names.with_prefix(reader.ROLES, prefix.replace("{}", "")) if prefix else {}
+        names = role_names.FLAGS | reader.ROLES | of_part
         taken = {part.units[field]: column for field, column in part.counts.items()} | dict(part.flags)
         taken |= {"cell": part.cell} if part.cell else {}
         found += [
@@ -49,8 +49,8 @@ def other_names(name: str) -> list[tuple[str, str]]:
             for role, column in taken.items()
             for other in names[role]
             if column in set(header) - needed
-            and not set(other) & {"+", roles.ELLIPSIS}
-            and not roles.spelled([other], header)
+            and not set(other) & {"+", role_names.ELLIPSIS}
+            and not role_names.spelled([other], header)
         ]
     return found
 

@@ -91,12 +91,14 @@ VDJDB_DIFFERENCES = {
     # It starts with C and is cut short, CASSSGQLTNTE, or its C is another residue, where tidytcells adds
     # both ends: CCASSSGQLTNTEF.
     "left out for its junction": 166,
-    # The first gene of a family is not functional (TRBV7), or the allele is not one (TRBJ2-1*0).
-    "kept for its genes": 77,
+    # The first gene of a family is not functional (TRBV7), the allele is not one (TRBJ2-1*0), or an en dash
+    # is in the name of a gene whose family has none (11).
+    "kept for its genes": 90,
     # TRAJ58 115, TRBJ1-6 of mouse 88, …: J genes alone, as VDJdb does not say what is productive.
     "kept with an open reading frame": 257,
-    # TRAV38*01: a family has no alleles.
-    "another gene": 1,
+    # 66 with an en dash, of which tidytcells reads what is before it (TRBV7–9 as TRBV7-1); TRAV38*01: a family
+    # has no alleles.
+    "another gene": 67,
 }
 
 

@@ -48,7 +48,8 @@ from airrvec.input.formats.registry import (
     matching_header_rows,
 )
 from airrvec.input.repeated_headers import after_headers, without_headers
-from airrvec.input.roles import Roles, choose_for, names_of_roles
+from airrvec.input.role_names import names_of_roles
+from airrvec.input.roles import Roles, choose_for
 from airrvec.input.suggestion import suggest_column_map, unknown_layout
 from airrvec.input.units import NOTHING, Given, Unit, unit_of
 from airrvec.input.unread import Unread, unread_values, with_unused

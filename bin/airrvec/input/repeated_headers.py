@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.core.errors import InputError
 from airrvec.input.files.container import MalformedRow
-from airrvec.input.roles import plain
+from airrvec.input.role_names import plain
 
 import numpy as np
 import pyarrow as pa

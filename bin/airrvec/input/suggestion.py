@@ -18,7 +18,7 @@ from airrvec.input.files.container import Container
 from airrvec.input.formats.column_map import CHAIN_FIELDS, PAIR_FIELDS, MappedColumns
 from airrvec.input.formats.registry import FORMATS, shown
 from airrvec.input.germline import j_anchors
-from airrvec.input.roles import CELL, COPIES, FLAGS, PRODUCTIVE, READS, SAMPLE, UMIS, spelled
+from airrvec.input.role_names import CELL, COPIES, FLAGS, PRODUCTIVE, READS, SAMPLE, UMIS, spelled
 from airrvec.input.standardise import standardise
 
 import pyarrow as pa

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airrvec.core.errors import InputError
-from airrvec.input.roles import Roles, plain
+from airrvec.input.role_names import plain
+from airrvec.input.roles import Roles
 
 import pyarrow as pa
 import pyarrow.compute as pc

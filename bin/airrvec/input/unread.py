@@ -8,7 +8,8 @@ from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.input import values
 from airrvec.input.named_columns import strings_of
-from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, are_sequences, flaw_of, judged, spelled
+from airrvec.input.role_names import CELL, COPIES, READS, UMIS, flaw_of, spelled
+from airrvec.input.roles import Roles, are_sequences, judged
 
 import pyarrow as pa
 import pyarrow.compute as pc

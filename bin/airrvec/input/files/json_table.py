@@ -15,7 +15,7 @@ from airrvec.core.errors import InputError
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch, first_line, strings, too_large
 from airrvec.input.files.json_text import JsonText
 from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
-from airrvec.input.roles import SAMPLE
+from airrvec.input.role_names import SAMPLE
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -11,7 +11,8 @@ from airrvec.input.formats.chains import (
     kept_fields,
 )
 from airrvec.input.named_columns import strings_of
-from airrvec.input.roles import CELL, COPIES, READS, UMIS, Roles, choose, or_inside, spelled
+from airrvec.input.role_names import CELL, COPIES, READS, UMIS, spelled
+from airrvec.input.roles import Roles, choose, or_inside
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 
 from airrvec.core import schema
-from airrvec.input.roles import COPIES, READS, UMIS, Roles, spelled, with_prefix
+from airrvec.input.role_names import COPIES, READS, UMIS, spelled, with_prefix
+from airrvec.input.roles import Roles
 from airrvec.input.values import counts, trimmed
 
 import pyarrow as pa

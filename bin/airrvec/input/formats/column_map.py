@@ -8,7 +8,8 @@ from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object
 from airrvec.input.formats.chains import cell_keys, chain_table, chains_of_pairs, column
-from airrvec.input.roles import FLAGS, FLAWS, Roles, spelled
+from airrvec.input.role_names import FLAGS, FLAWS, spelled
+from airrvec.input.roles import Roles
 from airrvec.input.values import MISSING
 
 import pyarrow as pa
