@@ -96,8 +96,8 @@ VDJDB_DIFFERENCES = {
     "kept for its genes": 90,
     # TRAJ58 115, TRBJ1-6 of mouse 88, …: J genes alone, as VDJdb does not say what is productive.
     "kept with an open reading frame": 257,
-    # 66 with an en dash, of which tidytcells reads what is before it (TRBV7–9 as TRBV7-1); TRAV38*01: a family
-    # has no alleles.
+    # 66 with an en dash, of which tidytcells reads what is before it (TRBV7–9 as TRBV7-1); TRAV38*01: a
+    # family has no alleles.
     "another gene": 67,
 }
 
