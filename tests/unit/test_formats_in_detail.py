@@ -186,3 +186,24 @@ def test_a_table_that_says_more_than_clustcr_is_not_taken_for_one(tmp_path):
     with pytest.raises(InputError, match=r"its columns \(CDR3, V, J\) match no known format"):
         normalised_text(tmp_path / "x", content)
     assert chains_of(normalised_text(tmp_path / "x", content, "clustcr")) == [alone(BETA[0], None, BETA[2])]
+
+
+@pytest.mark.parametrize(
+    ("frame", "stop", "productive", "is_kept"),
+    [
+        ("F", "F", "", False),
+        ("T", "T", "", False),
+        ("T", "F", "", True),
+        ("", "", "", True),
+        ("T", "T", "T", True),
+    ],
+)
+def test_frames_speak_where_nobody_called_a_rearrangement_productive(
+    frame, stop, productive, is_kept, tmp_path
+):
+    names = ("v_call", "j_call", "junction_aa", "vj_in_frame", "stop_codon", "productive")
+    rows = [(*BETA_2, "T", "F", "T"), (*BETA, frame, stop, productive)]
+    result = normalised_text(tmp_path / "x.tsv", text(names, rows), "airr")
+    assert result.counts["cells"] == 1 + is_kept
+    reasons = {} if is_kept else {"the chain is not productive": 1}
+    assert result.counts["reject_reasons"] == reasons

@@ -281,3 +281,12 @@ def test_one_contig_with_two_contents_is_an_error(tmp_path):
     problem = "^s: 'A_1' of cell 'A' is another chain in row 3 than in row 1; tables of several lanes"
     with pytest.raises(InputError, match=problem):
         normalised_text(tmp_path / "x.tsv", text(names, rows), "airr")
+
+
+def test_cells_of_a_clonotype_are_counted_where_no_column_names_them(tmp_path):
+    table = text((*AIRR, "n_cells", "umi_count"), [(*BETA, 12, 50), (*BETA_2, 3, 9)])
+    result = normalised_text(tmp_path / "x.tsv", table, "airr")
+    assert columns_of(result, "abundance", "count_unit") == [(12, "cells"), (3, "cells")]
+    named = text((*AIRR, "n_cells", "cell_id"), [(*BETA, 12, "a"), (*BETA, 12, "b")])
+    result = normalised_text(tmp_path / "x.tsv", named, "airr")
+    assert columns_of(result, "abundance", "count_unit") == [(1, "cells"), (1, "cells")]

@@ -10,7 +10,17 @@ from collections.abc import Iterable, Mapping
 
 CELL = (
     *("cell_id", "cell_barcode", "barcode", "cell", "cell_index", "cell_name", "barcode_id", "imd_barcode"),
-    *("tagValueCELL", "cellGroup", "cell_group", "cb", "obs_names"),
+    *(
+        "tagValueCELL",
+        "cellGroup",
+        "cell_group",
+        "cb",
+        "obs_names",
+        "cell_bc",
+        "unique_cell_id",
+        "droplet_id",
+    ),
+    *("well", "well_id"),
 )
 # Of one cell only within its sample: a table may join samples whose cells have the same names.
 SAMPLE = (
@@ -26,7 +36,7 @@ SAMPLE = (
         "patient",
         "patient_id",
     ),
-    *("batch", "origin"),
+    *("batch", "origin", "plate", "plate_id"),
 )
 UMIS = (
     *("umi_count", "umis", "umi", "umi_counts", "n_umis", "n_umi", "num_umis", "num_umi", "total_umis"),

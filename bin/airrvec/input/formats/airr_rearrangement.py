@@ -1,6 +1,9 @@
 """AIRR rearrangement TSV, bulk or single-cell (AIRR Data Representation Standard)."""
 
+from dataclasses import replace
+
 from airrvec.core import schema
+from airrvec.input import values
 from airrvec.input.formats.chains import (
     airr_counts,
     cell_keys,
@@ -27,6 +30,8 @@ OPTIONAL = (
     "clone_id",
     "species",
     "locus",
+    "vj_in_frame",
+    "stop_codon",
     "consensus_count",
     *schema.LABELS,
     *(name for name in schema.KEPT_FIELDS if name not in ("sequence_id", "clone_id")),
@@ -66,14 +71,24 @@ def warnings(columns: list[str]) -> list[str]:
 
 
 # In Cell Ranger's table, `duplicate_count` has another unit (`airr_counts`).
-ROLES = {"cell": CELL, "UMIs": UMIS, "reads": (*READS, "consensus_count"), "copies": COPIES}
+ROLES = {
+    "cell": CELL,
+    "UMIs": UMIS,
+    "reads": (*READS, "consensus_count"),
+    "copies": COPIES,
+    "cells": ("cell_count", "n_cells", "num_cells"),  # where no column names them
+}
 
 
 def roles(table: pa.Table) -> Roles:
     """Return the columns of cell, counts and flags; a cell or count may be inside ``sequence_id``."""
     counts = spelled(table.column_names, (*UMIS, *READS, "consensus_count", *COPIES, "is_cell"))
     given = [name for name in counts if strings_of(table, name).null_count < len(table)]
-    return or_inside(choose(table, cell=CELL, **airr_counts(given)), table, "sequence_id")
+    roles = or_inside(choose(table, cell=CELL, **airr_counts(given)), table, "sequence_id")
+    if roles.cell is not None:
+        return roles
+    clonotypes = choose(table, cells=ROLES["cells"])
+    return replace(roles, counts=roles.counts | clonotypes.counts, units=roles.units | clonotypes.units)
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
@@ -90,7 +105,18 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
         v_call=column(table, "v_call"),
         j_call=column(table, "j_call"),
         **junctions(table, "junction_aa", "cdr3_aa"),
-        **roles.read(table),
+        **_with_frames(table, roles.read(table)),
         **{label: column(table, label) for label in schema.LABELS},
         **kept_fields(table),
     )
+
+
+def _with_frames(table: pa.Table, fields: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
+    """Return the fields; where ``productive`` is empty, a frame or a stop codon may say that it is false."""
+    if not {"vj_in_frame", "stop_codon"} & set(table.column_names):
+        return fields
+    frame, stop = (values.truths(column(table, name)) for name in ("vj_in_frame", "stop_codon"))
+    fails = pc.or_kleene(pc.equal(frame, False), stop)
+    found = pc.if_else(pc.fill_null(fails, False), False, pa.scalar(None, pa.bool_()))
+    productive = fields.get("productive", found)
+    return fields | {"productive": pc.coalesce(productive, found)}
