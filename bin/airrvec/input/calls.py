@@ -38,7 +38,7 @@ _MONTH = (
     r"|o[ck]t|out|ott|nov|de[czs]|d[eé]c|dic)[^\W\d]*\.?"
 )
 _DATE = re.compile(
-    rf"\d{{1,2}}[-./ ]{{1,2}}{_MONTH}([-./ ]+\d{{2,4}})?|{_MONTH}[-./ ]{{1,2}}\d{{2,4}}"
+    rf"\d\d?[-./ ][-./ ]?{_MONTH}([-./ ]+\d\d\d?\d?)?|{_MONTH}[-./ ][-./ ]?\d\d\d?\d?"
     r"|\d{1,2}([./-])\d{1,2}\4\d{4}.*|\d{4}-\d\d-\d\d.*|4\d{4}(\.0)?",
     re.IGNORECASE,
 )

@@ -96,9 +96,10 @@ _BLANKS = " '’\u00a0\u2009\u202f"  # between thousands
 # Between the thousands of a number, by its decimal mark: 12,345.6 · 1.234.567,8 · 12 345 and 12'345.
 _THOUSANDS = {".": "," + _BLANKS, ",": "." + _BLANKS}
 _EXPONENT = r"(e[+-]?[0-9]{1,3})?"
+_GROUP = "[0-9]{3}"
 _SHAPES = {
     mark: re.compile(
-        rf"\+?([0-9]+|[0-9]{{1,3}}(?P<between>[{separators}])[0-9]{{3}}(?:(?P=between)[0-9]{{3}})*)?"
+        rf"\+?([0-9]+|[0-9][0-9]?[0-9]?(?P<between>[{separators}]){_GROUP}(?:(?P=between){_GROUP})*)?"
         rf"([{mark}][0-9]*)?" + _EXPONENT,
         re.IGNORECASE,
     )
