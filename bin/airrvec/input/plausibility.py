@@ -104,7 +104,8 @@ class Plausibility:
             name = keyed["cell_id"].filter(pc.equal(keyed["cell_key"], key))[0].as_py()
             self.most_crowded = max(self.most_crowded, (n, name))
         self.cells += len(sizes)
-        loci = keyed.filter(pc.is_in(keyed["cell_key"], several(sizes))).group_by(["cell_key", "locus"])
+        larger = sizes.filter(pc.greater(sizes.field("counts"), MOST_OF_LOCUS)).field("values")
+        loci = keyed.filter(pc.is_in(keyed["cell_key"], larger)).group_by(["cell_key", "locus"])
         full = loci.aggregate([([], "count_all")])
         full = full.filter(pc.greater(full["count_all"], MOST_OF_LOCUS))
         self.full += pc.count_distinct(full["cell_key"]).as_py()
@@ -209,11 +210,6 @@ class Plausibility:
             f"all chains of a cell have one count in '{self.count}', as those of a clonotype have; if"
             f" '{self.cell}' names clonotypes, {fix}"
         )
-
-
-def several(sizes: pa.StructArray) -> pa.Array:
-    """Return the names of cells with more than `MOST_OF_LOCUS` chains, by their numbers of chains."""
-    return sizes.field("values").filter(pc.greater(sizes.field("counts"), MOST_OF_LOCUS))
 
 
 def check_cells(sample_id: str, chains: pa.Table) -> None:
