@@ -15,7 +15,7 @@ from airrvec.core.terminal import printable
 from airrvec.input import species_names
 from airrvec.input.chain_tables import with_cells
 from airrvec.input.counts import Counts, no_receptor_message
-from airrvec.input.pairing import POLICIES, chain_pairing_classes, pair
+from airrvec.input.pairing import POLICIES, cell_numbers, chain_pairing_classes, pair
 from airrvec.input.plausibility import Plausibility, check_cells, check_contigs
 from airrvec.input.reading import Batch, Source
 from airrvec.input.standardise import FAILURES, standardise
@@ -189,8 +189,9 @@ class Normaliser:
         check_contigs(self.sample_id, chains)
         if self.unit and self.unit.row == "cell":
             check_cells(self.sample_id, chains)
-        self.plausibility.add_chains(chains)
-        cells, extra = pair(chains, self.multichain)
+        cell = cell_numbers(chains)
+        self.plausibility.add_chains(chains, cell)
+        cells, extra = pair(chains, cell, self.multichain)
         failures = pa.concat_tables([failures, extra])
         kept_rows, cell_chains = cells.pop("rows"), cells.pop("chains")
         receptors, receptor_of_cell = _receptors(cells)

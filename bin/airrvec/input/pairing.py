@@ -24,7 +24,7 @@ MULTIPLE_CHAINS = "its cell has more than one α or β chain, and such cells are
 POLICIES = ("top", "split", "drop")
 
 
-def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
+def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict, pa.Table]:
     """
     Pair the chains of each cell.
 
@@ -32,6 +32,8 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     ----------
     chains : pyarrow.Table
         Standardised chains.
+    cell : (n,) ndarray
+        Number of the cell of each chain, from `cell_numbers`.
     policy : {"top", "split", "drop"}
         For several chains of a locus: keep the best one; or make a receptor of every combination of an α and
         a β chain; or exclude the cell.
@@ -45,7 +47,6 @@ def pair(chains: pa.Table, policy: str = "top") -> tuple[dict, pa.Table]:
     pyarrow.Table
         `airrvec.input.standardise.FAILURES` of the excluded chains.
     """
-    cell = _cell_numbers(chains)
     n_cells = int(cell.max(initial=-1)) + 1
     locus = pc.equal(chains["locus"], schema.LOCI[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
     repeated = _repeats(chains, cell * 2 + locus)
@@ -176,11 +177,15 @@ def _distinct(rows: np.ndarray) -> np.ndarray:
     return np.flatnonzero(seen) + first
 
 
-def _cell_numbers(chains: pa.Table) -> np.ndarray:
+def cell_numbers(chains: pa.Table) -> np.ndarray:
     """Return cell numbers 0, 1, 2, … in order of appearance; each row without a key is its own cell."""
-    row_keys = pc.binary_join_element_wise("", chains["row"].cast(pa.string()), "\0")
-    keys = pc.coalesce(chains["cell_key"], row_keys).combine_chunks()
-    return keys.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    keys = chains["cell_key"]
+    if keys.null_count == len(keys):
+        keys = chains["row"]
+    elif keys.null_count:
+        row_keys = pc.binary_join_element_wise("", chains["row"].cast(pa.string()), "\0")
+        keys = pc.coalesce(keys, row_keys)
+    return contiguous(keys).dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:

@@ -91,25 +91,33 @@ class Plausibility:
         rows = batch.chains["row"].to_numpy()
         self.has_pairs_in_rows = self.has_pairs_in_rows or bool((rows[1:] == rows[:-1]).any())
 
-    def add_chains(self, chains: pa.Table) -> None:
-        """Add the valid chains of a part; the chains of a cell are in one part."""
+    def add_chains(self, chains: pa.Table, cell: np.ndarray) -> None:
+        """
+        Add the valid chains of a part; the chains of a cell are in one part.
+
+        Parameters
+        ----------
+        chains : pyarrow.Table
+            Standardised chains.
+        cell : (n,) ndarray
+            As from `airrvec.input.pairing.cell_numbers`.
+        """
         keyed = chains.select(["cell_key", "cell_id", "locus", "duplicate_count"])
         if keyed["cell_key"].null_count:
-            keyed = keyed.filter(pc.is_valid(keyed["cell_key"]))
-        sizes = pc.value_counts(keyed["cell_key"])
-        crowded = sizes.filter(pc.greater(sizes.field("counts"), MOST_CHAINS))
-        self.crowded += len(crowded)
-        if len(crowded):
-            key, n = max(crowded.to_pylist(), key=lambda cell: cell["counts"]).values()
-            name = keyed["cell_id"].filter(pc.equal(keyed["cell_key"], key))[0].as_py()
-            self.most_crowded = max(self.most_crowded, (n, name))
-        self.cells += len(sizes)
-        larger = sizes.filter(pc.greater(sizes.field("counts"), MOST_OF_LOCUS)).field("values")
-        loci = keyed.filter(pc.is_in(keyed["cell_key"], larger)).group_by(["cell_key", "locus"])
-        full = loci.aggregate([([], "count_all")])
-        full = full.filter(pc.greater(full["count_all"], MOST_OF_LOCUS))
-        self.full += pc.count_distinct(full["cell_key"]).as_py()
-        names = sizes.field("values").slice(0, N_NAMES)
+            has_key = pc.is_valid(keyed["cell_key"])
+            keyed, cell = keyed.filter(has_key), cell[has_key.to_numpy()]
+        if not len(keyed):
+            return
+        place = 2 * cell + pc.equal(keyed["locus"], schema.LOCI[1]).to_numpy()
+        of_locus = np.bincount(place, minlength=2 * cell.max() + 2).reshape(-1, 2)
+        sizes = of_locus.sum(axis=1)
+        self.cells += np.count_nonzero(sizes)
+        self.full += np.count_nonzero((of_locus > MOST_OF_LOCUS).any(axis=1))
+        self.crowded += np.count_nonzero(sizes > MOST_CHAINS)
+        if sizes.max() > MOST_CHAINS:
+            first = int(np.argmax(cell == np.argmax(sizes)))
+            self.most_crowded = max(self.most_crowded, (int(sizes.max()), keyed["cell_id"][first].as_py()))
+        names = pc.unique(keyed["cell_key"].filter(pa.array(cell < cell.min() + N_NAMES)))
         self.named += len(names)
         self.clones += pc.sum(pc.match_substring_regex(names, _CLONE_NAME)).as_py() or 0
         self.barcodes += pc.sum(pc.match_substring_regex(names, _BARCODE)).as_py() or 0

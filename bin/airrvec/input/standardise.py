@@ -145,16 +145,15 @@ def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa
     All results are null where the first column is null; other nulls are passed as None.
     """
     first, *others = (contiguous(column) for column in columns)
+    given = pc.is_valid(first)
+    # Most junctions are complete, and null here.
     keys = pc.binary_join_element_wise(
-        first, *(pc.fill_null(other, "") for other in others), "\0", null_handling="emit_null"
-    )
-    encoded = keys.dictionary_encode()
-    results = [
-        function(*(value or None for value in key.split("\0"))) for key in encoded.dictionary.to_pylist()
-    ]
+        first.filter(given), *(pc.fill_null(other.filter(given), "") for other in others), "\0"
+    ).dictionary_encode()
+    results = [function(*(value or None for value in key.split("\0"))) for key in keys.dictionary.to_pylist()]
+    at = pc.replace_with_mask(pa.nulls(len(first), pa.int32()), given, keys.indices)
     return [
-        pa.array([result[part] for result in results], dtype).take(encoded.indices)
-        for part, dtype in enumerate(types)
+        pa.array([result[part] for result in results], dtype).take(at) for part, dtype in enumerate(types)
     ]
 
 
