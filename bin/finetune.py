@@ -9,7 +9,7 @@ from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
 from airrvec.core.progress import counter
 from airrvec.training import presets
-from airrvec.training.options import add_training_options, training_options
+from airrvec.training.presets import add_training_options, training_options
 
 SPLITS = ("study", "random", "given")
 
@@ -49,7 +49,7 @@ def main(argv=None):
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
     from airrvec.model.tokens import tokenise
-    from airrvec.training import model_card, model_folder, trainer
+    from airrvec.training import model_folder, trainer
 
     import numpy as np
     import pyarrow as pa
@@ -121,8 +121,8 @@ def main(argv=None):
     measured = pa.concat_tables(measured)
     tables.write_both(measured, args.outdir / "specificity")
     names = {"name": preset.name, "start": start.name}
-    card = model_card.card(trained, preset, **names, data=data, labelled=True, measured=measured)
-    tables.write_text(card, folder / model_card.FILE_NAME)
+    card = model_folder.card(trained, preset, **names, data=data, labelled=True, measured=measured)
+    tables.write_text(card, folder / model_folder.FILE_NAME)
     tables.write_both(pa.concat_tables(unseen), args.outdir / "unseen")
     qc = {
         "name": preset.name,

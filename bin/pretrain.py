@@ -11,7 +11,7 @@ from airrvec.core.extras import require_extra
 from airrvec.core.plural import counted
 from airrvec.core.progress import counter
 from airrvec.training import presets
-from airrvec.training.options import add_training_options, training_options
+from airrvec.training.presets import add_training_options, training_options
 
 
 def parse_args(argv=None):

@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from airrvec.app import cli
-from airrvec.training.options import checkpoint_folder
+from airrvec.training.presets import checkpoint_folder
 
 import pytest
 

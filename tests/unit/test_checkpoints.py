@@ -17,7 +17,7 @@ from pathlib import Path
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
 from airrvec.training import trainer
-from airrvec.training.options import add_training_options
+from airrvec.training.presets import add_training_options
 from airrvec.training.trainer import Receptors, train
 
 import numpy as np
@@ -52,7 +52,7 @@ SCRIPT = """
     import json, os, sys
     import torch
     from airrvec.synthetic import synthesis
-    from airrvec.training import objectives, trainer
+    from airrvec.training import losses, trainer
     from airrvec.model.transformer import ModelConfig, ReceptorEncoder
     from airrvec.training.presets import Objective, Schedule
     from airrvec.model.tokens import tokenise
@@ -64,11 +64,11 @@ SCRIPT = """
     def failing(function, ends):
         # The third call in training runs out of memory, now or in the backward pass.
         calls = []
-        def called(*arguments):
+        def called(*arguments, **options):
             calls.extend([1] if torch.is_grad_enabled() else [])
             if len(calls) == 3 and not ends:
                 raise torch.OutOfMemoryError("no memory left")
-            result = function(*arguments)
+            result = function(*arguments, **options)
             if len(calls) == 3 and result.requires_grad:
                 result.register_hook(no_memory)
             return result
@@ -78,8 +78,11 @@ SCRIPT = """
         raise torch.OutOfMemoryError("no memory left")
 
     if fails and int(os.environ.get("LOCAL_RANK", 0)) == 1:
-        owner = objectives if fails["name"].endswith("loss") else ReceptorEncoder
-        setattr(owner, fails["name"], failing(getattr(owner, fails["name"]), fails["backward"]))
+        if fails["name"] == "loss":
+            losses.LOSSES["auto"] = losses.Loss(failing(losses.autocontrastive_loss, fails["backward"]))
+        else:
+            method = failing(getattr(ReceptorEncoder, fails["name"]), fails["backward"])
+            setattr(ReceptorEncoder, fails["name"], method)
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -157,8 +160,8 @@ def one_process(tmp_path_factory):
         {"name": "forward", "backward": False},
         {"name": "forward", "backward": True},
         {"name": "guess_residues", "backward": False},
-        {"name": "autocontrastive_loss", "backward": False},
-        {"name": "autocontrastive_loss", "backward": True},
+        {"name": "loss", "backward": False},
+        {"name": "loss", "backward": True},
     ],
 )
 def test_two_processes_share_a_batch_exactly(fails, one_process, tmp_path):

@@ -14,7 +14,7 @@ from airrvec.input.normalise import normalise
 from airrvec.model import transformer
 from airrvec.repertoire import clustering
 from airrvec.search import neighbours
-from airrvec.training.options import training_options
+from airrvec.training.presets import training_options
 
 import numpy as np
 import pytest

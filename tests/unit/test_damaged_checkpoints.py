@@ -14,8 +14,7 @@ from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
-from airrvec.training.checkpoints import Checkpoints, DamagedError, read
-from airrvec.training.trainer import Receptors
+from airrvec.training.trainer import Checkpoints, DamagedError, Receptors, read
 
 import numpy as np
 import pytest

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from airrvec.model import tokens as tk
-from airrvec.training import views
-from airrvec.training.views import NO_TARGET, censor, mask
+from airrvec.training import data
+from airrvec.training.data import NO_TARGET, censor, mask
 
 import pytest
 import torch
@@ -73,8 +73,8 @@ def test_targets_are_masked_replaced_and_kept_as_the_paper_says(device):
 
 def test_a_replacement_is_any_other_amino_acid(monkeypatch):
     """The reference means the same, but compares a tensor to integers and may put back the original."""
-    monkeypatch.setattr(views, "P_MASK", 0.0)
-    monkeypatch.setattr(views, "P_REPLACE", 1.0)
+    monkeypatch.setattr(data, "P_MASK", 0.0)
+    monkeypatch.setattr(data, "P_REPLACE", 1.0)
     shown, targets = mask(batch_of([PAIRED] * 10).repeated(500), generator=generator())
     is_target = targets != NO_TARGET
     amino_acid = shown.tokens[..., tk.RESIDUE][is_target] - tk.FIRST_AMINO_ACID

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import airrvec
 from airrvec.core import schema
 from airrvec.model import weights
-from airrvec.training import model_card
+from airrvec.training import model_folder
 from airrvec.training.presets import Preset
 
 import numpy as np
@@ -53,7 +53,7 @@ MEASURED = specificity(
 def card_of(name="own", title="Own", start="sceptr", data=None, **options) -> str:
     data = {"Data": "7 receptors", "Digest": "0123"} if data is None else data
     preset = Preset(name=name, title=title)
-    return model_card.card(trained(), preset, name=name, start=start, data=data, **options)
+    return model_folder.card(trained(), preset, name=name, start=start, data=data, **options)
 
 
 def header_of(card: str) -> dict:
@@ -78,7 +78,7 @@ def test_hugging_face_reads_the_card():
     assert (data.license, data.library_name, data.pipeline_tag) == ("mit", "airrvec", "feature-extraction")
     assert data.model_name == HOSTILE
     assert [result.metric_type for result in data.eval_results] == ["loss"]
-    assert set(model_card.TAGS) == set(data.tags)
+    assert set(model_folder.TAGS) == set(data.tags)
 
 
 def test_evaluation_is_a_table_before_and_after():

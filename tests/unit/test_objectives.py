@@ -2,7 +2,7 @@
 
 from math import exp, log
 
-from airrvec.training.objectives import (
+from airrvec.training.losses import (
     alignment,
     autocontrastive_loss,
     masked_language_loss,

@@ -2,7 +2,7 @@
 
 from math import dist, exp, log
 
-from airrvec.training.objectives import (
+from airrvec.training.losses import (
     autocontrastive_loss,
     neighbour_loss,
     supervised_contrastive_loss,

@@ -1,7 +1,5 @@
 """Presets: learning rates, shapes, and the layers that are trained."""
 
-from typing import get_args, get_type_hints
-
 from airrvec.core.errors import InputError
 from airrvec.model import weights
 from airrvec.training import presets
@@ -96,15 +94,12 @@ def test_presets_that_ignore_labels_are_no_presets_of_finetuning():
             preset.check_finetuning()
 
 
-def test_the_losses_of_presets_training_and_records_are_the_same():
-    """A contrastive term that one of them lacks would train on labels in silence."""
-    loop = pytest.importorskip("airrvec.training.loop")
-    terms, _ = get_args(get_type_hints(presets.Objective)["contrastive"])
-    assert {*get_args(terms)} == {"auto", *LABELLED}
-    assert set(loop.LABELLED) == set(LABELLED)
-    for term in ("auto", None, *LABELLED, "of_tomorrow"):
-        objective = presets.Objective(contrastive=term)
-        assert objective.needs_labels == (term not in ("auto", None))
+def test_losses_that_need_labels_are_refused_without_them():
+    losses = pytest.importorskip("airrvec.training.losses").LOSSES
+    needs = {name: presets.Objective(contrastive=name).needs_labels for name in (None, *losses)}
+    assert needs == {None: False, "auto": False, "supervised": True, "neighbour": True}
+    for name in losses:
+        assert f'`"{name}"`' in (ROOT / "docs/reference/presets.md").read_text()
 
 
 def test_steps_and_batch_size_go_before_the_presets():

@@ -8,7 +8,7 @@ from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import transformer, weights
 from airrvec.model.tokens import tokenise
 from airrvec.synthetic import synthesis
-from airrvec.training import model_card
+from airrvec.training import model_folder
 
 import numpy as np
 import pyarrow as pa
@@ -216,7 +216,7 @@ def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     header = yaml.safe_load((tmp_path / "own/README.md").read_text().split("\n---\n")[0])
     results = header["model-index"][0]["results"]
     shown = specificity[(specificity["encoder"] == "own") & (specificity["epitope"] == "mean")]
-    shown = shown[shown["rule"].isin(model_card.RULES_SHOWN)].dropna(subset="auroc")
+    shown = shown[shown["rule"].isin(model_folder.RULES_SHOWN)].dropna(subset="auroc")
     aurocs = [r["metrics"][0]["value"] for r in results if r["metrics"][0]["type"] == "roc_auc"]
     assert aurocs == shown["auroc"].round(4).tolist()
     assert len(aurocs) >= 3

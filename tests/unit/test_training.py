@@ -8,8 +8,8 @@ from airrvec.model.tokens import tokenise
 from airrvec.model.transformer import ReceptorEncoder
 from airrvec.stats.metrics import auroc
 from airrvec.synthetic import synthesis
-from airrvec.training import portions, presets
-from airrvec.training.objectives import neighbour_loss
+from airrvec.training import loop, presets
+from airrvec.training.losses import neighbour_loss
 from airrvec.training.presets import Objective
 from airrvec.training.trainer import Receptors
 
@@ -183,7 +183,7 @@ def test_a_loss_that_is_no_number_ends_with_the_step(tokens, tmp_path):
 
 def test_where_memory_runs_out_portions_shrink_and_the_losses_stay(tokens, tmp_path, monkeypatch):
     expected = run(tiny_encoder(), Receptors(tokens), tmp_path / "a")
-    monkeypatch.setitem(portions.MICRO_BATCH, "cpu", 64)
+    monkeypatch.setitem(loop.MICRO_BATCH, "cpu", 64)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     forward = ReceptorEncoder.forward
 

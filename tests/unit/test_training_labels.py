@@ -60,9 +60,8 @@ def test_what_a_folder_records(tmp_path, demo):
     ("config", "not_recorded"),
     [
         ({"preset": {"objective": {"contrastive": "neighbour"}}}, ("old",)),
-        ({"preset": {"objective": {"contrastive": "supervised"}}}, ("old",)),
-        ({"preset": {"objective": {"contrastive": "auto"}}}, ()),
-        ({"preset": {"objective": {"contrastive": "auto"}}, "start": "sceptr_finetuned"}, ("old",)),
+        ({"preset": {"objective": {"contrastive": "auto"}}}, ("old",)),  # what it started from is unknown
+        ({"start": "sceptr_finetuned"}, ("old",)),
         ({"labels": {"receptors": 3, "not_recorded": []}}, ("old",)),  # its list is lost
         ({"labels": {"receptors": 0, "not_recorded": ["x"]}}, ("x",)),
         ({}, ()),

@@ -2,7 +2,7 @@
 
 from airrvec.model import tokens as tk
 from airrvec.model.transformer import ModelConfig, ReceptorEncoder
-from airrvec.training.views import censor, mask, pad
+from airrvec.training.data import censor, mask, pad
 
 import numpy as np
 import pytest

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import ceil
 
 from airrvec.model import tokens as tk
-from airrvec.training.views import PaddedTokens, pad
+from airrvec.training.data import PaddedTokens, pad
 
 import numpy as np
 import pytest

@@ -12,7 +12,6 @@ from pathlib import Path
 from airrvec.core import identity, schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.model import weights
-from airrvec.model.architecture import UNLABELLED_TERMS
 
 import numpy as np
 import pyarrow as pa
@@ -141,9 +140,8 @@ def _of_folder(folder: Path) -> TrainingLabels:
     config = weights.read_configuration(folder)
     name = config.get("name", folder.name)
     recorded = config.get("labels")
-    if recorded is None:  # a folder of airrvec 0.1, or a published model
-        contrastive = config.get("preset", {}).get("objective", {}).get("contrastive")
-        trained = contrastive not in UNLABELLED_TERMS or {name, config.get("start")} & {*NOT_RECORDED}
+    if recorded is None:  # a published model, or a folder that another program has made
+        trained = "preset" in config or {name, config.get("start")} & {*NOT_RECORDED}
         return TrainingLabels(NO_LABELS.receptors, (name,) if trained else ())
     if not (folder / FILE_NAME).is_file():
         missing = (name,) if recorded["receptors"] else ()

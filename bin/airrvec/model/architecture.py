@@ -6,9 +6,6 @@ from typing import Literal
 
 from airrvec.model import tokens as tk
 
-# Contrastive terms of an objective that use no labels, by their names in a trained model's folder: all others
-# do, so that a term that nobody has added to a list counts as trained on labels.
-UNLABELLED_TERMS = ("auto", None)
 MAX_LENGTH = 100  # longest loop of a left-aligned model, in residues
 FIXED_WEIGHTS = ("embedding.residue_features", "embedding.position")  # arrays of weights that are not learnt
 

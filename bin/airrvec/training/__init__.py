@@ -1,1 +1,1 @@
-"""Presets, objectives and the training loop."""
+"""Presets, losses, views, the loop, and the folder of a trained model."""

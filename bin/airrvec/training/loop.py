@@ -1,32 +1,168 @@
-"""The steps of training: batches, losses, gradients, validation and the log."""
+"""
+The steps of training: batches, losses, gradients, validation and the log.
+
+Devices that share a batch communicate: all make the same calls in the same order. Between two calls each
+device computes independently, and its memory may run out. One device must not repeat a call that the others
+do not repeat. `attempt` therefore reports the failure to all devices, so that they repeat the step together.
+"""
 
 import logging
 import math
 import time
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.core.seeds import derived_seed
-from airrvec.training import objectives, sharing
-from airrvec.training.batches import Receptors
-from airrvec.training.portions import Portions
-from airrvec.training.views import NO_TARGET, PaddedTokens, censor, mask, pad
+from airrvec.training import losses
+from airrvec.training.data import NO_TARGET, PaddedTokens, Receptors, censor, mask, pad
 
 import lightning as L
 import numpy as np
 import pyarrow as pa
 import torch
+import torch.distributed as dist
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
+
+
+def attempt(function: Callable, device: torch.device) -> tuple[bool, object]:
+    """
+    Call a function that does not communicate, and share whether memory was sufficient.
+
+    Returns
+    -------
+    bool
+        Whether memory was sufficient on all devices.
+    object
+        Return value of the function; None if memory was insufficient on any device.
+    """
+    failed = torch.zeros((), device=device)
+    result = None
+    try:
+        result = function()
+    except torch.OutOfMemoryError:
+        failed += 1
+    if _is_shared():
+        dist.all_reduce(failed, dist.ReduceOp.MAX)
+    return (True, result) if failed == 0 else (False, None)
+
+
+def gather(own: Tensor) -> Tensor:
+    """Return the rows of all devices, without gradients; each device has the same number of rows."""
+    own = own.detach().contiguous()
+    if not _is_shared():
+        return own
+    parts = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, own)
+    return torch.cat(parts)
+
+
+def sum_over_devices(values: Tensor) -> Tensor:
+    """Sum values over devices, in place, and return them."""
+    if _is_shared():
+        dist.all_reduce(values)
+    return values
+
+
+def average_gradients(parameters: list[torch.nn.Parameter]) -> None:
+    """Replace each gradient by its mean over devices; a missing gradient counts as zero."""
+    if not _is_shared():
+        return
+    for parameter in parameters:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    joined = sum_over_devices(torch.cat([parameter.grad.flatten() for parameter in parameters]))
+    joined /= dist.get_world_size()
+    sizes = [parameter.numel() for parameter in parameters]
+    for parameter, values in zip(parameters, joined.split(sizes), strict=True):
+        parameter.grad.copy_(values.view_as(parameter))
+
+
+def _is_shared() -> bool:
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+# --- Portions of a batch (micro-batches): receptors that go through the model at once
+
+# Largest portion, in receptors: fits into the cache of a CPU core, and is large enough for a GPU.
+MICRO_BATCH = {"cpu": 128, "cuda": 4096}
+LEAST_MICRO_BATCH = 16
+
+
+class Portions:
+    """
+    Size of the portions of a batch; it decreases when memory runs out.
+
+    Attributes
+    ----------
+    size : int or None
+        Largest number of receptors in a portion; None until the device is known.
+    recompute : bool
+        Whether the backward pass recomputes activations instead of keeping them.
+    """
+
+    def __init__(self):
+        self.size: int | None = None
+        self.recompute = False
+
+    def on(self, device: torch.device) -> None:
+        """Set the size for a device, unless a checkpoint has set one."""
+        self.size = self.size or MICRO_BATCH.get(device.type, MICRO_BATCH["cuda"])
+
+    def save_memory(self) -> None:
+        """
+        Recompute activations; if they are recomputed already, halve the portions.
+
+        Raises
+        ------
+        torch.OutOfMemoryError
+            If portions already have at most `LEAST_MICRO_BATCH` receptors.
+        """
+        if self.recompute and self.size <= LEAST_MICRO_BATCH:
+            raise torch.OutOfMemoryError(f"{self.size} receptors at a time do not fit into memory")
+        if self.recompute:
+            self.size //= 2
+        self.recompute = True
+        torch.cuda.empty_cache()
+
+    def vectors(self, batch: PaddedTokens, function: Callable[[PaddedTokens], Tensor]) -> Tensor:
+        """Return the vectors, shape (B, d), that a function computes from receptors, portion by portion."""
+        rows, results = zip(
+            *((rows, self._computed(function, part)) for rows, part in self._divided(batch)), strict=True
+        )
+        return torch.cat(results)[torch.cat(rows).argsort()]
+
+    def guesses(self, encoder, shown: PaddedTokens, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits at the targets and the targets, both in the same order."""
+        parts = []
+        for rows, part in self._divided(shown):
+            part_targets = targets[rows, : part.tokens.shape[1]]
+            where = part_targets != NO_TARGET
+            logits = self._computed(lambda p, w=where: encoder.guess_residues(p.tokens, p.padding, w), part)
+            parts.append((logits, part_targets[where]))
+        return tuple(torch.cat(values) for values in zip(*parts, strict=True))
+
+    def _divided(self, batch: PaddedTokens) -> Iterator[tuple[Tensor, PaddedTokens]]:
+        """Yield row numbers and receptors of each portion, sorted by length to minimise padding."""
+        lengths = (~batch.padding).sum(1)
+        for rows in lengths.argsort(stable=True).split(self.size):
+            longest = int(lengths[rows].max())
+            yield rows, PaddedTokens(batch.tokens[rows, :longest], batch.padding[rows, :longest])
+
+    def _computed(self, function: Callable, part: PaddedTokens) -> Tensor:
+        if self.recompute and torch.is_grad_enabled():
+            return checkpoint(function, part, use_reentrant=False)
+        return function(part)
+
+
+# --- The loop
 
 # Attributes saved in a checkpoint, in addition to weights and optimiser.
 SAVED = ("rows", "best", "best_loss", "best_step", "looks_without_progress", "notes")
-LABELLED = {
-    "supervised": objectives.supervised_contrastive_loss,
-    "neighbour": objectives.neighbour_loss,
-}
 
 
 class Loop(L.LightningModule):
@@ -128,37 +264,35 @@ class Loop(L.LightningModule):
         """
         numbers = self._batch(receptors, step, training)
         own = _share(len(numbers), self.global_rank, self.trainer.world_size)
-        fits, outputs = sharing.attempt(
-            lambda: self._forward(receptors, numbers, own, step, training), self.device
-        )
+        fits, outputs = attempt(lambda: self._forward(receptors, numbers, own, step, training), self.device)
         if not fits:
             return None
         vectors, masked_language = outputs
         terms, vector_gradients = {}, None
         if vectors is not None:
-            all_vectors = sharing.gather(vectors).requires_grad_(training)
-            fits, contrastive = sharing.attempt(
+            all_vectors = gather(vectors).requires_grad_(training)
+            fits, contrastive = attempt(
                 lambda: self._contrastive(all_vectors, receptors, numbers, own), self.device
             )
             if not fits:
                 return None
             terms |= contrastive
-            vector_gradients = sharing.sum_over_devices(all_vectors.grad)[own] if training else None
+            vector_gradients = sum_over_devices(all_vectors.grad)[own] if training else None
         if masked_language is not None:
             terms["mlm_loss"] = masked_language
         if training:
             parts = [(vectors, vector_gradients), (masked_language, None)]
             differentiable = [part for part in parts if part[0] is not None and part[0].requires_grad]
-            fits, _ = sharing.attempt(
+            fits, _ = attempt(
                 lambda: torch.autograd.backward(*zip(*differentiable, strict=True)), self.device
             )
             if not fits:
                 return None
-            sharing.average_gradients([p for p in self.encoder.parameters() if p.requires_grad])
+            average_gradients([p for p in self.encoder.parameters() if p.requires_grad])
         losses = [terms[name] for name in ("contrastive_loss", "mlm_loss") if name in terms]
         own_terms = {"loss": sum(value.detach() for value in losses), **terms}
         means = torch.stack([value.detach().float() for value in own_terms.values()])
-        means = sharing.sum_over_devices(means) / self.trainer.world_size
+        means = sum_over_devices(means) / self.trainer.world_size
         return dict(zip(own_terms, means.tolist(), strict=True))
 
     def _forward(
@@ -185,7 +319,7 @@ class Loop(L.LightningModule):
             shown, targets = mask(batch, fraction=objective.masked_residues, generator=generator)
             n_targets = (targets != NO_TARGET).sum()
             logits, own_targets = self.portions.guesses(self.encoder, _rows(shown, own), targets[own])
-            loss = objectives.masked_language_loss(logits, own_targets, objective.label_smoothing)
+            loss = losses.masked_language_loss(logits, own_targets, objective.label_smoothing)
             # The mean of each device is weighted by its number of targets.
             loss = loss * (len(own_targets) * self.trainer.world_size / n_targets)
         return vectors, loss
@@ -197,20 +331,21 @@ class Loop(L.LightningModule):
         objective = self.objective
         # Every device has the tokens of the whole batch, so only vectors need to be gathered.
         copies = self._of_batch(receptors.contents, numbers)
-        if objective.contrastive == "auto":
-            loss = objectives.autocontrastive_loss(vectors, objective.temperature, own, copies)
-        else:
-            labels, known = (
-                self._of_batch(values, numbers) for values in (receptors.labels, receptors.known_labels)
-            )
-            loss = LABELLED[objective.contrastive](vectors, labels, objective.temperature, own, copies, known)
+        labels = {}
+        if objective.loss.needs_labels:
+            labels = {
+                name: self._of_batch(getattr(receptors, name), numbers) for name in ("labels", "known_labels")
+            }
+        loss = objective.loss.function(
+            vectors, temperature=objective.temperature, anchors=own, receptors=copies, **labels
+        )
         loss = loss * self.trainer.world_size
         if vectors.requires_grad:
             loss.backward()
         with torch.no_grad():
-            terms = {"contrastive_loss": loss, "alignment": objectives.alignment(*vectors.unbind(1))}
+            terms = {"contrastive_loss": loss, "alignment": losses.alignment(*vectors.unbind(1))}
             if (receptors.contents[numbers] != receptors.contents[numbers[0]]).any():
-                terms["uniformity"] = objectives.uniformity(vectors[:, 0], receptors=copies)
+                terms["uniformity"] = losses.uniformity(vectors[:, 0], receptors=copies)
         return terms
 
     def _batch(self, receptors: Receptors, step: int, training: bool) -> np.ndarray:
@@ -252,7 +387,7 @@ class Loop(L.LightningModule):
     def _comparable(self) -> bool:
         """Whether the validation loss depends on the model."""
         batches = (self._batch(self.validation, number, training=False) for number in range(self._n_batches))
-        return any(self.validation.comparable(rows, self.objective.contrastive) for rows in batches)
+        return any(self.validation.comparable(rows, self.objective.loss) for rows in batches)
 
     def _keep(self, loss: float | None) -> None:
         """Keep the weights if their loss is the lowest so far; stop when patience is exhausted."""

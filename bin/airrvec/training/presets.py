@@ -1,13 +1,21 @@
-"""Training presets: ``conf/models/`` has one JSON file per variant of the paper."""
+"""Training presets, one JSON file per variant of the paper in ``conf/models/``; options of the scripts."""
 
+import argparse
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
 
+from airrvec.core.devices import choose_device
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
-from airrvec.model.architecture import UNLABELLED_TERMS, ModelConfig
+from airrvec.core.script import add_options
+from airrvec.model.architecture import ModelConfig
+
+if TYPE_CHECKING:
+    from airrvec.training.losses import Loss
 
 CHECKPOINT_EVERY = 200  # steps between two checkpoints
 
@@ -19,8 +27,8 @@ class Objective:
 
     Attributes
     ----------
-    contrastive : {"auto", "supervised", "neighbour", None}
-        Contrastive term, if any; see `airrvec.training.objectives`.
+    contrastive : str or None
+        Contrastive term, if any: a key of `airrvec.training.losses.LOSSES`.
     masked_language : bool
         Whether masked-language modelling is a term.
     temperature : float
@@ -34,7 +42,7 @@ class Objective:
         Share of residues that masked-language modelling predicts.
     """
 
-    contrastive: Literal["auto", "supervised", "neighbour"] | None = "auto"
+    contrastive: str | None = "auto"
     masked_language: bool = True
     temperature: float = 0.05
     label_smoothing: float = 0.1
@@ -43,6 +51,10 @@ class Objective:
     masked_residues: float = 0.15
 
     def __post_init__(self):
+        from airrvec.training.losses import LOSSES  # only here: it needs torch
+
+        if self.contrastive not in (None, *LOSSES):
+            raise ValueError(f"contrastive is {self.contrastive!r}, not one of {', '.join(LOSSES)} or null")
         if self.temperature <= 0:
             raise ValueError(f"temperature is {self.temperature}, not above 0")
         for name in ("label_smoothing", "censored_residues", "dropped_chains", "masked_residues"):
@@ -52,9 +64,16 @@ class Objective:
             raise ValueError("an objective needs a contrastive or a masked-language term")
 
     @property
+    def loss(self) -> "Loss | None":
+        """Contrastive loss, if any."""
+        from airrvec.training.losses import LOSSES
+
+        return None if self.contrastive is None else LOSSES[self.contrastive]
+
+    @property
     def needs_labels(self) -> bool:
         """Whether the contrastive term uses labels."""
-        return self.contrastive not in UNLABELLED_TERMS
+        return self.loss is not None and self.loss.needs_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,3 +229,54 @@ def load(path: str | Path) -> Preset:
             fix="docs/reference/presets.md lists what a preset holds",
         ) from error
     return preset
+
+
+# --- Options of the scripts that train
+
+
+def checkpoint_folder() -> Path:
+    """
+    Return the folder that the pipeline names in the environment, else ``checkpoints``.
+
+    The name is percent-encoded: Nextflow writes it into the shell scripts of tasks, unescaped.
+    """
+    return Path(unquote(os.environ.get("AIRRVEC_CHECKPOINTS", "checkpoints")))
+
+
+def add_training_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the scripts that train."""
+    parser.add_argument("--preset", type=Path, required=True, help="JSON file, as in conf/models")
+    parser.add_argument("--steps", type=int, help="largest number of steps; None takes the preset's")
+    parser.add_argument("--batch-size", type=int, help="receptors per step; None takes the preset's")
+    parser.add_argument(
+        "--checkpoints",
+        type=Path,
+        default=checkpoint_folder(),
+        help="folder; training resumes from it. By default what AIRRVEC_CHECKPOINTS says, percent-encoded",
+    )
+    parser.add_argument(
+        "--checkpoint-every", type=int, default=CHECKPOINT_EVERY, help="steps between two checkpoints"
+    )
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto: a GPU if available"
+    )
+    parser.add_argument("--devices", type=int, default=1, help="devices per node")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes that share each batch")
+    parser.add_argument(
+        "--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: mixed precision, weights in fp32"
+    )
+    add_options(parser, "seed", "cpus", "outdir")
+
+
+def training_options(args: argparse.Namespace) -> dict:
+    """
+    Return these options as arguments of `airrvec.training.trainer.train`.
+
+    Raises
+    ------
+    InputError
+        If a GPU is requested, and there is none.
+    """
+    choose_device(args.device, "auto")
+    names = ("checkpoint_every", "device", "devices", "nodes", "precision")
+    return {name: getattr(args, name) for name in names}

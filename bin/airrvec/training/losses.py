@@ -17,6 +17,8 @@ receptor.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -151,6 +153,35 @@ def neighbour_loss(
     closeness, is_positive = closeness[has_positive], is_positive[has_positive]
     positive_density = closeness.masked_fill(~is_positive, -torch.inf).logsumexp(1)
     return (closeness.logsumexp(1) - positive_density).sum() / (2 * len(views))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """
+    A contrastive loss.
+
+    Attributes
+    ----------
+    function : callable
+        Views, and the keywords of `autocontrastive_loss` → the loss; with ``needs_labels`` those of
+        `supervised_contrastive_loss`.
+    needs_labels : bool
+        Whether it learns from labels.
+    needs_pairs : bool
+        Whether a receptor without another receptor of its label contributes nothing.
+    """
+
+    function: Callable[..., Tensor]
+    needs_labels: bool = False
+    needs_pairs: bool = False
+
+
+# Name in a preset → loss.
+LOSSES = {
+    "auto": Loss(autocontrastive_loss),
+    "supervised": Loss(supervised_contrastive_loss, needs_labels=True),
+    "neighbour": Loss(neighbour_loss, needs_labels=True, needs_pairs=True),
+}
 
 
 def masked_language_loss(logits: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
