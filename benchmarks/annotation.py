@@ -22,11 +22,10 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import evidence, fitting, reference_set
-from airrvec.annotation.calibration import CalibrationScores
-from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
-from airrvec.annotation.cross_validation import N_FOLDS, study_folds
-from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.annotation import calibrate, evidence, reference_set
+from airrvec.annotation.calibrate import N_FOLDS, study_folds
+from airrvec.annotation.evidence import COMPARED, Candidates, Sources, binds_epitope, stacked
+from airrvec.annotation.scorer import CalibrationScores
 from airrvec.core.chains import on_chains, with_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
@@ -84,7 +83,7 @@ class Fold:
         studies = {name for name, of in zip(reference.study_names, fold_of, strict=True) if of == fold}
         self.left = sources.without(held_out, studies)
         started = time.process_time()
-        self.collected = fitting.collect(self.left, *background)
+        self.collected = calibrate.collect(self.left, *background)
         self.collecting = time.process_time() - started
         self.labels = reference.labels[asking]
         possible = np.zeros(len(reference.epitopes), np.float32)
@@ -106,14 +105,14 @@ class Fold:
         collected = self.collected
         labelled = collected.found
         # The sum of SCEPTR's and TCRdist's log odds: nothing is trained.
-        plain = fitting.scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
+        plain = calibrate.scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
         candidates_of = {"SCEPTR": lambda part: part.first, "sum": plain.candidates}.get(score)
         if candidates_of:
             asked, test, others = map(candidates_of, (self.asked, self.test, collected.others))
             scores = CalibrationScores(stacked(list(map(candidates_of, labelled))), others, collected.labels)
             return self.calls(asked, test), scores
         cut = [without(part, columns, collected.typical) for part in (*labelled, collected.others)]
-        fitted = fitting.train(replace(collected, found=cut[:-1], others=cut[-1]))
+        fitted = calibrate.train(replace(collected, found=cut[:-1], others=cut[-1]))
         of = [
             fitted.scorer.candidates(without(part, columns, collected.typical))
             for part in (self.asked, self.test)

@@ -19,8 +19,8 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import cross_validation, reference_set, search
-from airrvec.annotation.candidates import binds_epitope
+from airrvec.annotation import calibrate, evidence, reference_set
+from airrvec.annotation.evidence import binds_epitope
 from airrvec.benchmark.rules import KERNEL
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
@@ -84,7 +84,7 @@ class Material:
         return Material(known, self.vectors[rows], *sets, self.chains, self.threads)
 
     def folds(self) -> np.ndarray:
-        return cross_validation.assign_folds(self.reference, seed=SEED)[0]
+        return calibrate.assign_folds(self.reference, seed=SEED)[0]
 
 
 def material(args) -> Material:
@@ -110,9 +110,9 @@ def material(args) -> Material:
 def found(queries, known, vectors, to_contrast, weights, threads: int):
     """Return best epitopes and scores of queries with weighted references; a weight of 0 removes one."""
     kept = np.flatnonzero(weights)
-    distances, rows = neighbours.nearest(queries, vectors[kept], search.N_NEIGHBOURS, threads=threads)
+    distances, rows = neighbours.nearest(queries, vectors[kept], evidence.N_NEIGHBOURS, threads=threads)
     shifted = shifted_distances(distances, weights[kept][np.maximum(rows, 0)], KERNEL)
-    return search.score_neighbours(shifted, rows, to_contrast, known.take(kept)).best()
+    return evidence.score_neighbours(shifted, rows, to_contrast, known.take(kept)).best()
 
 
 def calls_of_schemes(data: Material, fold: int, folds: np.ndarray) -> list[Calls]:
@@ -120,7 +120,7 @@ def calls_of_schemes(data: Material, fold: int, folds: np.ndarray) -> list[Calls
     reference, threads = data.reference, data.threads
     asking, others, known, binds = held_out(reference, folds, fold)
     queries = np.concatenate([data.vectors[asking], data.test])
-    to_contrast, _ = neighbours.nearest(queries, data.contrast, search.N_NEIGHBOURS, threads=threads)
+    to_contrast, _ = neighbours.nearest(queries, data.contrast, evidence.N_NEIGHBOURS, threads=threads)
     study = np.asarray(reference.studies[asking].argmax(axis=1)).ravel()
     calls = []
     for scheme in SCHEMES.values():
@@ -184,7 +184,7 @@ def annotated(data: Material, asking, others, known) -> Tested:
     vectors = data.vectors[others]
     fitted = calibrated(known, vectors, data.contrast, data.negatives, data.threads)
     queries = np.concatenate([data.vectors[asking], data.test])
-    candidates = search.search_candidates(queries, known, vectors, data.contrast, threads=data.threads)
+    candidates = evidence.search_candidates(queries, known, vectors, data.contrast, threads=data.threads)
     epitope, score = candidates.best()
     n = len(asking)
     return Tested(epitope[:n], score[:n], score[n:], fitted.calibration())
@@ -227,7 +227,7 @@ def show_groups(data: Material, seeds: int, repeats: int) -> None:
     reference, folds = data.reference, data.folds()
     group = group_numbers(reference.epitopes)
     size = np.bincount(group)
-    candidate = (reference.epitopes["n_references"] >= search.MIN_REFERENCES).to_numpy()
+    candidate = (reference.epitopes["n_references"] >= evidence.MIN_REFERENCES).to_numpy()
     print(f"\n{len(group)} epitopes in {len(size)} groups; candidates: {candidate.sum()}, ", end="")
     print(f"{(np.bincount(group[candidate])[group[candidate]] > 1).sum()} in a group with another one")
     wide = group_labels(reference.labels, group)
@@ -236,7 +236,7 @@ def show_groups(data: Material, seeds: int, repeats: int) -> None:
     for fold in range(folds.shape[1]):
         asking, others, known, _ = held_out(reference, folds, fold)
         tested = annotated(data, asking, others, known)
-        callable_ = (known.epitopes["n_references"] >= search.MIN_REFERENCES).to_numpy(np.float32)
+        callable_ = (known.epitopes["n_references"] >= evidence.MIN_REFERENCES).to_numpy(np.float32)
         study = np.asarray(reference.studies[asking].argmax(axis=1)).ravel()
         for way, labels in (("epitope", reference.labels), ("group", wide)):
             right, reachable = binds_epitope(labels[asking], tested.epitope), labels[asking] @ callable_ > 0

@@ -4,16 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from airrvec.annotation import cross_validation, search
-from airrvec.annotation.calibration import CalibrationScores
-from airrvec.annotation.candidates import stacked
+from airrvec.annotation import calibrate, evidence
+from airrvec.annotation.evidence import stacked
+from airrvec.annotation.scorer import CalibrationScores
 from airrvec.core import tables
 
 import numpy as np
 import pyarrow as pa
 
 ROOT = Path(__file__).parents[1]
-MIN_REFERENCES = search.MIN_REFERENCES
+MIN_REFERENCES = evidence.MIN_REFERENCES
 
 
 def normalised(path: Path, folder: Path):
@@ -49,14 +49,14 @@ def held_out(reference, folds, fold: int):
 
 def calibrated(known, vectors, contrast, negatives, threads: int) -> CalibrationScores:
     """What calibrates SCEPTR's share alone, with references and a background given as vectors."""
-    folds, _ = cross_validation.assign_folds(known, seed=420)
+    folds, _ = calibrate.assign_folds(known, seed=420)
     rows, found = [], []
     for fold in range(folds.shape[1]):
         asking, others, left, _ = held_out(known, folds, fold)
         if len(asking) and len(others):
             found.append(
-                search.search_candidates(vectors[asking], left, vectors[others], contrast, threads=threads)
+                evidence.search_candidates(vectors[asking], left, vectors[others], contrast, threads=threads)
             )
             rows.append(asking)
-    scores = search.search_candidates(negatives, known, vectors, contrast, threads=threads)
+    scores = evidence.search_candidates(negatives, known, vectors, contrast, threads=threads)
     return CalibrationScores(stacked(found), scores, known.labels[np.concatenate(rows)])

@@ -23,7 +23,7 @@ import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import runtime, schema, seeds, tables
 
 runtime.limit_threads(1)
-from airrvec.annotation import cross_validation, reference_set
+from airrvec.annotation import calibrate, reference_set
 from airrvec.core.chains import on_chains
 from airrvec.synthetic.synthesis import synthesise
 
@@ -57,7 +57,7 @@ def parse_args(argv=None):
     parser.add_argument("--methods", nargs="+", choices=list(peer_programs.METHODS), help="default: all")
     parser.add_argument("--background", type=int, default=10_000, help="test receptors of OLGA, in each fold")
     parser.add_argument("--negatives", type=int, default=20_000, help="others, for a score that learns")
-    parser.add_argument("--folds", type=int, default=cross_validation.N_FOLDS, help="the first folds alone")
+    parser.add_argument("--folds", type=int, default=calibrate.N_FOLDS, help="the first folds alone")
     parser.add_argument("--draws", type=int, default=1000, help="of the bootstrap over studies")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for a method and fold")
     parser.add_argument("--cache", type=Path, help="folder for the environments of the peers; default: none")
@@ -80,7 +80,7 @@ def divide(args, folder: Path) -> list[tuple[Fold, np.ndarray, np.ndarray]]:
     made = on_chains(tables.distinct_receptors(made), "paired")
     contrast, negatives = made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.negatives)
     test = made.slice(N_CONTRAST + args.negatives)
-    members, _ = cross_validation.assign_folds(reference, seed=420)
+    members, _ = calibrate.assign_folds(reference, seed=420)
     cells = reference_set.select_labelled_cells(cells, excluded)
     study = pc.fill_null(cells["reference_id"], reference_set.NO_STUDY)
     divided = []

@@ -19,9 +19,8 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import cross_validation, evidence, fitting, reference_set
-from airrvec.annotation.candidates import Candidates
-from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.annotation import calibrate, evidence, reference_set
+from airrvec.annotation.evidence import COMPARED, Candidates, Sources
 from airrvec.core.antigens import study_ids
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
@@ -96,7 +95,7 @@ def material(args) -> Material:
 
 def annotated(data: Material, sources: Sources, asking: np.ndarray) -> tuple[Tested, np.ndarray]:
     """Annotate queries, and test background; return scores, and whether the best epitopes are true ones."""
-    fitted = fitting.fit(sources, *data.negatives)
+    fitted = calibrate.fit(sources, *data.negatives)
 
     def candidates(receptors: pa.Table, vectors: np.ndarray) -> Candidates:
         found = evidence.both_looks(sources, receptors, vectors, fitted.scorer.threshold)
@@ -115,8 +114,8 @@ def main(argv=None):
     args = parse_args(argv)
     data = material(args)
     reference = data.true.reference
-    folds, _ = cross_validation.assign_folds(reference, seed=SEED)
-    of_studies = cross_validation.study_folds(reference)
+    folds, _ = calibrate.assign_folds(reference, seed=SEED)
+    of_studies = calibrate.study_folds(reference)
     studies = study_ids(data.cells["reference_id"]).to_pandas().fillna(reference_set.NO_STUDY)
     fold_of = dict(zip(reference.study_names, of_studies, strict=True))
     # Studies that report no pair, alone α or β chains, are in no fold.

@@ -21,7 +21,7 @@ from airrvec.core import hla, identity, runtime, schema, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import annotator_file, cross_validation, reference_set, restriction
+from airrvec.annotation import annotator_file, calibrate, reference_set
 from airrvec.annotation.annotator import Annotator
 from airrvec.core.chains import has_chains, on_chains
 from airrvec.encoders.sceptr import Sceptr
@@ -118,7 +118,7 @@ def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> d
     coarse = {locus: frozenset(fields[:1] for fields in alleles) for locus, alleles in typing.items()}
     calls = {"without": annotator.annotate(receptors, vectors, fdr=max(CLAIMED))[0]}
     for use, donor in (("with", typing), ("one field", coarse)):
-        allowed, _ = restriction.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
+        allowed, _ = annotator.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
         calls[use] = annotator.annotate(receptors, vectors, fdr=max(CLAIMED), allowed=allowed)[0]
     return calls
 
@@ -205,7 +205,7 @@ def main(argv=None):
             cells, receptors, **options, exclude_references=args.exclude_references
         )
         asked = reference.receptors.select(COLUMNS), encoder.embed(reference.receptors)
-        folds, _ = cross_validation.assign_folds(reference, seed=420)
+        folds, _ = calibrate.assign_folds(reference, seed=420)
 
         # Rows of the reference: its receptors' donors, and all its receptor ids.
         usable = receptors.filter(pa.array(has_chains(receptors, args.chains)))

@@ -8,7 +8,7 @@ from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.core.chains import on_chains
-from airrvec.encoders.sum import SAMPLE
+from airrvec.encoders.combined import SAMPLE
 from airrvec.stats.metrics import Curves, Ranking
 from airrvec.synthetic.synthesis import synthesise
 

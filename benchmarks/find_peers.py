@@ -22,7 +22,7 @@ from airrvec.core import runtime
 
 runtime.limit_threads(2)
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.search import neighbours, segments, store
+from airrvec.search import neighbours, store
 
 import numpy as np
 
@@ -48,15 +48,15 @@ def vectors(folder: Path, n_parts: int) -> np.ndarray:
 
 def airrvec_build(references: np.ndarray, target: Path) -> None:
     background = references[:100_000]
-    centres = segments.cell_centres(background, N_CELLS, seed=1, threads=2)
+    centres = store.cell_centres(background, N_CELLS, seed=1, threads=2)
     target.mkdir()
-    cell = segments.cells_of(references, centres, threads=2)
-    segments.write_segment(target, references, np.arange(len(references)), cell, N_CELLS)
+    cell = store.cells_of(references, centres, threads=2)
+    store.write_segment(target, references, np.arange(len(references)), cell, N_CELLS)
     np.save(target / "centres.npy", centres)
 
 
 def airrvec_search(queries: np.ndarray, target: Path):
-    segment = segments.Segment(target, queries.shape[1], "")
+    segment = store.Segment(target, queries.shape[1], "")
     place = store.Store([segment], [len(segment)], np.load(target / "centres.npy"))
     for probed in PROBED:
         store.CANDIDATES, store.LEAST_SHARE = 0, probed / N_CELLS

@@ -71,7 +71,7 @@ def peak() -> float:
 def measure(n: int, chains: str, args, folder: Path) -> None:
     """Print the rows of one size."""
     from airrvec.repertoire.clustering import radius_by_chance
-    from airrvec.search import lower_bounds, radius_search
+    from airrvec.search import radius_search
 
     found = vectors(max(args.sizes), chains, 1, folder)[:n].copy()
     background = vectors(BACKGROUND, chains, 420, folder)
@@ -81,7 +81,7 @@ def measure(n: int, chains: str, args, folder: Path) -> None:
     (first, second, _), *seconds = measured(
         lambda: radius_search.pairs_within(found, radius, threads=args.threads)
     )
-    bounds = lower_bounds.lower_bounds(found, found, radius, seed=radius_search.SEED)
+    bounds = radius_search.lower_bounds(found, found, radius, seed=radius_search.SEED)
     show(chains, n, f"pairs, {bounds.axes.shape[1]} components", radius, len(first), seconds, peak())
     if n <= args.check:
         same, *seconds = measured(lambda: same_as_all(found, radius, first, second, args.threads))

@@ -13,16 +13,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "bin"))
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
-from airrvec.annotation import evidence, fitting, reference_set, search
+from airrvec.annotation import calibrate, evidence, reference_set
+from airrvec.annotation.evidence import Sources
 from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.annotation.sources import Sources
 from airrvec.core import runtime, schema
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-MIN_REFERENCES = search.MIN_REFERENCES
+MIN_REFERENCES = evidence.MIN_REFERENCES
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
             fold.cells, fold.receptors, chains=chains, species="homosapiens"
         )
     sources = Sources.embedded("paired", references, fold.contrast, embed, min_references=MIN_REFERENCES)
-    scorer = fitting.fit(sources, fold.negatives, embed(fold.negatives)).scorer
+    scorer = calibrate.fit(sources, fold.negatives, embed(fold.negatives)).scorer
     found = evidence.both_looks(sources, fold.queries, embed(fold.queries), scorer.threshold)
     epitope, score = scorer.candidates(found).best()
     return epitope, np.where(epitope >= 0, score, np.nan)

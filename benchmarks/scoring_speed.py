@@ -48,7 +48,7 @@ def main():
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
-    from airrvec.encoders.embedded import Embedded
+    from airrvec.encoders.combined import Embedded
 
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"

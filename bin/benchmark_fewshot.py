@@ -62,7 +62,7 @@ def main(argv=None):
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring, training_labels
     from airrvec.benchmark.rules import RULES
-    from airrvec.benchmark.test_sets import TEST_SETS
+    from airrvec.benchmark.similarity import TEST_SETS
     from airrvec.synthetic.background import negatives
 
     name = args.name or args.encoder

@@ -85,7 +85,7 @@ def _digest(args) -> str:
 def _calibrate_all(args, labels) -> None:
     """Write the results, for all species and classes of chains."""
     runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
-    from airrvec.annotation import annotator_file, reference_set, reference_table
+    from airrvec.annotation import annotator_file, reference_set
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
@@ -143,7 +143,7 @@ def _calibrate_all(args, labels) -> None:
             references[species, chains] = found.pop("reference", None)
             for name, table in found.items():
                 measured[name].append(table)
-    table = reference_table.reference_table(
+    table = reference_set.reference_table(
         references, options["cells"], options["receptors"], options["exclude_references"]
     )
     tables.write_both(table, args.outdir / "receptors")
@@ -157,7 +157,7 @@ def _calibrate_all(args, labels) -> None:
 
 def _embedder(encoder, built: dict, background: pa.Table):
     """Return a function that embeds receptors; it has already embedded most of what calibration asks for."""
-    from airrvec.annotation.known_vectors import KnownVectors
+    from airrvec.annotation.reference_set import KnownVectors
 
     embed = KnownVectors(encoder.embed)
     for chains in built:
@@ -198,9 +198,9 @@ def _calibrate(
     chains: str,
 ) -> tuple[dict, dict]:
     """Write the reference of a class of chains; return its counts and its tables."""
-    from airrvec.annotation import annotator_file, cross_validation, fitting, reference_set, validation
+    from airrvec.annotation import annotator_file, calibrate, reference_set
     from airrvec.annotation.annotator import Annotator
-    from airrvec.annotation.sources import COMPARED, Sources
+    from airrvec.annotation.evidence import COMPARED, Sources
 
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
@@ -244,10 +244,10 @@ def _calibrate(
     others = receptors.slice(n_contrast), vectors[n_contrast:]
     path = args.outdir / "reference" / f"{options['species']}_{chains}.npz"
     if counts["not_calibrated"]:
-        annotator_file.save(Annotator(sources, fitting.untrained(sources, *others), None), path, model)
+        annotator_file.save(Annotator(sources, calibrate.untrained(sources, *others), None), path, model)
         return counts, {"reference": reference}
-    _, counts["by_study"] = cross_validation.assign_folds(reference, seed=args.seed)
-    collected = fitting.collect(sources, *others, seed=args.seed)
+    _, counts["by_study"] = calibrate.assign_folds(reference, seed=args.seed)
+    collected = calibrate.collect(sources, *others, seed=args.seed)
     seen = labels.include(reference.receptors, chains)
     collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
     counts["tested"] = int(collected.queries["findable"][collected.queries["kept"]].sum())
@@ -258,13 +258,13 @@ def _calibrate(
         )
         annotator_file.save(Annotator(sources, collected.untrained(), None), path, model)
         return counts, {"reference": reference}
-    fitted = fitting.train(collected, threads=args.cpus)
+    fitted = calibrate.train(collected, threads=args.cpus)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
     annotator_file.save(Annotator(sources, fitted.scorer, fitted.scores), path, model)
     _, scores = fitted.scores.background.best()
-    reliability, counts["brier"] = validation.reliability_table(fitted.queries, scores, group)
-    epitopes = validation.epitope_table(
+    reliability, counts["brier"] = calibrate.reliability_table(fitted.queries, scores, group)
+    epitopes = calibrate.epitope_table(
         reference,
         fitted.queries,
         scores,
@@ -276,7 +276,7 @@ def _calibrate(
     return counts, {
         "reference": reference,
         "calibration": reliability,
-        "precision_recall": validation.precision_recall_table(fitted.queries, scores, group),
+        "precision_recall": calibrate.precision_recall_table(fitted.queries, scores, group),
         "epitopes": epitopes,
     }
 

@@ -38,7 +38,7 @@ def main(argv=None):
     runtime.limit_threads(args.cpus)
     from airrvec.figures.logos import draw_logos
     from airrvec.repertoire import cluster_tables
-    from airrvec.repertoire.cluster_antigens import describe_epitopes, with_antigens
+    from airrvec.repertoire.cluster_tables import describe_epitopes, with_antigens
 
     repertoires = read_repertoires(args)
     repertoires.conditions(args.compare_by)

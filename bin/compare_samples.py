@@ -34,7 +34,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
-    from airrvec.repertoire import public
+    from airrvec.repertoire import sample_comparison
 
     repertoires = read_repertoires(args)
     conditions = repertoires.conditions(args.compare_by)
@@ -43,7 +43,7 @@ def main(argv=None):
     for name, table_schema in SCHEMAS.items():
         table = pa.concat_tables([table_schema.empty_table(), *(found[name] for found in results)])
         tables.write_both(table, args.outdir / name)
-    tables.write_both(public.public_table(repertoires), args.outdir / "public")
+    tables.write_both(sample_comparison.public_table(repertoires), args.outdir / "public")
     qc = {
         "samples": list(repertoires.samples.index),
         "condition": args.compare_by,
@@ -62,18 +62,18 @@ def main(argv=None):
 
 def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.Table]], list[dict]]:
     """Return the tables and the radius of each species and class of chains."""
-    from airrvec.repertoire import sample_pairs, sample_tables
+    from airrvec.repertoire import sample_comparison
 
     results, groups = [], []
     for group in comparison_groups(args, repertoires, without_background):
-        samples = sample_tables.Samples(group, args.compared, args.permutations, args.seed, args.cpus)
-        diversity = sample_tables.diversity_table(samples)
+        samples = sample_comparison.Samples(group, args.compared, args.permutations, args.seed, args.cpus)
+        diversity = sample_comparison.diversity_table(samples)
         results.append(
             {
                 "diversity": diversity,
-                "pairs": sample_pairs.pairs_table(samples),
-                "samples_pca": sample_tables.pca_table(samples),
-                "conditions": sample_tables.conditions_table(samples, args.compare_by, diversity),
+                "pairs": sample_comparison.pairs_table(samples),
+                "samples_pca": sample_comparison.pca_table(samples),
+                "conditions": sample_comparison.conditions_table(samples, args.compare_by, diversity),
             }
         )
         groups.append({"species": group.species, "chains": group.chains, "radius": group.radius})

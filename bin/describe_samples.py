@@ -82,12 +82,12 @@ def _receptors(folder: Path, cells: Path) -> list[Path]:
 
 def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, str]) -> list[dict]:
     """Add diversity and rarefaction of each species and class of chains; return the groups, largest first."""
-    from airrvec.repertoire import sample_diversity
+    from airrvec.repertoire import diversity
 
     groups = []
     for (species, chains), of_sample in counts.items():
-        parts["diversity"].append(sample_diversity.diversity_table(of_sample, units, species, chains))
-        parts["rarefaction"].append(sample_diversity.rarefaction_table(of_sample, units, species, chains))
+        parts["diversity"].append(diversity.diversity_table(of_sample, units, species, chains))
+        parts["rarefaction"].append(diversity.rarefaction_table(of_sample, units, species, chains))
         clonotypes = sum(len(numbers) for numbers in of_sample.values())
         groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
     return sorted(groups, key=lambda group: -group["clonotypes"])

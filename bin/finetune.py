@@ -43,9 +43,8 @@ def main(argv=None):
     runtime.limit_threads(args.cpus)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, training_labels
-    from airrvec.benchmark.heldout import division, leaks, specificity, splits
-    from airrvec.encoders.embedded import Embedded
-    from airrvec.encoders.sum import Sum
+    from airrvec.benchmark.heldout import specificity, splits
+    from airrvec.encoders.combined import Embedded, Sum
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
     from airrvec.model.tokens import tokenise
@@ -65,9 +64,9 @@ def main(argv=None):
         split = splits.random_split(labelled, min_receptors=args.min_receptors, seed=args.seed)
     else:
         split = splits.given_split(labelled)
-    leaks.check_leaks(split)
+    splits.check_leaks(split)
     start_labels = training_labels.labels_from_encoder(args.model)
-    split = leaks.exclude_trained_on(split, start_labels)
+    split = splits.exclude_trained_on(split, start_labels)
 
     start = weights.load(args.model)
     if start.name == preset.name:
@@ -102,7 +101,7 @@ def main(argv=None):
         **training_options(args),
     )
     folder = args.outdir / preset.name
-    counts = {part: sum(map(len, getattr(split, part).values())) for part in division.PARTS}
+    counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
     data = {
         "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
         "Digest of the split": digest[:16],

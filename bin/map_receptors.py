@@ -35,11 +35,11 @@ def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.cpus)
     from airrvec.figures import map_model, map_page
-    from airrvec.repertoire import layout, map_tables
+    from airrvec.repertoire import layout
 
-    n, n_without = map_tables.count_vectors(args.embeddings)
-    wanted = map_tables.evenly_spaced(n, layout.MAX_MAPPED)
-    ids, mapped = map_tables.read_vectors(args.embeddings, wanted)
+    n, n_without = layout.count_vectors(args.embeddings)
+    wanted = layout.evenly_spaced(n, layout.MAX_MAPPED)
+    ids, mapped = layout.read_vectors(args.embeddings, wanted)
     places, method = layout.plane(mapped, seed=args.seed, threads=args.cpus)
     metadata = {"method": method, "seed": str(args.seed)}
     density = None
@@ -51,13 +51,13 @@ def main(argv=None):
             for batch_ids, batch_places in _all_places(args, wanted, mapped, places):
                 writer.write_table(_table(batch_ids, batch_places))
                 density.add(batch_places)
-    receptors = map_tables.read_receptors(args.receptors, ids)
+    receptors = layout.read_receptors(args.receptors, ids)
     data = map_page.content(
         _table(ids, places).to_pandas(),
         receptors,
-        map_tables.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
-        members=args.members and map_tables.read_receptors(args.members, ids),
-        calls=map_tables.read_calls(args.annotation, map_page.CALL_COLUMNS),
+        layout.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
+        members=args.members and layout.read_receptors(args.members, ids),
+        calls=layout.read_calls(args.annotation, map_page.CALL_COLUMNS),
         n=n,
         density=density,
         method=method,
@@ -100,10 +100,10 @@ def _table(ids, places: np.ndarray) -> pa.Table:
 
 def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray):
     """Yield receptor_ids and coordinates of each batch; receptors used for the map keep theirs."""
-    from airrvec.repertoire import layout, map_tables
+    from airrvec.repertoire import layout
 
     first = 0
-    for ids, vectors in map_tables.portions(args.embeddings):
+    for ids, vectors in layout.portions(args.embeddings):
         found = layout.place_on_map(vectors, mapped, places, threads=args.cpus)
         low, high = np.searchsorted(wanted, [first, first + len(ids)])
         found[wanted[low:high] - first] = places[low:high]

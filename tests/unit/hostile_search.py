@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airrvec.core.errors import InputError
 from airrvec.repertoire import layout
-from airrvec.search import counting, neighbours, radius_search, segments, store
+from airrvec.search import neighbours, radius_search, store
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -65,9 +65,9 @@ def refused(function, *arguments, error=ValueError, **options) -> None:
 def stored(folder: Path, references: np.ndarray, centres: np.ndarray) -> store.Store:
     """The references with a vector in one segment, which has rows of all."""
     usable = np.flatnonzero(np.isfinite(references).all(axis=1))
-    cell = segments.cells_of(references[usable], centres)
-    segments.write_segment(folder, references[usable], usable, cell, len(centres))
-    segment = segments.Segment(folder, references.shape[1], "")
+    cell = store.cells_of(references[usable], centres)
+    store.write_segment(folder, references[usable], usable, cell, len(centres))
+    segment = store.Segment(folder, references.shape[1], "")
     return store.Store([segment], [max(len(references), 1)], centres)
 
 
@@ -107,7 +107,7 @@ def refuse_all() -> None:
             refused(store.n_near, queries, references, np.zeros(1, int), np.ones(1), threads=1)
             refused(store.nearest, store.Store([], [], references), queries, 3)
             refused(store.within, store.Store([], [], references), queries, 0.5)
-            segment = segments.Segment(Path(), width, "")
+            segment = store.Segment(Path(), width, "")
             if width != other:
                 refused(store.Store, [segment], [m], references)
     one, flat = np.ones((2, 3), np.float32), np.ones(3, np.float32)
@@ -119,10 +119,10 @@ def refuse_all() -> None:
     refused(radius_search.within, one, one * 1e20, 1.0, error=InputError)
     refused(neighbours.nearest, one, one.astype(float) * 1e300, 1, error=InputError)
     counts = np.array([[3, 1, 2]])
-    refused(counting.nearest, counts, 4)
-    refused(counting.nearest, counts, -1)
-    refused(counting.nearest, -counts, 2)
-    assert counting.nearest(counts, 3)[1].tolist() == [[1, 2, 0]]
+    refused(neighbours.nearest_of_distances, counts, 4)
+    refused(neighbours.nearest_of_distances, counts, -1)
+    refused(neighbours.nearest_of_distances, -counts, 2)
+    assert neighbours.nearest_of_distances(counts, 3)[1].tolist() == [[1, 2, 0]]
 
 
 if __name__ == "__main__":

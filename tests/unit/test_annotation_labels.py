@@ -1,6 +1,6 @@
 """Wrong, weighted and grouped labels of the benchmarks of labels."""
 
-from airrvec.annotation import search
+from airrvec.annotation import evidence
 from airrvec.annotation.reference_set import ReferenceSet
 
 import numpy as np
@@ -149,9 +149,9 @@ def test_a_weight_counts_a_reference_as_often():
     distances, rows = np.array([[0.1, 0.2, 0.3]], np.float32), np.array([[0, 1, 2]])
     options = {"min_references": 1, "kernel": 0.05}
     shifted = shifted_distances(distances, np.array([[1.0, 2.0, 1.0]]), 0.05)
-    weighted = search.score_neighbours(shifted, rows, np.array([[0.15]]), once, **options)
+    weighted = evidence.score_neighbours(shifted, rows, np.array([[0.15]]), once, **options)
     twice = once.take(np.array([0, 1, 2, 1]))
-    repeated = search.score_neighbours(
+    repeated = evidence.score_neighbours(
         np.append(distances, [[0.2]], axis=1), np.arange(4)[None], np.array([[0.15]]), twice, **options
     )
     np.testing.assert_allclose(weighted.scores.toarray(), repeated.scores.toarray(), rtol=1e-6)

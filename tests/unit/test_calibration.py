@@ -1,6 +1,6 @@
 """Scores, calibration and validation of annotation, against counts and scikit-learn."""
 
-from airrvec.annotation import calibration, cross_validation, reference_set, search, validation
+from airrvec.annotation import calibrate, evidence, reference_set, scorer
 from airrvec.core import schema
 from airrvec.synthetic.synthesis import synthesise
 
@@ -27,7 +27,7 @@ def reference_of(epitopes, studies, chains="paired"):
 def test_score_is_the_log_share_of_the_epitope_in_the_density():
     reference, rows = reference_of(["a", "a", "b"], ["s", "t", "u"])
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
-    epitope, score = search.score_neighbours(
+    epitope, score = evidence.score_neighbours(
         distances, np.array([rows]), np.array([[0.4]]), reference, min_references=1
     ).best()
     of_a = np.exp(-0.1 / 0.05) + np.exp(-0.2 / 0.05)
@@ -40,7 +40,7 @@ def test_an_epitope_with_too_few_references_is_no_candidate_but_counts_against_o
     reference, rows = reference_of(["a", "b", "b"], ["s", "t", "u"])
     distances = np.array([[0.1, 0.2, 0.3]], np.float32)
     none = np.full((1, 1), np.inf)
-    found = search.score_neighbours(distances, np.array([rows]), none, reference, min_references=2)
+    found = evidence.score_neighbours(distances, np.array([rows]), none, reference, min_references=2)
     epitope, score = found.best()
     of_b = np.exp(-4) + np.exp(-6)
     assert reference.epitopes["epitope"][epitope[0]] == "b"
@@ -50,7 +50,7 @@ def test_an_epitope_with_too_few_references_is_no_candidate_but_counts_against_o
 def test_a_receptor_far_from_everything_scores_low_and_one_without_vector_not_at_all():
     reference, rows = reference_of(["a", "a"], ["s", "t"])
     distances = np.array([[1.5, 1.6], [np.inf, np.inf]], np.float32)
-    _, score = search.score_neighbours(
+    _, score = evidence.score_neighbours(
         distances, np.array([rows, [-1, -1]]), np.full((2, 1), 1.5), reference, min_references=1
     ).best()
     assert score[0] < -10
@@ -77,7 +77,7 @@ def test_receptors_that_chains_cannot_tell_apart_are_one_reference():
 def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
     studies = [f"study {number % 12}" for number in range(120)]
     reference, _ = reference_of(["a", "b"] * 60, studies)
-    folds, by_study = cross_validation.assign_folds(reference, seed=1)
+    folds, by_study = calibrate.assign_folds(reference, seed=1)
     assert by_study
     of_study = reference.studies.toarray().T @ folds
     assert ((of_study > 0).sum(axis=1) == 1).all()
@@ -86,7 +86,7 @@ def test_no_study_is_in_two_folds_and_queries_never_meet_their_study():
 
 def test_cross_validation_of_one_study_is_at_random_and_says_so():
     reference, _ = reference_of(["a", "b"] * 10, ["only"] * 20)
-    folds, by_study = cross_validation.assign_folds(reference, seed=1)
+    folds, by_study = calibrate.assign_folds(reference, seed=1)
     assert not by_study
     assert folds.sum(axis=0).tolist() == [4] * 5
 
@@ -110,7 +110,7 @@ def test_wrong_labels_cost_calls_and_not_truth(share):
     rng = np.random.default_rng(4)
     (scores, right, background), sample, truth = two_groups(rng, 5000, 50_000, 0.1)
     true, mixed = (
-        calibration.Calibration(scores, right & (rng.random(len(right)) >= wrong), background)
+        scorer.Calibration(scores, right & (rng.random(len(right)) >= wrong), background)
         for wrong in (0, share)
     )
     rates, expected = (fitted.fdr(sample, fitted.prevalence(sample)) for fitted in (mixed, true))
@@ -127,7 +127,7 @@ def test_wrong_labels_cost_calls_and_not_truth(share):
 @pytest.mark.parametrize("prevalence", [0.05, 0.1, 0.4])
 def test_rates_and_probabilities_are_those_of_a_known_mixture(prevalence):
     groups, sample, truth = two_groups(np.random.default_rng(3), 5000, 50_000, prevalence)
-    fitted = calibration.Calibration(*groups)
+    fitted = scorer.Calibration(*groups)
     estimated = fitted.prevalence(sample)
     assert estimated == pytest.approx(prevalence, rel=0.15)
     rates = fitted.fdr(sample, estimated)
@@ -144,7 +144,7 @@ def test_rates_and_probabilities_are_those_of_a_known_mixture(prevalence):
 def test_background_alone_has_almost_no_calls():
     rng = np.random.default_rng(4)
     groups, _, _ = two_groups(rng, 2000, 50_000, 0.1)
-    fitted = calibration.Calibration(*groups)
+    fitted = scorer.Calibration(*groups)
     sample = rng.normal(0, 1, 20_000)
     prevalence = fitted.prevalence(sample)
     assert prevalence < 0.01
@@ -154,7 +154,7 @@ def test_background_alone_has_almost_no_calls():
 def test_precision_and_recall_are_counted():
     scores = np.array([4.0, 3, 2, 1])
     right, findable = np.array([1, 0, 1, 0], bool), np.array([1, 1, 1, 0], bool)
-    curve = validation.precision_recall(scores, right, findable, np.array([2.5, 0, 0, 0]), 0.5)
+    curve = calibrate.precision_recall(scores, right, findable, np.array([2.5, 0, 0, 0]), 0.5)
     assert curve["score"].tolist() == [4, 3, 2, 1]
     assert curve["recall"].tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
     assert curve["precision"].tolist() == pytest.approx([1, 1 / 2, 2 / 4, 2 / 5])
@@ -166,7 +166,7 @@ def test_the_epitopes_have_their_species_and_chains():
         {"row": [0, 1, 2], "score": [3.0, 2, 1], "epitope": 0, "right": [True] * 3, "findable": [True] * 3}
     )
     excluded = reference.epitopes.assign(epitope=["a", "c"], n_excluded=[0, 4])
-    table = validation.epitope_table(
+    table = calibrate.epitope_table(
         reference, queries, np.zeros(5), GROUP, fdr=0.1, min_references=2, excluded=excluded
     )
     assert table.schema.equals(schema.ANNOTATION_EPITOPES)
@@ -178,7 +178,7 @@ def test_the_epitopes_have_their_species_and_chains():
 def test_brier_score_is_scikit_learns():
     rng = np.random.default_rng(5)
     probability, truth, weight = rng.random(50), rng.random(50) < 0.5, rng.random(50)
-    assert calibration.brier_score(probability, truth, weight) == pytest.approx(
+    assert scorer.brier_score(probability, truth, weight) == pytest.approx(
         brier_score_loss(truth, probability, sample_weight=weight)
     )
 
@@ -188,13 +188,11 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
     rng = np.random.default_rng(8)
     (scores, right, background), _, _ = two_groups(rng, 300, 2000, 0.1)
     fold = rng.choice(folds, len(scores))
-    of_labelled, of_background = calibration.cross_validated_probabilities(
-        scores, right, fold, background, 0.1
-    )
+    of_labelled, of_background = scorer.cross_validated_probabilities(scores, right, fold, background, 0.1)
     assert np.isfinite(of_labelled).all()
     assert np.isfinite(of_background).all()
     queries = pd.DataFrame({"score": scores, "right": right, "fold": fold})
-    table, score = validation.reliability_table(queries, background, GROUP)
+    table, score = calibrate.reliability_table(queries, background, GROUP)
     truth = np.concatenate([right, np.zeros(len(background), bool)])
     weight = np.where(np.arange(len(truth)) < len(right), 0.1 / len(right), 0.9 / len(background))
     both = np.concatenate([of_labelled, of_background])
@@ -205,7 +203,7 @@ def test_reliability_is_whole_where_folds_have_no_queries(folds):
 
 def test_queries_of_one_fold_have_no_reliability():
     queries = pd.DataFrame({"score": [0.1, 0.2], "right": [True, False], "fold": [3, 3]})
-    table, score = validation.reliability_table(queries, np.zeros(10), GROUP)
+    table, score = calibrate.reliability_table(queries, np.zeros(10), GROUP)
     assert (len(table), score) == (0, None)
 
 
@@ -224,4 +222,4 @@ def test_the_isotonic_regression_is_that_of_scikit_learn(n, digits):
     for given in (None, weights):
         oracle = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
         expected = oracle.fit(scores, values.astype(float), sample_weight=given).predict(new)
-        np.testing.assert_allclose(calibration._isotonic(scores, values, given)(new), expected, atol=1e-12)
+        np.testing.assert_allclose(scorer._isotonic(scores, values, given)(new), expected, atol=1e-12)

@@ -1,7 +1,7 @@
 """Scores of all candidate epitopes: the best one with and without exclusions, and their calibration."""
 
-from airrvec.annotation.calibration import Calibration, CalibrationScores
-from airrvec.annotation.candidates import Candidates, binds_epitope, no_candidates, stacked
+from airrvec.annotation.evidence import Candidates, binds_epitope, no_candidates, stacked
+from airrvec.annotation.scorer import Calibration, CalibrationScores
 
 import numpy as np
 import pytest

@@ -5,8 +5,7 @@ import importlib
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.division import PARTS, Split
-from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import PARTS, Split, given_split, random_split, study_split
 from airrvec.core import identity, schema, tables
 from airrvec.synthetic.synthesis import synthesise
 

@@ -1,7 +1,7 @@
 """Antigens of the epitopes of clusters, from the labels of the run's cells."""
 
 from airrvec.core import schema, tables
-from airrvec.repertoire.cluster_antigens import COLUMNS, describe_epitopes, with_antigens
+from airrvec.repertoire.cluster_tables import ANTIGEN_COLUMNS, describe_epitopes, with_antigens
 
 import pyarrow as pa
 
@@ -34,7 +34,7 @@ def test_the_most_frequent_label_of_an_epitope_describes_it(tmp_path):
         "X": (None, None, None),
     }
     clusters = pa.table(
-        {"epitope": ["DR", None, "GIL", "unknown"], **{name: pa.nulls(4) for name in COLUMNS}}
+        {"epitope": ["DR", None, "GIL", "unknown"], **{name: pa.nulls(4) for name in ANTIGEN_COLUMNS}}
     )
     described = with_antigens(clusters, found)
     assert described["antigen_gene"].to_pylist() == [None, None, "M1", None]
@@ -45,5 +45,7 @@ def test_the_most_frequent_label_of_an_epitope_describes_it(tmp_path):
 def test_a_run_without_labels_has_no_antigens(tmp_path):
     found = describe_epitopes([cells(tmp_path / "a.parquet", (None,) * 5)])
     assert found.empty
-    clusters = pa.table({"epitope": pa.nulls(1, pa.string()), **{name: pa.nulls(1) for name in COLUMNS}})
+    clusters = pa.table(
+        {"epitope": pa.nulls(1, pa.string()), **{name: pa.nulls(1) for name in ANTIGEN_COLUMNS}}
+    )
     assert with_antigens(clusters, found)["mhc"].to_pylist() == [None]

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from airrvec.repertoire.cluster_labels import label_clusters
+from airrvec.repertoire.cluster_tables import label_clusters
 
 import numpy as np
 import pandas as pd

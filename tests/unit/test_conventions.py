@@ -9,7 +9,7 @@ from pathlib import Path
 import airrvec
 from airrvec import encoders
 from airrvec.app import manifest
-from airrvec.benchmark import scoring, test_sets
+from airrvec.benchmark import scoring, similarity
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
 from airrvec.input import reading
@@ -88,7 +88,7 @@ def test_schema_lists_what_the_registries_hold():
     default_rules = ",".join(scoring.DEFAULT_RULES)
     assert PARAMETERS["benchmark_rules"]["default"] == default_rules
     assert f'default="{default_rules}"' in (ROOT / "bin/benchmark_fewshot.py").read_text()
-    assert PARAMETERS["benchmark_test_sets"]["choices"] == list(test_sets.TEST_SETS)
+    assert PARAMETERS["benchmark_test_sets"]["choices"] == list(similarity.TEST_SETS)
     assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)
     samplesheet = json.loads((ROOT / "assets/schema_input.json").read_text())["items"]["properties"]

@@ -1,6 +1,6 @@
 """Least distances by counting are those that NumPy sorts."""
 
-from airrvec.search import counting
+from airrvec.search import neighbours
 
 import hypothesis.extra.numpy as arrays
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 def test_they_are_those_of_a_stable_sort(data, shape, greatest):
     distances = data.draw(arrays.arrays(np.int16, shape, elements=st.integers(0, greatest)))
     k = data.draw(st.integers(1, shape[1]))
-    found, columns = counting.nearest(distances, k)
+    found, columns = neighbours.nearest_of_distances(distances, k)
     expected = np.argsort(distances, axis=1, kind="stable")[:, :k]
     assert np.array_equal(columns, expected)
     assert np.array_equal(found, np.take_along_axis(distances, expected, 1))

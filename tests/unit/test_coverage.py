@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from airrvec.repertoire import coverage, diversity
+from airrvec.repertoire import diversity
 
 import numpy as np
 import pytest
@@ -18,20 +18,20 @@ REPEATED = COUNTS.filter(lambda counts: counts.max() > 1)
 
 def test_coverage_is_that_of_inext():
     """The values that iNEXT prints, to the digits that it prints."""
-    assert coverage.coverage(GIRDLED) == pytest.approx(0.9289, abs=5e-5)
-    assert coverage.coverage(LOGGED) == pytest.approx(0.9446, abs=5e-5)
-    assert coverage.coverage(GIRDLED, 300) == pytest.approx(0.9579518, abs=5e-8)
+    assert diversity.coverage(GIRDLED) == pytest.approx(0.9289, abs=5e-5)
+    assert diversity.coverage(LOGGED) == pytest.approx(0.9446, abs=5e-5)
+    assert diversity.coverage(GIRDLED, 300) == pytest.approx(0.9579518, abs=5e-8)
 
 
 def test_extrapolation_is_that_of_inext():
     """``estimateD(spider$Girdled, level = 300)`` of iNEXT 3, as in the vignette of divent."""
     expected = [33.317733, 12.869603, 7.983882]
-    assert coverage.hill_numbers_at(GIRDLED, 300) == pytest.approx(expected, abs=5e-7)
+    assert diversity.hill_numbers_at(GIRDLED, 300) == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(("counts", "expected"), [(GIRDLED, 13.826253), (LOGGED, 16.337069)])
 def test_entropy_is_that_of_inext(counts, expected):
-    assert np.exp(coverage.entropy(counts)) == pytest.approx(expected, abs=5e-7)
+    assert np.exp(diversity.entropy(counts)) == pytest.approx(expected, abs=5e-7)
 
 
 @settings(max_examples=50)
@@ -42,7 +42,7 @@ def test_entropy_is_the_plain_sum(counts):
     a = 2 * twice / ((n - 1) * once + 2 * twice) if twice else 2 / ((n - 1) * (once - 1) + 2)
     rest = -np.log(a) - sum((1 - a) ** r / r for r in range(1, n)) if a < 1 else 0
     unseen = once / n * (1 - a) ** (1 - n) * rest if a < 1 else 0
-    assert coverage.entropy(counts) == pytest.approx(seen + unseen, rel=1e-5)
+    assert diversity.entropy(counts) == pytest.approx(seen + unseen, rel=1e-5)
 
 
 @settings(max_examples=20)
@@ -56,16 +56,16 @@ def test_coverage_of_fewer_cells_is_the_chance_that_the_next_cell_is_known(count
         for next_cell in range(len(cells))
         for drawn in combinations([place for place in range(len(cells)) if place != next_cell], n_drawn)
     ]
-    assert coverage.coverage(counts, n_drawn) == pytest.approx(np.mean(known))
+    assert diversity.coverage(counts, n_drawn) == pytest.approx(np.mean(known))
 
 
 def test_coverage_by_hand():
     # n = 10, f1 = 2, f2 = 1: 1 − 2/10 · 9·2/(9·2 + 2)
-    assert coverage.coverage(np.array([1, 1, 2, 6])) == pytest.approx(1 - 0.2 * 18 / 20)
-    assert coverage.coverage(np.array([3, 4])) == 1
+    assert diversity.coverage(np.array([1, 1, 2, 6])) == pytest.approx(1 - 0.2 * 18 / 20)
+    assert diversity.coverage(np.array([3, 4])) == 1
     # No receptor twice: f1 = 2 of n = 5: 1 − 2/5 · 4·1/(4·1 + 2)
-    assert coverage.coverage(np.array([1, 1, 3])) == pytest.approx(1 - 0.4 * 4 / 6)
-    assert coverage.coverage(np.array([1])) == 0
+    assert diversity.coverage(np.array([1, 1, 3])) == pytest.approx(1 - 0.4 * 4 / 6)
+    assert diversity.coverage(np.array([1])) == 0
 
 
 @settings(max_examples=60)
@@ -73,10 +73,10 @@ def test_coverage_by_hand():
 def test_everything_grows_with_the_number_of_cells(counts):
     n = int(counts.sum())
     points = range(1, 2 * n + 1)
-    covered = [coverage.coverage(counts, point) for point in points]
+    covered = [diversity.coverage(counts, point) for point in points]
     assert (np.diff(covered) >= -1e-12).all()
     assert 0 <= covered[0] <= covered[-1] <= 1
-    hill = np.array([coverage.hill_numbers_at(counts, point) for point in points])
+    hill = np.array([diversity.hill_numbers_at(counts, point) for point in points])
     assert (np.diff(hill, axis=0) >= -1e-9).all()
     assert (np.diff(hill, axis=1) <= 1e-9).all()  # they fall with their order
     assert hill[0] == pytest.approx([1, 1, 1])
@@ -86,20 +86,20 @@ def test_everything_grows_with_the_number_of_cells(counts):
 @settings(max_examples=60)
 @given(REPEATED, st.floats(0.01, 1))
 def test_cells_at_a_coverage_are_the_fewest(counts, share):
-    target = share * coverage.reach(counts)
-    depth = coverage.cells_at_coverage(counts, target)
-    assert coverage.coverage(counts, depth) >= target * (1 - 2e-9)
-    assert depth == 1 or coverage.coverage(counts, depth - 1) < target
+    target = share * diversity.reach(counts)
+    depth = diversity.cells_at_coverage(counts, target)
+    assert diversity.coverage(counts, depth) >= target * (1 - 2e-9)
+    assert depth == 1 or diversity.coverage(counts, depth - 1) < target
 
 
 def test_the_reference_is_the_lowest_coverage_that_all_reach():
-    found = coverage.reference_coverage([GIRDLED, LOGGED])
-    assert found == coverage.reach(GIRDLED) < coverage.reach(LOGGED)
-    assert coverage.cells_at_coverage(GIRDLED, found) == 2 * GIRDLED.sum()
+    found = diversity.reference_coverage([GIRDLED, LOGGED])
+    assert found == diversity.reach(GIRDLED) < diversity.reach(LOGGED)
+    assert diversity.cells_at_coverage(GIRDLED, found) == 2 * GIRDLED.sum()
     # 1 − f1/n A^(m* + 1), solved for m*, with A of 14 receptors seen once and 4 twice.
     ratio = 251 * 14 / (251 * 14 + 8)
     more = np.log((1 - found) * 252 / 14) / np.log(ratio) - 1
-    assert coverage.cells_at_coverage(LOGGED, found) == 252 + np.ceil(more)
+    assert diversity.cells_at_coverage(LOGGED, found) == 252 + np.ceil(more)
 
 
 @pytest.mark.parametrize(
@@ -110,24 +110,24 @@ def test_the_reference_is_the_lowest_coverage_that_all_reach():
 def test_a_small_sample_flattens_no_other(small):
     """Whether or not it has a receptor twice; rarefied to its size, all samples would look alike."""
     others = [GIRDLED, LOGGED, 2 * LOGGED]
-    assert coverage.reference_coverage([*others, np.array(small)]) == coverage.reference_coverage(others)
+    assert diversity.reference_coverage([*others, np.array(small)]) == diversity.reference_coverage(others)
 
 
 def test_small_samples_decide_where_most_are_small():
     small = [np.array([*[2] * n, *[1] * 20]) for n in (3, 4, 5)]
-    found = coverage.reference_coverage([*small, GIRDLED])
-    assert found == coverage.reach(small[0])
+    found = diversity.reference_coverage([*small, GIRDLED])
+    assert found == diversity.reach(small[0])
     # One of few repeats among large ones does not reach their coverage, and does not change it.
-    assert coverage.reference_coverage([small[0], GIRDLED, LOGGED]) == coverage.reach(GIRDLED)
+    assert diversity.reference_coverage([small[0], GIRDLED, LOGGED]) == diversity.reach(GIRDLED)
 
 
 def test_samples_of_few_repeats_keep_their_coverage_if_they_are_most():
     naive = [np.array([*[2] * n, *[1] * 1000]) for n in (20, 30, 40)]
-    found = coverage.reference_coverage([*naive, GIRDLED])
-    assert found == coverage.reach(naive[0])
-    assert coverage.cells_at_coverage(GIRDLED, found) < coverage.FEW_CELLS
+    found = diversity.reference_coverage([*naive, GIRDLED])
+    assert found == diversity.reach(naive[0])
+    assert diversity.cells_at_coverage(GIRDLED, found) < diversity.FEW_CELLS
 
 
 def test_without_a_repeated_receptor_there_is_no_reference():
-    assert coverage.reference_coverage([np.ones(50, int), np.array([1])]) is None
-    assert coverage.reference_coverage([]) is None
+    assert diversity.reference_coverage([np.ones(50, int), np.array([1])]) is None
+    assert diversity.reference_coverage([]) is None

@@ -9,7 +9,7 @@ from pathlib import Path
 from airrvec.core import pages, tables
 from airrvec.core.errors import InputError
 from airrvec.input import cells
-from airrvec.repertoire import map_tables
+from airrvec.repertoire import layout
 
 import duckdb
 import pyarrow as pa
@@ -130,11 +130,11 @@ def test_a_damaged_sample_of_a_batch_is_missing_alone(made, tmp_path, monkeypatc
 def test_the_map_reads_no_damaged_vectors(made, tmp_path):
     vectors = pa.table({"receptor_id": ["a", "b"], "dim_01": pa.array([0.5, None], pa.float32())})
     tables.write(vectors, tmp_path / "sceptr.parquet")
-    assert map_tables.count_vectors(tmp_path / "sceptr.parquet") == (1, 1)
+    assert layout.count_vectors(tmp_path / "sceptr.parquet") == (1, 1)
     place = in_column(tmp_path / "sceptr.parquet", 1)
     path = flipped(tmp_path / "sceptr.parquet", place, 3, tmp_path / "damaged.parquet")
     with pytest.raises(InputError, match=r"damaged\.parquet: the Parquet file is damaged"):
-        map_tables.count_vectors(path)
+        layout.count_vectors(path)
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -1])

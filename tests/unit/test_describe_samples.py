@@ -5,7 +5,7 @@ from collections import Counter
 
 from airrvec.core import identity, schema, tables
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
-from airrvec.repertoire import coverage, description
+from airrvec.repertoire import description, diversity
 
 import numpy as np
 import pandas as pd
@@ -158,14 +158,14 @@ def test_diversity_is_that_of_the_clonotypes_with_the_same_chains(real, cells_of
         for sample, cells in cells_of.items()
     }
     counts = {sample: np.array(list(numbers.values())) for sample, numbers in counted.items()}
-    reference = coverage.reference_coverage(counts.values())
+    reference = diversity.reference_coverage(counts.values())
     found = real[1]["diversity"].query("chains == 'paired'").set_index("sample_id")
     curves = real[1]["rarefaction"].query("chains == 'paired'")
     for sample, numbers in counts.items():
         row = found.loc[sample]
         assert (row["n_cells"], row["n_receptors"]) == (numbers.sum(), len(numbers))
         assert row["reference_coverage"] == reference
-        at_reference = coverage.hill_numbers_at(numbers, int(row["depth"]))
+        at_reference = diversity.hill_numbers_at(numbers, int(row["depth"]))
         assert row[[f"hill_{q}_at_coverage" for q in (0, 1, 2)]].tolist() == pytest.approx(at_reference)
         curve = curves.query("sample_id == @sample")
         assert curve["n_drawn"].iloc[[0, -1]].tolist() == [1, 2 * numbers.sum()]
@@ -237,6 +237,6 @@ def test_clonotypes_count_by_their_abundance(tmp_path, script):
         assert found[name].groupby("sample_id")["count_unit"].unique().str.join("").to_dict() == units
     # Coverage is compared between samples of one unit.
     assert found["diversity"]["reference_coverage"].tolist() == [
-        coverage.reference_coverage([np.array([50, 5, 1])]),
+        diversity.reference_coverage([np.array([50, 5, 1])]),
         pytest.approx(np.nan, nan_ok=True),
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 from airrvec import encoders
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
-from airrvec.encoders.sum import Sum
+from airrvec.encoders.combined import Sum
 from airrvec.input import normalise, reading
 
 import numpy as np

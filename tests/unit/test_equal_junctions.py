@@ -1,6 +1,6 @@
 """Receptors whose α and β junction are equal, because one was copied: flagged, and no references."""
 
-from airrvec.annotation import reference_set, reference_table
+from airrvec.annotation import reference_set
 from airrvec.annotation.merged_reference import SourceTable, merge
 from airrvec.benchmark import fewshot
 from airrvec.core import schema
@@ -63,7 +63,7 @@ def test_they_are_no_references_in_any_class_of_chains(read, chains, n_left):
     # The β chain alone is that of a good receptor, but the label of the copied one is not.
     counts = dict(zip(built.epitopes["epitope"], built.epitopes["n_references"], strict=True))
     assert counts == {CMV: 1, FLU: 1}
-    table = reference_table.reference_table({("homosapiens", chains): built}, read.cells, read.receptors)
+    table = reference_set.reference_table({("homosapiens", chains): built}, read.cells, read.receptors)
     assert COPIED[0][0] not in table["tra_v_call"].to_pylist()
 
 

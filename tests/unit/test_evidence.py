@@ -1,7 +1,7 @@
 """Evidence for the epitopes of receptors, beside the formulas; and what is fitted to it."""
 
-from airrvec.annotation import evidence, fitting, reference_set, scorer
-from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.annotation import calibrate, evidence, reference_set, scorer
+from airrvec.annotation.evidence import COMPARED, Sources
 from airrvec.core import schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.encoders.sceptr import Sceptr
@@ -125,7 +125,7 @@ def fitted():
     labelled = variants(7, 400, most=2)
     sources = sources_of(labelled, ["one", "two"] * 200)
     background = tables.distinct_receptors(synthesise(2000, seed=12))
-    return sources, background, fitting.fit(sources, background, embed(background))
+    return sources, background, calibrate.fit(sources, background, embed(background))
 
 
 def test_planted_epitopes_are_found_and_rates_are_low(fitted):
@@ -155,9 +155,9 @@ def test_no_receptor_is_scored_by_what_it_trained(monkeypatch):
         seen.append({tuple(row) for row in measures.round(9)})
         return fit(measures, *rest)
 
-    monkeypatch.setattr(fitting.scorer, "fit", recording)
-    found = fitting.fit(sources, background, vectors)
-    _, of_folds = fitting.evidence_by_fold(sources, found.scorer.threshold)
+    monkeypatch.setattr(calibrate.scorer, "fit", recording)
+    found = calibrate.fit(sources, background, vectors)
+    _, of_folds = calibrate.evidence_by_fold(sources, found.scorer.threshold)
     assert len(seen) == len(of_folds) + 1
     for fold, part in enumerate(of_folds):
         telling = part.measures[(part.measures[:, :4] > evidence.LOWEST).all(axis=1)]
@@ -172,7 +172,7 @@ def test_labels_that_mean_nothing_give_no_calls():
     epitopes = np.random.default_rng(1).choice(["a", "b", "c"], len(labelled)).tolist()
     background = tables.distinct_receptors(synthesise(2000, seed=16))
     sources = sources_of(labelled, epitopes)
-    found = fitting.fit(sources, background, embed(background))
+    found = calibrate.fit(sources, background, embed(background))
     sample = tables.distinct_receptors(synthesise(1000, seed=17))
     first = evidence.first_look(sources, embed(sample))
     again = evidence.second_look(sources, sample, first, found.scorer.threshold)
@@ -184,11 +184,11 @@ def test_labels_that_mean_nothing_give_no_calls():
 def test_too_few_labels_train_nothing():
     sources = sources_of(variants(10, 60, most=2), ["one", "two"] * 30)
     background = tables.distinct_receptors(synthesise(500, seed=18))
-    found = fitting.fit(sources, background, embed(background))
+    found = calibrate.fit(sources, background, embed(background))
     assert not found.scorer.is_trained
     assert found.queries["right"].mean() > 0.9
-    collected = fitting.collect(sources, background, embed(background))
+    collected = calibrate.collect(sources, background, embed(background))
     collected.queries["kept"] = collected.queries["row"] >= 10
-    kept = fitting.train(collected)
+    kept = calibrate.train(collected)
     assert kept.queries["row"].min() >= 10
     assert len(kept.scores.labelled) == len(kept.queries) == len(found.queries) - 10

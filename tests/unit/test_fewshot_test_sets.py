@@ -1,6 +1,6 @@
 """Test sets of the benchmark, and what an encoder cannot measure."""
 
-from airrvec.benchmark import fewshot, scoring, similarity, test_sets
+from airrvec.benchmark import fewshot, scoring, similarity
 from airrvec.core import schema
 from airrvec.encoders import NotMeasurable
 
@@ -20,7 +20,7 @@ def test_test_sets_are_those_of_a_plain_loop():
     ]
     table = fewshot.LabelledReceptors(table.receptors, table.epitopes, {}, pa.Table.from_pylist(sources))
     splits, _ = plan(table)
-    found = scoring.score(Line(), "line", table, splits, test_sets=test_sets.TEST_SETS).auroc.to_pandas()
+    found = scoring.score(Line(), "line", table, splits, test_sets=similarity.TEST_SETS).auroc.to_pandas()
     x = table.receptors["tra_v_call"].to_pylist()
     clonotypes = [(x[row], row % 4) for row in range(60)]
     reported = [
@@ -49,7 +49,7 @@ def test_test_sets_are_those_of_a_plain_loop():
         tests = [i for i in range(60) if i not in references and all(kept(i, r) for r in references)]
         n_positive = len(np.intersect1d(tests, table.epitopes[row.epitope]))
         assert (row.n_positive, row.n_negative) == (n_positive, len(tests) - n_positive)
-    assert set(found["test_set"]) == set(test_sets.TEST_SETS)
+    assert set(found["test_set"]) == set(similarity.TEST_SETS)
     counts = found.groupby("test_set")["n_positive"].sum()
     assert counts["all"] > counts["below_90"]
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from airrvec.annotation import reference_set, restriction
+from airrvec.annotation import annotator, reference_set
 from airrvec.core import hla
 from airrvec.core.errors import InputError
 from airrvec.input.hla_names import checked_typing
@@ -103,7 +103,7 @@ def test_an_ambiguous_typing_is_any_of_its_alleles_and_no_other():
 def test_molecules_of_an_epitope_are_those_of_enough_references_or_studies():
     found = {
         epitope: [hla.molecule_text(molecule) for molecule in molecules]
-        for epitope, molecules in restriction.epitope_molecules(ALLELES).items()
+        for epitope, molecules in annotator.epitope_molecules(ALLELES).items()
     }
     assert found == {
         "GIL": ["A*02:01"],
@@ -117,8 +117,8 @@ def test_molecules_of_an_epitope_are_those_of_enough_references_or_studies():
 
 def test_epitopes_that_a_donor_can_present():
     epitopes = pd.Series(["COARSE", "GIL", "GTS", "NEW", "ODD", "TWO"])
-    allowed, verdicts = restriction.allowed_epitopes(
-        hla.parse_typing("A*02:06;A*11:01"), epitopes, restriction.epitope_molecules(ALLELES)
+    allowed, verdicts = annotator.allowed_epitopes(
+        hla.parse_typing("A*02:06;A*11:01"), epitopes, annotator.epitope_molecules(ALLELES)
     )
     assert verdicts.tolist() == ["allowed", "excluded", "unknown", "unknown", "unknown", "allowed"]
     assert allowed.tolist() == [True, False, True, True, True, True]

@@ -6,12 +6,12 @@ import importlib
 
 from airrvec.annotation import reference_set
 from airrvec.annotation.annotator import Annotator
-from airrvec.annotation.sources import Sources
+from airrvec.annotation.evidence import Sources
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.encoders import load
 from airrvec.figures import map_page
-from airrvec.repertoire import map_tables
+from airrvec.repertoire import layout
 from airrvec.synthetic.synthesis import synthesise
 
 import pandas as pd
@@ -113,7 +113,7 @@ def test_points_of_the_map_have_the_samples_of_their_clonotype(folder):
     receptors = read(folder, "receptors")
     places = pd.DataFrame({"receptor_id": receptors["receptor_id"], "map_1": 0.0, "map_2": 1.0})
     paths = sorted((folder / "cells").glob("*.cells.parquet"))
-    cells = map_tables.read_cells(paths, receptors["clonotype_id"].unique().tolist())
+    cells = layout.read_cells(paths, receptors["clonotype_id"].unique().tolist())
     what = {"n": len(places), "density": None, "method": "pca", "model": "sceptr"}
     shown = map_page.content(places, receptors, cells, **what)
     colour = next(one for one in shown["colours"] if one["title"] == "Sample")

@@ -1,7 +1,7 @@
 """Innate-like receptors are neither called nor references, unless they are asked for."""
 
 from airrvec.annotation import annotator, reference_set
-from airrvec.annotation.found import Found, Rated
+from airrvec.annotation.annotator import Found, Rated
 from airrvec.annotation.sample_calls import Search
 from airrvec.synthetic.synthesis import synthesise
 

@@ -1,6 +1,6 @@
 """Places of receptors on the map: PCA and UMAP."""
 
-from airrvec.repertoire import layout, map_tables
+from airrvec.repertoire import layout
 from airrvec.search.neighbours import nearest
 
 import numpy as np
@@ -58,7 +58,7 @@ def test_those_beyond_the_sample_lie_among_their_nearest():
 
 @pytest.mark.parametrize(("n", "most"), [(0, 5), (4, 5), (5, 5), (6, 5), (119, 60), (10**7, 50_000)])
 def test_the_sample_is_spread_evenly_over_the_order_of_receptors(n, most):
-    rows = map_tables.evenly_spaced(n, most)
+    rows = layout.evenly_spaced(n, most)
     assert len(rows) == min(n, most)
     assert (np.diff(rows) >= 1).all()
     assert ((rows >= 0) & (rows < n)).all()

@@ -1,6 +1,6 @@
 """Leads along the line of two centres: no pair within reach is excluded, and others are."""
 
-from airrvec.search import leads
+from airrvec.search import radius_search
 
 import numpy as np
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ SIZES = (4, 16)
 def near(queries, references, reach):
     own, other = np.array(queries, np.float32).T.copy()
     own_of_references, to_cell = np.array(references, np.float32).T.copy()
-    found = leads.near(own, other, own_of_references, to_cell, np.float32(reach), SIZES)
+    found = radius_search.near(own, other, own_of_references, to_cell, np.float32(reach), SIZES)
     return own - other, own_of_references - to_cell, *found
 
 

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 from airrvec.benchmark import fewshot
-from airrvec.benchmark.heldout.division import Split
-from airrvec.benchmark.heldout.leaks import check_leaks
-from airrvec.benchmark.heldout.splits import study_split
+from airrvec.benchmark.heldout.splits import Split, check_leaks, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.figures import map_page
-from airrvec.repertoire import layout, map_tables
+from airrvec.repertoire import layout
 
 import numpy as np
 import pandas as pd
@@ -167,7 +167,7 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     assert np.sum(read["density"].counts) == 119
     places = tables.read(tmp_path / "map.parquet")
     assert places["receptor_id"].to_pylist() == IDS[1:]
-    _, of_vectors = map_tables.read_vectors(tmp_path / "embeddings", np.arange(119))
+    _, of_vectors = layout.read_vectors(tmp_path / "embeddings", np.arange(119))
     rows = np.arange(60) * 119 // 60
     expected, _ = layout.plane(of_vectors[rows], seed=420)
     found = np.stack([places["map_1"].to_numpy(), places["map_2"].to_numpy()], axis=1)

@@ -3,9 +3,9 @@
 from itertools import combinations
 
 from airrvec.core import schema, tables
-from airrvec.repertoire import repertoires, sample_pairs
+from airrvec.repertoire import repertoires, sample_comparison
 from airrvec.repertoire.options import Group
-from airrvec.repertoire.sample_tables import Samples
+from airrvec.repertoire.sample_comparison import Samples
 
 import numpy as np
 import pandas as pd
@@ -146,7 +146,7 @@ def test_overlap(run, chains):
     assert found.units.to_dict() == UNITS
     samples = Samples(Group("homosapiens", chains, found, found.rows(chains), None, None, 0.0))
     names = list(samples.counts)
-    overlap = pd.DataFrame(sample_pairs.overlaps(samples)["morisita_horn"], names, names)
+    overlap = pd.DataFrame(sample_comparison.overlaps(samples)["morisita_horn"], names, names)
     for first, second in combinations(names, 2):
         counts = pd.concat([of_class(raw[name], chains) for name in (first, second)], axis=1).fillna(0)
         x, y = (counts / counts.sum()).to_numpy().T

@@ -1,6 +1,6 @@
 """Nearest neighbours against all distances at once."""
 
-from airrvec.search import collecting, neighbours, radius_search
+from airrvec.search import neighbours, radius_search
 
 import numpy as np
 import pytest
@@ -90,18 +90,18 @@ def test_many_equally_near_references_give_the_lowest_rows():
 def test_keys_sort_as_their_products_and_the_least_are_kept(products, k):
     products = np.array(products, np.float32) + np.float32(0)  # no -0.0: its key is below that of 0.0
     keys = np.array(
-        [collecting._key(bits, place) for place, bits in enumerate(products.view(np.int32))], np.int64
+        [neighbours._key(bits, place) for place, bits in enumerate(products.view(np.int32))], np.int64
     )
     order = np.argsort(keys)
     assert np.array_equal(order, np.argsort(products, kind="stable"))
-    assert np.array_equal([collecting._product(key) for key in keys], products)
+    assert np.array_equal([neighbours._product(key) for key in keys], products)
     k = min(k, len(keys))
     least = np.sort(keys)[:k]
     selected = keys.copy()
-    collecting.select(selected, k)
+    neighbours.select(selected, k)
     assert np.array_equal(np.sort(selected[:k]), least)
     dropped = keys.copy()
-    count, limit = collecting._drop(dropped, k)
+    count, limit = neighbours._drop(dropped, k)
     assert count >= k
     assert np.array_equal(np.sort(dropped[:count])[:k], least)
     assert limit >= products[order[k - 1]]

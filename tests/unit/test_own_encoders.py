@@ -4,7 +4,7 @@ import importlib
 import json
 
 from airrvec import encoders
-from airrvec.benchmark.distances import Distances
+from airrvec.benchmark.scoring import Distances
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.encoders import NotMeasurable

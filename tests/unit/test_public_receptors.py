@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import chain_classes
-from airrvec.repertoire.public import public_table
 from airrvec.repertoire.repertoires import Repertoires
+from airrvec.repertoire.sample_comparison import public_table
 from airrvec.report.sections import public as sections
 from airrvec.synthetic.synthesis import synthesise
 

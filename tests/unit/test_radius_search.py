@@ -1,7 +1,7 @@
 """Pairs within a radius against all distances at once, in one cell and in many."""
 
 from airrvec.repertoire import clustering
-from airrvec.search import lower_bounds, neighbours, radius_search
+from airrvec.search import neighbours, radius_search
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_any_shape_and_scale(n, m, d, scale, radius, seed):
 def test_short_vectors_are_never_farther_apart_than_the_vectors():
     vectors = in_cells(2000, 64, 9)
     for radius in (0.1, 0.6, 1.2):
-        bounds = lower_bounds.lower_bounds(vectors, vectors, radius, seed=1)
+        bounds = radius_search.lower_bounds(vectors, vectors, radius, seed=1)
         short = bounds.short(vectors[:400]).astype(np.float64)
         apart = cdist(vectors[:400], vectors[:400])
         assert (cdist(short, short) <= apart + 1e-6).all()

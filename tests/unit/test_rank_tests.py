@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
-from airrvec.stats import rank_tests
-from airrvec.stats.rank_tests import mann_whitney
+from airrvec.stats import significance
+from airrvec.stats.significance import mann_whitney
 
 import numpy as np
 import pytest
@@ -68,10 +68,10 @@ def test_sixty_samples_are_exact_and_many_more_close_to_it(monkeypatch):
     exact = stats.mannwhitneyu(first, second, method="exact", axis=0).pvalue
     assert mann_whitney(first, second) == pytest.approx(exact)
     many, more = rng.random((80, 3)), rng.random((90, 3)) + 0.1
-    assert rank_tests._divisions(np.arange(2, 342, 2), 80) is None
+    assert significance._divisions(np.arange(2, 342, 2), 80) is None
     expected = stats.mannwhitneyu(many, more, method="asymptotic", axis=0).pvalue
     assert mann_whitney(many, more) == pytest.approx(expected)
-    monkeypatch.setattr(rank_tests, "MOST_STEPS", 10**9)
+    monkeypatch.setattr(significance, "MOST_STEPS", 10**9)
     assert mann_whitney(many, more) == pytest.approx(expected, rel=0.1)
 
 

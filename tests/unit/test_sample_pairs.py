@@ -3,12 +3,12 @@
 from dataclasses import replace
 from itertools import combinations
 
-from airrvec.repertoire import diversity, sample_pairs, sample_tables
+from airrvec.repertoire import diversity, sample_comparison
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
-from airrvec.repertoire.sample_tables import Samples
+from airrvec.repertoire.sample_comparison import Samples
 from airrvec.report.sections import comparison
-from airrvec.stats import permutation
+from airrvec.stats import significance
 
 import numpy as np
 import pandas as pd
@@ -53,13 +53,13 @@ def samples() -> Samples:
 
 @pytest.fixture(scope="module")
 def pairs(samples) -> pd.DataFrame:
-    return sample_pairs.pairs_table(samples).to_pandas()
+    return sample_comparison.pairs_table(samples).to_pandas()
 
 
 @pytest.fixture
 def untested(samples, monkeypatch) -> pd.DataFrame:
-    monkeypatch.setattr(sample_pairs, "MOST_TESTED", 14)
-    return sample_pairs.pairs_table(samples).to_pandas()
+    monkeypatch.setattr(sample_comparison, "MOST_TESTED", 14)
+    return sample_comparison.pairs_table(samples).to_pandas()
 
 
 def test_every_pair_is_there(pairs):
@@ -79,13 +79,13 @@ def test_overlaps_are_those_of_two_samples(samples, pairs):
 
 @pytest.mark.parametrize("block", [7, 20_000])
 def test_shares_near_are_those_of_all_distances(samples, block, monkeypatch):
-    monkeypatch.setattr(sample_pairs, "_RECEPTORS", block)
+    monkeypatch.setattr(sample_comparison, "_RECEPTORS", block)
     vectors = [samples.compared.vectors[rows] for rows in samples.with_vectors.values()]
     expected = [
         [(cdist(queries, references).min(axis=1) <= RADIUS).mean() for references in vectors]
         for queries in vectors
     ]
-    found = sample_pairs.shares_near(samples)
+    found = sample_comparison.shares_near(samples)
     np.testing.assert_allclose(found, expected)
     assert 0.1 < found[0, 4] < 1
 
@@ -96,7 +96,7 @@ def test_a_sample_without_vectors_has_no_share(samples):
     other = Samples(
         replace(samples.compared, repertoires=replace(samples.compared.repertoires, counts=alone))
     )
-    table = sample_pairs.pairs_table(other).to_pandas()
+    table = sample_comparison.pairs_table(other).to_pandas()
     of_s2 = table[(table["sample_1"] == "s2") | (table["sample_2"] == "s2")]
     assert of_s2[["near_1_in_2", "near_2_in_1", "mmd", "frechet"]].isna().all(axis=None)
     assert table.drop(of_s2.index)["near_1_in_2"].notna().all()
@@ -128,8 +128,8 @@ def test_the_report_says_that_no_pair_was_tested(pairs, untested):
 def test_mean_kernels_are_those_of_all_pairs():
     rng = np.random.default_rng(0)
     vectors = [rng.normal(size=(n, 5)) for n in (3, 20, 7)]
-    expected = [[permutation.gaussian(one, other, 1.3).mean() for other in vectors] for one in vectors]
-    np.testing.assert_allclose(permutation.mean_kernels(vectors, 1.3), expected, rtol=1e-6)
+    expected = [[significance.gaussian(one, other, 1.3).mean() for other in vectors] for one in vectors]
+    np.testing.assert_allclose(significance.mean_kernels(vectors, 1.3), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("unit", ["cells", "reads"])
@@ -144,8 +144,8 @@ def test_hill_numbers_of_different_units_are_not_tested(samples, unit):
         units=pd.Series(["cells", "cells", "cells", unit], names),
     )
     of_four = replace(samples, compared=replace(samples.compared, repertoires=found))
-    diversity = sample_tables.diversity_table(of_four)
-    measures = sample_tables.conditions_table(of_four, "treatment", diversity)["measure"].to_pylist()
+    diversity = sample_comparison.diversity_table(of_four)
+    measures = sample_comparison.conditions_table(of_four, "treatment", diversity)["measure"].to_pylist()
     hill = [f"hill_{order}_at_coverage" for order in (0, 1, 2)] if unit == "cells" else []
     assert measures == [*hill, "mmd"]
     of_unit = diversity.filter(pc.equal(diversity["count_unit"], "cells"))

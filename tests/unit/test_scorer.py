@@ -1,8 +1,7 @@
 """The score of evidence: trees beside scikit-learn's, monotony, and what each evidence adds."""
 
 from airrvec.annotation import scorer
-from airrvec.annotation.candidates import Candidates
-from airrvec.annotation.evidence import Evidence
+from airrvec.annotation.evidence import Candidates, Evidence
 
 import numpy as np
 import pytest

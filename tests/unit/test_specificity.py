@@ -5,8 +5,7 @@ from dataclasses import replace
 from airrvec import encoders
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.leaks import check_leaks
-from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import check_leaks, given_split, random_split, study_split
 from airrvec.core import schema
 
 import numpy as np

@@ -1,7 +1,6 @@
 """Splits: hand-made tables, invariants, plain loops, and VDJdb's sizes."""
 
-from airrvec.benchmark.heldout.division import PARTS, Split
-from airrvec.benchmark.heldout.splits import given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import PARTS, Split, given_split, random_split, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 

@@ -8,7 +8,7 @@ from airrvec.core.seeds import numbered_generator
 from airrvec.input import junctions
 from airrvec.input.calls import read_call
 from airrvec.input.standardise import standardise
-from airrvec.synthetic import generation, recombination, synthesis
+from airrvec.synthetic import generation, synthesis
 from airrvec.synthetic.synthesis import synthesise
 
 import numpy as np
@@ -215,7 +215,7 @@ def shares_of(outcomes) -> np.ndarray:
 
 def test_alias_tables_hold_the_weights():
     weights = np.array([[0.0, 3.0, 0.5, 0.0], [1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 7.0], [0.0] * 4])
-    outcomes = recombination.Outcomes(weights)
+    outcomes = synthesis.Outcomes(weights)
     expected = weights[:3] / weights[:3].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares_of(outcomes)[:3], expected, atol=1e-15)
     given = np.repeat([2, 0], 1_000)
@@ -226,7 +226,7 @@ def test_alias_tables_hold_the_weights():
 
 def test_only_functional_genes_that_olga_can_place_are_drawn(locus):
     """Others are so rare in what is productive that no sample would show them."""
-    model = recombination.recombination(locus, "homosapiens")
+    model = synthesis.recombination(locus, "homosapiens")
     shares = shares_of(model.genes).reshape(model.n_genes)
     for calls, lengths, share in (
         (model.calls[0], model.lengths[0], shares.sum(axis=(1, 2))),
@@ -240,11 +240,11 @@ def test_only_functional_genes_that_olga_can_place_are_drawn(locus):
 
 def test_a_recombination_is_put_together_from_its_events():
     def always(outcome: int, k: int):
-        return recombination.Outcomes(np.eye(k)[[outcome]])
+        return synthesis.Outcomes(np.eye(k)[[outcome]])
 
-    acgta = recombination.Outcomes(np.roll(np.eye(4), 1, axis=1))  # behind A comes C, …
+    acgta = synthesis.Outcomes(np.roll(np.eye(4), 1, axis=1))  # behind A comes C, …
     v, d, j = "TGTGCA", "GGAATT", "GGTTT"
-    model = recombination.Recombination(
+    model = synthesis.Recombination(
         calls=(pa.array(["TRBV1"]), pa.array(["TRBJ1"])),
         n_genes=(1, 1, 1),
         genes=always(0, 1),
@@ -265,7 +265,7 @@ def test_translation_is_olgas():
     codons = ["".join(codon) for codon in product("ACGT", repeat=3)]
     sequences = [f"TGT{codon}TTT" for codon in codons] + ["TGTGCAGTT", "TTTGCATTT", "TGTGCATGG"]
     nucleotides = np.array(["ACGT".index(letter) for letter in "".join(sequences)], np.uint8)
-    translated = recombination._translated(nucleotides, np.full(len(sequences), 3)).to_pylist()
+    translated = synthesis._translated(nucleotides, np.full(len(sequences), 3)).to_pylist()
     expected = [nt2aa(sequence) for sequence in sequences]
     assert translated[-3:] == [None, None, "CAW"]
     assert translated[:-3] == [None if "*" in aa else aa for aa in expected[:-3]]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from airrvec.benchmark import fewshot, training_labels
-from airrvec.benchmark.heldout import leaks, splits
+from airrvec.benchmark.heldout import splits
 from airrvec.benchmark.training_labels import FILE_NAME, NO_LABELS, TRAINED_ON_MARK
 from airrvec.core import tables
 from airrvec.core.chains import on_chains
@@ -131,13 +131,13 @@ def test_test_receptors_that_the_start_was_trained_on_are_left_out(demo):
     first = split.epitopes[0]
     seen = split.test[first][:3]
     labels = labels_of(split.labelled.receptors.take(pa.array(seen)))
-    left = leaks.exclude_trained_on(split, labels)
+    left = splits.exclude_trained_on(split, labels)
     assert set(split.test[first]) - set(left.test[first]) == set(seen)
-    assert left.removed[leaks.SEEN_BY_START] == 3
-    assert leaks.exclude_trained_on(split, NO_LABELS).removed[leaks.SEEN_BY_START] == 0
+    assert left.removed[splits.SEEN_BY_START] == 3
+    assert splits.exclude_trained_on(split, NO_LABELS).removed[splits.SEEN_BY_START] == 0
     everything = labels_of(split.labelled.receptors.take(pa.array(split.test[first])))
     with pytest.raises(InputError, match=rf"all test receptors of {first} \({len(split.test[first])}\)"):
-        leaks.exclude_trained_on(split, everything)
+        splits.exclude_trained_on(split, everything)
 
 
 # --- The benchmark

@@ -1,6 +1,6 @@
 """Distances of two samples and permutation tests: against scipy, double loops, and simulation."""
 
-from airrvec.stats import permutation
+from airrvec.stats import significance
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ def test_frechet_distance_is_that_of_scipys_square_root():
     means = first.mean(axis=0) - second.mean(axis=0)
     root = linalg.sqrtm(covariances[0] @ covariances[1]).real
     expected = np.sqrt(means @ means + np.trace(sum(covariances) - 2 * root))
-    assert permutation.frechet_distance(first, second) == pytest.approx(expected)
-    assert permutation.frechet_distance(first, first) == pytest.approx(0, abs=1e-6)
-    assert permutation.frechet_distance(first, first + 3) == pytest.approx(3 * np.sqrt(6))
+    assert significance.frechet_distance(first, second) == pytest.approx(expected)
+    assert significance.frechet_distance(first, first) == pytest.approx(0, abs=1e-6)
+    assert significance.frechet_distance(first, first + 3) == pytest.approx(3 * np.sqrt(6))
 
 
 def plain_mmd(kernel, in_first) -> float:
@@ -33,15 +33,15 @@ def plain_mmd(kernel, in_first) -> float:
 
 def test_mmd_is_that_of_a_double_loop():
     vectors = RNG.normal(size=(12, 3))
-    kernel = permutation.gaussian(vectors, vectors, 1.5)
+    kernel = significance.gaussian(vectors, vectors, 1.5)
     assert kernel[2, 5] == pytest.approx(np.exp(-((vectors[2] - vectors[5]) ** 2).sum() / (2 * 1.5**2)))
-    divisions = permutation.divisions(12, 5, 30, RNG)
-    found = permutation.mmd(kernel, divisions)
+    divisions = significance.divisions(12, 5, 30, RNG)
+    found = significance.mmd(kernel, divisions)
     assert found == pytest.approx([plain_mmd(kernel, column) for column in divisions.T])
 
 
 def test_few_divisions_are_all_taken_once():
-    divisions = permutation.divisions(5, 2, 10, RNG)
+    divisions = significance.divisions(5, 2, 10, RNG)
     assert divisions.shape == (5, 10)
     assert divisions[:, 0].tolist() == [True, True, False, False, False]
     assert len({tuple(column) for column in divisions.T}) == 10
@@ -51,16 +51,16 @@ def test_few_divisions_are_all_taken_once():
 @settings(deadline=None)
 @given(st.integers(2, 20), st.integers(2, 20))
 def test_random_divisions_keep_the_sizes(n, m):
-    divisions = permutation.divisions(n + m, n, 5, np.random.default_rng(3))
+    divisions = significance.divisions(n + m, n, 5, np.random.default_rng(3))
     assert (divisions.sum(axis=0) == n).all()
     assert divisions[:n, 0].all()
 
 
 def p_value(first, second, n_permutations=99) -> float:
     pooled = np.concatenate([first, second])
-    kernel = permutation.gaussian(pooled, pooled, permutation.bandwidth(pooled, RNG))
-    divisions = permutation.divisions(len(pooled), len(first), n_permutations, RNG)
-    return permutation.permutation_p(permutation.mmd(kernel, divisions))
+    kernel = significance.gaussian(pooled, pooled, significance.bandwidth(pooled, RNG))
+    divisions = significance.divisions(len(pooled), len(first), n_permutations, RNG)
+    return significance.permutation_p(significance.mmd(kernel, divisions))
 
 
 def test_p_is_uniform_if_the_samples_are_of_one_kind():
@@ -76,6 +76,6 @@ def test_p_is_least_if_they_are_not():
 
 
 def test_false_discoveries_by_hand():
-    found = permutation.benjamini_hochberg(np.array([0.01, np.nan, 0.04, 0.03]))
+    found = significance.benjamini_hochberg(np.array([0.01, np.nan, 0.04, 0.03]))
     assert found == pytest.approx([0.03, np.nan, 0.04, 0.04], nan_ok=True)
-    assert np.isnan(permutation.benjamini_hochberg(np.array([np.nan]))).all()
+    assert np.isnan(significance.benjamini_hochberg(np.array([np.nan]))).all()

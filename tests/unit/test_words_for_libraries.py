@@ -2,7 +2,7 @@
 
 import re
 
-from airrvec.annotation import reference_set, restriction
+from airrvec.annotation import annotator, reference_set
 from airrvec.annotation.merged_reference import SourceTable, merge
 from airrvec.core import hla, imgt, schema, tables
 from airrvec.core.antigens import study, study_id
@@ -106,9 +106,9 @@ def test_an_odd_mhc_in_one_of_several_references_is_counted_and_stays(tmp_path):
     assert {ODD, "HLA-A*02:01"} <= set(merged.cells["mhc_a"].to_pylist())
     # No donor is excluded by a word that names no molecule.
     names = merged.cells.select(["receptor_id", "epitope", "reference_id", "mhc_a", "mhc_b"]).to_pandas()
-    molecules = restriction.epitope_molecules(reference_set.count_alleles(names))
+    molecules = annotator.epitope_molecules(reference_set.count_alleles(names))
     assert set(molecules) == {FLU}
-    allowed, _ = restriction.allowed_epitopes(hla.parse_typing("A*03:01"), names["epitope"], molecules)
+    allowed, _ = annotator.allowed_epitopes(hla.parse_typing("A*03:01"), names["epitope"], molecules)
     assert dict(zip(names["epitope"], allowed.tolist(), strict=True)) == {FLU: False, CMV: True}
 
 

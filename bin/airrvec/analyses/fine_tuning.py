@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from airrvec.analyses import BEFORE_AND_AFTER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
-from airrvec.benchmark.heldout import division, splits
+from airrvec.benchmark.heldout import splits
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
 
@@ -64,7 +64,7 @@ def measure(material: Material) -> pa.Table:
     )
 
 
-def _split(material: Material) -> division.Split:
+def _split(material: Material) -> splits.Split:
     options = dict(material.splitting)
     method = options.pop("method")
     try:

@@ -1,16 +1,12 @@
 """Annotator of one chain class: sources, scorer and calibration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from airrvec.annotation import evidence
-from airrvec.annotation.calibration import Calibration, CalibrationScores
-from airrvec.annotation.found import Found, Rated
+from airrvec.annotation.evidence import CHUNK, N_REPORTED, Sources
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
-from airrvec.annotation.restriction import epitope_molecules
-from airrvec.annotation.scorer import Scorer
-from airrvec.annotation.search import CHUNK, N_REPORTED
-from airrvec.annotation.sources import Sources
+from airrvec.annotation.scorer import Calibration, CalibrationScores, Scorer
 from airrvec.core import hla, names, schema
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.columns import contiguous
@@ -19,6 +15,155 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+
+# An epitope is restricted by the alleles of this share of its references, or of this number of studies. Fewer
+# are taken as mistakes.
+MIN_SHARE = 0.05
+MIN_STUDIES = 2
+
+
+def epitope_molecules(alleles: pd.DataFrame) -> dict[str, list[hla.Alleles]]:
+    """
+    Return the MHC molecules that present each epitope.
+
+    Labels are compared at two fields. Of those, the ones with at least `MIN_SHARE` of the references that
+    name an MHC, or with `MIN_STUDIES` studies, are kept, or the most frequent one if there is none. A label
+    at lower resolution (``A*02``) is left out where a finer one (``A*02:01``) is kept.
+
+    Parameters
+    ----------
+    alleles : DataFrame
+        ``epitope``, ``mhc``, ``n_references``, ``n_studies``, as made by
+        `airrvec.annotation.reference_set.count_alleles`.
+
+    Returns
+    -------
+    dict
+        Epitope → molecules as made by `airrvec.core.hla.parse_mhc`; epitopes without a known MHC are missing.
+    """
+    return {epitope: found for epitope, rows in alleles.groupby("epitope") if (found := _molecules(rows))}
+
+
+def _molecules(rows: pd.DataFrame) -> list[hla.Alleles]:
+    molecules, n_references, n_studies = {}, {}, {}
+    for row in rows.itertuples():
+        for molecule in hla.parse_mhc(row.mhc):
+            name = hla.molecule_text(molecule)
+            molecules[name] = molecule
+            n_references[name] = n_references.get(name, 0) + row.n_references
+            n_studies[name] = max(n_studies.get(name, 0), row.n_studies)  # spellings may share studies
+    total = sum(n_references.values())
+    kept = [
+        name
+        for name in molecules
+        if n_references[name] >= MIN_SHARE * total or n_studies[name] >= MIN_STUDIES
+    ] or sorted(molecules, key=n_references.get)[-1:]
+    return [
+        molecules[name]
+        for name in sorted(kept)
+        if not any(hla.is_coarser(molecules[name], molecules[other]) for other in kept)
+    ]
+
+
+def allowed_epitopes(
+    donor: hla.Alleles, epitopes: pd.Series, molecules: dict[str, list[hla.Alleles]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return which epitopes a donor can present.
+
+    Parameters
+    ----------
+    donor : dict
+        From `airrvec.core.hla.parse_typing`.
+    epitopes : Series of str, shape (n_epitopes,)
+    molecules : dict
+        From `epitope_molecules`.
+
+    Returns
+    -------
+    allowed : ndarray of bool, shape (n_epitopes,)
+        False for an epitope that the donor's HLA excludes.
+    verdicts : ndarray of str, shape (n_epitopes,)
+        ``allowed``, ``excluded`` or ``unknown`` (`airrvec.core.hla.allows`).
+    """
+    verdicts = np.array([hla.allows(donor, molecules.get(epitope, [])) for epitope in epitopes], str)
+    return verdicts != hla.EXCLUDED, verdicts
+
+
+# --- What annotation finds of receptors, as arrays: 100 bytes of each
+
+
+@dataclass(frozen=True)
+class Found:
+    """
+    Best epitope, evidence and nearest references of n receptors.
+
+    Attributes
+    ----------
+    epitope, allowed_epitope : ndarray of int32, shape (n,)
+        Row of `ReferenceSet.epitopes`, -1 if there is none: of all, and of those that the donor can present.
+    score, allowed_score : ndarray of float64, shape (n,)
+        Their scores; NaN without a vector.
+    weights : ndarray of float64, shape (n, n_names)
+        What each kind of evidence adds to the score of the allowed epitope; NaN for receptors that were not
+        looked at again.
+    distances, rows : ndarray of float32 and int32, shape (n, N_REPORTED)
+        The nearest references; -1 where there is none.
+    """
+
+    epitope: np.ndarray
+    score: np.ndarray
+    allowed_epitope: np.ndarray
+    allowed_score: np.ndarray
+    weights: np.ndarray
+    distances: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def empty(cls, n: int, n_names: int) -> "Found":
+        """Return what is found of ``n`` receptors before any is searched."""
+        epitopes = (np.full(n, -1, np.int32) for _ in range(2))
+        scores = (np.full(n, np.nan) for _ in range(2))
+        first, second = zip(epitopes, scores, strict=True)
+        nearest = np.full((n, N_REPORTED), np.inf, np.float32), np.full((n, N_REPORTED), -1, np.int32)
+        return cls(*first, *second, np.full((n, n_names), np.nan), *nearest)
+
+    def put(self, rows: np.ndarray, part: "Found") -> None:
+        """Enter what is found of the receptors of these rows."""
+        for field in fields(self):
+            getattr(self, field.name)[rows] = getattr(part, field.name)
+
+    def take(self, rows: np.ndarray | slice) -> "Found":
+        """Return what is found of some receptors."""
+        return Found(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Rated:
+    """
+    What is found of the receptors of a sample, with error rates, which depend on all of them.
+
+    Attributes
+    ----------
+    found : Found
+    called, excluded : ndarray of bool, shape (n,)
+        Whether the allowed epitope is called; whether the best one would be, and the donor cannot present it.
+    probability, fdr : ndarray of float64, shape (n,)
+    """
+
+    found: Found
+    called: np.ndarray
+    excluded: np.ndarray
+    probability: np.ndarray
+    fdr: np.ndarray
+
+    def take(self, rows: np.ndarray | slice) -> "Rated":
+        """Return those of some receptors."""
+        rest = (getattr(self, field.name)[rows] for field in fields(self)[1:])
+        return Rated(self.found.take(rows), *rest)
+
+
+# --- Annotator of one chain class: sources, scorer and calibration
 
 # Words of the column ``call``.
 CALLED = "called"

@@ -5,11 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from airrvec.annotation.annotator import Annotator
-from airrvec.annotation.calibration import CalibrationScores
-from airrvec.annotation.candidates import Candidates
+from airrvec.annotation.evidence import COMPARED, Candidates, Sources
 from airrvec.annotation.reference_set import DESCRIPTION, ReferenceSet
-from airrvec.annotation.scorer import Scorer
-from airrvec.annotation.sources import COMPARED, Sources
+from airrvec.annotation.scorer import CalibrationScores, Scorer
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step

@@ -7,25 +7,310 @@ of each epitope in the density by TCRdist, in that by either chain alone among a
 and the likelihood of the V and J genes. Numbers are natural logarithms; greater is more likely.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from airrvec.annotation import search
-from airrvec.annotation.candidates import Candidates, stacked
 from airrvec.annotation.reference_set import ReferenceSet
-from airrvec.annotation.sources import Sources
-from airrvec.benchmark.rules import KERNEL
-from airrvec.core import schema
+from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
+from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
 from airrvec.core.columns import by_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
-from airrvec.search import counting
+from airrvec.search import neighbours
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """
+    Scores of the candidate epitopes of n receptors.
+
+    Attributes
+    ----------
+    scores : csr_array of float64, shape (n, n_epitopes)
+        Score of each candidate with a reference among the receptor's neighbours.
+    floor : ndarray of float64, shape (n,)
+        Score of any other epitope; NaN for a receptor without neighbours.
+    """
+
+    scores: sparse.csr_array
+    floor: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.floor)
+
+    def take(self, rows: np.ndarray) -> "Candidates":
+        """Return the candidates of these receptors."""
+        return Candidates(self.scores[rows], self.floor[rows])
+
+    def best(self, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return the epitope with the highest score of each receptor, and this score.
+
+        Parameters
+        ----------
+        allowed : ndarray of bool, shape (n_epitopes,), optional
+            Epitopes that may be the best one; all if not given.
+
+        Returns
+        -------
+        epitope : ndarray of int64, shape (n,)
+            The first one of equal scores; -1 if no candidate is allowed.
+        score : ndarray of float64, shape (n,)
+        """
+        epitope, score = np.full(len(self), -1), self.floor.copy()
+        values = self.scores.data
+        if allowed is not None:
+            values = np.where(allowed[self.scores.indices], values, -np.inf)
+        starts = self.scores.indptr[:-1]
+        rows = np.flatnonzero(np.diff(self.scores.indptr))
+        if len(rows):
+            highest = np.maximum.reduceat(values, starts[rows])
+            row = np.repeat(np.arange(len(self)), np.diff(self.scores.indptr))
+            of_row = np.zeros(len(self))
+            of_row[rows] = highest
+            places = np.flatnonzero((values == of_row[row]) & np.isfinite(values))
+            found, first = np.unique(row[places], return_index=True)
+            epitope[found] = self.scores.indices[places[first]]
+            score[found] = of_row[found]
+        return epitope, score
+
+
+def no_candidates(n_epitopes: int) -> Candidates:
+    """Return the candidates of no receptors."""
+    return Candidates(sparse.csr_array((0, n_epitopes)), np.empty(0))
+
+
+def stacked(parts: list[Candidates]) -> Candidates:
+    """Return the candidates of several sets of receptors, one after another."""
+    scores = sparse.csr_array(sparse.vstack([part.scores for part in parts], format="csr"))
+    return Candidates(scores, np.concatenate([part.floor for part in parts]))
+
+
+def binds_epitope(binds: sparse.csr_array, epitope: np.ndarray) -> np.ndarray:
+    """Return whether each receptor, a row of ``binds``, binds the epitope of this number; False for -1."""
+    if not len(epitope):
+        return np.empty(0, bool)
+    return (binds[np.arange(len(epitope)), np.maximum(epitope, 0)] > 0) & (epitope >= 0)
+
+
+# --- Epitope scores of receptors, from the labelled receptors near them
+#
+# The score of a receptor for an epitope is the log of the epitope's share in the local density. This
+# density is the sum over all references, background receptors and a constant. The score contrasts epitopes
+# with each other, like the rule ``contrast`` of `airrvec.benchmark.rules`; the constant gives a receptor
+# far from every reference a low score.
+
+N_NEIGHBOURS = 100  # nearest references, and background receptors, in the density; others are ignored
+CONSTANT_DENSITY = np.exp(
+    -16.0
+)  # constant density: one receptor at 16 kernel widths, 0.8 between unit vectors
+MIN_DENSITY = np.exp(-60.0)  # keeps the log of zero density finite
+N_REPORTED = 3  # nearest references reported for each receptor
+MIN_REFERENCES = 10  # an epitope with fewer references is not called
+CHUNK = 65_536  # queries whose neighbours are in memory at once
+BLOCK = 8192  # queries whose densities of all epitopes are in memory at once
+
+
+def search_candidates(
+    queries: np.ndarray,
+    reference: ReferenceSet,
+    vectors: np.ndarray,
+    background: np.ndarray,
+    *,
+    min_references: int = MIN_REFERENCES,
+    kernel: float = KERNEL,
+    threads: int = 1,
+) -> Candidates:
+    """
+    Return the scores of all candidate epitopes of each query.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n, d)
+        Vectors of receptors; NaN for a receptor without a vector.
+    reference : ReferenceSet
+        Reference set to compare with.
+    vectors : ndarray of float32, shape (n_references, d)
+        Vectors of the references.
+    background : ndarray of float32, shape (n_background, d)
+        Vectors of background receptors, which are assumed to bind no known epitope.
+    min_references : int
+        An epitope with fewer references is not a candidate.
+    kernel : float
+        Kernel width, in the unit of the distances.
+    threads : int
+        Number of threads.
+    """
+    options = {"min_references": min_references, "kernel": kernel, "threads": threads}
+    return stacked([part[0] for part in chunks(queries, reference, vectors, background, **options)])
+
+
+def chunks(queries, reference, vectors, background, *, threads: int = 1, **options) -> Iterator[tuple]:
+    """Yield candidates, distances and rows of the nearest references, of `CHUNK` queries at once."""
+    for start in range(0, max(len(queries), 1), CHUNK):
+        chunk = queries[start : start + CHUNK]
+        distances, rows = neighbours.nearest(chunk, vectors, N_NEIGHBOURS, threads=threads)
+        to_background, _ = neighbours.nearest(chunk, background, N_NEIGHBOURS, threads=threads)
+        yield score_neighbours(distances, rows, to_background, reference, **options), distances, rows
+
+
+def score_neighbours(
+    distances: np.ndarray,
+    rows: np.ndarray,
+    to_background: np.ndarray,
+    reference: ReferenceSet,
+    *,
+    min_references: int = MIN_REFERENCES,
+    kernel: float = KERNEL,
+) -> Candidates:
+    """
+    Return the scores of all candidate epitopes from the distances to neighbours.
+
+    The density at a receptor is D = Σ exp(−d / kernel), over the references of an epitope, over all
+    references, or over the background. The score is log((D_epitope + LEAST) / (D_all + D_background + FAR)).
+
+    Parameters
+    ----------
+    distances, rows : ndarray, shape (n, k)
+        Distances and row numbers of the nearest references.
+    to_background : ndarray, shape (n, b)
+        Distances to the nearest background receptors.
+    """
+    candidate = (reference.epitopes["n_references"] >= min_references).to_numpy()
+    labels = sparse.csr_array(reference.labels * candidate.astype(np.float32))
+    labels.eliminate_zeros()
+    parts = [no_candidates(len(candidate))]
+    for start in range(0, len(rows), BLOCK):
+        block = slice(start, start + BLOCK)
+        density = np.exp(-distances[block].astype(np.float64) / kernel)  # 0 where there is no neighbour
+        n, k = density.shape
+        places = np.maximum(rows[block], 0).ravel()
+        weights = sparse.csr_array((density.ravel(), places, np.arange(n + 1) * k), (n, len(reference)))
+        shares = sparse.csr_array(weights @ labels)
+        shares.sort_indices()  # the first epitope wins where scores are equal
+        total = density.sum(axis=1) + np.exp(-to_background[block] / kernel).sum(axis=1) + CONSTANT_DENSITY
+        shares.data = np.log((shares.data + MIN_DENSITY) / np.repeat(total, np.diff(shares.indptr)))
+        floor = np.where(rows[block, 0] >= 0, np.log(MIN_DENSITY / total), np.nan)
+        parts.append(Candidates(shares, floor))
+    return stacked(parts)
+
+
+# --- What receptors of a chain class are compared with: references, of single chains too, and background
+
+SAMPLE = 1000  # references whose distances give the spread
+LEAST_KERNEL = 1.0
+
+# Chain class → classes whose references are evidence; the references of α chains include those of pairs.
+COMPARED = {"paired": ("paired", "alpha", "beta"), "alpha": ("alpha",), "beta": ("beta",)}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """
+    What receptors of a chain class are compared with.
+
+    Attributes
+    ----------
+    chains : {"paired", "alpha", "beta"}
+    references : dict of str to ReferenceSet
+        References of each class of `COMPARED`.
+    vectors : dict of str to ndarray of float32, shape (n_references, d)
+    contrast : pyarrow.Table
+        ``receptors``: background receptors that are part of the densities.
+    contrast_vectors : dict of str to ndarray of float32, shape (n_contrast, d)
+        Their vectors by each class of `COMPARED`.
+    embed : callable
+        Vectors of receptors; shape (n, d).
+    min_references : int
+        An epitope with fewer references is not a candidate.
+    threads : int
+    """
+
+    chains: str
+    references: dict[str, ReferenceSet]
+    vectors: dict[str, np.ndarray]
+    contrast: pa.Table
+    contrast_vectors: dict[str, np.ndarray]
+    embed: Callable[[pa.Table], np.ndarray] = field(repr=False)
+    min_references: int
+    threads: int = 1
+
+    @classmethod
+    def embedded(
+        cls,
+        chains: str,
+        references: dict[str, ReferenceSet],
+        contrast: pa.Table,
+        embed: Callable[[pa.Table], np.ndarray],
+        *,
+        min_references: int,
+        threads: int = 1,
+    ) -> "Sources":
+        """Return the sources of references and contrast receptors, whose vectors ``embed`` computes."""
+        vectors = {name: embed(reference.receptors) for name, reference in references.items()}
+        contrast_vectors = {name: embed(on_chains(contrast, name)) for name in references}
+        return cls(chains, references, vectors, contrast, contrast_vectors, embed, min_references, threads)
+
+    @property
+    def reference(self) -> ReferenceSet:
+        """References of the class itself, whose epitopes are the candidates."""
+        return self.references[self.chains]
+
+    @cached_property
+    def candidates(self) -> np.ndarray:
+        """Rows of the epitopes that can be called."""
+        return np.flatnonzero(self.reference.epitopes["n_references"] >= self.min_references)
+
+    @cached_property
+    def kernel(self) -> float:
+        """Kernel width of TCRdist, in its unit: `KERNEL_IN_SPREADS` of the distances between references."""
+        receptors = self.reference.receptors
+        usable = np.flatnonzero(is_measurable(receptors, CHAIN_LOCI[self.chains]))
+        sample = usable[np.unique(np.linspace(0, len(usable) - 1, SAMPLE).astype(int))] if len(usable) else []
+        if len(sample) < 2:
+            return LEAST_KERNEL
+        taken = receptors.take(pa.array(sample))
+        distances = Tcrdist().distances(taken, taken)[np.triu_indices(len(sample), 1)]
+        return max(KERNEL_IN_SPREADS * float(distances.std()), LEAST_KERNEL)
+
+    def without(self, rows: np.ndarray, studies: set[str] | None) -> "Sources":
+        """
+        Return the sources without some references.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Rows of `reference` that are left out.
+        studies : set of str or None
+            Studies whose references are left out of all classes. None: single chains are left out if one of
+            the ``rows`` has them.
+        """
+        references, vectors = {}, {}
+        for chains, reference in self.references.items():
+            if chains == self.chains:
+                kept = np.ones(len(reference), bool)
+                kept[rows] = False
+            elif studies is None:
+                left_out = on_chains(self.reference.receptors.take(pa.array(rows)), chains)
+                ids = pa.array(identity.clonotype_ids(left_out.select(schema.RECEPTORS.names)), pa.string())
+                kept = ~pc.is_in(reference.receptors["clonotype_id"], ids).to_numpy()
+            else:
+                columns = [number for number, name in enumerate(reference.study_names) if name in studies]
+                kept = np.asarray(reference.studies[:, columns].sum(axis=1)).ravel() == 0
+            taken = np.flatnonzero(kept)
+            references[chains], vectors[chains] = reference.take(taken), self.vectors[chains][taken]
+        return replace(self, references=references, vectors=vectors)
+
+
+# --- Evidence
 
 N_EPITOPES = 5  # epitopes of a receptor that are looked at again
 LOWEST = -40.0  # lower shares say no more
@@ -78,7 +363,7 @@ def first_looks(sources: Sources, vectors: np.ndarray) -> Iterator[tuple[Candida
     distances, rows : ndarray, shape (n_receptors, k)
         Of the nearest references, nearest first.
     """
-    yield from search.chunks(
+    yield from chunks(
         vectors,
         sources.reference,
         sources.vectors[sources.chains],
@@ -168,7 +453,7 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
         asked = receptors.take(pa.array(block))
         distances, rows = _nearest(Tcrdist().distances(asked, against.receptors))
         to_contrast, _ = _nearest(Tcrdist().distances(asked, contrast))
-        found = search.score_neighbours(
+        found = score_neighbours(
             distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
         )
         shares[block] = _dense(found, sources.candidates)
@@ -177,13 +462,13 @@ def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray
 
 def _nearest(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the `search.N_NEIGHBOURS` least distances of each row, and their columns."""
-    least, columns = counting.nearest(distances, min(search.N_NEIGHBOURS, distances.shape[1]))
+    least, columns = neighbours.nearest_of_distances(distances, min(N_NEIGHBOURS, distances.shape[1]))
     return least.astype(np.float32), columns
 
 
 def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.ndarray) -> np.ndarray:
     """Return shares by SCEPTR's vectors of one chain, among all references with it."""
-    found = search.search_candidates(
+    found = search_candidates(
         sources.embed(on_chains(receptors, chains)),
         _named(sources.references[chains], names),
         sources.vectors[chains],

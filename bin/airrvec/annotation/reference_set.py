@@ -1,10 +1,11 @@
 """Reference set: the labelled receptors that annotation compares samples with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from airrvec.core import groups, identity, schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
-from airrvec.core.chains import has_chains, has_equal_junctions, on_chains
+from airrvec.core.chains import CHAIN_CLASSES, has_chains, has_equal_junctions, on_chains
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
 
@@ -283,3 +284,122 @@ def join_words(matrix: sparse.csr_array, words: list[str]) -> np.ndarray:
         ],
         object,
     )
+
+
+# --- Table of reference receptors, which the column ``nearest_1_id`` of an annotation refers to
+
+
+@step("table of references")
+def reference_table(
+    references: dict[tuple[str, str], ReferenceSet | None],
+    cells: pa.Table,
+    receptors: pa.Table,
+    exclude_references: str | None = None,
+) -> pa.Table:
+    """
+    Return all labels of the reference receptors.
+
+    Parameters
+    ----------
+    references : dict
+        Reference sets by species and chain class; None for a class without references.
+    cells, receptors, exclude_references
+        Inputs of `build_reference_set` that made these reference sets.
+
+    Returns
+    -------
+    pyarrow.Table
+        `airrvec.core.schema.ANNOTATION_REFERENCE`, sorted by ``receptor_id``, without receptors of no class.
+    """
+    receptors = without_copies(tables.distinct_receptors(receptors))
+    for chains in CHAIN_CLASSES:
+        in_class = [reference for (_, chain_class), reference in references.items() if chain_class == chains]
+        receptors = receptors.append_column(f"{chains}_id", _representative_ids(receptors, in_class, chains))
+    used = pc.is_valid(pc.coalesce(*(receptors[f"{chains}_id"] for chains in CHAIN_CLASSES)))
+    labels = schema.REFERENCE_LABELS
+    names = pa.schema([(name, pa.string()) for name in ("receptor_id", *labels)])
+    cells = select_labelled_cells(cells, exclude_references).select(names.names).cast(names)
+    evidence = cells.group_by(["receptor_id", *labels]).aggregate([([], "count_all")])
+    evidence = evidence.rename_columns([*evidence.column_names[:-1], "n_cells"])
+    joined = evidence.join(
+        receptors.filter(used).drop_columns("chain_pairing"), "receptor_id", join_type="inner"
+    )
+    order = [(name, "ascending") for name in ("receptor_id", "epitope", "reference_id")]
+    return joined.select(schema.ANNOTATION_REFERENCE.names).cast(schema.ANNOTATION_REFERENCE).sort_by(order)
+
+
+def _representative_ids(receptors: pa.Table, references: list[ReferenceSet | None], chains: str) -> pa.Array:
+    """Return the receptor_id that represents each receptor in a class: the first one of its clonotype."""
+    parts = [
+        reference.receptors.select(["receptor_id", "clonotype_id"]) for reference in references if reference
+    ]
+    if not parts:
+        return pa.nulls(len(receptors), pa.string())
+    known = pa.concat_tables(parts).combine_chunks()
+    clonotype_ids = identity.clonotype_ids(on_chains(receptors.select(schema.RECEPTORS.names), chains))
+    row = pc.index_in(clonotype_ids, known["clonotype_id"].combine_chunks())
+    row = pc.if_else(pa.array(has_chains(receptors, chains)), row, None)
+    return known["receptor_id"].combine_chunks().take(row)
+
+
+# --- Vectors of receptors, of which each distinct one is embedded once
+
+# What a model can read of a receptor.
+_READ = (
+    "species",
+    *(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "junction_aa")),
+)
+
+
+class KnownVectors:
+    """
+    Vectors of receptors that have been seen before, and of others.
+
+    A vector does not depend on the receptors that are embedded with it, so a known one equals a new one.
+
+    Parameters
+    ----------
+    embed : callable
+        Vectors of receptors; shape (n, d).
+    """
+
+    def __init__(self, embed: Callable[[pa.Table], np.ndarray]):
+        self._embed = embed
+        self._known: dict[tuple[str, ...], tuple[pa.Array, np.ndarray]] = {}  # by the chains that are present
+
+    def learn(self, *tables: pa.Table) -> None:
+        """Embed the receptors of tables that have the same chains."""
+        tables = [table.select(_READ) for table in tables]
+        chains = _chains(tables[0])
+        receptors = pa.concat_tables(tables)
+        keys = _keys(receptors)
+        distinct = pc.unique(keys)
+        rows = pc.index_in(distinct, keys)
+        self._known[chains] = distinct, self._embed(receptors.take(rows))
+
+    def __call__(self, receptors: pa.Table) -> np.ndarray:
+        """Return the vectors of receptors, shape (n, d)."""
+        known, vectors = self._known.get(_chains(receptors), (None, None))
+        if known is None:
+            return self._embed(receptors)
+        place = pc.fill_null(pc.index_in(_keys(receptors), known), -1).to_numpy()
+        found = vectors[place]
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            found[new] = self._embed(receptors.take(pa.array(new)))
+        return found
+
+
+def _chains(receptors: pa.Table) -> tuple[str, ...]:
+    """Return the loci with a junction in any of the receptors."""
+    columns = {locus: receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI}
+    return tuple(locus for locus, column in columns.items() if column.null_count < len(column))
+
+
+def _keys(receptors: pa.Table) -> pa.Array:
+    """Return a text per receptor, equal for those with equal vectors."""
+    columns = [receptors[name].cast(pa.large_string()) for name in _READ]
+    joined = pc.binary_join_element_wise(
+        *columns, pa.scalar("\t", pa.large_string()), null_handling="replace", null_replacement=""
+    )
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from airrvec.annotation import annotator, evidence, restriction
-from airrvec.annotation.found import Found, Rated
+from airrvec.annotation import annotator, evidence
+from airrvec.annotation.annotator import Found, Rated
 from airrvec.core import hla, schema
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.columns import contiguous
@@ -84,7 +84,7 @@ class Search:
         samples : list of (ndarray of int64, dict or None)
             Rows of its receptors, ascending, and HLA of its donor; empty if unknown.
         parts : iterable of (ndarray of int64, ndarray of float32)
-            Rows of up to `airrvec.annotation.search.CHUNK` receptors, in any order, and their vectors.
+            Rows of up to `airrvec.annotation.evidence.CHUNK` receptors, in any order, and their vectors.
         """
         asked = {
             number: [ask for ask in self._asked(number, samples) if len(ask.rows)]
@@ -266,7 +266,7 @@ class SampleCalls:
 def _restricted(found, donor: hla.Alleles) -> tuple[np.ndarray, dict]:
     """Return the epitopes that a donor can present, shape (n_epitopes,), and counts of candidates."""
     epitopes = found.reference.epitopes
-    allowed, verdicts = restriction.allowed_epitopes(donor, epitopes["epitope"], found.molecules)
+    allowed, verdicts = annotator.allowed_epitopes(donor, epitopes["epitope"], found.molecules)
     candidates = (epitopes["n_references"] >= found.min_references).to_numpy()
     return allowed, {
         "candidates": int(candidates.sum()),

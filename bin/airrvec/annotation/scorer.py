@@ -7,15 +7,16 @@ proportion to the log odds of the first two shares is added, because trees canno
 are surer than any they were trained on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from airrvec.annotation.candidates import Candidates
-from airrvec.annotation.evidence import Evidence
+from airrvec.annotation.evidence import Candidates, Evidence, binds_epitope
 from airrvec.core.runtime import one_openmp_thread
 
 import numba
 import numpy as np
 from scipy import sparse
+from scipy.optimize import isotonic_regression
 
 LINEAR = 0.3  # weight of the log odds of SCEPTR's and TCRdist's shares beside the trees
 NOT_LOOKED_AT = -60.0  # added to the scores of candidates without a second look
@@ -190,3 +191,210 @@ def _sum_of_trees(values, roots, feature, left, right, value):
                 node = left[node] if values[row, feature[node]] <= value[node] else right[node]
             total[row] += value[node]
     return total
+
+
+# --- Probabilities and false discovery rates of epitope calls, by a two-groups model
+#
+# A sample is a mixture of receptors like the labelled ones and receptors like the background set. The score
+# distributions of both groups are fixed: that of labelled receptors, with right and wrong calls, comes from
+# cross-validation over studies; background receptors are assumed not to bind. Only the share of the two
+# groups is estimated from the sample (Efron 2008, "Microarrays, empirical Bayes and the two-groups model",
+# Statistical Science 23).
+
+# Prior of the prevalence: 1 binder in 100 receptors, with the weight of 100 receptors.
+PRIOR_BINDERS, PRIOR_RECEPTORS = 1.0, 100.0
+PRIOR_CALLS = 10.0  # weight of the calls expected from the mixture against the observed calls
+
+
+class Calibration:
+    """
+    Convert scores to the probability that a call is right and to false discovery rates.
+
+    Parameters
+    ----------
+    labelled : ndarray, shape (n,)
+        Scores of labelled receptors, each against references from other studies.
+    right : ndarray of bool, shape (n,)
+        Whether the best epitope is one of the receptor's epitopes.
+    background : ndarray, shape (b,)
+        Scores of background receptors, which are assumed not to bind.
+    """
+
+    def __init__(self, labelled: np.ndarray, right: np.ndarray, background: np.ndarray):
+        order = np.argsort(labelled)
+        self.labelled, self.right = np.asarray(labelled)[order], np.asarray(right, bool)[order]
+        self.background = np.sort(background)
+        # A pseudo-receptor of each group at the opposite extreme keeps the odds finite.
+        both = np.concatenate([self.labelled, self.background])
+        scores = np.concatenate([[both.min()], self.labelled, self.background, [both.max()]])
+        is_labelled = np.arange(len(scores)) <= len(labelled)
+        weights = np.where(is_labelled, 1 / (len(labelled) + 1), 1 / (len(background) + 1))
+        self._is_binder = _isotonic(scores, is_labelled, weights)
+        self._is_right = _isotonic(self.labelled, self.right) if len(labelled) else np.zeros_like
+
+    def prevalence(self, scores: np.ndarray) -> float:
+        """
+        Estimate the share of receptors like the labelled ones, by expectation maximisation.
+
+        The method is that of Saerens et al. (2002). A prior of 1 binder in 100 receptors stabilises the
+        estimate for small samples.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n,)
+            Scores of all receptors of the sample.
+        """
+        at_even_odds = self._is_binder(scores) if len(scores) else np.empty(0)
+        share = PRIOR_BINDERS / PRIOR_RECEPTORS
+        for _ in range(500):
+            last = share
+            share = (_shifted(at_even_odds, last).sum() + PRIOR_BINDERS) / (len(scores) + PRIOR_RECEPTORS)
+            if abs(share - last) < 1e-6:
+                break
+        return float(share)
+
+    def probability(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
+        """Return the probability that the best epitope is right, shape (n,), at a prevalence of binders."""
+        if not len(scores):
+            return np.empty(0)
+        return _shifted(self._is_binder(scores), prevalence) * self._is_right(scores)
+
+    def fdr(self, scores: np.ndarray, prevalence: float) -> np.ndarray:
+        """
+        Return the false discovery rate of the calls at or above each receptor's score.
+
+        Among n receptors, n (1 − prevalence) times the share of the background at or above the score are
+        expected background calls. Of the remaining calls, the share with a wrong epitope is that of the
+        labelled receptors at or above the score. If a sample has few calls, their number is shrunk towards
+        the number expected from the mixture. Each receptor gets the lowest rate of all thresholds that it
+        passes.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n,)
+            Scores of all receptors of the sample, each receptor once.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Rates from 0 to 1.
+        """
+        order = np.argsort(scores, kind="stable")
+        ascending = np.asarray(scores)[order]
+        n = len(scores)
+        calls = n - np.searchsorted(ascending, ascending)
+        by_chance = n * (1 - prevalence) * _share_above(self.background, ascending)
+        expected = by_chance + n * prevalence * _share_above(self.labelled, ascending)
+        # Shrink the number of calls: a Poisson rate with a gamma prior whose mean is that of the mixture.
+        calls = (calls + PRIOR_CALLS) / (1 + PRIOR_CALLS / expected)
+        by_chance = np.minimum(by_chance, calls)
+        wrong = _above(self.labelled[~self.right], ascending) + 1
+        wrong = wrong / (_above(self.labelled, ascending) + 2)
+        rates = np.empty(n)
+        rates[order] = np.minimum.accumulate((by_chance + (calls - by_chance) * wrong) / calls)
+        return rates
+
+
+@dataclass(frozen=True)
+class CalibrationScores:
+    """
+    What a calibration is fitted to, with the scores of all candidates.
+
+    Attributes
+    ----------
+    labelled, background : Candidates
+        Of labelled receptors against references from other studies, and of background receptors.
+    binds : csr_array of float32, shape (n_labelled, n_epitopes)
+        1 where a labelled receptor binds the epitope.
+    """
+
+    labelled: Candidates
+    background: Candidates
+    binds: sparse.csr_array
+
+    def calibration(self, allowed: np.ndarray | None = None) -> Calibration:
+        """
+        Return the calibration for a donor who can present only the ``allowed`` epitopes.
+
+        Labelled receptors of which the donor can present no epitope are left out: they are not what the
+        donor's binders are like.
+        """
+        epitope, score = self.labelled.best(allowed)
+        right = self.is_right(epitope)
+        if allowed is not None:
+            kept = (self.binds @ allowed.astype(np.float32)) > 0
+            score, right = score[kept], right[kept]
+        _, background = self.background.best(allowed)
+        return Calibration(score, right, background[np.isfinite(background)])
+
+    def is_right(self, epitope: np.ndarray) -> np.ndarray:
+        """Return whether each labelled receptor binds the given epitope; False where it is -1."""
+        return binds_epitope(self.binds, epitope)
+
+
+def _share_above(sorted_scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the share at or above each threshold, with a pseudo-count of one so that no share is 0."""
+    return (_above(sorted_scores, thresholds) + 1) / (len(sorted_scores) + 1)
+
+
+def _above(sorted_scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    return len(sorted_scores) - np.searchsorted(sorted_scores, thresholds)
+
+
+def _isotonic(
+    scores: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the isotonic regression of values on scores, linear between the scores."""
+    distinct, place = np.unique(scores, return_inverse=True)
+    weights = np.ones(len(scores)) if weights is None else weights
+    weight = np.bincount(place, weights)
+    mean = np.bincount(place, weights * values) / weight
+    fitted = isotonic_regression(mean, weights=weight).x
+    return lambda new: np.interp(new, distinct, fitted)
+
+
+def _shifted(at_even_odds: np.ndarray, prevalence: float) -> np.ndarray:
+    """Convert probabilities at even prior odds to another prevalence."""
+    binder, other = at_even_odds * prevalence, (1 - at_even_odds) * (1 - prevalence)
+    return binder / (binder + other)
+
+
+def cross_validated_probabilities(
+    labelled: np.ndarray, right: np.ndarray, fold: np.ndarray, background: np.ndarray, prevalence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return cross-validated probabilities of labelled and background receptors.
+
+    Each receptor's probability comes from a calibration that was fitted without its fold.
+
+    Parameters
+    ----------
+    labelled, right, fold : ndarray, shape (n,)
+        Scores of labelled receptors, whether their calls are right, and their folds; at least two folds.
+    background : ndarray, shape (b,)
+        Scores; assigned in turn to the folds that labelled receptors have.
+    prevalence : float
+        Share of labelled receptors that the probabilities assume.
+
+    Returns
+    -------
+    labelled, background : ndarray, shape (n,) and (b,)
+        Probabilities, all finite.
+    """
+    present, fold = np.unique(fold, return_inverse=True)  # in a fold, no receptor may have a score
+    background_fold = np.arange(len(background)) % len(present)
+    probabilities = np.full(len(labelled), np.nan), np.full(len(background), np.nan)
+    for held_out in range(len(present)):
+        calibration = Calibration(
+            labelled[fold != held_out], right[fold != held_out], background[background_fold != held_out]
+        )
+        for group, scores, folds in zip(
+            probabilities, (labelled, background), (fold, background_fold), strict=True
+        ):
+            group[folds == held_out] = calibration.probability(scores[folds == held_out], prevalence)
+    return probabilities
+
+
+def brier_score(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
+    """Return the weighted mean squared difference between probability and outcome (Brier 1950)."""
+    return float(np.average((probabilities - right) ** 2, weights=weights))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from airrvec.app import sealed_folders, temporary
 from airrvec.app.run_index import CLASSES, Run, RunIndex, run_folders
 from airrvec.core.plural import counted
-from airrvec.search.segments import spans
+from airrvec.search.store import spans
 
 import numpy as np
 

@@ -16,7 +16,7 @@ from airrvec.core.progress import counter
 from airrvec.core.vectors import VectorModel, batches, check_same_model, read_description
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
-from airrvec.search.segments import cells_of, write_segment
+from airrvec.search.store import cells_of, write_segment
 
 import numpy as np
 import pyarrow as pa

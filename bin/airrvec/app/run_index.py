@@ -10,7 +10,7 @@ An index of runs: a folder in which receptors of all of them are found.
         about.json            where it came from, its samples, sizes and checksums of all files
         content.json          a digest of the receptors of each sample (`airrvec.app.run_states`)
         receptors/0000.parquet, cells/0000.parquet …   what is known of `PART` receptors
-        homosapiens.beta/     their vectors, by cell (`airrvec.search.segments`)
+        homosapiens.beta/     their vectors, by cell (`airrvec.search.store`)
 
 Each folder is complete when it gets its name, and none is changed later: runs can be added at the same time,
 and a run is removed with its folder. Whatever else lies there is not read and not removed.
@@ -30,8 +30,7 @@ from airrvec.core.vectors import VectorModel
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS
-from airrvec.search.segments import Segment, cell_centres
-from airrvec.search.store import Store
+from airrvec.search.store import Segment, Store, cell_centres
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

@@ -12,7 +12,7 @@ from airrvec.core import records, tables
 from airrvec.core.errors import InputError
 
 ABOUT = "about.json"
-OWN_CHECKSUMS = "records.bin"  # each of its cells has one (`airrvec.search.segments`)
+OWN_CHECKSUMS = "records.bin"  # each of its cells has one (`airrvec.search.store`)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Overlap between test receptors and references: similar sequences, or a common study."""
 
 from collections import defaultdict
+from collections.abc import Callable
 
+from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.core import identity, schema
 
 import numpy as np
@@ -12,7 +14,7 @@ from rapidfuzz.process import cdist
 from scipy import sparse
 
 # Test set → identity to a reference at or above which a test receptor is excluded.
-TEST_SETS = {"all": None, "below_90": 0.9, "below_80": 0.8}
+LEAST_IDENTITY = {"all": None, "below_90": 0.9, "below_80": 0.8}
 
 
 def similar_pairs(
@@ -105,3 +107,42 @@ def study_matrix(receptors: pa.Table, sources: pa.Table) -> sparse.csr_array:
     ones = np.ones(len(rows), np.int32)
     clonotypes = clonotype_matrix(receptors)
     return clonotypes @ (clonotypes.T @ sparse.csr_array((ones, (rows, columns.indices.to_numpy())), shape))
+
+
+# --- Test sets of the benchmark: the receptors that some references exclude from testing
+
+OTHER_CLONOTYPES = "other_clonotypes"
+OTHER_STUDIES = "other_studies"
+TEST_SETS = (*LEAST_IDENTITY, OTHER_CLONOTYPES, OTHER_STUDIES)
+
+
+def fixed_exclusion(left_out: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Return the same exclusions for every reference set, shape (s, n)."""
+    return np.broadcast_to(left_out, (len(references), len(left_out)))
+
+
+def exclusion_filter(
+    test_set: str, receptors: pa.Table, labelled: LabelledReceptors, splits: list[Splits]
+) -> Callable:
+    """Return a function: references, shape (s, k) → excluded test receptors, bool of shape (s, n)."""
+    n = len(receptors)
+
+    def chosen(references: np.ndarray) -> sparse.csr_array:
+        rows = np.repeat(np.arange(len(references)), references.shape[1])
+        return sparse.csr_array(
+            (np.ones(references.size, np.int32), (rows, references.ravel())), shape=(len(references), n)
+        )
+
+    if test_set == "all":
+        return lambda references: np.zeros((len(references), n), bool)
+    if test_set == OTHER_CLONOTYPES:
+        clonotypes = clonotype_matrix(receptors)
+        return lambda references: (chosen(references) @ clonotypes @ clonotypes.T).toarray() > 0
+    if test_set == OTHER_STUDIES:
+        studies = study_matrix(labelled.receptors, labelled.sources)
+        unknown = np.diff(studies.indptr) == 0
+        return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
+    rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
+    similar = similar_pairs(receptors, rows, np.arange(n), LEAST_IDENTITY[test_set])
+    columns = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
+    return lambda references: (chosen(references) @ columns @ similar).toarray() > 0

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from airrvec.benchmark.rules import RULES
-from airrvec.benchmark.test_sets import TEST_SETS
+from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING
 from airrvec.encoders import Titles

@@ -7,7 +7,7 @@ from airrvec.core import innate
 from airrvec.core.chains import CHAIN_LOCI
 from airrvec.core.progress import step
 from airrvec.figures.style import plt, save
-from airrvec.repertoire.motifs import letter_heights
+from airrvec.repertoire.cluster_tables import letter_heights
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) 
 
 
 def draw_logo(found: pd.DataFrame, axis) -> None:
-    """Draw the logo of `airrvec.repertoire.motifs.frequencies` on an axis, highest letter on top."""
+    """Draw a logo from `airrvec.repertoire.cluster_tables.residue_frequencies`, highest letter on top."""
     heights = letter_heights(found)
     glyphs, colours = [], []
     for place, letters in zip(heights.index, heights.to_numpy(), strict=True):

@@ -111,7 +111,7 @@ def content(
     members : DataFrame, optional
         ``receptor_id`` and ``cluster_id`` of clustered receptors.
     calls : DataFrame, optional
-        `airrvec.repertoire.map_tables.read_calls` of all samples.
+        `airrvec.repertoire.layout.read_calls` of all samples.
     n : int
         Number of receptors with coordinates.
     density : Density, optional

@@ -1,23 +1,194 @@
-"""Tables of clusters: members, genes and motifs, comparison of conditions."""
+"""Tables of clusters: members, genes and motifs, labels, comparison of conditions."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from airrvec.core import schema
+from airrvec.core import groups, schema, tables
+from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
 from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
 from airrvec.core.names import receptor_names, with_fields
 from airrvec.core.progress import step
-from airrvec.repertoire import clustering, motifs
-from airrvec.repertoire.cluster_labels import label_clusters
+from airrvec.repertoire import clustering
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
 from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
+from airrvec.stats.significance import benjamini_hochberg
 from airrvec.synthetic import generation
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import scipy  # whose parts are imported on use
 from scipy import sparse
+
+GAP = "-"
+
+
+def align(junctions: list[str]) -> list[str]:
+    """
+    Return junctions padded to the length of the longest, with gaps in the middle as in IMGT's numbering.
+
+    Half of a junction's residues are left of its gaps; an odd residue is also left (Lefranc et al. 2003,
+    Developmental and Comparative Immunology 27, 55).
+    """
+    longest = max(map(len, junctions))
+    padded = []
+    for junction in junctions:
+        left = -(-len(junction) // 2)
+        padded.append(junction[:left] + GAP * (longest - len(junction)) + junction[left:])
+    return padded
+
+
+def residue_frequencies(junctions: list[str]) -> pd.DataFrame:
+    """
+    Return the frequency of each residue at each position of the aligned junctions.
+
+    Returns
+    -------
+    DataFrame
+        ``position`` from 1, ``residue`` (or `GAP`), ``frequency`` above 0, most frequent first.
+    """
+    rows = [
+        (position, residue, number / len(junctions))
+        for position, column in enumerate(zip(*align(junctions), strict=True), start=1)
+        for residue, number in sorted(Counter(column).items(), key=lambda found: (-found[1], found[0]))
+    ]
+    return pd.DataFrame(rows, columns=["position", "residue", "frequency"])
+
+
+def consensus(found: pd.DataFrame) -> str:
+    """Return the most frequent residue at each position of `frequencies`, without gaps."""
+    return "".join(found.drop_duplicates("position")["residue"]).replace(GAP, "")
+
+
+def letter_heights(found: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return letter heights of a logo, in bits: residue frequency times information, log2 20 − entropy.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `frequencies`. A position's information is scaled by its share of residues that are not gaps.
+
+    Returns
+    -------
+    DataFrame
+        One row per position, one column per residue.
+    """
+    shares = found.pivot_table(index="position", columns="residue", values="frequency", fill_value=0)
+    shares = shares.drop(columns=GAP, errors="ignore")
+    filled = shares.sum(axis=1)
+    within = shares.div(filled, axis=0)
+    entropy = -(within * np.log2(within.where(within > 0, 1))).sum(axis=1)
+    return within.mul((np.log2(20) - entropy) * filled, axis=0)
+
+
+# --- Antigens of the epitopes of clusters, from the labels of the run
+
+ANTIGEN_COLUMNS = ("antigen_gene", "antigen_species", "mhc")
+
+
+def describe_epitopes(paths: list[Path]) -> pd.DataFrame:
+    """
+    Return the antigen of each epitope in some tables of cells.
+
+    Returns
+    -------
+    DataFrame
+        Index ``epitope``; `COLUMNS`: the most frequent value of its labels, or None.
+    """
+    columns = ["epitope", *ANTIGEN_FIELDS]
+    counts = pa.concat_tables(
+        [tables.read_filtered(path, pc.is_valid(pc.field("epitope")), columns) for path in paths]
+    )
+    counts = counts.group_by(columns).aggregate([([], "count_all")]).to_pandas()
+    epitopes = pd.Index(sorted(counts["epitope"].unique()), name="epitope")
+    found = {
+        name: groups.most_frequent(counts, ["epitope"], name, counts="count_all").reindex(epitopes)
+        for name in ANTIGEN_FIELDS
+    }
+    described = pd.DataFrame(found, index=epitopes).astype(object)
+    described = described.where(described.notna(), None)
+    described["mhc"] = [
+        mhc_name(*chains) for chains in zip(described["mhc_a"], described["mhc_b"], strict=True)
+    ]
+    return described[list(ANTIGEN_COLUMNS)]
+
+
+def with_antigens(clusters: pa.Table, described: pd.DataFrame) -> pa.Table:
+    """Return the clusters with the antigen of their epitope, from `describe_epitopes`; null without one."""
+    for name in ANTIGEN_COLUMNS:
+        antigen = described[name].to_dict()
+        values = pa.array([antigen.get(epitope) for epitope in clusters["epitope"].to_pylist()], pa.string())
+        clusters = clusters.set_column(clusters.column_names.index(name), name, values)
+    return clusters
+
+
+# --- Labels of clusters: how many members carry an epitope, and whether they are more than chance puts there
+
+LABEL_COLUMNS = (
+    "n_labelled",
+    "n_epitopes",
+    "epitope",
+    "n_with_epitope",
+    "epitope_expected",
+    "epitope_p",
+    "epitope_fdr",
+)
+
+
+def label_clusters(cluster: np.ndarray, labels: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the epitope that is most enriched among the labelled members of each cluster.
+
+    A cluster's labelled members are compared with a random draw of as many from the labelled receptors of all
+    clusters and of none: one-sided hypergeometric test, for each epitope that a cluster holds.
+
+    Parameters
+    ----------
+    cluster : ndarray of int64, shape (n,)
+        Cluster number of each receptor, from 0; -1 for an unclustered receptor.
+    labels : DataFrame
+        ``receptor`` (position in ``cluster``) and ``epitope``, each pair once.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, one row per cluster. ``epitope``: that with the lowest p, of equal ones the more frequent,
+        then the first in the alphabet. ``epitope_expected``: number of members with it by chance.
+        ``epitope_fdr``: false discovery rate by Benjamini and Hochberg, over all epitopes of all clusters.
+    """
+    labels = labels.assign(cluster=cluster[labels["receptor"].to_numpy(int)])
+    totals = labels.groupby("epitope")["receptor"].nunique()
+    inside = labels[labels["cluster"] >= 0]
+    n_labelled = inside.groupby("cluster")["receptor"].nunique()
+    pairs = (
+        inside.groupby(["cluster", "epitope"])["receptor"].nunique().rename("n_with_epitope").reset_index()
+    )
+    n_receptors, drawn = labels["receptor"].nunique(), pairs["cluster"].map(n_labelled)
+    carrying = pairs["epitope"].map(totals)
+    pairs["epitope_expected"] = drawn * carrying / max(n_receptors, 1)
+    pairs["epitope_p"] = scipy.stats.hypergeom.sf(
+        pairs["n_with_epitope"].to_numpy() - 1, n_receptors, carrying.to_numpy(float), drawn.to_numpy(float)
+    )
+    pairs["epitope_fdr"] = benjamini_hochberg(pairs["epitope_p"].to_numpy(float))
+    order = pairs.sort_values(
+        ["cluster", "epitope_p", "n_with_epitope", "epitope"], ascending=[True, True, False, True]
+    )
+    table = pd.DataFrame(index=pd.RangeIndex(cluster.max(initial=-1) + 1))
+    table = table.join(order.drop_duplicates("cluster").set_index("cluster"))
+    table["n_labelled"] = n_labelled
+    table["n_epitopes"] = pairs["cluster"].value_counts()
+    counts = ["n_labelled", "n_epitopes", "n_with_epitope"]
+    table[counts] = table[counts].fillna(0).astype("int64")
+    table["epitope"] = table["epitope"].astype(object).where(table["epitope"].notna(), None)
+    return table[list(LABEL_COLUMNS)]
+
+
+# --- Tables of clusters: members, genes and motifs, comparison of conditions
 
 
 @dataclass(frozen=True)
@@ -137,10 +308,8 @@ def clusters_table(
                 **cluster_labels[number],
             }
             for locus in CHAIN_LOCI[clustered.chains]:
-                frequencies = motifs.frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
-                row |= _genes(in_cluster, locus) | {
-                    f"{locus.lower()}_consensus": motifs.consensus(frequencies)
-                }
+                frequencies = residue_frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
+                row |= _genes(in_cluster, locus) | {f"{locus.lower()}_consensus": consensus(frequencies)}
                 positions.append(frequencies.assign(cluster_id=row["cluster_id"], locus=locus))
             rows.append(row)
     clusters = pd.DataFrame(rows, columns=schema.CLUSTERS.names)

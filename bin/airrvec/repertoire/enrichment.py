@@ -2,8 +2,7 @@
 
 from itertools import combinations
 
-from airrvec.stats.permutation import benjamini_hochberg
-from airrvec.stats.rank_tests import mann_whitney
+from airrvec.stats.significance import benjamini_hochberg, mann_whitney
 
 import numpy as np
 import pandas as pd
@@ -53,7 +52,7 @@ def compare_conditions(shares: np.ndarray, conditions: pd.Series) -> pd.DataFram
     DataFrame
         `COLUMNS`, one row per pair of values and cluster that at least `MIN_CARRYING` of their samples carry.
         ``fisher_p``: two-sided Fisher's exact test of the numbers of samples that carry the cluster;
-        ``rank_p``: two-sided Mann-Whitney test of the shares, as in `airrvec.stats.rank_tests`.
+        ``rank_p``: two-sided Mann-Whitney test of the shares, as in `airrvec.stats.significance`.
         ``fisher_fdr`` and ``rank_fdr``: false discovery rates by Benjamini and Hochberg, over all rows.
     """
     parts = [pd.DataFrame(columns=list(COLUMNS))]

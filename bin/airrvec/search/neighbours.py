@@ -1,20 +1,332 @@
 """
 Nearest neighbours by Euclidean distance, computed in blocks: the full distance matrix is never stored.
 
-Products of queries and references (`airrvec.search.collecting`) find the nearest, whose distances are then
+Products of queries and references find the nearest, whose distances are then
 computed from differences. Above a size limit the references are divided into cells, and a block of queries is
 compared only with the nearest cells: this search is approximate, and its recall is measured.
 """
+
+from dataclasses import dataclass
 
 from airrvec.core.errors import InputError, require_choice
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import numbered_generator
 from airrvec.core.terminal import print_warning
 from airrvec.model.cpu.kernels import pack_weights
-from airrvec.search import collecting
-from airrvec.search.index import Index, build_index, single_cell_index
+from airrvec.model.cpu.lanes import COLUMNS, LANES, ROWS, at_most, load, multiply_block, store
 
+import numba
 import numpy as np
+
+WIDTH = COLUMNS * LANES  # references whose products are in registers at once
+NO_REFERENCE = np.float32(1e30)  # product of a place without a reference; no infinity, for fast arithmetic
+LOWER = np.int64(0xFFFFFFFF)  # bits of a key that hold the place
+NOTHING = np.int64(0x7F800000FFFFFFFF)  # key of an infinite distance, to row -1
+
+_compiled = numba.njit(nogil=True, cache=True)
+# As in `airrvec.model.cpu.kernels`: the same digits freshly compiled and cached.
+_inlined = numba.njit(nogil=True, forceinline=True)
+
+
+@_compiled
+def collect(queries, references, start, stop, limits, n_kept, keys, counts):
+    """
+    Add the references from ``start`` to ``stop`` to the nearest of each query.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n / ROWS, d + 1, ROWS)
+        (q, 1), packed by `airrvec.model.cpu.kernels.pack_weights`.
+    references : ndarray of float32, shape (d + 1, m)
+        Columns (−2 r, r · r). ``start`` and ``stop`` are multiples of `WIDTH`.
+    limits : ndarray of float32, shape (n,)
+        Greatest product that is kept. Lowered once ``n_kept`` references are nearer.
+    n_kept : int
+        References that are kept for each query.
+    keys : ndarray of int64, shape (n, room)
+        ``room`` is greater than ``n_kept``: the more, the fewer selections.
+    counts : ndarray of int64, shape (n,)
+        Keys in each row.
+    """
+    strip = np.empty((len(references), WIDTH), np.float32)
+    products = np.empty((ROWS, WIDTH), np.float32)
+    bits = products.view(np.int32)
+    for column in range(start, stop, WIDTH):
+        copy_strip(references, column, strip)
+        for group in range(len(queries)):
+            multiply_block(queries[group], strip, products, 0, 0)
+            for i in range(min(ROWS, len(limits) - group * ROWS)):
+                row = group * ROWS + i
+                for first in range(0, WIDTH, LANES):
+                    below = at_most(load(products, i, first), limits[row])
+                    lane = first
+                    while below:
+                        if below & 1:
+                            keys[row, counts[row]] = _key(bits[i, lane], column + lane)
+                            counts[row] += 1
+                            if counts[row] == keys.shape[1]:
+                                counts[row], limits[row] = _drop(keys[row], n_kept)
+                        below >>= 1
+                        lane += 1
+
+
+@_inlined
+def copy_strip(references, column, strip):
+    """Set ``strip``, shape (d + 1, `WIDTH`), to the references from ``column`` on."""
+    for j in range(len(references)):
+        for lane in range(0, WIDTH, LANES):
+            store(strip, j, lane, load(references, j, column + lane))
+
+
+@_compiled
+def measure(queries, references, rows, n_kept, keys, counts):
+    """
+    Keep the least keys of each query, and put the distance, and the reference's row, in place of each.
+
+    Distances are computed from differences: a product of nearly equal vectors has lost its digits.
+
+    Parameters
+    ----------
+    queries, references : ndarray of float32, shape (n, d) and (m, d)
+    rows : ndarray of int64, shape (m,)
+        Rows of the references.
+    n_kept, keys, counts
+        As for `collect`.
+    """
+    distance = np.empty(1, np.float32)
+    bits = distance.view(np.int32)
+    for query in range(len(keys)):
+        if counts[query] > n_kept:
+            select(keys[query, : counts[query]], n_kept)
+            counts[query] = n_kept
+        for at in range(counts[query]):
+            place = keys[query, at] & LOWER
+            distance[0] = np.sqrt(squared_distance(queries[query], references[place]))
+            keys[query, at] = _key(bits[0], rows[place])
+
+
+@_compiled
+def _drop(keys, n_kept):
+    """
+    Drop keys, shape (n,), all distinct, until few but the least ``n_kept`` are left.
+
+    A threshold is found by bisection: counting takes a fraction of the time of selecting.
+
+    Returns
+    -------
+    count : int
+        Keys that are left, at the front; less than n.
+    limit : float
+        The greatest product that may still be among the least.
+    """
+    enough = n_kept + (len(keys) - n_kept) // 4
+    low, high, count = keys.min(), keys.max(), len(keys)
+    while count > enough and low < high:
+        middle = (low & high) + ((low ^ high) >> 1)  # their difference may be beyond 63 bits
+        below = 0
+        for key in keys:
+            below += key <= middle
+        if below >= n_kept:
+            high, count = middle, below
+        else:
+            low = middle + 1
+    kept = 0
+    for key in keys:
+        keys[kept] = key
+        kept += key <= high
+    return kept, _product(high)
+
+
+@_compiled
+def select(keys, k):
+    """Move the k least of the keys, shape (n,), to the front, in any order (quickselect)."""
+    low, high = 0, len(keys) - 1
+    while low < high:
+        middle = (low + high) // 2
+        a, b, c = keys[low], keys[middle], keys[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if k - 1 <= j:
+            high = j
+        elif k - 1 >= i:
+            low = i
+        else:
+            return
+
+
+@_inlined
+def _key(bits, place):
+    """Return a key; ``bits`` are those of a float32. Those of negative numbers fall as the number rises."""
+    ascending = bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
+    return (np.int64(ascending) << np.int64(32)) | np.int64(place)
+
+
+@_inlined
+def _product(key):
+    """Return the product of a key."""
+    bits = np.empty(1, np.int32)
+    upper = np.int32(key >> np.int64(32))
+    bits[0] = upper ^ ((upper >> np.int32(31)) & np.int32(0x7FFFFFFF))
+    return bits.view(np.float32)[0]
+
+
+@_inlined
+def squared_distance(x, y):
+    """Return the squared distance of two vectors, shape (d,), summed as NumPy sums up to 128 numbers."""
+    d = len(x)
+    whole = d - d % 8
+    a = b = c = e = f = g = h = i = np.float32(0)
+    for at in range(0, whole, 8):
+        a += (x[at] - y[at]) ** 2
+        b += (x[at + 1] - y[at + 1]) ** 2
+        c += (x[at + 2] - y[at + 2]) ** 2
+        e += (x[at + 3] - y[at + 3]) ** 2
+        f += (x[at + 4] - y[at + 4]) ** 2
+        g += (x[at + 5] - y[at + 5]) ** 2
+        h += (x[at + 6] - y[at + 6]) ** 2
+        i += (x[at + 7] - y[at + 7]) ** 2
+    total = ((a + b) + (c + e)) + ((f + g) + (h + i))
+    for at in range(whole, d):
+        total += (x[at] - y[at]) ** 2
+    return total
+
+
+# --- Index of the nearest-neighbour search: references grouped by cell
+
+
+@dataclass(frozen=True)
+class Index:
+    """
+    References grouped by cell, cells concatenated. Each cell begins at a multiple of `WIDTH`.
+
+    Attributes
+    ----------
+    vectors : ndarray of float32, shape (m, d)
+        References r by place.
+    columns : ndarray of float32, shape (d + 1, m)
+        (−2 r, r · r); the product of (q, 1) and a column is the squared distance minus q · q.
+    rows : ndarray of int64, shape (m,)
+        Row of each place in the original array; -1 in gaps.
+    starts : ndarray of int64, shape (n_cells + 1,)
+        First place of each cell, and m.
+    centres : ndarray of float32, shape (n_cells, d)
+        Centre of each cell.
+    """
+
+    vectors: np.ndarray
+    columns: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    centres: np.ndarray
+
+    @property
+    def largest_cell(self) -> int:
+        """Places of the largest cell."""
+        return int(np.diff(self.starts).max(initial=0))
+
+
+def build_index(references: np.ndarray, cell: np.ndarray, centres: np.ndarray) -> Index:
+    """Return the index of references, shape (m, d), whose cells, shape (m,), are known."""
+    sizes = np.bincount(cell, minlength=len(centres))
+    starts = np.concatenate([[0], np.cumsum(-(-sizes // WIDTH) * WIDTH)])
+    order = np.argsort(cell, kind="stable")
+    place = np.arange(len(order)) + np.repeat(starts[:-1] - np.cumsum(sizes) + sizes, sizes)
+    rows = np.full(starts[-1], -1)
+    rows[place] = order
+    vectors = np.zeros((len(rows), references.shape[1]), np.float32)
+    vectors[place] = references[order]
+    columns = np.empty((references.shape[1] + 1, len(rows)), np.float32)
+    np.multiply(vectors.T, -2, out=columns[:-1])
+    columns[-1] = np.einsum("md,md->m", vectors, vectors)
+    columns[-1, rows < 0] = NO_REFERENCE
+    return Index(vectors, columns, rows, starts, centres)
+
+
+def single_cell_index(references: np.ndarray) -> Index:
+    """Return the index of an exact search."""
+    return build_index(references, np.zeros(len(references), np.int64), np.zeros((1, references.shape[1])))
+
+
+# --- Nearest neighbours from whole distances, such as those of TCRdist
+
+PART = 64  # rows that one thread sorts at once
+
+
+def nearest_of_distances(distances: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the k least distances of each row, sorted by counting.
+
+    Parameters
+    ----------
+    distances : ndarray of int, shape (n, m)
+        At least 0. Time and memory grow with the greatest one.
+    k : int
+        Number of neighbours, at most m.
+
+    Returns
+    -------
+    distances : ndarray of the same type, shape (n, k)
+        Ascending.
+    columns : ndarray of int64, shape (n, k)
+        At equal distances the lower column is first.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is above m, or a distance below 0.
+    """
+    if not 0 <= k <= distances.shape[1] or distances.min(initial=0) < 0:
+        raise ValueError(f"no {k} least distances of the shape {distances.shape}, the least of them below 0")
+    n = len(distances)
+    values, columns = np.empty((n, k), distances.dtype), np.empty((n, k), np.int64)
+    if n and k:
+        greatest = int(distances.max())
+
+        def sort_part(part: slice) -> None:
+            _sort_rows(distances[part], greatest, values[part], columns[part])
+
+        parts = [slice(start, start + PART) for start in range(0, n, PART)]
+        for _ in in_threads(sort_part, parts, numba.get_num_threads()):
+            pass
+    return values, columns
+
+
+@numba.njit(nogil=True, cache=True)
+def _sort_rows(distances, greatest, values, columns):
+    k = values.shape[1]
+    places = np.empty(greatest + 1, np.int64)
+    for row in range(len(distances)):
+        places[:] = 0
+        for distance in distances[row]:
+            places[distance] += 1
+        before = 0
+        for distance in range(greatest + 1):
+            count = places[distance]
+            places[distance] = before
+            before += count
+        limit = 0  # distances above it are beyond the k least ones
+        while limit < greatest and places[limit + 1] < k:
+            limit += 1
+        for column in range(distances.shape[1]):
+            distance = distances[row, column]
+            if distance <= limit:
+                place = places[distance]
+                if place < k:
+                    values[row, place] = distance
+                    columns[row, place] = column
+                places[distance] = place + 1
+
+
+# --- The search
 
 QUERIES = 256  # of a block
 MARGIN = 8  # candidates beyond k whose distances are recomputed
@@ -119,13 +431,13 @@ def _nearest(queries: np.ndarray, index: Index, k: int, threads: int) -> tuple[n
     def search(block: slice) -> tuple[np.ndarray, np.ndarray]:
         vectors = queries[order[block]]
         in_order = packed(vectors)
-        limits = np.full(len(vectors), collecting.NO_REFERENCE / 2, np.float32)
-        keys = np.full((len(vectors), room), collecting.NOTHING)
+        limits = np.full(len(vectors), NO_REFERENCE / 2, np.float32)
+        keys = np.full((len(vectors), room), NOTHING)
         counts = np.zeros(len(vectors), np.int64)
         for cell in np.unique(probed[order[block]]) if several_cells else [0]:
             start, stop = index.starts[cell], index.starts[cell + 1]
-            collecting.collect(in_order, index.columns, start, stop, limits, n_kept, keys, counts)
-        collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
+            collect(in_order, index.columns, start, stop, limits, n_kept, keys, counts)
+        measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         return distances_and_rows(np.sort(keys[:, :n_kept], axis=1)[:, :k])
 
     distances, rows = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)

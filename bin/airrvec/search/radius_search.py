@@ -2,20 +2,418 @@
 All pairs of vectors within a radius: exact, and most pairs are excluded without computing their distance.
 
 Vectors are grouped by the nearest of some centres. Rows of two cells, and blocks of pairs of them, are
-excluded if they are too far apart along the line of the centres (`airrvec.search.leads`); pairs, if short
-vectors of few dimensions are (`airrvec.search.joining`). The smaller the radius, the fewer distances are
+excluded if they are too far apart along the line of the centres; pairs, if short
+vectors of few dimensions are. The smaller the radius, the fewer distances are
 computed.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from airrvec.core.runtime import in_threads
-from airrvec.search import joining, leads, neighbours
-from airrvec.search.lower_bounds import ROUNDING, lower_bounds
+from airrvec.core.seeds import numbered_generator
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, lowest_bit, maximum, multiply_block
+from airrvec.search import neighbours
+from airrvec.search.neighbours import WIDTH, squared_distance
 
+import numba
 import numpy as np
 from scipy import sparse
+
+N_SAMPLED = 20_000  # vectors whose components are computed
+N_PAIRED = 500  # vectors whose distances to as many others are computed
+STEP = 4  # numbers of components that are compared differ by it
+# Time of a distance that is computed from whole vectors, in that of one component of the others.
+WHOLE = 3000
+# Greatest error of a squared distance by rounding, relative to the squared lengths of the vectors.
+ROUNDING = 4e-5
+
+
+@dataclass(frozen=True)
+class LowerBounds:
+    """
+    Short vectors of vectors.
+
+    Attributes
+    ----------
+    mean : ndarray of float64, shape (d,)
+    axes : ndarray of float64, shape (d, p)
+        Orthonormal.
+    """
+
+    mean: np.ndarray
+    axes: np.ndarray
+
+    def short(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the short vectors of vectors, shape (n, d): float32, shape (n, p + 1)."""
+        found = np.empty((len(vectors), self.axes.shape[1] + 1), np.float32)
+        for start in range(0, len(vectors), N_SAMPLED):
+            block = vectors[start : start + N_SAMPLED] - self.mean
+            components = block @ self.axes
+            found[start : start + N_SAMPLED, :-1] = components
+            rest = (block**2).sum(axis=1) - (components**2).sum(axis=1)
+            found[start : start + N_SAMPLED, -1] = np.sqrt(np.maximum(rest, 0))
+        return found
+
+
+def lower_bounds(queries: np.ndarray, references: np.ndarray, radius: float, *, seed: int) -> LowerBounds:
+    """
+    Return the bounds with which the least time is expected for a search within a radius.
+
+    Parameters
+    ----------
+    queries, references : ndarray of float32, shape (n, d) and (m, d)
+        Finite.
+    """
+    rng = numbered_generator(seed)
+    sample = references[rng.permutation(len(references))[:N_SAMPLED]].astype(np.float64)
+    mean = sample.mean(axis=0)
+    _, axes = np.linalg.eigh((sample - mean).T @ (sample - mean))
+    whole = LowerBounds(mean, axes[:, ::-1])
+    first = whole.short(queries[rng.permutation(len(queries))[:N_PAIRED]])[:, :-1].astype(np.float64)
+    second = whole.short(references[rng.permutation(len(references))[:N_PAIRED]])[:, :-1].astype(np.float64)
+    d = axes.shape[1]
+    candidates = [p for p in range(STEP, d + 1, STEP) if p < d] or [d]
+    costs = [_share(first, second, p, radius) * WHOLE + p for p in candidates]
+    return LowerBounds(mean, whole.axes[:, : candidates[int(np.argmin(costs))]])
+
+
+def _share(first: np.ndarray, second: np.ndarray, p: int, radius: float) -> float:
+    """Return the share of pairs whose short vectors of p components are within the radius."""
+    short = [
+        np.column_stack([part[:, :p], np.sqrt((part[:, p:] ** 2).sum(axis=1))]) for part in (first, second)
+    ]
+    squares = [(part**2).sum(axis=1) for part in short]
+    distances = squares[0][:, None] + squares[1] - 2 * short[0] @ short[1].T
+    return float((distances <= radius**2).mean())
+
+
+# --- What excludes rows of two cells along the line of their centres
+#
+# The lead of a row is its product with its own centre minus that with the other centre. The leads of a
+# query and of a reference sum to the product of their difference and that of their centres: at most the
+# radius, times the distance of the centres, if the two are within the radius.
+
+BUCKETS = 64  # shares of the range of leads: rows are sorted by them
+NONE = np.float32(1e30)  # lead of no row
+
+_compiled = numba.njit(nogil=True, cache=True)
+_fast = numba.njit(nogil=True, cache=True, fastmath=True)
+
+
+@_compiled
+def gathered(vectors, rows):
+    """Return rows of a matrix in their order, as indexing does, without the interpreter lock."""
+    found = np.empty((len(rows), vectors.shape[1]), vectors.dtype)
+    for i in range(len(rows)):
+        found[i] = vectors[rows[i]]
+    return found
+
+
+@_fast
+def own_products(vectors, cells, centres):
+    """Return the product of each vector, shape (n, d), with the centre of its cell: float32, shape (n,)."""
+    products = np.empty(len(vectors), np.float32)
+    for row in range(len(vectors)):
+        product = np.float32(0)
+        for i in range(vectors.shape[1]):
+            product += vectors[row, i] * centres[cells[row], i]
+        products[row] = product
+    return products
+
+
+@_compiled
+def near(queries, to_other, references, to_cell, reach, sizes):
+    """
+    Return the queries and references of two cells with which pairs are possible, sorted roughly by lead.
+
+    Parameters
+    ----------
+    queries, references : ndarray of float32, shape (n,) and (m,)
+        Products of the rows with the centre of their own cell.
+    to_other, to_cell : ndarray of float32, shape (n,) and (m,)
+        Products with the centre of the other cell.
+    reach : float32
+        Greatest sum of the leads of a pair.
+    sizes : tuple of int
+        Queries and references of a group.
+
+    Returns
+    -------
+    rows, floors, other_rows, other_floors : ndarray
+        Rows of the queries and of the references, int64; the least lead of each group of them and all
+        groups after it, float32.
+    """
+    least, least_other = _least(queries, to_other), _least(references, to_cell)
+    rows, floors = _by_lead(queries, to_other, least, reach - least_other, sizes[0])
+    other_rows, other_floors = _by_lead(references, to_cell, least_other, reach - least, sizes[1])
+    return rows, floors, other_rows, other_floors
+
+
+@_fast
+def _least(own, other):
+    least = NONE
+    for row in range(len(own)):
+        least = min(least, own[row] - other[row])
+    return least
+
+
+@_compiled
+def _by_lead(own, other, least, most, size):
+    """Return the rows with a lead of at most ``most``, roughly sorted by it, and the floors of groups."""
+    rows, leads, n = np.empty(len(own), np.int64), np.empty(len(own), np.float32), 0
+    if least <= most:
+        for row in range(len(own)):
+            lead = own[row] - other[row]
+            if lead <= most:
+                rows[n], leads[n] = row, lead
+                n += 1
+    floors, starts = np.full(-(-n // size), NONE), np.zeros(BUCKETS + 1, np.int64)
+    scale = np.float32(BUCKETS - 1) / max(most - least, np.float32(1e-30))
+    for lead in leads[:n]:
+        starts[_bucket(lead, least, scale) + 1] += 1
+    for bucket in range(BUCKETS):
+        starts[bucket + 1] += starts[bucket]
+    ordered = np.empty(n, np.int64)
+    for i in range(n):
+        bucket = _bucket(leads[i], least, scale)
+        at = starts[bucket]
+        starts[bucket] += 1
+        ordered[at] = rows[i]
+        floors[at // size] = min(floors[at // size], leads[i])
+    for group in range(len(floors) - 2, -1, -1):
+        floors[group] = min(floors[group], floors[group + 1])
+    return ordered, floors
+
+
+@_compiled
+def _bucket(lead, least, scale):
+    return min(max(int((lead - least) * scale), 0), BUCKETS - 1)
+
+
+# --- Kernels of the search within a radius
+#
+# What cannot be a pair is excluded in three steps, none of which excludes a pair: rows of two cells that
+# are too far apart along the line of their centres, then blocks of their pairs,
+# then pairs whose short vectors are too far apart. The distances of the
+# rest are computed from differences.
+
+FAR = np.float32(-1e30)  # excess of a place without a row
+ALL = (1 << LANES) - 1
+
+
+class Side(NamedTuple):
+    """
+    Vectors grouped by cell; a place is a number in the order of cells.
+
+    Attributes
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        In the order of rows.
+    rows : ndarray of int64, shape (n,)
+        Row of each place.
+    short : ndarray of float32, shape (n, p)
+        Short vectors, by place.
+    own : ndarray of float32, shape (n,)
+        Product of each vector with the centre of its cell, by place.
+    """
+
+    vectors: np.ndarray
+    rows: np.ndarray
+    short: np.ndarray
+    own: np.ndarray
+
+
+class Block(NamedTuple):
+    """
+    Some neighbouring places of a side.
+
+    Attributes
+    ----------
+    pieces : ndarray of int64, shape (n_pieces, 3)
+        Cells or parts of cells, one after the other: cell, first place, last place + 1.
+    vectors, rows, short, own : ndarray
+        Of these places, as in `Side`, but all by place.
+    products : ndarray of float32, shape (n_others, n)
+        Products with the centres of the pieces of the other block.
+    """
+
+    pieces: np.ndarray
+    vectors: np.ndarray
+    rows: np.ndarray
+    short: np.ndarray
+    own: np.ndarray
+    products: np.ndarray
+
+
+@_compiled
+def join_blocks(block, other_block, same, reach, radius, limit):
+    """
+    Return the pairs within a radius of the queries of a block and the references of another.
+
+    Parameters
+    ----------
+    block, other_block : Block
+        Of queries and of references.
+    same : bool
+        Queries are the references: return each pair once.
+    reach : ndarray of float32, shape (n_pieces, n_others)
+        Greatest sum of the leads of a query and a reference of two pieces that are within the radius.
+    radius : float32
+    limit : float
+        Greatest squared distance of the short vectors of a pair.
+
+    Returns
+    -------
+    pairs : ndarray of int64, shape (n, 2)
+        Row of the query and of the reference, in no particular order.
+    distances : ndarray of float32, shape (n,)
+    """
+    most = (block.pieces[:, 2] - block.pieces[:, 1]).max()
+    n_numbers = block.short.shape[1] + 2
+    packed = np.empty((-(-most // ROWS), n_numbers, ROWS), np.float32)
+    strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
+    candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
+    pairs, distances, n_found = np.empty((256, 2), np.int64), np.empty(256, np.float32), 0
+    for i, (cell, start, stop) in enumerate(block.pieces):
+        begin = start - block.pieces[0, 1]
+        mine = slice(begin, begin + stop - start)
+        for j, (other, other_start, other_stop) in enumerate(other_block.pieces):
+            if same and other_start < start:
+                continue
+            other_begin = other_start - other_block.pieces[0, 1]
+            if other == cell:
+                near, others = np.arange(stop - start), np.arange(other_stop - other_start)
+                floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
+            else:
+                theirs = slice(other_begin, other_begin + other_stop - other_start)
+                near, floors, others, other_floors = near(
+                    block.own[mine],
+                    block.products[j, mine],
+                    other_block.own[theirs],
+                    other_block.products[i, theirs],
+                    reach[i, j],
+                    (ROWS, WIDTH),
+                )
+            near += begin
+            others += other_begin
+            n_groups = _pack(block.short, near, limit, packed) if len(others) else 0
+            for column in range(0, len(others), WIDTH):
+                if other != cell:
+                    highest = reach[i, j] - other_floors[column // WIDTH]
+                    while n_groups and floors[n_groups - 1] > highest:
+                        n_groups -= 1
+                elif same and start == other_start:
+                    n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
+                if n_groups == 0:
+                    break
+                _gather(other_block.short, others, column, min(WIDTH, len(others) - column), strip)
+                n_candidates = _collect(packed, n_groups, strip, excess, candidates)
+                if n_candidates:
+                    pairs, distances = _with_room(pairs, distances, n_found + n_candidates)
+                    found = candidates[:n_candidates]
+                    n_found = _measure(
+                        block, other_block, near, others[column:], same and start == other_start, found,
+                        radius, limit, pairs, distances, n_found,
+                    )  # fmt: skip
+    return pairs[:n_found], distances[:n_found]
+
+
+@_compiled
+def _pack(short, places, limit, packed):
+    """Set ``packed`` to (2 q, 1, limit − q · q) of queries, in groups of `ROWS`; return their number."""
+    n, n_short = len(places), short.shape[1]
+    n_groups = -(-n // ROWS)
+    for at in range(n_groups * ROWS):
+        group, i = at // ROWS, at % ROWS
+        square = np.float32(0)
+        for j in range(n_short):
+            number = short[places[at], j] if at < n else np.float32(0)
+            packed[group, j, i] = np.float32(2) * number
+            square += number * number
+        packed[group, n_short, i] = 1
+        packed[group, n_short + 1, i] = limit - square if at < n else FAR
+    return n_groups
+
+
+@_compiled
+def _gather(short, places, first, n, strip):
+    """Set the columns of ``strip`` to (r, −r · r, 1) of n references: times a query, limit − |q − r|²."""
+    n_short = short.shape[1]
+    strip[:n_short] = 0
+    strip[n_short] = FAR
+    strip[n_short + 1] = 1
+    for lane in range(n):
+        square = np.float32(0)
+        for j in range(n_short):
+            number = short[places[first + lane], j]
+            strip[j, lane] = number
+            square += number * number
+        strip[n_short, lane] = -square
+
+
+@_compiled
+def _collect(packed, n_groups, strip, excess, candidates):
+    """Set ``candidates`` to the query, times `WIDTH`, plus the reference of pairs; return their number."""
+    n = 0
+    for group in range(n_groups):
+        multiply_block(packed[group], strip, excess, 0, 0)
+        most = load(excess, 0, 0)
+        for i in range(ROWS):
+            for lane in range(0, WIDTH, LANES):
+                most = maximum(most, load(excess, i, lane))
+        if at_most(most, np.float32(0)) == ALL:
+            continue
+        for i in range(ROWS):
+            for lane in range(0, WIDTH, LANES):
+                above = ALL & ~at_most(load(excess, i, lane), np.float32(0))
+                while above:
+                    candidates[n] = (group * ROWS + i) * WIDTH + lane + lowest_bit(above)
+                    n += 1
+                    above &= above - 1
+    return n
+
+
+@_compiled
+def _measure(block, other_block, near, others, once, candidates, radius, limit, pairs, distances, n):
+    """Add the candidates that are within the radius to ``pairs`` and ``distances``; return their number."""
+    for candidate in candidates:
+        query, reference = near[candidate // WIDTH], others[candidate % WIDTH]
+        if once and reference <= query:
+            continue
+        vector, other = block.vectors[query], other_block.vectors[reference]
+        if _squared_distance(vector, other) > limit:
+            continue
+        distance = np.float32(np.sqrt(squared_distance(vector, other)))
+        if distance <= radius:
+            pairs[n, 0], pairs[n, 1] = block.rows[query], other_block.rows[reference]
+            distances[n] = distance
+            n += 1
+    return n
+
+
+@_fast
+def _squared_distance(vector, other):
+    """Return a squared distance, summed in any order: several times as fast."""
+    total = np.float32(0)
+    for i in range(len(vector)):
+        total += (vector[i] - other[i]) ** 2
+    return total
+
+
+@_compiled
+def _with_room(pairs, distances, n):
+    """Return arrays with room for n pairs."""
+    if n <= len(pairs):
+        return pairs, distances
+    longer = np.empty((2 * n, 2), np.int64), np.empty(2 * n, np.float32)
+    longer[0][: len(pairs)], longer[1][: len(pairs)] = pairs, distances
+    return longer
+
+
+# --- The search
 
 MOST_CELLS, CELL = 4000, 1000  # cells, and vectors of a cell where there are fewer of them
 MOST_ROWS, LEAST_BLOCKS = 131_072, 8  # vectors of a block, and blocks where there are fewer vectors
@@ -118,7 +516,7 @@ def join(
             if other_pieces is not pieces:
                 other_vectors = _vectors(other_side, other_pieces)
                 other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
-            found.append(joining.join(block, other_block, same, reach, np.float32(radius), limit))
+            found.append(join_blocks(block, other_block, same, reach, np.float32(radius), limit))
         return found
 
     rows = (
@@ -131,7 +529,7 @@ def join(
             yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
 
 
-def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[joining.Side, list[np.ndarray]]:
+def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[Side, list[np.ndarray]]:
     """Return vectors grouped by their nearest centre, and the pieces of blocks of up to ``size`` of them."""
     _, cell = neighbours.nearest(vectors, centres, 1, threads=threads)
     rows = np.argsort(cell[:, 0], kind="stable")
@@ -146,21 +544,21 @@ def _grouped(vectors, centres, bounds, size: int, threads: int) -> tuple[joining
         if blocks[-1] and piece[2] - blocks[-1][0][1] > size:
             blocks.append([])
         blocks[-1].append(piece)
-    own = leads.own_products(vectors, cell[:, 0], centres)[rows]
-    side = joining.Side(vectors, rows, bounds.short(vectors)[rows], own)
+    own = own_products(vectors, cell[:, 0], centres)[rows]
+    side = Side(vectors, rows, bounds.short(vectors)[rows], own)
     return side, [np.array(block) for block in blocks]
 
 
-def _vectors(side: joining.Side, pieces: np.ndarray) -> np.ndarray:
+def _vectors(side: Side, pieces: np.ndarray) -> np.ndarray:
     """Return the vectors of a block, in the order of places."""
-    return leads.gathered(side.vectors, side.rows[pieces[0, 1] : pieces[-1, 2]])
+    return gathered(side.vectors, side.rows[pieces[0, 1] : pieces[-1, 2]])
 
 
-def _block(side: joining.Side, pieces, vectors, other_centres) -> joining.Block:
+def _block(side: Side, pieces, vectors, other_centres) -> Block:
     """Return a block with the products that say how far its vectors are from the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
-    return joining.Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)
+    return Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)
 
 
 def _sorted(found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,20 +1,243 @@
 """
-Nearest neighbours among segments on the disk (`airrvec.search.segments`), cell by cell.
+Vectors on the disk, grouped by cell: only the cells that a search needs are read, and each has a checksum.
 
-Each cell is read once for all queries that look into it. Memory grows with the queries, not with the vectors.
+All segments of an index share their cells, those of fixed centres: a segment is added without a look at the
+others.
 """
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from threading import Lock
 
+from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.core.runtime import in_threads
-from airrvec.search import collecting, counting_near, neighbours
-from airrvec.search.index import Index, build_index, single_cell_index
-from airrvec.search.segments import Segment, spans
+from airrvec.core.seeds import numbered_generator
+from airrvec.model.cpu.lanes import LANES, ROWS, at_most, load, multiply_block
+from airrvec.search import neighbours
+from airrvec.search.neighbours import WIDTH, Index, build_index, copy_strip, single_cell_index
 
+import numba
 import numpy as np
+
+RECORDS, CELLS = "records.bin", "cells.npy"
+READ_AT_ONCE = 2**16  # vectors
+ROUNDS = 4  # of k-means: ten find .003 more of the neighbours, and take three times as long
+
+
+@dataclass(frozen=True)
+class Segment:
+    """
+    Vectors of a folder written by `write_segment`.
+
+    Attributes
+    ----------
+    folder : Path
+        With `RECORDS`, the vectors and their rows by cell, and `CELLS`, first place and CRC-32 of each cell.
+    n_dimensions : int
+        d.
+    fix : str
+        What to do if the folder is damaged, for error messages.
+    """
+
+    folder: Path
+    n_dimensions: int
+    fix: str
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        try:
+            cells = np.load(self.folder / CELLS, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(
+                f"it cannot be read ({error})", file=self.folder / CELLS, fix=self.fix
+            ) from error
+        return cells
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Place of the first vector of each cell, and the number of vectors: int64, shape (n_cells + 1,)."""
+        return self._cells[0]
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def read(self, first: int, last: int) -> np.ndarray:
+        """
+        Return the records of the cells from ``first`` to before ``last``, compared with their checksums.
+
+        Returns
+        -------
+        ndarray with the fields ``row`` (int32) and ``vector`` (float32, shape (d,))
+
+        Raises
+        ------
+        InputError
+            If the file is damaged.
+        """
+        path, kind = self.folder / RECORDS, record(self.n_dimensions)
+        bounds = self.starts[first : last + 1].tolist()
+        with path.open("rb") as handle:
+            handle.seek(bounds[0] * kind.itemsize)
+            content = handle.read((bounds[-1] - bounds[0]) * kind.itemsize)
+        view = memoryview(content)
+        places = [(place - bounds[0]) * kind.itemsize for place in bounds]
+        found = [zlib.crc32(view[a:b]) for a, b in pairwise(places)]
+        if found != self._cells[1, first:last].tolist() or len(content) != places[-1]:
+            raise InputError("the file is damaged: a cell differs from its checksum", file=path, fix=self.fix)
+        return np.frombuffer(content, kind)
+
+
+def record(n_dimensions: int) -> np.dtype:
+    """Return the type of a vector with its row, little-endian on any machine."""
+    return np.dtype([("row", "<i4"), ("vector", "<f4", (n_dimensions,))])
+
+
+def write_segment(
+    folder: Path, vectors: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int
+) -> None:
+    """
+    Write a segment.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder.
+    vectors : ndarray of float32, shape (n, d)
+        Without NaN.
+    rows : ndarray of int, shape (n,)
+        What `Segment.read` returns with each vector; below 2^31.
+    cell : ndarray of int, shape (n,)
+        Cell of each vector, from `cells_of`.
+    n_cells : int
+        Number of cells.
+    """
+    order = np.argsort(cell, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
+    checksums = np.zeros(n_cells + 1, np.int64)
+    with tables.atomic_path(folder / RECORDS) as temporary, temporary.open("wb") as handle:
+        for first, last in spans(starts, np.ones(n_cells, bool)):
+            chosen = order[starts[first] : starts[last]]
+            part = np.empty(len(chosen), record(vectors.shape[1]))
+            part["row"], part["vector"] = rows[chosen], vectors[chosen]
+            for number in range(first, last):
+                begin, end = starts[[number, number + 1]] - starts[first]
+                checksums[number] = zlib.crc32(part[begin:end].tobytes())
+            part.tofile(handle)
+    with tables.atomic_path(folder / CELLS) as temporary, temporary.open("wb") as handle:
+        np.save(handle, np.stack([starts, checksums]))
+
+
+def spans(starts: np.ndarray, wanted: np.ndarray) -> Iterator[tuple[int, int]]:
+    """
+    Yield spans of adjacent wanted cells, first and last + 1, of about `READ_AT_ONCE` vectors.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (n_cells + 1,)
+        Vectors before each cell, over all segments.
+    wanted : ndarray of bool, shape (n_cells,)
+    """
+    first = None
+    for number, is_wanted in enumerate(wanted.tolist()):
+        full = first is not None and starts[number + 1] - starts[first] > READ_AT_ONCE
+        if first is not None and (not is_wanted or full):
+            yield first, number
+            first = None
+        if is_wanted and first is None:
+            first = number
+    if first is not None:
+        yield first, len(wanted)
+
+
+def cells_of(vectors: np.ndarray, centres: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    """Return the cell of each vector, that of the nearest centre; ndarray of int64, shape (n,)."""
+    exact = {"threads": threads, "approximate_above": np.inf}
+    return neighbours.nearest(vectors, centres, 1, **exact)[1][:, 0]
+
+
+def cell_centres(vectors: np.ndarray, n_cells: int, *, seed: int, threads: int = 1) -> np.ndarray:
+    """
+    Return the centres of cells by k-means, `ROUNDS` rounds from random vectors.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        At least one.
+    n_cells : int
+        Number of cells, at most n.
+    seed : int
+        Seed of the first centres.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_cells, d)
+        A cell that loses all its vectors keeps its centre.
+    """
+    centres = vectors[numbered_generator(seed).permutation(len(vectors))[:n_cells]].copy()
+    for _ in range(ROUNDS):
+        cell = cells_of(vectors, centres, threads=threads)
+        order = np.argsort(cell, kind="stable")
+        numbers, first = np.unique(cell[order], return_index=True)
+        sums = np.add.reduceat(vectors[order], first, axis=0, dtype=np.float64)
+        counts = np.diff(np.append(first, len(order)))
+        centres[numbers] = (sums / counts[:, None]).astype(np.float32)
+    return centres
+
+
+# --- Kernel that counts the references within several distances of a query
+
+# Squared distances are differences of products, which lose their last digits: equal vectors are counted.
+ROUNDING = 2e-6
+
+
+def distance_limits(queries: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Return the greatest product of a reference as near as each distance; float32, shape (n, k)."""
+    squares = distances.astype(np.float64) ** 2 + ROUNDING - (queries.astype(np.float64) ** 2).sum(1)[:, None]
+    return np.minimum(squares, 1e29).astype(np.float32)
+
+
+@numba.njit(nogil=True, cache=True)
+def count_near(queries, references, limits, counts):
+    """
+    Add to ``counts`` the references of which each limit is the first that is not exceeded.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n / ROWS, d + 1, ROWS)
+        (q, 1), packed by `airrvec.model.cpu.kernels.pack_weights`.
+    references : ndarray of float32, shape (d + 1, m)
+        Columns (−2 r, r · r); m is a multiple of `WIDTH`.
+    limits : ndarray of float32, shape (n, k)
+        Of products, ascending.
+    counts : ndarray of int64, shape (n, k)
+    """
+    strip = np.empty((len(references), WIDTH), np.float32)
+    products = np.empty((ROWS, WIDTH), np.float32)
+    for column in range(0, references.shape[1], WIDTH):
+        copy_strip(references, column, strip)
+        for group in range(len(queries)):
+            multiply_block(queries[group], strip, products, 0, 0)
+            for i in range(min(ROWS, len(distance_limits) - group * ROWS)):
+                row = group * ROWS + i
+                for first in range(0, WIDTH, LANES):
+                    below = at_most(load(products, i, first), distance_limits[row, -1])
+                    lane = first
+                    while below:
+                        if below & 1:
+                            place = 0
+                            while products[i, lane] > distance_limits[row, place]:
+                                place += 1
+                            counts[row, place] += 1
+                        below >>= 1
+                        lane += 1
+
+
+# --- Search among segments, cell by cell
 
 # A query is compared with about so many vectors, and at least with those of one cell in a hundred.
 CANDIDATES, LEAST_SHARE = 150_000, 0.01
@@ -100,16 +323,16 @@ def nearest(
     neighbours.check_widths(queries, store.centres)
     usable, vectors = neighbours.finite(queries)
     k = min(k, len(store))
-    best = np.full((len(queries), k), collecting.NOTHING)
+    best = np.full((len(queries), k), neighbours.NOTHING)
     n_kept = k + neighbours.MARGIN
     lock = Lock()
 
     def search(vectors, packed, asking, index, start, stop) -> None:
         room = n_kept + max(n_kept, 64)
-        limits = np.full(len(vectors), collecting.NO_REFERENCE / 2, np.float32)
-        keys, counts = np.full((len(vectors), room), collecting.NOTHING), np.zeros(len(vectors), np.int64)
-        collecting.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
-        collecting.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
+        limits = np.full(len(vectors), neighbours.NO_REFERENCE / 2, np.float32)
+        keys, counts = np.full((len(vectors), room), neighbours.NOTHING), np.zeros(len(vectors), np.int64)
+        neighbours.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
+        neighbours.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         with lock:
             both = np.concatenate([best[usable[asking]], keys[:, :n_kept]], axis=1)
             best[usable[asking]] = np.sort(both, axis=1)[:, :k]
@@ -157,11 +380,11 @@ def within(
         for begin in range(start, stop, step):
             counts = np.zeros(len(vectors), np.int64)
             end = min(begin + step, stop)
-            collecting.collect(packed, index.columns, begin, end, limits, step, keys, counts)
-            collecting.measure(vectors, index.vectors, index.rows, step, keys, counts)
+            neighbours.collect(packed, index.columns, begin, end, limits, step, keys, counts)
+            neighbours.measure(vectors, index.vectors, index.rows, step, keys, counts)
             query = np.repeat(np.arange(len(counts)), counts)
             near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
-            kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | collecting.LOWER
+            kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | neighbours.LOWER
             with lock:
                 found.append((usable[asking[query[kept]]], near[kept]))
                 n_found[0] += int(kept.sum())
@@ -215,8 +438,8 @@ def n_near(
         within[mine, place] = distances[begin:end]
         vectors = known[block]
         counts = np.zeros(within.shape, np.int64)
-        limits = np.maximum.accumulate(counting_near.limits(vectors, within), axis=1)
-        counting_near.count(neighbours.packed(vectors), index.columns, limits, counts)
+        limits = np.maximum.accumulate(distance_limits(vectors, within), axis=1)
+        count_near(neighbours.packed(vectors), index.columns, limits, counts)
         near[begin:end] = np.cumsum(counts, axis=1)[mine, place]
 
     for _ in in_threads(count, neighbours.blocks(len(queries)), threads):

@@ -9,10 +9,9 @@ receptors of the other epitopes.
 from dataclasses import replace
 
 from airrvec.benchmark import fewshot, scoring
-from airrvec.benchmark.heldout.division import Split
-from airrvec.benchmark.heldout.leaks import check_leaks
+from airrvec.benchmark.heldout.splits import Split, check_leaks
 from airrvec.benchmark.rules import DISTANCE_RULES
-from airrvec.benchmark.similarity import TEST_SETS
+from airrvec.benchmark.similarity import LEAST_IDENTITY
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
 from airrvec.stats import metrics
@@ -136,7 +135,7 @@ def evaluate_unseen_epitopes(
 def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
     """Return the table of AUROCs; ``scores``: rule → (n_epitopes, n_test), lower is nearer."""
     test = split.rows("test")
-    kept = {test_set: check_leaks(split, similarity) for test_set, similarity in TEST_SETS.items()}
+    kept = {test_set: check_leaks(split, similarity) for test_set, similarity in LEAST_IDENTITY.items()}
     rows = []
     for rule, rule_scores in scores.items():
         for test_set, tests in kept.items():

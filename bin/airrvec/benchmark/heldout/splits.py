@@ -7,16 +7,181 @@ validation receptors from test.
 """
 
 from collections import defaultdict
+from dataclasses import dataclass, replace
 
 from airrvec.benchmark.fewshot import LabelledReceptors, one_per_clonotype
-from airrvec.benchmark.heldout.division import NO_ROWS, PARTS, Split, union_rows
-from airrvec.benchmark.heldout.leaks import check_labels
+from airrvec.benchmark.similarity import similar_pairs
+from airrvec.benchmark.training_labels import TrainingLabels
+from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+
+PARTS = ("train", "validation", "test")
+NO_ROWS = np.array([], np.int64)
+
+
+@dataclass(frozen=True)
+class Split:
+    """
+    Labelled receptors of some epitopes, split into training, validation and test.
+
+    Attributes
+    ----------
+    labelled : LabelledReceptors
+        Receptors before the split, one per clonotype.
+    train, validation, test : dict of str to ndarray
+        Epitope → sorted row numbers of its receptors in ``labelled.receptors``.
+    removed : dict
+        Reason → number of pairs of receptor and epitope removed from a part.
+    left_out : dict
+        Epitope that is not split → reason.
+    """
+
+    labelled: LabelledReceptors
+    train: dict[str, np.ndarray]
+    validation: dict[str, np.ndarray]
+    test: dict[str, np.ndarray]
+    removed: dict[str, int]
+    left_out: dict[str, str]
+
+    @property
+    def epitopes(self) -> list[str]:
+        """The epitopes that are split, sorted."""
+        return list(self.train)
+
+    def rows(self, part: str) -> np.ndarray:
+        """Return the sorted row numbers of a part's receptors, over all epitopes."""
+        return union_rows(getattr(self, part).values())
+
+    def table(self) -> pa.Table:
+        """Return `airrvec.core.schema.SPLIT`: one row per clonotype and epitope, studies joined by ``;``."""
+        studies = defaultdict(set)
+        for source in self.labelled.sources.to_pylist():
+            studies[source["receptor_id"], source["epitope"]].add(source["reference_id"])
+        receptors = self.labelled.receptors.select(["receptor_id", "clonotype_id"]).to_pylist()
+        rows = [
+            {
+                **receptors[row],
+                "epitope": epitope,
+                "reference_id": ";".join(sorted(studies[receptors[row]["receptor_id"], epitope] - {None}))
+                or None,
+                "part": part,
+            }
+            for epitope in self.epitopes
+            for part in PARTS
+            for row in getattr(self, part)[epitope]
+        ]
+        return pa.Table.from_pylist(rows, schema.SPLIT)
+
+
+def union_rows(arrays) -> np.ndarray:
+    return np.unique(np.concatenate([NO_ROWS, *arrays]))
+
+
+# --- Checks of a split: training clonotypes in the test set, similar receptors, ambiguous labels
+
+# The start is the model that fine-tuning starts from.
+SEEN_BY_START = "test receptors that the start has been trained on"
+
+
+def check_leaks(split: Split, similarity: float | None = None) -> dict[str, np.ndarray]:
+    """
+    Return the test receptors without those similar to a training receptor (paper, Fig. "Supervised
+    contrastive learning improves performance also when filtering highly similar TCRs from the test set").
+
+    Parameters
+    ----------
+    split : Split
+        Split to check.
+    similarity : float, optional
+        Test receptors with at least this identity to a training receptor are removed, such as 0.9
+        (`airrvec.benchmark.similarity.similar_pairs`). None removes no receptor.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Epitope → rows of its remaining test receptors.
+
+    Raises
+    ------
+    InputError
+        If a clonotype is in both training and test.
+    """
+    ids = np.array(split.labelled.receptors["clonotype_id"].to_pylist())
+    both = np.intersect1d(ids[split.rows("train")], ids[split.rows("test")])
+    if len(both):
+        raise InputError(
+            f"clonotypes in training and in test: {len(both)}, the first is {both[0]}",
+            fix="Remove them from one of the two",
+        )
+    if similarity is None:
+        return split.test
+    tests = split.rows("test")
+    similar = tests[
+        similar_pairs(split.labelled.receptors, split.rows("train"), tests, similarity).sum(axis=0) > 0
+    ]
+    return {epitope: np.setdiff1d(rows, similar) for epitope, rows in split.test.items()}
+
+
+def exclude_trained_on(split: Split, labels: TrainingLabels) -> Split:
+    """
+    Return the split without test receptors that the starting model was trained on.
+
+    Parameters
+    ----------
+    split : Split
+        Split to filter.
+    labels : TrainingLabels
+        Training receptors of the model that fine-tuning starts from.
+
+    Raises
+    ------
+    InputError
+        If an epitope has no test receptor left.
+    """
+    trained_on = np.flatnonzero(labels.include(split.labelled.receptors))
+    test = {epitope: np.setdiff1d(rows, trained_on) for epitope, rows in split.test.items()}
+    for epitope, rows in test.items():
+        if not len(rows):
+            raise InputError(
+                f"the starting model was trained on all test receptors of {epitope}"
+                f" ({len(split.test[epitope])})",
+                fix="Start from another model, or use the split that this model was trained with",
+            )
+    removed = sum(map(len, split.test.values())) - sum(map(len, test.values()))
+    return replace(split, test=test, removed={**split.removed, SEEN_BY_START: removed})
+
+
+def check_labels(labelled: LabelledReceptors) -> None:
+    """
+    Check that no epitope has two spellings.
+
+    Raises
+    ------
+    InputError
+        If labels differ only in case or blanks.
+    """
+    spellings = defaultdict(list)
+    for epitope in labelled.epitopes:
+        spellings["".join(epitope.split()).casefold()].append(epitope)
+    for names in spellings.values():
+        if len(names) > 1:
+            listed = " and ".join(
+                f"'{name}' ({counted(len(labelled.epitopes[name]), 'receptor')})" for name in names
+            )
+            raise InputError(
+                f"the epitopes {listed} differ only in case or blanks",
+                column="epitope",
+                fix="Use one spelling if they are one epitope, or more distinct names if not",
+            )
+
+
+# --- Split labelled receptors into training, validation and test (paper, Methods, "SCEPTR fine-tuning")
 
 
 def study_split(

@@ -1,4 +1,4 @@
-"""Sum of encoders: the mean of their distances, each divided by its own spread."""
+"""Encoders made of others: vectors computed once, and sums of distances."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,32 @@ from airrvec.encoders import distance_rows
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class Embedded:
+    """
+    Vectors of the receptors of a table, computed once.
+
+    Parameters
+    ----------
+    encoder
+        From `airrvec.encoders.load`; it gives vectors.
+    receptors : pyarrow.Table
+        ``receptors``: all that will be measured.
+    """
+
+    def __init__(self, encoder, receptors: pa.Table):
+        self.receptor_ids = receptors["receptor_id"].combine_chunks()
+        self.vectors = encoder.embed(receptors)  # (n_receptors, d)
+
+    def embed(self, receptors: pa.Table) -> np.ndarray:
+        """Return the vectors of some of the receptors, found by ``receptor_id``; shape (n, d)."""
+        rows = pc.index_in(receptors["receptor_id"], self.receptor_ids)
+        if rows.null_count:
+            raise KeyError(f"receptors without a vector here: {rows.null_count}")
+        return self.vectors[rows.to_numpy()]
+
 
 # Receptors, evenly spaced in the table, from which the spread of an encoder's distances is estimated.
 SAMPLE = 1000

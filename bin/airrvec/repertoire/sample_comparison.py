@@ -1,0 +1,396 @@
+"""Comparison of samples: public receptors, pairs of samples, principal components, conditions."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from airrvec.core import schema
+from airrvec.core.progress import counter, step
+from airrvec.core.seeds import generator
+from airrvec.repertoire import diversity
+from airrvec.repertoire.enrichment import pairs_of_values
+from airrvec.repertoire.options import Group
+from airrvec.repertoire.repertoires import Repertoires
+from airrvec.search import radius_search
+from airrvec.stats import significance
+from airrvec.stats.components import signs
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+
+@step("public receptors")
+def public_table(repertoires: Repertoires) -> pa.Table:
+    """
+    Return `airrvec.core.schema.PUBLIC_RECEPTORS`, one row per clonotype of two or more samples.
+
+    The clonotypes of most samples come first, then those of most cells. Fields and ``receptor_id`` are those
+    of the first receptor of the clonotype.
+    """
+    counts = repertoires.counts
+    n_samples = counts.groupby("receptor")["sample_id"].nunique()
+    public = n_samples.index[n_samples > 1]
+    rows = counts[counts["receptor"].isin(public)].sort_values(["receptor", "sample_id"])
+    names = rows.groupby("receptor")["sample_id"].agg(lambda names: ";".join(dict.fromkeys(names)))
+    frame = repertoires.totals(rows, "receptor").assign(samples=names)
+    frame = frame.reset_index().sort_values(
+        ["n_samples", "n_cells", "receptor"], ascending=[False, False, True]
+    )
+    found = frame["receptor"].to_numpy(np.int64)
+    receptors = repertoires.read_receptors(found)
+    columns = {name: receptors[name] for name in receptors.column_names}
+    columns |= {name: pa.array(frame[name]) for name in ("samples", "n_samples", "n_cells", "count_unit")}
+    columns["chains"] = pa.array(repertoires.chains[found], pa.string())
+    return pa.table({name: columns[name] for name in schema.PUBLIC_RECEPTORS.names}).cast(
+        schema.PUBLIC_RECEPTORS
+    )
+
+
+# --- Pairs of samples: shared receptors, receptors near those of the other sample, distances in vector space
+
+N_FRECHET = 20  # permutations that estimate the Fréchet distance by chance
+MOST_TESTED = 1_000  # pairs; of more, no one reads a p-value each, and their permutations would take hours
+_RECEPTORS = 20_000  # whose neighbours' samples are in memory at once
+
+
+@step("pairs of samples")
+def pairs_table(samples) -> pa.Table:
+    """
+    Return `airrvec.core.schema.SAMPLE_PAIRS`, one row per pair of samples.
+
+    Distances are null where receptors are too few. Of more than `MOST_TESTED` pairs, what needs permutations
+    (``frechet_by_chance``, ``mmd_p``, ``mmd_fdr``) is null.
+
+    Parameters
+    ----------
+    samples : airrvec.repertoire.sample_comparison.Samples
+    """
+    names = list(samples.counts)
+    pairs = list(combinations(range(len(names)), 2))
+    if not pairs:
+        return schema.SAMPLE_PAIRS.empty_table()
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    measures = {
+        **{name: values[first, second] for name, values in overlaps(samples).items()},
+        "near_1_in_2": (near := shares_near(samples))[first, second],
+        "near_2_in_1": near[second, first],
+    }
+    distances = _tested_pairs if len(pairs) <= MOST_TESTED else _untested
+    table = pd.DataFrame(
+        {
+            **samples.group,
+            "sample_1": np.array(names, object)[first],
+            "sample_2": np.array(names, object)[second],
+            "radius": samples.compared.radius,
+            **measures,
+        }
+    )
+    found = pd.DataFrame(distances(samples, [(names[i], names[j]) for i, j in pairs]), index=table.index)
+    table = pd.concat([table, found], axis=1).reindex(columns=schema.SAMPLE_PAIRS.names)
+    table["mmd_fdr"] = significance.benjamini_hochberg(table["mmd_p"].to_numpy(float))
+    for side in (1, 2):
+        table[f"n_compared_{side}"] = table[f"n_compared_{side}"].astype(float).fillna(0).astype(np.int64)
+    return pa.Table.from_pandas(table, schema.SAMPLE_PAIRS, preserve_index=False)
+
+
+def overlaps(samples) -> dict[str, np.ndarray]:
+    """
+    Return ``n_shared``, ``jaccard`` and ``morisita_horn`` of all samples, each of shape (n, n).
+
+    As `airrvec.repertoire.diversity.jaccard` and `morisita_horn`, by products of sparse matrices.
+    """
+    import scipy.sparse
+
+    counts = _members(list(samples.counts.values()), len(samples.compared.repertoires.receptors))
+    present = (counts > 0).astype(np.float64)
+    shared = (present @ present.T).toarray()
+    sizes = shared.diagonal()
+    shares = scipy.sparse.diags(1 / np.asarray(counts.sum(axis=1)).ravel()) @ counts
+    products = (shares @ shares.T).toarray()
+    squares = products.diagonal()
+    return {
+        "n_shared": shared.astype(np.int64),
+        "jaccard": shared / (sizes[:, None] + sizes - shared),
+        "morisita_horn": 2 * products / (squares[:, None] + squares),
+    }
+
+
+def shares_near(samples) -> np.ndarray:
+    """
+    Return which share of the receptors of a sample (row) is within the radius of one of another (column).
+
+    Shape (n, n). A receptor of both is near; NaN where a sample has no vectors.
+    """
+    import scipy.sparse
+
+    vectors, radius = samples.compared.vectors, samples.compared.radius
+    carried = [pd.Series(1, rows) for rows in samples.with_vectors.values()]
+    members = _members(carried, len(vectors)).astype(np.float32)  # (n_samples, n_receptors)
+    in_any = np.flatnonzero(np.asarray(members.sum(axis=0)).ravel())
+    if len(in_any) < len(vectors):
+        vectors, members = vectors[in_any], members[:, in_any]
+    of_receptor = members.T.tocsr()
+    first, second, _ = radius_search.pairs_within(vectors, radius, threads=samples.threads)
+    half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(vectors),) * 2)
+    graph = half + half.T + scipy.sparse.identity(len(vectors), np.float32, "csr")
+    near = np.zeros((members.shape[0],) * 2)
+    for start in range(0, len(vectors), _RECEPTORS):
+        block = slice(start, start + _RECEPTORS)
+        in_samples = ((graph[block] @ of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
+        near += (members[:, block] @ in_samples).toarray()
+    sizes = np.asarray(members.sum(axis=1), np.float64).ravel()
+    sizes[sizes == 0] = np.nan
+    return near / sizes[:, None] + 0 * sizes
+
+
+def _members(counts: list[pd.Series], n_receptors: int):
+    """Return the samples' counts as a sparse matrix, shape (n_samples, n_receptors)."""
+    import scipy.sparse
+
+    values = np.concatenate([np.empty(0), *(series.to_numpy(np.float64) for series in counts)])
+    columns = np.concatenate([np.empty(0, np.int64), *(series.index.to_numpy() for series in counts)])
+    offsets = np.cumsum([0, *map(len, counts)])
+    return scipy.sparse.csr_matrix((values, columns, offsets), (len(counts), n_receptors))
+
+
+def _tested_pairs(samples, pairs: list[tuple[str, str]]) -> list[dict]:
+    """Return the distances of pairs, and their values for permuted receptors."""
+    drawn, width = samples.drawn, samples.width
+    rows, compared = [], counter("pairs of samples tested", len(pairs))
+    for first, second in pairs:
+        if first in drawn and second in drawn:
+            rng = generator(samples.seed, f"{samples.compared.chains} {first} {second}")
+            rows.append(_distances(drawn[first], drawn[second], width, samples.n_permutations, rng))
+        else:
+            rows.append({"n_compared_1": None, "mmd_p": None})
+        compared(1)
+    return rows
+
+
+def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
+    pooled = np.concatenate([first, second])
+    divisions = significance.divisions(len(pooled), len(first), n_permutations, rng)
+    values = significance.mmd(significance.gaussian(pooled, pooled, width), divisions)
+    by_chance = [
+        significance.frechet_distance(pooled[division], pooled[~division])
+        for division in divisions[:, 1 : N_FRECHET + 1].T
+    ]
+    return {
+        "n_compared_1": len(first),
+        "n_compared_2": len(second),
+        "frechet": significance.frechet_distance(first, second),
+        "frechet_by_chance": np.mean(by_chance) if by_chance else None,
+        "mmd": values[0],
+        "mmd_p": significance.permutation_p(values),
+    }
+
+
+def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
+    """Return the distances of pairs from what is computed once for each sample."""
+    drawn, kernels = samples.drawn, samples.kernels
+    place = {name: number for number, name in enumerate(drawn)}
+    sizes = np.array([len(vectors) for vectors in drawn.values()])
+    # Of different vectors: k(x, x) = 1.
+    within = (kernels.diagonal() * sizes - 1) / (sizes - 1)
+    moments = {name: significance.moments(vectors) for name, vectors in drawn.items()}
+    rows = []
+    for first, second in pairs:
+        row = {"n_compared_1": None, "mmd_p": None}
+        if first in place and second in place:
+            i, j = place[first], place[second]
+            row |= {
+                "n_compared_1": sizes[i],
+                "n_compared_2": sizes[j],
+                "frechet": significance.frechet_of(moments[first], moments[second]),
+                "mmd": within[i] + within[j] - 2 * kernels[i, j],
+            }
+        rows.append(row)
+    return rows
+
+
+# --- Comparison of samples: diversity, principal components, conditions
+
+MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
+_COMPONENTS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """
+    Samples of a run, with the clonotypes of one species and chain class.
+
+    Attributes
+    ----------
+    compared : airrvec.repertoire.options.Group
+        These clonotypes, their vectors, and the distance within which they are neighbours.
+    n_receptors, n_permutations : int
+        Most receptors of a sample, drawn at random, in computations over all pairs; number of permutations
+        of receptors or of samples.
+    seed : int
+    threads : int
+    """
+
+    compared: Group
+    n_receptors: int = 1000
+    n_permutations: int = 999
+    seed: int = 420
+    threads: int = 1
+
+    @property
+    def group(self) -> dict[str, str]:
+        """Values of the columns ``species`` and ``chains`` in every table."""
+        return {"species": self.compared.species, "chains": self.compared.chains}
+
+    @cached_property
+    def counts(self) -> dict[str, pd.Series]:
+        """Cells per clonotype (row of the run's clonotypes, sorted) of each sample that has any."""
+        repertoires = self.compared.repertoires
+        counts = repertoires.counts
+        counts = counts[repertoires.chains[counts["receptor"]] == self.compared.chains]
+        return {
+            sample: rows.set_index("receptor")["n"].sort_index()
+            for sample, rows in counts.groupby("sample_id")
+        }
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """What each sample of the run counts."""
+        return self.compared.repertoires.units.to_dict()
+
+    @cached_property
+    def with_vectors(self) -> dict[str, np.ndarray]:
+        """Clonotypes of each sample (row of the vectors, sorted by clonotype), each once."""
+        place = np.full(len(self.compared.repertoires.receptors), -1)
+        place[self.compared.rows] = np.arange(len(self.compared.rows))
+        found = {sample: place[counts.index] for sample, counts in self.counts.items()}
+        return {sample: rows[rows >= 0] for sample, rows in found.items()}
+
+    @cached_property
+    def drawn(self) -> dict[str, np.ndarray]:
+        """Vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
+        found = {}
+        for sample, rows in self.with_vectors.items():
+            if len(rows) >= MIN_RECEPTORS:
+                rng = generator(self.seed, f"{self.compared.chains} {sample}")
+                drawn = rng.permutation(rows)[: self.n_receptors]
+                found[sample] = self.compared.vectors[drawn].astype(np.float64)
+        return found
+
+    @cached_property
+    def width(self) -> float:
+        """Width of the kernel, one for all samples; NaN without any."""
+        if not self.drawn:
+            return np.nan
+        rng = generator(self.seed, f"{self.compared.chains} bandwidth")
+        return significance.bandwidth(np.concatenate(list(self.drawn.values())), rng)
+
+    @cached_property
+    def kernels(self) -> np.ndarray:
+        """Mean kernel between the vectors drawn of two samples, shape (n_drawn, n_drawn)."""
+        return significance.mean_kernels(list(self.drawn.values()), self.width)
+
+
+def diversity_table(samples: Samples) -> pa.Table:
+    """Return `airrvec.core.schema.DIVERSITY` of the samples."""
+    counts = {sample: series.to_numpy() for sample, series in samples.counts.items()}
+    return diversity.diversity_table(counts, samples.units, **samples.group)
+
+
+@step("principal components of samples")
+def pca_table(samples: Samples) -> pa.Table:
+    """
+    Return `airrvec.core.schema.SAMPLES_PCA`: principal components of the samples' mean vectors.
+
+    There are no rows for fewer than three samples.
+    """
+    found = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
+    if len(found) < 3:
+        return schema.SAMPLES_PCA.empty_table()
+    means = {sample: samples.compared.vectors[rows].mean(axis=0) for sample, rows in found.items()}
+    centred = np.stack(list(means.values())).astype(np.float64)
+    centred -= centred.mean(axis=0)
+    left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    components = left * sizes * signs(axes)  # (n_samples, n_axes)
+    explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
+    rows = []
+    for place, sample in enumerate(means):
+        row = {"sample_id": sample, **samples.group, "n_receptors": len(found[sample])}
+        for number in _COMPONENTS[: len(means) - 1]:
+            row[f"pc_{number}"] = components[place, number - 1]
+            row[f"pc_{number}_explained"] = explained[number - 1]
+        rows.append(row)
+    return _table(rows, schema.SAMPLES_PCA)
+
+
+@step("samples by condition")
+def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> pa.Table:
+    """
+    Return `airrvec.core.schema.SAMPLE_CONDITIONS`: permutation tests between values of a metadata column.
+
+    Parameters
+    ----------
+    column : str or None
+        Metadata column of the samplesheet; no rows without one.
+    found : pyarrow.Table
+        `diversity_table` of the samples.
+    """
+    drawn = samples.drawn
+    conditions = samples.compared.repertoires.conditions(column)
+    rows = []
+    if column is not None:
+        hill = found.to_pandas().set_index("sample_id")
+        comparable = hill.index[hill["depth"].notna()]
+        for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
+            names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
+            tested = [[name for name in group if name in comparable] for group in names]
+            if len({samples.units[name] for group in tested for name in group}) > 1:
+                tested = [[], []]  # numbers of cells and of reads are not compared
+            common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
+            rng = generator(samples.seed, f"{samples.compared.chains} {value_1} {value_2}")
+            for order in diversity.ORDERS if min(map(len, tested)) > 1 else ():
+                logs = np.log(hill.loc[tested[0] + tested[1], f"hill_{order}_at_coverage"].to_numpy())
+                rows.append(
+                    common
+                    | {"measure": f"hill_{order}_at_coverage"}
+                    | _difference(logs, len(tested[0]), samples, rng)
+                )
+            groups = [[list(drawn).index(name) for name in group if name in drawn] for group in names]
+            if min(map(len, groups)) > 1:
+                order = groups[0] + groups[1]
+                rows.append(
+                    common
+                    | {"measure": "mmd"}
+                    | _mmd_between(samples.kernels[np.ix_(order, order)], len(groups[0]), samples, rng)
+                )
+    table = pd.DataFrame(rows, columns=schema.SAMPLE_CONDITIONS.names)
+    table["fdr"] = significance.benjamini_hochberg(table["p"].to_numpy(float))
+    return pa.Table.from_pandas(table, schema.SAMPLE_CONDITIONS, preserve_index=False)
+
+
+def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:
+    return pa.Table.from_pandas(pd.DataFrame(rows, columns=columns.names), columns, preserve_index=False)
+
+
+def _mmd_between(kernels: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
+    """Compare the first ``n_first`` samples with the others, by mean kernels between different samples."""
+    divisions = significance.divisions(len(kernels), n_first, samples.n_permutations, rng)
+    values = significance.mmd(kernels, divisions)
+    return _tested(values, values, divisions, n_first)
+
+
+def _difference(values: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
+    """Test the difference between the means of two groups, two-sided."""
+    divisions = significance.divisions(len(values), n_first, samples.n_permutations, rng)
+    differences = values @ divisions / n_first - values @ ~divisions / (len(values) - n_first)
+    return _tested(differences, np.abs(differences), divisions, n_first)
+
+
+def _tested(values, statistics, divisions, n_first: int) -> dict:
+    return {
+        "n_samples_1": n_first,
+        "n_samples_2": len(divisions) - n_first,
+        "difference": values[0],
+        "n_divisions": divisions.shape[1],
+        "p": significance.permutation_p(statistics),
+    }
