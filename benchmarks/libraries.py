@@ -125,7 +125,7 @@ def read_ijson(path: Path):
 
 def outcome(options: dict | None, content: bytes) -> str:
     """Return what ijson with these options, or airrvec (None), makes of a file: the value or the error."""
-    from airrvec.input.files.json_text import JsonText
+    from airrvec.input.files.json_table import JsonText
 
     import ijson
 

@@ -10,7 +10,7 @@ from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.missing import write_missing
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
-from airrvec.input.samplesheet.conditions import condition_notes
+from airrvec.input.samplesheet.checks import condition_notes
 from airrvec.input.samplesheet.names import unique_names
 
 

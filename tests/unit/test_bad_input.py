@@ -8,7 +8,7 @@ import sys
 
 from airrvec.core.errors import InputError
 from airrvec.input import reading
-from airrvec.input.files.lines import LINE_LIMIT
+from airrvec.input.files.container import LINE_LIMIT
 from airrvec.input.standardise import UNPROVEN_FRAME
 
 import pytest

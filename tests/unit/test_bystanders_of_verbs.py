@@ -5,7 +5,7 @@ import shutil
 import signal
 from pathlib import Path
 
-from airrvec.app import answers, cli, sealed_folders
+from airrvec.app import cli, finding, folders
 from airrvec.core.errors import InputError
 from airrvec.model import weights
 
@@ -60,9 +60,7 @@ def test_a_verb_whose_last_script_fails(place, verb, monkeypatch):
     assert bool(made) == (verb == "finetune")
 
 
-@pytest.mark.parametrize(
-    ("verb", "part"), [("index", (sealed_folders, "seal")), ("find", (answers, "write"))]
-)
+@pytest.mark.parametrize(("verb", "part"), [("index", (folders, "seal")), ("find", (finding, "write"))])
 def test_a_verb_without_scripts_that_fails(place, verb, part, monkeypatch):
     before = place.content()
 

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 
 from airrvec.core import schema, tables
-from airrvec.input import chain_tables, pairing
+from airrvec.input import pairing
 
 import numpy as np
 import pandas as pd
@@ -135,14 +135,14 @@ def test_fields_of_other_formats(name, field, expected):
 def test_cells_are_counted_through_all_parts(tmp_path, monkeypatch):
     """A bulk table comes in parts, whose cells are those of one table."""
     table = ROOT / "assets/demo/dash_human.csv"
-    monkeypatch.setattr(chain_tables, "BATCH", 7)
+    monkeypatch.setattr(pairing, "BATCH", 7)
     normalise_receptors.main([str(table), "--sample", "s", "--outdir", str(tmp_path)])
     chains, cells = tables.read(tmp_path / "s.chains.parquet"), tables.read(tmp_path / "s.cells.parquet")
     rows = chains["cell_row"].to_numpy()
     assert np.array_equal(np.unique(rows), np.arange(1, len(cells) + 1))
     assert chains["receptor_id"].equals(cells["receptor_id"].take(pa.array(rows - 1)))
     result = normalised(table)
-    parts = [chain_tables.with_cells(_first(result.chains, n), result.cells.slice(n), n) for n in (0, 5)]
+    parts = [pairing.with_cells(_first(result.chains, n), result.cells.slice(n), n) for n in (0, 5)]
     assert parts[1].equals(parts[0].filter(pa.array(rows > 5)))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from airrvec.app import cli
 from airrvec.core.errors import InputError
 from airrvec.input import species_names
-from airrvec.input.samplesheet import checks, heads
+from airrvec.input.samplesheet import checks
 
 import pandas as pd
 import pytest
@@ -45,16 +45,16 @@ def mouse(tmp_path_factory) -> Path:
 
 def test_a_mouse_table_is_no_human_one(mouse):
     with pytest.raises(InputError, match="V genes exist in mouse and not in human") as told:
-        heads.look(mouse, None, None, "homosapiens")
+        checks.look(mouse, None, None, "homosapiens")
     assert "Write musmusculus in the column 'species' of the samplesheet" in str(told.value)
-    head = heads.look(mouse, None, None, "musmusculus")
+    head = checks.look(mouse, None, None, "musmusculus")
     assert (head.format, head.species, head.share) == ("10x", {"musmusculus": 200}, 1)
 
 
 def test_a_human_table_is_no_mouse_one():
     with pytest.raises(InputError, match="V genes exist in human and not in mouse"):
-        heads.look(PBMC, None, None, "musmusculus")
-    assert heads.look(PBMC, None, None, "homosapiens").species == {"homosapiens": 79}
+        checks.look(PBMC, None, None, "musmusculus")
+    assert checks.look(PBMC, None, None, "homosapiens").species == {"homosapiens": 79}
 
 
 def test_the_whole_table_is_held_to_its_species_too(tmp_path):
@@ -78,7 +78,7 @@ def test_a_few_names_of_another_species_end_nothing(tmp_path):
 def test_a_species_that_rows_name_comes_before_the_sheets(tmp_path):
     frame = pd.DataFrame([sceptr_row(ALPHA, BETA)] * 6, columns=SCEPTR_COLUMNS).assign(species="human")
     frame.to_csv(tmp_path / "t.csv", index=False)
-    head = heads.look(tmp_path / "t.csv", None, None, "musmusculus")
+    head = checks.look(tmp_path / "t.csv", None, None, "musmusculus")
     assert head.species == {"homosapiens": 6}
     content = (tmp_path / "t.csv").read_text()
     told = normalised_text(tmp_path / "t.csv", content, species="musmusculus").counts["warnings"]
@@ -100,7 +100,7 @@ def test_a_large_table_is_not_read_whole(tmp_path):
     path = tmp_path / "large.csv.gz"
     path.write_bytes(gzip.compress("\n".join([header, *rows * 400]).encode(), 1))
     start = time.process_time()
-    head = heads.look(path, None, None, "homosapiens")
+    head = checks.look(path, None, None, "homosapiens")
     assert time.process_time() - start < 2
     assert head.share < 0.2
     assert 1000 < head.rows < 20_000
@@ -110,29 +110,29 @@ def test_b_cells_are_told_where_the_table_was_read_to_its_end(tmp_path):
     b_cells = PBMC.read_text().replace("TRA", "IGK").replace("TRB", "IGH")
     (tmp_path / "b.csv").write_text(b_cells)
     with pytest.raises(InputError, match="none of the 200 rows is an α or β chain"):
-        heads.look(tmp_path / "b.csv", None, None, "homosapiens")
+        checks.look(tmp_path / "b.csv", None, None, "homosapiens")
     # Sorted by locus: 20 MB of B-cell receptors before the first α chain.
     header, *rows = b_cells.splitlines()
     (tmp_path / "sorted.csv").write_text("\n".join([header, *rows * 900, *PBMC.read_text().splitlines()[1:]]))
-    head = heads.look(tmp_path / "sorted.csv", None, None, "homosapiens")
+    head = checks.look(tmp_path / "sorted.csv", None, None, "homosapiens")
     assert head.kept == 0 < head.rows
 
 
 def test_a_line_longer_than_the_look_is_left_to_the_task(tmp_path):
     (tmp_path / "long.csv").write_text("x" * (3 << 20))
-    assert heads.look(tmp_path / "long.csv", None, None, "homosapiens") == heads.NOT_SEEN
+    assert checks.look(tmp_path / "long.csv", None, None, "homosapiens") == checks.NOT_SEEN
 
 
 def test_a_first_row_longer_than_the_look_is_left_to_the_task_too(tmp_path):
     path = tmp_path / "long.tsv"
     path.write_text(f"TRAV\tCDR3A\n{'x' * (2 << 20)}\ty\n")
-    assert heads.look(path, None, None, "homosapiens") == heads.NOT_SEEN
+    assert checks.look(path, None, None, "homosapiens") == checks.NOT_SEEN
 
 
 def test_an_empty_table_is_called_empty(tmp_path):
     (tmp_path / "none.tsv").touch()
     with pytest.raises(InputError, match=r"none\.tsv: the file is empty"):
-        heads.look(tmp_path / "none.tsv", None, None, "homosapiens")
+        checks.look(tmp_path / "none.tsv", None, None, "homosapiens")
 
 
 def test_a_file_is_named_once(tmp_path, monkeypatch):
@@ -249,6 +249,6 @@ TABLES = [path for path in DATA.iterdir() if path.suffix in {".csv", ".tsv", ".j
 @pytest.mark.parametrize("path", sorted(TABLES), ids=lambda path: path.name)
 def test_every_fixture_that_can_be_read_passes(path):
     """What the whole table is read as is what its beginning is."""
-    head = heads.look(path, None, None, "homosapiens")
+    head = checks.look(path, None, None, "homosapiens")
     assert head.format
     assert head.share == 1

@@ -8,7 +8,7 @@ import shutil
 import tomllib
 from pathlib import Path
 
-from airrvec.app import cli, command_samples, own_files, references
+from airrvec.app import cli, own_files, verb_files
 from airrvec.core import tables
 
 import pandas as pd
@@ -63,7 +63,7 @@ def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
     given = [str(tmp_path / name) for name in ("one.csv", "two.csv")]
     cli.main(["reference", *given, "--outdir", str(tmp_path / "reference")])
     names = {path.name for path in (tmp_path / "reference").iterdir()}
-    tables_written = {f"{name}.{kind}" for name in references.MERGED for kind in ("parquet", "tsv")}
+    tables_written = {f"{name}.{kind}" for name in verb_files.MERGED for kind in ("parquet", "tsv")}
     assert names == tables_written | {"rejects", own_files.PLACE}
     sources = pd.read_parquet(tmp_path / "reference/sources.parquet").set_index("source")
     assert sources["rows"].to_dict() == {"one": 120, "two": len(rows) - 80}
@@ -133,7 +133,7 @@ def test_samples_of_a_samplesheet(tmp_path):
         "sample,path,format,column_map,species,tissue\n"
         "p1,a/b.csv,tcrdist,,human,blood\np2,c.csv,,,,tumour\np3,d.csv,,map.json,,\n"
     )
-    first, second, third = command_samples.samples(parsed("normalise", sheet, "--format", "tcrdist"))
+    first, second, third = verb_files.samples(parsed("normalise", sheet, "--format", "tcrdist"))
     for table, name, path, tissue in ((first, "p1", "a/b.csv", "blood"), (second, "p2", "c.csv", "tumour")):
         assert (table.name, table.path, table.metadata) == (name, tmp_path / path, {"tissue": tissue})
         assert (table.format, table.column_map, table.species) == ("tcrdist", None, "homosapiens")
@@ -238,7 +238,7 @@ def test_every_script_of_a_verb_takes_its_options(verb, names, tmp_path, monkeyp
         called.append((name, [str(word) for word in argv]))
 
     monkeypatch.setattr(cli, "run", run)
-    monkeypatch.setattr(references, "publish", lambda *_: None)
+    monkeypatch.setattr(verb_files, "publish", lambda *_: None)
     more = ["--reference", "r.tsv"] if verb == "annotate" else []
     more += ["--seed", "7"] if cli.VERBS[verb][2] else []
     cli.main([verb, str(LABELLED), *more, "--outdir", str(tmp_path)])
@@ -250,7 +250,7 @@ def test_every_script_of_a_verb_takes_its_options(verb, names, tmp_path, monkeyp
 def test_a_wheel_holds_the_scripts():
     """Those of all verbs, and the presets, in the folders that `commands` looks into once installed."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    text = "".join(Path(module.__file__).read_text() for module in (cli, references))
+    text = "".join(Path(module.__file__).read_text() for module in (cli, verb_files))
     named = set(re.findall(r'run\(\s*"(\w+)"|_together\("(\w+)"\)', text))
     scripts = {f"bin/{a or b}.py": f"airrvec/scripts/{a or b}.py" for a, b in named}
     assert wheel["force-include"] == {"conf/models": "airrvec/models", **scripts}

@@ -5,7 +5,7 @@ from itertools import pairwise
 from airrvec.annotation import annotator, reference_set
 from airrvec.core import hla
 from airrvec.core.errors import InputError
-from airrvec.input.hla_names import checked_typing
+from airrvec.input.mhc_names import checked_typing
 
 import numpy as np
 import pandas as pd

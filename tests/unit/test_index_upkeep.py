@@ -7,7 +7,7 @@ import shutil
 import signal
 from pathlib import Path
 
-from airrvec.app import cli, run_index, run_states, sealed_folders, temporary
+from airrvec.app import cli, folders, run_index
 from airrvec.core import tables
 
 import pyarrow as pa
@@ -90,7 +90,7 @@ def test_a_process_that_is_killed_while_it_removes_a_run(runs, index, tmp_path, 
     code = "import os, shutil, signal\nshutil.rmtree = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
     words = ("index", "--index", index, "--remove", runs["flu"])
     assert Place(tmp_path, {}).process(*words, code=code).returncode == -signal.SIGKILL
-    assert len([path for path in (index / "runs").iterdir() if temporary.is_named(path)]) == 1
+    assert len([path for path in (index / "runs").iterdir() if folders.is_named(path)]) == 1
     assert len(listed(index, capsys)[0]) == 1
     assert len([*(index / "runs").iterdir()]) == 1
 
@@ -224,10 +224,10 @@ def test_an_index_of_an_earlier_version_has_no_digests_of_samples(index):
         about = path.with_name("about.json")
         content = json.loads(about.read_bytes())
         del content["sha256"], content["files"]["content.json"]
-        sealed = {**content, "sha256": sealed_folders.digest(content)}
+        sealed = {**content, "sha256": folders.digest(content)}
         about.write_text(json.dumps(sealed))
     runs = run_index.open_index(index).runs()
     assert len(runs) == 2
-    assert not run_states.is_earlier(runs[0], "elsewhere", {"flu_1": "x"})
-    assert run_states.is_earlier(runs[0], runs[0].about["results"], {})
-    assert run_states.samples_twice(runs, {"flu_1": "x"}) == []
+    assert not run_index.is_earlier(runs[0], "elsewhere", {"flu_1": "x"})
+    assert run_index.is_earlier(runs[0], runs[0].about["results"], {})
+    assert run_index.samples_twice(runs, {"flu_1": "x"}) == []

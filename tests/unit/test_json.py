@@ -4,7 +4,7 @@ import gzip
 import json
 
 from airrvec.core.errors import InputError
-from airrvec.input.files import json_table, json_text
+from airrvec.input.files import json_table
 
 import pytest
 from inputs import (
@@ -69,7 +69,7 @@ def test_airr_data_file_with_clones_alone():
 
 @pytest.mark.parametrize("chunk", [1, 7, 100, 5_000])
 def test_json_is_read_piece_by_piece(chunk, monkeypatch, tmp_path):
-    monkeypatch.setattr(json_text, "CHUNK", chunk)
+    monkeypatch.setattr(json_table, "CHUNK", chunk)
     monkeypatch.setattr(json_table, "_RECORDS", 2)
     same(normalised(DATA / "10x_contigs.json"), normalised(DATA / "10x.csv"))
     records = [{"a": number, "b": None if number % 3 else 1.5e3, "c": [1, {"d": 2}]} for number in range(50)]

@@ -14,7 +14,7 @@ SIZES = (4, 16)
 def near(queries, references, reach):
     own, other = np.array(queries, np.float32).T.copy()
     own_of_references, to_cell = np.array(references, np.float32).T.copy()
-    found = radius_search.near(own, other, own_of_references, to_cell, np.float32(reach), SIZES)
+    found = radius_search.near_rows(own, other, own_of_references, to_cell, np.float32(reach), SIZES)
     return own - other, own_of_references - to_cell, *found
 
 

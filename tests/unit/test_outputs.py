@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from airrvec.app import cli, command_samples, own_files, verb_files
+from airrvec.app import cli, own_files, verb_files
 from airrvec.app.outputs import Outputs, sentences_of_the_disk
 from airrvec.core.errors import InputError
 
@@ -132,7 +132,7 @@ def test_two_results_of_one_name_are_refused(tmp_path):
     """Sample a.cells has the annotation a.cells.parquet, and so has sample a its cells."""
     (tmp_path / "s.csv").write_text(f"sample,path\na,{FLU}\na.cells,{FLU}\n")
     args, more = cli.parser().parse_known_args(["annotate", str(tmp_path / "s.csv"), "--reference", str(FLU)])
-    stated = verb_files.outputs(args, more, [sample.name for sample in command_samples.samples(args)])
+    stated = verb_files.outputs(args, more, [sample.name for sample in verb_files.samples(args)])
     assert "two results of this command have the same name, 'a.cells.parquet'" in message(stated.check)
     twice = Outputs(tmp_path, (("É.tsv",), ("é.tsv",)))  # composed or not, large or small
     assert "have the same name" in message(twice.check)
@@ -190,7 +190,7 @@ def test_every_verb_states_all_that_it_writes(verb, runs, tmp_path, monkeypatch)
     words = [word if word != "out" else "new" for word in VERBS[verb]]
     words = [word.replace("out/", "new/") for word in words]
     args, more = cli.parser().parse_known_args([verb, *words])
-    found = [] if verb in ("benchmark", "finetune") else command_samples.samples(args)
+    found = [] if verb in ("benchmark", "finetune") else verb_files.samples(args)
     stated = {*verb_files.outputs(args, more, [sample.name for sample in found]).names}
     if verb == "finetune":
         stated |= {*verb_files.checkpoints(args, more).names}

@@ -2,8 +2,7 @@
 
 import itertools
 
-from airrvec.app.queries import read_queries
-from airrvec.app.query_text import read_receptor
+from airrvec.app.queries import read_queries, read_receptor
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 

@@ -6,7 +6,7 @@ import sys
 from airrvec.core.errors import InputError
 from airrvec.input import reading
 from airrvec.input.files import text_table
-from airrvec.input.files.lines import LINE_LIMIT
+from airrvec.input.files.container import LINE_LIMIT
 
 import pandas as pd
 import pytest

@@ -5,7 +5,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from airrvec.app import cli, index_upkeep, indexing, run_index
+from airrvec.app import cli, indexing, run_index
 from airrvec.core import tables
 from airrvec.core.errors import InputError
 from airrvec.model import weights
@@ -96,7 +96,7 @@ def test_runs_added_at_the_same_time_are_both_there(runs, tmp_path):
         thread.join()
     opened = run_index.open_index(tmp_path / "index")
     assert {run.about["results"] for run in opened.runs()} == {str(run.resolve()) for run in runs.values()}
-    index_upkeep.check(opened)
+    run_index.check(opened)
 
 
 KINDS = ("records.bin", "cells.npy", "0000.parquet", "background.npy", "centres.npy")
@@ -137,14 +137,14 @@ def test_every_flipped_byte_is_refused_with_the_file_and_the_fix(index, capsys):
             opened, said = None, ""
             try:
                 opened = run_index.open_index(index)
-                index_upkeep.check(opened)
+                run_index.check(opened)
             except InputError as error:
                 said = str(error)
             assert Path(name).name in said, (name, place)
             assert ("Index its runs again" if name == "about.json" else "Remove") in said
             assert "damaged" in said
             (index / name).write_bytes(whole)
-    index_upkeep.check(run_index.open_index(index))
+    run_index.check(run_index.open_index(index))
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from airrvec.core import schema
-from airrvec.input.samplesheet import checks, conditions
+from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
-from airrvec.input.samplesheet import text as sheet_text
-from airrvec.input.samplesheet.conditions import condition_notes
+from airrvec.input.samplesheet import sheet as sheet_text
+from airrvec.input.samplesheet.checks import condition_notes
 from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
 from airrvec.repertoire import enrichment
 
@@ -269,7 +269,7 @@ def test_a_condition_that_cannot_be_tested_is_told(tmp_path, values, failed, wor
 
 
 def test_values_need_as_many_samples_as_the_tests_take():
-    assert conditions.TESTED == enrichment.MIN_SAMPLES
+    assert checks.TESTED == enrichment.MIN_SAMPLES
 
 
 def test_groovy_and_python_split_lines_alike():

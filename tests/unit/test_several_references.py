@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from airrvec.app.references import listed_paths
+from airrvec.app.verb_files import listed_paths
 from airrvec.core.errors import InputError
 from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet.names import unique_names

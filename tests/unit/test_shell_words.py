@@ -6,7 +6,7 @@ import string
 from pathlib import Path
 
 from airrvec.core.errors import InputError
-from airrvec.input.hla_names import checked_typing
+from airrvec.input.mhc_names import checked_typing
 from airrvec.input.samplesheet.names import name_problem
 
 import pytest

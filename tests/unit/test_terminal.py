@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from airrvec.app import answers
+from airrvec.app import finding
 from airrvec.core import spreadsheet, tables, terminal
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.report.summary import summary_text
@@ -155,7 +155,7 @@ def test_warnings_of_a_table_have_no_commands(tmp_path):
 
 
 def test_the_answers_of_find_have_no_commands():
-    assert not OBEYED.search(answers._cut(f"{RED}GILGFVFTL{CLEAR}"))
+    assert not OBEYED.search(finding._cut(f"{RED}GILGFVFTL{CLEAR}"))
 
 
 def test_only_one_module_prints():

@@ -12,7 +12,7 @@ from pathlib import Path
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.json_files import read_object
 from airrvec.input import reading
-from airrvec.input.files import json_text, parquet_table, processor_time, separate
+from airrvec.input.files import json_table, parquet_table, processor_time, separate
 from airrvec.model import weights
 from airrvec.training import presets
 
@@ -177,8 +177,8 @@ def test_records_of_json_have_a_limit(tmp_path):
 
 
 def test_a_record_of_json_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_text, "CHUNK", 1_000)
-    monkeypatch.setattr(json_text, "VALUE_LIMIT", 1 << 20)
+    monkeypatch.setattr(json_table, "CHUNK", 1_000)
+    monkeypatch.setattr(json_table, "VALUE_LIMIT", 1 << 20)
     with pytest.raises(InputError, match=r"^x: a record is longer than 1 MB\. Check that the file is a list"):
         normalised_text(tmp_path / "x", '[{"junction_aa": "' + "A" * (4 << 20) + '"}]')
     # What airrvec does not read may have any length.

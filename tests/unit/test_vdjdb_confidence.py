@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from airrvec.input.vdjdb_confidence import COLUMNS, score
+from airrvec.input.formats.vdjdb import COLUMNS, score
 
 import pytest
 from inputs import normalised

@@ -9,11 +9,10 @@ from airrvec.core.antigens import study, study_id
 from airrvec.core.epitopes import epitope_groups
 from airrvec.core.errors import InputError
 from airrvec.figures.style import escape_mathtext
-from airrvec.input import vdjdb_confidence
 from airrvec.input.calls import first_imgt_gene, read_call
+from airrvec.input.formats import vdjdb
 from airrvec.input.formats.tenx_dextramer import dextramer
-from airrvec.input.hla_names import checked_typing
-from airrvec.input.mhc_names import count_unknown_mhc
+from airrvec.input.mhc_names import checked_typing, count_unknown_mhc
 
 import matplotlib.pyplot as plt
 import pyarrow as pa
@@ -146,7 +145,7 @@ def test_no_word_ends_a_run(word):
     assert imgt.mh_symbol(word) is None or isinstance(imgt.mh_symbol(word), str)
     assert count_unknown_mhc(pa.table({"mhc_a": [word, None], "mhc_b": ["B2M", word]})).total() <= 2
     study(word), study_id(word), dextramer(f"{word}_binder"), epitope_groups([word, word[::-1]], [word, None])
-    assert vdjdb_confidence.score(word, word, word, word, word, "") in (0, 1, 2, 3)
+    assert vdjdb.score(word, word, word, word, word, "") in (0, 1, 2, 3)
     try:
         typing = checked_typing(word)
     except InputError:

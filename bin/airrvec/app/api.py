@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from airrvec.app import frames, notebook_vectors
+from airrvec.app import frames
 from airrvec.core import schema
 from airrvec.core.errors import InputError, require_at_least_one
 from airrvec.core.vectors import ATTRIBUTE
@@ -190,9 +190,9 @@ def nearest(
     """
     for name, number in (("k", k), ("threads", threads)):
         require_at_least_one(name, number)
-    found, known = notebook_vectors.read(queries, "queries"), notebook_vectors.read(references, "references")
+    found, known = frames.read(queries, "queries"), frames.read(references, "references")
     if queries is not references:
-        notebook_vectors.check_comparable(found, known)
+        frames.check_comparable(found, known)
     k = min(k, max(len(references), 1))
     distances, rows = neighbours.nearest(found.matrix, known.matrix, k, threads=threads)
     is_hit = rows.ravel() >= 0

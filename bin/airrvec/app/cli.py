@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec.app import find_verbs, references, verb_files
-from airrvec.app.command_samples import raise_or_print, samples
+from airrvec.app import find_verbs, verb_files
 from airrvec.app.outputs import sentences_of_the_disk
-from airrvec.app.places import PRESETS, SCRIPTS
-from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, donor_typing
+from airrvec.app.verb_files import raise_or_print, samples
+from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, PRESETS, SCRIPTS, add_options, donor_typing
 from airrvec.benchmark import training_labels
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
@@ -102,10 +101,10 @@ class Work:
 
     def references(self, given: str, species: Iterable[str]) -> tuple:
         """Normalise the tables of ``--reference`` and merge several; return options as of `labelled`."""
-        paths = references.listed_paths(given)
+        paths = verb_files.listed_paths(given)
         if len(paths) == 1:
             return self.labelled(paths[0], species=species)
-        cells, receptors = references.normalise_and_merge(run, paths, self.args.species, self.folder)
+        cells, receptors = verb_files.normalise_and_merge(run, paths, self.args.species, self.folder)
         return ("--cells", cells, "--receptors", receptors, "--species", *species)
 
 
@@ -150,8 +149,8 @@ def _annotate(work: Work, more: list[str]) -> None:
 
 def _reference(work: Work, more: list[str]) -> None:
     names = [sample.name for sample, _, _ in work.normalised(work.folder)]
-    references.merge(run, names, work.folder)
-    references.publish(work.folder, names, work.results)
+    verb_files.merge(run, names, work.folder)
+    verb_files.publish(work.folder, names, work.results)
 
 
 def _together(name: str) -> Callable[[Work, list[str]], None]:

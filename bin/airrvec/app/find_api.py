@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from airrvec.app import api, frames
-from airrvec.app.finding import Search
+from airrvec.app.finding import Search, opened
 from airrvec.app.finding import find as find_queries
-from airrvec.app.opening import opened
-from airrvec.app.places import default_index
 from airrvec.app.queries import of_normalised, read_queries
+from airrvec.app.verb_options import default_index
 from airrvec.core import schema
 from airrvec.core.errors import require_at_least_one, require_choice
 

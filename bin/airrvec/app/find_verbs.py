@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from airrvec.app.places import default_index
+from airrvec.app.verb_options import default_index
 from airrvec.core import chains as chain_words
 from airrvec.core import runtime
 from airrvec.core.errors import InputError
@@ -56,11 +56,11 @@ def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
 
 def index(args: argparse.Namespace) -> None:
     """Add runs to an index, list them, remove one, or read the whole index."""
-    from airrvec.app import index_upkeep, indexing, run_index, run_states
+    from airrvec.app import indexing, run_index
 
     runtime.limit_threads(args.cpus)
     for path in args.results:
-        if run_index.is_index(args.index) and (said := run_states.already_there(args.index, path)):
+        if run_index.is_index(args.index) and (said := run_index.already_there(args.index, path)):
             print_lines(said)
             continue
         results = indexing.open_results(path)
@@ -70,12 +70,12 @@ def index(args: argparse.Namespace) -> None:
     opened = run_index.open_index(args.index, threads=args.cpus)
     if args.remove:
         opened.remove(_run_named(opened, args.remove))
-    for line in index_upkeep.clean(opened):
+    for line in run_index.clean(opened):
         print_warning(f"NOTE: {line}")
     if args.check:
-        index_upkeep.check(opened)
+        run_index.check(opened)
     if not args.results:
-        print_lines(*index_upkeep.described(opened.runs()))
+        print_lines(*run_index.described(opened.runs()))
 
 
 def _run_named(opened, name: str):
@@ -89,9 +89,8 @@ def _run_named(opened, name: str):
 
 def find(args: argparse.Namespace) -> None:
     """Print the nearest receptors of each query, or write them to a file."""
-    from airrvec.app import answers, verb_files
-    from airrvec.app.finding import Search, find
-    from airrvec.app.opening import opened
+    from airrvec.app import finding, verb_files
+    from airrvec.app.finding import Search, find, opened
     from airrvec.app.queries import read_queries
     from airrvec.input.reading import read_column_map
 
@@ -113,10 +112,10 @@ def find(args: argparse.Namespace) -> None:
         found = find(index, queries, search)
     if outputs:
         with outputs.written() as folder:
-            answers.write(found, folder / args.out.name)
-        print_warning(answers.written_line(found, args.out))
+            finding.write(found, folder / args.out.name)
+        print_warning(finding.written_line(found, args.out))
     else:
-        print_lines(*answers.shown(found))
-    print_warning(*answers.problem_lines(found.problems, args.out))
+        print_lines(*finding.shown(found))
+    print_warning(*finding.problem_lines(found.problems, args.out))
     if not len(found.found):
         sys.exit(1)

@@ -1,16 +1,22 @@
 """The nearest receptors of all runs of an index, with what is known of them."""
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
+from pathlib import Path
 
-from airrvec.app import sealed_folders
+from airrvec.app import folders, indexing, run_index
 from airrvec.app.queries import Queries
 from airrvec.app.run_index import CLASSES, LABELS, PART, Run, RunIndex
+from airrvec.app.verb_files import rejects_path
 from airrvec.core import chains as chain_words
-from airrvec.core import names, schema, tables
+from airrvec.core import names, schema, table_parts, tables
 from airrvec.core.errors import InputError, require_at_least_one, require_choice
+from airrvec.core.plural import counted
 from airrvec.core.runtime import in_threads
+from airrvec.core.terminal import printable
 from airrvec.search import store
 
 import numpy as np
@@ -234,7 +240,7 @@ def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
 def _details_of_part(run: Run, part: int, rows: np.ndarray) -> pa.Table:
     """Return what is known of some receptors of a part of a run; ``rows`` ascend."""
     receptors, cells = (
-        tables.read(sealed_folders.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
+        tables.read(folders.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
         for kind in ("receptors", "cells")
     )
     chosen = receptors.take(pa.array(rows - part * PART))
@@ -283,3 +289,121 @@ def _unanswered(queries: Queries, reasons: np.ndarray) -> pa.Table:
         "answered": [False] * len(cells),
     }
     return pa.table(columns, schema=schema.NOT_FOUND)
+
+
+# --- An index that is searched: a given one, or one of a run's results, made for the moment
+
+TEMPORARY = {"n_cells": 1, "n_background": 20_000}  # index of results that no index holds
+
+
+@contextmanager
+def opened(
+    place: Path, queries: Queries, search: Search, *, model: str | None, threads: int, warn: Callable
+) -> Iterator[run_index.RunIndex]:
+    """
+    Yield the index to search.
+
+    Parameters
+    ----------
+    place : Path
+        An index, or the results of a run.
+    queries, search
+        What is looked for: of results, only the classes of chains that are searched are indexed.
+    model : str, optional
+        Folder of the model, where the results do not hold it.
+    threads : int
+    warn : callable
+        Called with a sentence on each run of the index that has changed since.
+    """
+    if run_index.is_index(place) or not (place / "embeddings").is_dir():
+        index = run_index.open_index(place, threads=threads)
+        for run in index.runs():
+            now = run_index.manifest_digest(Path(run.about["results"]))
+            if now not in (None, run.about["manifest"]):
+                path, again = run.about["results"], f"airrvec index --index {place}"
+                warn(f"{path} has changed since; index it again: {again} {path}")
+        yield index
+        return
+    with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
+        results = indexing.open_results(place, finished=False)
+        of_run = indexing.model_of(results, model)
+        index = run_index.create_index(Path(folder) / "index", of_run, threads=threads, **TEMPORARY)
+        indexing.add_run(index, results, classes_searched(queries.receptors, search, index))
+        yield index
+
+
+# --- What was found, for the terminal and as files
+
+WIDEST = 72  # characters of a column on the terminal
+REASONS = 5  # of queries without an answer
+
+
+def write(answers: Answers, out: Path) -> None:
+    """Write all columns, and beside them the problems."""
+    table_parts.write_as_named(answers.found, out)
+    table_parts.write_as_named(answers.problems, rejects_path(out))
+
+
+def written_line(answers: Answers, out: Path) -> str:
+    """Return a sentence on what `write` has written."""
+    n = len(answers.found["query_row"].unique())
+    return f"{out}: {counted(len(answers.found), 'neighbour')} of {counted(n, 'query', 'queries')}"
+
+
+def problem_lines(problems: pa.Table, out: Path | None) -> Iterator[str]:
+    """Yield the first `REASONS` of queries without an answer, and of chains that could not be read."""
+    for row in problems.slice(0, REASONS).to_pylist():
+        where = f", row {row['query_row']}" if row["query"] != f"row {row['query_row']}" else ""
+        value = f" ({row['field'] or 'query'} '{row['value']}')" if row["value"] else ""
+        yield f"MISSING: {row['query']}{where}: {row['reason']}{value}"
+    if len(problems) > REASONS:
+        all_of_them = rejects_path(out) if out else "--out FILE writes them beside it"
+        yield f"MISSING: {len(problems) - REASONS} more ({all_of_them})"
+
+
+def shown(answers: Answers) -> Iterator[str]:
+    """Yield the lines of the terminal: a table for each query."""
+    rows = answers.found.to_pylist()
+    starts = [number for number, row in enumerate(rows) if row["rank"] == 1]
+    for begin, end in pairwise([*starts, len(rows)]):
+        first = rows[begin]
+        n = answers.n_searched[f"{first['species']}.{first['chains']}"]
+        label = f"{first['query']}: " if len(starts) > 1 else ""
+        compared = chain_words.CHAIN_TITLES[first["chains"]]
+        yield f"{label}{first['query_receptor']} ({counted(n, 'receptor')} searched, {compared})"
+        table = [_cells(row, n / answers.n_background) for row in rows[begin:end]]
+        kept = [name for name in table[0] if any(row[name] for row in table)]
+        if answers.n_runs == 1:
+            kept.remove("run")
+        lines = [kept, *([_cut(row[name]) for name in kept] for row in table)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            numbers = [cell.rjust(width) for cell, width in zip(line[:3], widths, strict=False)]
+            words = [cell.ljust(width) for cell, width in zip(line[3:], widths[3:], strict=True)]
+            yield "  ".join([*numbers, *words]).rstrip()
+        yield ""
+
+
+def _cells(row: dict, step: float) -> dict[str, str]:
+    epitope = row["epitope"] or (f"{row['call_epitope']} (called)" if row["call_epitope"] else "")
+    species = row["antigen_species"] or row["call_antigen_species"]
+    return {
+        "rank": str(row["rank"]),
+        "distance": f"{row['distance']:.3f}",
+        "by chance": f"{_number(row['n_expected'])}" if row["n_background"] else f"< {_number(step)}",
+        "receptor": row["receptor"],
+        "epitope": f"{epitope} ({species})" if species else epitope,
+        "samples": row["samples"] or "",
+        "metadata": row["metadata"] or "",
+        "run": row["run"],
+    }
+
+
+def _number(value: float) -> str:
+    """Return a number with two digits, without an exponent where it is large."""
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
+
+
+def _cut(cell: str) -> str:
+    cell = printable(cell)
+    return cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}…"

@@ -1,17 +1,18 @@
-"""
-DataFrames whose columns pandas, Parquet, AnnData, MuData and R keep.
+"""Tables of notebooks: data frames in and out, and their vectors."""
 
-HDF5 has no text without a value, AnnData no nullable floats, and Arrow takes objects without a value for
-nulls of no type, also in a part of a table. A complete column has a type of NumPy, one with missing values a
-type of pandas that knows them:
+import re
+import warnings
+from dataclasses import dataclass
 
-- text: objects; ``string`` if one is missing,
-- whole numbers and flags: ``int64`` and ``bool``; ``Int64`` and ``boolean`` if one is missing,
-- other numbers: ``float32`` and ``float64``, NaN where they are missing.
-"""
+from airrvec.core import schema
+from airrvec.core.errors import InputError
+from airrvec.core.plural import counted
+from airrvec.core.vectors import ATTRIBUTE, VectorModel, check_same_model
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 # Whole numbers and flags, which would become floats and objects if one is missing.
 _NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
@@ -51,3 +52,84 @@ def column(values: pd.Series) -> pd.Series:
 
 def _text(values: pd.Series) -> pd.Series:
     return values.astype("string" if values.isna().any() else object)
+
+
+# --- Vectors in DataFrames, whose model pandas may have lost
+
+_DIMENSION = re.compile(r"dim_\d{2,}")
+_FIX = "Give vectors as airrvec.embed returns them"
+
+
+@dataclass(frozen=True)
+class FrameVectors:
+    """
+    Vectors of a DataFrame.
+
+    Attributes
+    ----------
+    what : str
+        What they are, for messages: queries or references.
+    matrix : ndarray of float32, shape (n, d)
+        NaN in rows without a vector.
+    model : VectorModel or None
+        Their model; None if the DataFrame does not name it.
+    """
+
+    what: str
+    matrix: NDArray[np.float32]
+    model: VectorModel | None
+
+
+def read(frame: pd.DataFrame, what: str) -> FrameVectors:
+    """
+    Return the vectors of a DataFrame.
+
+    Raises
+    ------
+    InputError
+        If it is no DataFrame, or has no columns of numbers, or not as many as the model that it names has
+        dimensions.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"the {what} are a {type(frame).__name__}, not a DataFrame", fix=_FIX)
+    names = [name for name in frame if isinstance(name, str) and _DIMENSION.fullmatch(name)]
+    columns = schema.dimensions(len(names)) if names else [name for name in frame if name != "chains"]
+    missing = [name for name in columns if name not in frame]
+    if missing:
+        raise InputError(f"the {what} have no column '{missing[0]}', but later ones, or one twice", fix=_FIX)
+    if not columns:
+        raise InputError(f"the {what} have no columns with vectors", fix=_FIX)
+    for name in columns:
+        types = pd.api.types
+        if not types.is_numeric_dtype(frame[name]) or types.is_bool_dtype(frame[name]):
+            raise InputError(f"the column '{name}' of the {what} holds no numbers", fix=_FIX)
+    matrix = frame[columns].to_numpy(np.float32, na_value=np.nan)
+    model = VectorModel.read(frame.attrs.get(ATTRIBUTE))
+    if model and model.dimensions != len(columns):
+        width = counted(len(columns), "dimension")
+        raise InputError(f"the {what} have {width}, which is not that of their model {model}", fix=_FIX)
+    return FrameVectors(what, matrix, model)
+
+
+def check_comparable(queries: FrameVectors, references: FrameVectors) -> None:
+    """
+    Warn if one of the models is not known.
+
+    Raises
+    ------
+    InputError
+        If the models or the widths differ.
+    """
+    if queries.model and references.model:
+        check_same_model("the queries", queries.model, "those of the references", references.model)
+        return
+    widths = [part.matrix.shape[1] for part in (queries, references)]
+    if widths[0] != widths[1]:
+        problem = f"the queries have {counted(widths[0], 'dimension')}, the references {widths[1]}"
+        raise InputError(f"{problem}: vectors of two models cannot be compared")
+    unknown = " and the ".join(part.what for part in (queries, references) if part.model is None)
+    warnings.warn(
+        f"the {unknown} do not name their model (attrs['{ATTRIBUTE}'], which merge and concat of pandas"
+        " drop): nothing shows that queries and references are vectors of one model",
+        stacklevel=3,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.annotation.annotator import CALLED
-from airrvec.app import manifest, run_states, sealed_folders, verify
+from airrvec.app import folders, manifest, run_index, verify
 from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
 from airrvec.core import identity, schema, tables
@@ -74,7 +74,7 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
         problem = f"'{folder}' holds no receptors with their vectors"
         raise InputError(problem, fix="Give the --outdir of a run of the pipeline")
     if (folder / manifest.MANIFEST).is_file():
-        digest = run_states.manifest_digest(folder)
+        digest = run_index.manifest_digest(folder)
         used = {"embeddings", "receptors", "cells", "annotation"}
         rows, problems = manifest.read_manifest(folder)
         for row in rows:
@@ -139,26 +139,26 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
     check_same_model(of_results, results.model, "those of the index", index.vector_model, fix=fix)
     path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
     others = [run for run in index.runs() if run.folder != target]
-    with sealed_folders.new_folder(index.place("runs") / target.name) as folder:
+    with folders.new_folder(index.place("runs") / target.name) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
-        content = run_states.read_content(folder)
-        older = [run for run in others if run_states.is_earlier(run, path, content)]
+        content = run_index.read_content(folder)
+        older = [run for run in others if run_index.is_earlier(run, path, content)]
         for run in older:
-            sealed_folders.check_own(run.folder, run.about)
+            folders.check_own(run.folder, run.about)
         rows = {}
         for name, n in present.items():
             if name in classes and index.reads(name.split(".")[1]):
                 rows[name] = _write_class(index, results, name, n, folder)
         rows = {name: n for name, n in rows.items() if n}
         about = {"results": path, "manifest": results.manifest, "receptors": n_receptors, "rows": rows}
-        sealed_folders.seal(folder, {**about, "samples": samples, "model": results.metadata})
+        folders.seal(folder, {**about, "samples": samples, "model": results.metadata})
     for run in older:
         index.remove(run)
     index.forget()
     moved = [run.about["results"] for run in older if run.about["results"] != path]
     origin = f" from {', '.join(moved)}" if moved else ""
     replaced = f", in place of its earlier state{origin}" if older else ""
-    twice = run_states.samples_twice([run for run in others if run not in older], content)
+    twice = run_index.samples_twice([run for run in others if run not in older], content)
     n_samples = counted(len(samples), "sample")
     added = f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
     return "; ".join([added, *twice])
@@ -214,7 +214,7 @@ def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, 
         begin, end = np.searchsorted(rows, [start, start + PART])
         tables.write(receptors.slice(start, PART), folder / f"receptors/{number:04d}.parquet")
         tables.write(cells.slice(begin, end - begin), folder / f"cells/{number:04d}.parquet")
-    run_states.write_content(results.folder, folder)
+    run_index.write_content(results.folder, folder)
     sizes = {name: int(_of_class(receptors, name).sum()) for name in CLASSES}
     return len(receptors), samples, {name: n for name, n in sizes.items() if n}
 

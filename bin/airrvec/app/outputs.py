@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from airrvec.app import own_files, temporary
-from airrvec.app.inputs import Inputs, folded
+from airrvec.app import folders, own_files
+from airrvec.app.own_files import Inputs, folded
 from airrvec.core.errors import InputError
 
 # What the disk refuses → what to do.
@@ -127,8 +127,8 @@ class Outputs:
         absent = [path for path in (self.folder, *self.folder.parents) if not os.path.lexists(path)]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.remove_abandoned(self.folder, "airrvec")
-            with temporary.new(self.folder / "airrvec") as staged:
+            folders.remove_abandoned(self.folder, "airrvec")
+            with folders.new(self.folder / "airrvec") as staged:
                 yield staged
                 self._publish(staged)
         finally:
@@ -138,7 +138,7 @@ class Outputs:
 
     def _publish(self, staged: Path) -> None:
         paths = [path for path in sorted(staged.rglob("*")) if path.is_file()]
-        names = [path.relative_to(staged).as_posix() for path in paths if path.name != temporary.LOCK]
+        names = [path.relative_to(staged).as_posix() for path in paths if path.name != folders.LOCK]
         new = {name: own_files.state(staged / name) for name in names}
         with own_files.listed(self.folder) as files:
             try:
@@ -171,7 +171,7 @@ class Outputs:
         """Give the temporary folder a name under which it stays; return the error that says so."""
         kept = self.folder / staged.name.strip(".").replace(".tmp", "")
         staged.rename(kept)
-        (kept / temporary.LOCK).unlink()
+        (kept / folders.LOCK).unlink()
         return InputError(error.described["problem"], fix=f"The results are in '{kept}': move them")
 
     def _check(self, names: list[str], files: dict[str, own_files.States]) -> None:

@@ -9,11 +9,13 @@ a seal. While files are replaced it holds both states: after a kill at any momen
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 
-from airrvec.app import sealed_folders, temporary
+from airrvec.app import folders
 from airrvec.core import records, tables
 from airrvec.core.errors import InputError
 
@@ -35,7 +37,7 @@ def listed(folder: Path) -> Iterator[dict[str, States]]:
     """
     _check_place(folder)
     (folder / PLACE).mkdir(exist_ok=True)
-    lock = temporary.locked_file(folder / LOCK)
+    lock = folders.locked_file(folder / LOCK)
     try:
         yield read(folder)
     finally:
@@ -64,7 +66,7 @@ def read(folder: Path) -> dict[str, States]:
     try:
         content = json.loads(path.read_bytes())
         checksum = content.pop("sha256")
-        if content["format"] == FORMAT and checksum == sealed_folders.digest(content):
+        if content["format"] == FORMAT and checksum == folders.digest(content):
             return content["files"]
     except FileNotFoundError:
         return {}
@@ -79,7 +81,7 @@ def read(folder: Path) -> dict[str, States]:
 def write(folder: Path, files: dict[str, States]) -> None:
     """Write the list of a folder, which `listed` has locked."""
     content = {"format": FORMAT, "files": dict(sorted(files.items()))}
-    sealed = {**content, "sha256": sealed_folders.digest(content)}
+    sealed = {**content, "sha256": folders.digest(content)}
     tables.write_json(sealed, folder / LIST, indent=1)
 
 
@@ -96,3 +98,60 @@ def is_own(path: Path, states: States | None) -> bool:
         return True
     sizes = {size for size, _ in states}
     return path.stat().st_size in sizes and state(path) in states
+
+
+# --- The inputs of a command, recognised by any name
+
+
+class Inputs:
+    """Files that are never written: those given, and those in folders that are given."""
+
+    def __init__(self, paths: Iterable[Path]):
+        self._paths = tuple(paths)
+
+    def match(self, path: Path) -> Path | None:
+        """
+        Return the input that a path is: by another name, link or spelling too.
+
+        Names that differ only in case, or in the composition of their accents, are one file on some disks.
+        """
+        with suppress(OSError):
+            status = os.stat(path)
+            if source := self._files.get((status.st_dev, status.st_ino)):
+                return source
+        return self._spellings.get(_spelling(path))
+
+    @cached_property
+    def _files(self) -> dict[tuple[int, int], Path]:
+        files = {}
+        for path in map(Path, self._every_path()):
+            with suppress(OSError):
+                status = os.stat(path)
+                if not stat.S_ISDIR(status.st_mode):
+                    files.setdefault((status.st_dev, status.st_ino), path)
+        return files
+
+    @cached_property
+    def _spellings(self) -> dict[tuple, Path]:
+        spelt = {_spelling(path): path for path in self._paths if not os.path.isdir(path)}
+        return {key: path for key, path in spelt.items() if key}
+
+    def _every_path(self) -> Iterator[str]:
+        for path in self._paths:
+            yield str(path)
+            for folder, _, names in os.walk(path):
+                yield from (os.path.join(folder, name) for name in names)
+
+
+def _spelling(path: Path) -> tuple | None:
+    """Return the folder of a path and its name, in one spelling; None without the folder."""
+    try:
+        folder = os.stat(path.parent)
+    except OSError:
+        return None
+    return folder.st_dev, folder.st_ino, folded(path.name)
+
+
+def folded(name: str) -> str:
+    """Return a name in one spelling: of its case and of its accents."""
+    return unicodedata.normalize("NFC", name).casefold()

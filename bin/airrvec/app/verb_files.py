@@ -2,15 +2,168 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from airrvec.app import references
-from airrvec.app.command_samples import named_files
 from airrvec.app.outputs import Outputs
 from airrvec.core import table_parts
 from airrvec.core.errors import InputError
-from airrvec.input.samplesheet.names import name_problem
+from airrvec.core.terminal import print_warning
+from airrvec.input.samplesheet import checks
+from airrvec.input.samplesheet import sheet as samplesheet
+from airrvec.input.samplesheet.checks import condition_notes
+from airrvec.input.samplesheet.names import name_of, name_problem, unique_names
+
+MERGED = ("merged", "conflicts", "sources")
+
+
+def listed_paths(text: str) -> list[Path]:
+    """
+    Return the paths of ``--reference``: a file, a folder that the verb reference wrote, or several by commas.
+
+    Raises
+    ------
+    InputError
+        If a path is given twice.
+    """
+    paths = [path / "merged.parquet" if os.path.isdir(path) else path for path in named_paths(text)]
+    if len(set(paths)) < len(paths):
+        raise InputError(f"--reference: '{text}' names one of them twice")
+    return paths
+
+
+def named_paths(text: str) -> list[Path]:
+    """Return the files and folders of ``--reference``, as they are named."""
+    return [Path(text)] if os.path.exists(text) else [Path(part.strip()) for part in text.split(",")]
+
+
+def normalise_and_merge(
+    run: Callable, paths: Sequence[Path], species: str, folder: Path
+) -> tuple[Path, Path]:
+    """Normalise and merge labelled tables in a folder; return the paths of their cells and receptors."""
+    names = unique_names(list(paths))
+    for path, name in zip(paths, names, strict=True):
+        run(
+            "normalise_receptors",
+            *(path, "--sample", name, "--part", "reference", "--species", species, "--outdir", folder),
+        )
+    return merge(run, names, folder)
+
+
+def merge(run: Callable, names: Sequence[str], folder: Path) -> tuple[Path, Path]:
+    """Merge the normalised tables of a folder; return the paths of the cells and receptors of the result."""
+    run("merge_references", "--sources", *names, "--tables", folder, "--outdir", folder / "merged")
+    return tuple(folder / f"merged/reference.{kind}.parquet" for kind in ("cells", "receptors_0000"))
+
+
+def publish(folder: Path, names: Sequence[str], outdir: Path) -> None:
+    """Move the tables of `merge`, and the rejects of each source, to the folder of the results."""
+    (outdir / "rejects").mkdir(parents=True, exist_ok=True)
+    for name in MERGED:
+        for path in (folder / "merged").glob(f"{name}.*"):  # a large table has no text
+            shutil.move(path, outdir / path.name)
+    for name in names:
+        shutil.move(folder / f"{name}.rejects.parquet", outdir / f"rejects/{name}.parquet")
+
+
+# --- Input of the command ``airrvec``: tables or a samplesheet, with the rules and checks of the pipeline
+
+
+def samples(args: argparse.Namespace) -> list[checks.Table]:
+    """
+    Return the tables that are given, or the samples of one samplesheet, checked as in the pipeline.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        From `airrvec.app.cli.parser`: ``tables``, ``format``, ``column_map``, ``species`` and
+        ``failed_samples``.
+
+    Raises
+    ------
+    InputError
+        With all problems. With ``--failed-samples skip``, only if a problem concerns no single sample, or no
+        sample remains.
+    """
+    if args.format and args.column_map:
+        raise InputError("--column-map: a table with a column map has no format", fix="Leave out --format")
+    sheet = _sheet(args)
+    tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
+    _, table_problems = checks.check(tables)
+    condition = samplesheet.condition_problems(getattr(args, "compare_by", None), sheet)
+    problems = sorted([*problems, *condition, *table_problems], key=lambda problem: problem.row)
+    failed = {problem.sample for problem in problems}
+    remaining = [table for table in tables if table.name not in failed]
+    reasons = [str(problem.error) for problem in problems]
+    raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
+    for note in condition_notes(getattr(args, "compare_by", None), sheet, failed):
+        print_warning(f"WARNING: {note}")
+    return remaining
+
+
+def named_files(args: argparse.Namespace) -> list[Path]:
+    """Return all files that the tables or the samplesheet of a verb name, read or not."""
+    sheet = _sheet(args)
+    rows = checks.tables_of(sheet, args.column_map) if sheet else []
+    row_files = [path for row in rows for path in (row.path, row.column_map)]
+    return [path for path in (*args.tables, *row_files) if path is not None]
+
+
+def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
+    """
+    Raise all reasons as one error, or print each and continue.
+
+    Raises
+    ------
+    InputError
+        If there are reasons, and ``stops`` or ``--failed-samples stop``.
+    """
+    if reasons and (stops or args.failed_samples == "stop"):
+        raise InputError(what, reasons=reasons)
+    for reason in reasons:
+        print_warning(f"MISSING: {reason}")
+
+
+def _sheet(args: argparse.Namespace) -> samplesheet.Sheet | None:
+    is_one = len(args.tables) == 1 and samplesheet.is_samplesheet(args.tables[0])
+    return samplesheet.read(args.tables[0], args.species) if is_one else None
+
+
+def _tables_of_sheet(
+    args: argparse.Namespace, sheet: samplesheet.Sheet
+) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
+    tables = checks.tables_of(sheet, args.column_map)
+    for table in tables:
+        if table.part != "sample":
+            print_warning(f"NOTE: {table.where}: only the pipeline reads the role {table.part}")
+    with_format = [
+        table if table.format or table.column_map else replace(table, format=args.format)
+        for table in tables
+        if table.part == "sample"
+    ]
+    return with_format, sheet.problems
+
+
+def _tables_of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list[samplesheet.Problem]]:
+    tables, problems = [], []
+    seen: dict[str, Path] = {}
+    for number, path in enumerate(args.tables, start=1):
+        name = name_of(path)
+        problem = None if name else f"the file name of '{path}' gives no sample name"
+        if name.lower() in seen:
+            problem = f"two tables are called '{name}', {seen[name.lower()]} and {path}"
+        if problem:
+            error = InputError(problem, fix="Rename a file, or give a samplesheet")
+            problems.append(samplesheet.Problem(error, row=number))
+        seen.setdefault(name.lower(), path)
+        layout = (args.format, args.column_map, args.species)
+        tables.append(checks.Table("sample", name, path.name, number, path, None, *layout))
+    return tables, problems
+
+
+# --- The files that a verb reads and writes, known before its first script
 
 NORMALISED = ("cells.parquet", "chains.parquet", "receptors_0000.parquet", "rejects.parquet", "qc.json")
 
@@ -69,7 +222,7 @@ def _units(args: argparse.Namespace, names: Sequence[str]) -> tuple[tuple[str, .
     if args.verb == "annotate":
         return tuple((*_normalised(name), *_both(name), f"{name}.annotation.qc.json") for name in names)
     if args.verb == "reference":
-        return (_both(*references.MERGED), *((f"rejects/{name}.parquet",) for name in names))
+        return (_both(*MERGED), *((f"rejects/{name}.parquet",) for name in names))
     if args.verb == "finetune":
         measured = (*_both("split", "specificity", "unseen"), "finetune.qc.json")
         return (measured, tuple(f"{model_name(args)}/{name}" for name in MODEL))
@@ -158,7 +311,7 @@ def inputs(args: argparse.Namespace, more: Sequence[str] = ()) -> Iterator[Path]
     words += [args.model or "", getattr(args, "encoders", ""), str(args.column_map or "")]
     yield from _existing(part for word in words for part in (word, *word.split(",")))
     if args.verb == "annotate":
-        yield from references.named_paths(args.reference)
+        yield from named_paths(args.reference)
 
 
 def _existing(words: Iterable[str]) -> Iterator[Path]:

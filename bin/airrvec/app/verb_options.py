@@ -6,10 +6,22 @@ from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
 from airrvec.app import find_verbs
-from airrvec.app.places import PRESETS
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.script import at_least, named_path
+
+_LIBRARY = Path(__file__).parents[1]
+INSTALLED = (_LIBRARY / "scripts").is_dir()
+SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
+PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
+
+
+def default_index() -> Path:
+    """Return the index of runs that is used if none is named: of the environment, or of this folder."""
+    return Path(os.environ.get("AIRRVEC_INDEX") or "airrvec_index")
+
+
+# --- Options of the verbs of the command `airrvec`
 
 DEFAULT_MODEL = "sceptr"
 # Options of scripts that the verbs themselves give, or that name files for the pipeline.
@@ -95,7 +107,7 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
 
 def donor_typing(text: str) -> str:
     """Return the HLA of ``--hla`` in one spelling."""
-    from airrvec.input.hla_names import checked_typing
+    from airrvec.input.mhc_names import checked_typing
 
     try:
         return checked_typing(text)

@@ -1,17 +1,189 @@
 """The verb ``verify``: whether a folder of results is what its run wrote, file by file and table by table."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from airrvec.app import invariants
 from airrvec.app.manifest import FOLDERS, MANIFEST, Row, read_manifest
+from airrvec.core import identity, tables
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
 from airrvec.core.plural import counted
 from airrvec.core.progress import counter
 from airrvec.core.records import measure
 from airrvec.core.terminal import print_lines, print_warning
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class _Run:
+    """Tables of a run, by their paths in its results; a table that the manifest lacks is None."""
+
+    def __init__(self, results: Path, rows: list[Row], damaged: set[str]):
+        self.results = results
+        self.rows = {row.path: row for row in rows if row.kind == "result" and row.path not in damaged}
+        self.incomplete = {str(Path(path).parent) for path in damaged}  # folders
+        self.inputs = [row for row in rows if row.kind == "input" and row.sample]
+
+    def within(self, folder: str, suffix: str = ".parquet") -> list[str]:
+        """Return the tables of a folder, not of those in it, sorted."""
+        return sorted(p for p in self.rows if str(Path(p).parent) == folder and p.endswith(suffix))
+
+    def ids(self, *paths: str) -> pa.ChunkedArray:
+        """Return the column ``receptor_id`` of tables, one after the other."""
+        parts = [self.column(path, "receptor_id") for path in paths]
+        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+
+    def column(self, path: str, name: str) -> pa.ChunkedArray:
+        table = tables.read(self.results / path, [name])
+        if name not in table.column_names:
+            raise InputError(f"there is no column {name}", file=path)
+        return table[name]
+
+
+def check(results: Path, rows: list[Row], damaged: set[str]) -> tuple[int, list[str]]:
+    """
+    Check the relations between the tables of a run.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of the results.
+    rows : list of Row
+        Manifest.
+    damaged : set of str
+        Paths of files that differ from it or are missing: relations with them are not checked.
+
+    Returns
+    -------
+    int
+        Number of relations that were checked.
+    list of str
+        One sentence for each that does not hold, which begins with the path of a table.
+    """
+    run = _Run(results, rows, damaged)
+    relations = list(_relations(run))
+    update = counter("relations checked", len(relations))
+    problems = []
+    for path, relation in relations:
+        try:
+            found = relation()
+        except (InputError, OSError, pa.ArrowException, ValueError) as error:
+            found = f"cannot be compared with other tables ({error})"
+        problems += [f"{path}: {found}"] if found else []
+        update(1)
+    return len(relations), problems
+
+
+def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
+    """Yield the path of a table and a function that returns what is wrong with it, or None."""
+    receptors, cells = run.within("receptors"), run.within("cells")
+    for given in run.inputs:
+        both = f"cells/{given.sample}.parquet", f"rejects/{given.sample}.parquet"
+        if given.rows is not None and all(path in run.rows for path in both):
+            yield both[0], lambda n=given.rows, both=both: _rows(run, n, *both)
+    for path in cells:
+        name = Path(path).name
+        if f"chains/{name}" in run.rows:
+            yield f"chains/{name}", lambda path=path, name=name: _chains(run, path, f"chains/{name}")
+        if f"annotation/{name}" in run.rows:
+            yield (
+                f"annotation/{name}",
+                lambda path=path, name=name: _same_ids(run, path, f"annotation/{name}"),
+            )
+    for path in run.within("airr", ".tsv"):
+        chains = f"chains/{Path(path).stem}.parquet"
+        if chains in run.rows:
+            yield path, lambda path=path, chains=chains: _same_number(run, path, chains)
+    for path, row in run.rows.items():
+        twin = str(Path(path).with_suffix(".parquet"))
+        if path.endswith(".tsv") and twin in run.rows and row.rows is not None:
+            yield path, lambda path=path, twin=twin: _same_number(run, path, twin)
+    for path in receptors:
+        yield path, lambda path=path: _identity(run, path)
+    if not receptors or "receptors" in run.incomplete:
+        return
+    if cells and "cells" not in run.incomplete:
+        yield receptors[0], lambda: _distinct(run, cells, receptors)
+    for path in ("map/map.parquet", "clusters/members.parquet", "comparison/public.parquet"):
+        if path in run.rows:
+            yield path, lambda path=path: _among(run, path, receptors)
+    models = {path: [path] for path in run.within("embeddings")}
+    for path in run.rows:
+        if path.startswith("embeddings/") and path.count("/") == 2:
+            models.setdefault(str(Path(path).parent), []).append(path)
+    for path, parts in models.items():
+        if len(parts) == len(receptors):
+            yield path, lambda parts=parts: _embedded(run, sorted(parts), receptors)
+
+
+def _rows(run: _Run, n_rows: int, cells: str, rejects: str) -> str | None:
+    kept = pc.sum(run.column(cells, "input_rows"), min_count=0).as_py()
+    table = tables.read(run.results / rejects, ["row", "row_kept"])
+    rejected = pc.count_distinct(table["row"].filter(pc.invert(table["row_kept"]))).as_py()
+    if kept + rejected != n_rows:
+        return f"{n_rows} rows were read, but {kept} are in the cells and {rejected} in the rejects"
+    return None
+
+
+def _chains(run: _Run, cells: str, chains: str) -> str | None:
+    table = tables.read(run.results / chains, ["cell_row", "receptor_id"])
+    ids = run.ids(cells)
+    place = pc.subtract(table["cell_row"], 1)
+    if len(place) and not 0 <= pc.min(place).as_py() <= pc.max(place).as_py() < len(ids):
+        return f"cell_row names rows that {cells} does not have"
+    if not ids.take(place).equals(table["receptor_id"]):
+        return f"its receptors are not those of the cells in {cells}"
+    return None
+
+
+def _same_ids(run: _Run, cells: str, path: str) -> str | None:
+    return None if run.ids(cells).equals(run.ids(path)) else f"its rows are not the cells of {cells}"
+
+
+def _same_number(run: _Run, path: str, other: str) -> str | None:
+    n, expected = run.rows[path].rows, run.rows[other].rows
+    return None if n == expected else f"has {n} rows, {other} {expected}"
+
+
+def _identity(run: _Run, path: str) -> str | None:
+    table = tables.read(run.results / path)
+    expected = identity.digests(identity.receptor_keys(table))
+    wrong = pc.sum(pc.not_equal(table["receptor_id"], expected), min_count=0).as_py()
+    if wrong:
+        return f"{counted(wrong, 'receptor_id is', 'receptor_ids are')} not that of the receptor's fields"
+    return None
+
+
+def _distinct(run: _Run, cells: list[str], receptors: list[str]) -> str | None:
+    ids = run.ids(*receptors)
+    if len(pc.unique(ids)) < len(ids):
+        return "a receptor_id occurs twice"
+    of_cells = pc.unique(run.ids(*cells))
+    lacking = len(of_cells) - pc.sum(pc.is_in(of_cells, pc.unique(ids)), min_count=0).as_py()
+    if lacking:
+        return f"{counted(lacking, 'receptor of the cells is', 'receptors of the cells are')} missing"
+    more = len(ids) - len(of_cells)
+    return f"{counted(more, 'receptor is', 'receptors are')} of no cell" if more else None
+
+
+def _among(run: _Run, path: str, receptors: list[str]) -> str | None:
+    found = pc.is_in(run.ids(path), pc.unique(run.ids(*receptors)))
+    lacking = len(found) - pc.sum(found, min_count=0).as_py()
+    if lacking:
+        return f"{counted(lacking, 'receptor is', 'receptors are')} not in the receptors of the run"
+    return None
+
+
+def _embedded(run: _Run, parts: list[str], receptors: list[str]) -> str | None:
+    for path, expected in zip(parts, receptors, strict=True):
+        if not run.ids(path).equals(run.ids(expected)):
+            return f"its receptors are not those of {expected}, row by row"
+    return None
+
+
+# --- The verb ``verify``: whether a folder of results is what its run wrote, file by file and table by table
 
 
 def verify(results: Path) -> None:
@@ -30,7 +202,7 @@ def verify(results: Path) -> None:
     problems += files
     problems += [f"{name}: left over: not in {MANIFEST}" for name in left_over(results, rows)]
     damaged = {problem.split(": ")[0] for problem in problems}
-    compared, found = invariants.check(results, rows, damaged)
+    compared, found = check(results, rows, damaged)
     problems += found
     print_lines(*problems)
     n_results = sum(row.kind == "result" for row in rows)

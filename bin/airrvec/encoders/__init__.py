@@ -96,7 +96,7 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
         return import_module(f"{__name__}.sceptr").Sceptr(name, device=device)
     if "+" in name:
         parts = [load(part, hub_cache=hub_cache, device=device) for part in name.split("+")]
-        return import_module(f"{__name__}.sum").Sum(parts)
+        return import_module(f"{__name__}.combined").Sum(parts)
     require_known(name)
     module, class_name, title = ENCODERS[name]
     options = {"device": device} if name in VARIANTS else {}

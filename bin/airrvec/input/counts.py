@@ -8,8 +8,8 @@ from airrvec.core.plural import counted
 from airrvec.input.calls import IS_PSEUDOGENE, LOOPS_UNKNOWN
 from airrvec.input.mhc_names import count_unknown_mhc, unknown_mhc_warning
 from airrvec.input.pairing import DUPLICATE_ROW, EXTRA_CHAIN, MULTIPLE_CHAINS
+from airrvec.input.roles import UnreadValues
 from airrvec.input.standardise import OTHER_LOCUS, UNPROVEN_FRAME
-from airrvec.input.unread import UnreadValues
 
 import numpy as np
 import pyarrow as pa

@@ -13,9 +13,8 @@ from airrvec.core.antigens import study_ids
 from airrvec.core.errors import InputError, require_choice
 from airrvec.core.terminal import printable
 from airrvec.input import species_names
-from airrvec.input.chain_tables import with_cells
 from airrvec.input.counts import Counts, no_receptor_message
-from airrvec.input.pairing import POLICIES, cell_numbers, chain_pairing_classes, pair
+from airrvec.input.pairing import POLICIES, cell_numbers, chain_pairing_classes, pair, with_cells
 from airrvec.input.plausibility import Plausibility, check_cells, check_contigs
 from airrvec.input.reading import Batch, Source
 from airrvec.input.standardise import FAILURES, standardise

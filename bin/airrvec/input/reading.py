@@ -31,13 +31,20 @@ from typing import Any
 from airrvec.core.errors import InputError
 from airrvec.input.files.anndata_table import MAGIC as ANNDATA_MAGIC
 from airrvec.input.files.anndata_table import AnnDataTable
-from airrvec.input.files.container import MAX_UNPACKED, Container, MalformedRow, read_beginning
+from airrvec.input.files.container import (
+    DAMAGED,
+    MAX_UNPACKED,
+    Container,
+    MalformedRow,
+    damaged,
+    open_bytes,
+    read_beginning,
+)
 from airrvec.input.files.json_table import read_json
 from airrvec.input.files.parquet_table import MAGIC as PARQUET_MAGIC
 from airrvec.input.files.parquet_table import ParquetTable
 from airrvec.input.files.prefetch import prefetch
 from airrvec.input.files.text_table import read_header
-from airrvec.input.files.unpacking import DAMAGED, damaged, open_bytes
 from airrvec.input.formats.column_map import MappedColumns, read_column_map
 from airrvec.input.formats.registry import (
     FORMATS,
@@ -49,10 +56,9 @@ from airrvec.input.formats.registry import (
 )
 from airrvec.input.repeated_headers import after_headers, without_headers
 from airrvec.input.role_names import names_of_roles
-from airrvec.input.roles import Roles, choose_for
+from airrvec.input.roles import Roles, Unread, choose_for, unread_values, with_unused
 from airrvec.input.suggestion import suggest_column_map, unknown_layout
 from airrvec.input.units import NOTHING, Given, Unit, unit_of
-from airrvec.input.unread import Unread, unread_values, with_unused
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -125,7 +125,7 @@ def own_products(vectors, cells, centres):
 
 
 @_compiled
-def near(queries, to_other, references, to_cell, reach, sizes):
+def near_rows(queries, to_other, references, to_cell, reach, sizes):
     """
     Return the queries and references of two cells with which pairs are possible, sorted roughly by lead.
 
@@ -289,7 +289,7 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                 floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
             else:
                 theirs = slice(other_begin, other_begin + other_stop - other_start)
-                near, floors, others, other_floors = near(
+                near, floors, others, other_floors = near_rows(
                     block.own[mine],
                     block.products[j, mine],
                     other_block.own[theirs],

@@ -222,15 +222,15 @@ def count_near(queries, references, limits, counts):
         copy_strip(references, column, strip)
         for group in range(len(queries)):
             multiply_block(queries[group], strip, products, 0, 0)
-            for i in range(min(ROWS, len(distance_limits) - group * ROWS)):
+            for i in range(min(ROWS, len(limits) - group * ROWS)):
                 row = group * ROWS + i
                 for first in range(0, WIDTH, LANES):
-                    below = at_most(load(products, i, first), distance_limits[row, -1])
+                    below = at_most(load(products, i, first), limits[row, -1])
                     lane = first
                     while below:
                         if below & 1:
                             place = 0
-                            while products[i, lane] > distance_limits[row, place]:
+                            while products[i, lane] > limits[row, place]:
                                 place += 1
                             counts[row, place] += 1
                         below >>= 1

@@ -1,17 +1,22 @@
 """Common parts of containers: opening a file, its batches of rows, and its errors."""
 
+import bz2
+import codecs
+import gzip
 import io
 import re
-from collections.abc import Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
-from airrvec.core.errors import InputError
-from airrvec.input.files.unpacking import as_utf_8, open_bytes, unpacker
+from airrvec.core.errors import InputError, no_file
 from airrvec.input.values import MISSING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -151,3 +156,257 @@ def first_line(error: Exception) -> str:
     """Return the first line of an error message, up to 200 characters."""
     text = str(error) or type(error).__name__
     return re.sub(r"\s+", " ", text.strip().splitlines()[0])[:200]
+
+
+# --- Files as UTF-8 bytes: decompressed, taken out of a zip, converted from UTF-16, by their first bytes
+
+# What reading a damaged file raises.
+DAMAGED = (EOFError, OSError, zlib.error, UnicodeError, zipfile.BadZipFile)
+
+# First four bytes → encoding: a mark, or letters with the zeros between them that UTF-8 has not.
+_ENCODINGS = {
+    re.compile(re.escape(codecs.BOM_UTF32_LE) + b"|" + re.escape(codecs.BOM_UTF32_BE)): "utf-32",
+    re.compile(re.escape(codecs.BOM_UTF16_LE) + b"|" + re.escape(codecs.BOM_UTF16_BE)): "utf-16",
+    re.compile(rb"[\t -~]\0\0\0"): "utf-32-le",
+    re.compile(rb"\0\0\0[\t -~]"): "utf-32-be",
+    re.compile(rb"([\t -~]\0){2}"): "utf-16-le",
+    re.compile(rb"(\0[\t -~]){2}"): "utf-16-be",
+}
+
+
+def open_bytes(path: str | Path) -> io.BufferedIOBase:
+    """
+    Open a file for reading bytes.
+
+    gzip, bzip2, zstd and a zip of one table are detected by their content and unpacked; text in UTF-16, as
+    Excel saves "Unicode text", or in UTF-32 becomes UTF-8.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is a zip of no or several tables, or a workbook of Excel.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise no_file(path)
+    unpack = unpacker(path)
+    try:
+        return as_utf_8(unpack(path) if unpack else path.open("rb"))
+    except DAMAGED as error:
+        raise damaged(path, error) from error
+
+
+def unpacker(path: Path) -> Callable | None:
+    """Return the function that unpacks a file, from its path or the opened file; None if it is not packed."""
+    with path.open("rb") as file:
+        return _unpacker(file.read(4))
+
+
+def _unpacker(magic: bytes) -> Callable | None:
+    return next((unpack for signature, unpack in _PACKED.items() if magic.startswith(signature)), None)
+
+
+def as_utf_8(handle) -> io.BufferedIOBase:
+    """Return the bytes of an opened text, converted if they begin as UTF-16 or UTF-32."""
+    if not handle.seekable():  # zstd
+        return handle
+    start = handle.read(4)
+    handle.seek(0)
+    encoding = next((name for pattern, name in _ENCODINGS.items() if pattern.match(start)), None)
+    if encoding is None:
+        return handle
+    return pa.transcoding_input_stream(pa.PythonFile(handle, "r"), encoding, "utf-8")
+
+
+def damaged(path, error: Exception) -> InputError:
+    """Return the error for a file whose reading raised one of `DAMAGED`."""
+    if isinstance(error, UnicodeError):
+        return InputError(
+            "the text begins as UTF-16 or UTF-32, and ends within a character or holds what is none",
+            file=path,
+            fix="Copy it again, or save the table as UTF-8: in Excel, 'CSV UTF-8'",
+        )
+    return InputError(
+        "the compressed file is truncated or damaged",
+        file=path,
+        fix="Copy or download it again and compare its size or checksum with the original",
+    )
+
+
+def _open_zip(source: Path | BinaryIO):
+    archive, path = zipfile.ZipFile(source), source if isinstance(source, Path) else source.name
+    members = [name for name in archive.namelist() if not name.endswith("/") and name[:8] != "__MACOSX"]
+    if "[Content_Types].xml" in members:
+        raise InputError(
+            "is a workbook of Excel",
+            file=path,
+            fix="Save its sheet as text: 'CSV UTF-8' or 'Text (tab delimited)'",
+        )
+    tables = [name for name in members if Path(name).name[:1] != "."]
+    if len(tables) != 1:
+        named = f": {', '.join(tables[:8])}{', …' if len(tables) > 8 else ''}" if tables else ""
+        raise InputError(
+            f"is a zip of {len(tables)} files{named}",
+            file=path,
+            fix="Unpack it, and give the one table that is meant",
+        )
+    member = archive.open(tables[0])
+    unpack = _unpacker(member.read(4))
+    member.seek(0)
+    if unpack is _open_zip:  # a zip may hold itself
+        raise InputError(
+            f"is a zip of another, {tables[0]}", file=path, fix="Unpack it, and give the table itself"
+        )
+    return unpack(member) if unpack else member
+
+
+# First bytes → function that opens the file.
+_PACKED: dict[bytes, Callable] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\x28\xb5\x2f\xfd": lambda source: pa.CompressedInputStream(source, "zstd"),
+    b"PK\x03\x04": _open_zip,
+    b"PK\x05\x06": _open_zip,  # of no file
+}
+
+
+# --- Text in blocks of whole lines, checked before they are parsed
+
+# Bytes; a row with the sequences of its chains has a few thousand.
+LINE_LIMIT = 4 << 20
+
+
+@dataclass(frozen=True)
+class Block:
+    """
+    Whole lines of a text.
+
+    Attributes
+    ----------
+    content : bytes
+        UTF-8, without NUL.
+    n_lines : int
+        Number of lines that are not empty.
+    """
+
+    content: bytes
+    n_lines: int
+
+
+def read_blocks(
+    handle: io.BufferedIOBase, path, size: int, n_before: int, column_at: Callable[[bytes], str | None]
+) -> Iterator[Block]:
+    """
+    Yield the lines of a text after its header, in blocks.
+
+    Parameters
+    ----------
+    handle : file
+        File opened for bytes.
+    path : str or Path
+        Path of the file, for messages.
+    size : int
+        Number of bytes read at a time.
+    n_before : int
+        Number of lines to skip, empty lines not counted.
+    column_at : callable
+        Beginning of a line → name of the column in which it ends.
+
+    Raises
+    ------
+    InputError
+        If a line is longer than `LINE_LIMIT`, is not UTF-8 or contains NUL; the error names row and column.
+    """
+    n_seen = 0
+    for content in _cut_at_line_ends(handle, size):
+        starts, ends = _lines(content)
+        row = n_seen - n_before + 1
+        n_seen += len(starts)
+        n_header = min(max(1 - row, 0), len(starts))
+        too_long = np.flatnonzero(ends - starts > LINE_LIMIT)
+        if len(too_long):
+            raise _too_long(path, row + int(too_long[0]))
+        problem = _not_text(content)
+        if problem:
+            at, sentence, fix = problem
+            number = int(np.searchsorted(starts, at, side="right")) - 1
+            column = column_at(content[starts[number] : at + 1])
+            raise InputError(sentence, file=path, row=max(row + number, 0), column=column, fix=fix)
+        if n_header < len(starts):
+            yield Block(content[starts[n_header] :], len(starts) - n_header)
+
+
+def read_lines(handle: io.BufferedIOBase, path) -> Iterator[bytes]:
+    """
+    Yield the lines of a file one by one, without empty lines.
+
+    Raises
+    ------
+    InputError
+        If a line is longer than `LINE_LIMIT`, or the file is not text.
+    """
+    for content in _cut_at_line_ends(handle, 1 << 16):
+        if b"\0" in content:
+            raise InputError(
+                "this is a binary file, not a text table",
+                file=path,
+                fix="Give the table itself, as tab- or comma-separated text, gzip allowed",
+            )
+        for start, end in zip(*_lines(content), strict=True):
+            if end - start > LINE_LIMIT:
+                raise _too_long(path, 0)
+            yield content[start:end]
+
+
+def _cut_at_line_ends(handle: io.BufferedIOBase, size: int) -> Iterator[bytes]:
+    """
+    Yield pieces of a file that end at line ends; a line longer than `LINE_LIMIT` is cut.
+
+    A last line without an end belongs to the piece before it.
+    """
+    rest, held = b"", b""
+    while chunk := handle.read(size):
+        content = rest + chunk
+        # A carriage return at the end of a piece may be half of a line end.
+        cut = max(content.rfind(b"\n"), content.rfind(b"\r", 0, len(content) - 1)) + 1
+        if not cut and len(content) > LINE_LIMIT + 1:
+            cut = len(content)
+        if cut and held:
+            yield held
+        held = content[:cut] or held
+        rest = content[cut:]
+    if held or rest:
+        yield held + rest
+
+
+def _lines(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts and ends of lines, without empty lines."""
+    characters = np.frombuffer(content, np.uint8)
+    at_break = characters == ord("\n")
+    if b"\r" in content:
+        at_break |= characters == ord("\r")
+    breaks = np.flatnonzero(at_break)
+    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(content))
+    full = ends > starts
+    return starts[full], ends[full]
+
+
+def _not_text(content: bytes) -> tuple[int, str, str] | None:
+    """Return the place of the first byte that is not text, the problem and a fix; None if all is text."""
+    if (at := content.find(b"\0")) >= 0:
+        return at, "contains a NUL byte, which is not text", "Remove it, e.g. with `tr -d '\\000'`"
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        sentence = "holds bytes that are not UTF-8 text"
+        return error.start, sentence, "Convert the file, e.g. `iconv -f latin1 -t utf-8`"
+    return None
+
+
+def _too_long(path, row: int) -> InputError:
+    return InputError(
+        f"the line is longer than {LINE_LIMIT >> 20} MB",
+        file=path,
+        row=max(row, 0),
+        fix="Check that the file has line ends, and is a table of chains, receptors or cells",
+    )

@@ -11,8 +11,14 @@ from pathlib import Path
 
 from airrvec.core.errors import InputError
 from airrvec.core.tables import parquet_file
-from airrvec.input.files.container import MAX_UNPACKED, TextBatch, open_seekable, strings, unreadable
-from airrvec.input.files.lines import LINE_LIMIT
+from airrvec.input.files.container import (
+    LINE_LIMIT,
+    MAX_UNPACKED,
+    TextBatch,
+    open_seekable,
+    strings,
+    unreadable,
+)
 
 import numpy as np
 import pyarrow as pa

@@ -13,8 +13,7 @@ from airrvec.input.formats.chains import (
     junctions,
     kept_fields,
 )
-from airrvec.input.named_columns import strings_of
-from airrvec.input.role_names import CELL, COPIES, READS, UMIS, spelled
+from airrvec.input.role_names import CELL, COPIES, READS, UMIS, spelled, strings_of
 from airrvec.input.roles import Roles, choose, or_inside
 
 import pyarrow as pa

@@ -7,7 +7,7 @@ TRUST4 ``…_barcode_report.tsv``: one cell per row, one chain per column.
 from dataclasses import replace
 
 from airrvec.input.formats.chains import cell_keys, chain_table, column, split_cells
-from airrvec.input.named_columns import READS
+from airrvec.input.role_names import READS_PART
 from airrvec.input.roles import Roles, choose
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ _COLUMNS = ("chain1", "chain2", "secondary_chain1", "secondary_chain2")
 
 LAYOUTS = (("barcode", "cell_type", "chain1", "chain2"),)
 OPTIONAL = _COLUMNS[2:]
-ROLES = {"cell": ("barcode",), "reads": tuple(f"{name}|{READS}" for name in _COLUMNS)}
+ROLES = {"cell": ("barcode",), "reads": tuple(f"{name}|{READS_PART}" for name in _COLUMNS)}
 
 # V, D, J, C, nucleotides of the CDR3, its amino acids, reads, contig; further fields are not used.
 _CHAIN = (
