@@ -170,6 +170,7 @@ release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses 
 
 generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, a table
 	PYTHONPATH=bin python docs/column_roles.py
+	PYTHONPATH=bin python docs/settings.py
 	$(dir $(RELEASE_ENV))bin/python release/environments.py
 
 ro-crate-metadata.json: $(RELEASE_ENV) FORCE

@@ -7,7 +7,7 @@ from pathlib import Path
 from airrvec import analyses
 from airrvec.analyses.options import add_analysis_options, analysis_material
 from airrvec.benchmark.options import add_labelled_options
-from airrvec.core import runtime, script, tables
+from airrvec.core import runtime, script, settings, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.plural import counted
 
@@ -19,28 +19,17 @@ def parse_args(argv=None):
     parser.add_argument("--analysis", choices=analyses.ANALYSES, required=True, help="name of the analysis")
     parser.add_argument("--encoder", help="encoder: a name, a model folder or a Python file")
     parser.add_argument("--name", help="name of the encoder in tables and files; if not given, --encoder")
-    parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
+    settings.add(parser, "hub_cache", type=Path)
     parser.add_argument("--generation", type=Path, help="table written by analyse_generation.py")
-    parser.add_argument(
-        "--split",
-        choices=("study", "random", "given"),
-        default="study",
-        help="how receptors are held out, in the analysis fine_tuning",
-    )
-    parser.add_argument(
-        "--per-epitope", type=int, default=200, help="training receptors per epitope, with --split study"
-    )
-    parser.add_argument(
-        "--min-trained", type=int, default=300, help="minimum number of receptors of a trained epitope"
-    )
-    script.add_options(parser, "cpus", "missing")
+    settings.add(parser, "finetune_split", "finetune_per_epitope", "finetune_min_receptors")
+    script.add_options(parser, "threads", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("analysis")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec import encoders
 
     name = args.name or args.encoder or ""
@@ -56,9 +45,9 @@ def main(argv=None):
             encoder=encoder,
             generation=tables.read(args.generation) if args.generation else None,
             splitting={
-                "method": args.split,
-                "per_epitope": args.per_epitope,
-                "min_receptors": args.min_trained,
+                "method": args.finetune_split,
+                "per_epitope": args.finetune_per_epitope,
+                "min_receptors": args.finetune_min_receptors,
             },
         )
         if len(material.sample.receptors) < analyses.MIN_RECEPTORS:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
-from airrvec.core import hla, runtime, schema, script, table_parts, tables
+from airrvec.core import hla, runtime, schema, script, settings, table_parts, tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
@@ -38,11 +38,8 @@ def parse_args(argv=None):
     parser.add_argument(
         "--reference", type=Path, required=True, help="folder written by calibrate_annotation.py"
     )
-    parser.add_argument(
-        "--fdr", type=float, default=0.1, help="false discovery rate: expected share of false calls"
-    )
-    parser.add_argument("--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too")
-    script.add_options(parser, "cpus", "outdir", "missing")
+    settings.add(parser, "annotation_fdr", "annotate_innate")
+    script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -50,7 +47,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     donors = _donors(args)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.annotation import annotator_file
     from airrvec.annotation.sample_calls import Search
 
@@ -61,12 +58,12 @@ def main(argv=None):
     cells = [tables.read(path, [*_OF_CELL, "receptor_id"]) for path in args.cells]
     samples = [(_rows(receptors, of_sample), donor) for of_sample, donor in zip(cells, donors, strict=True)]
     reasons = annotator_file.load_reasons(args.reference)
-    search = Search(receptors, partial(_annotator, args), innate=args.innate, reasons=reasons)
+    search = Search(receptors, partial(_annotator, args), innate=args.annotate_innate, reasons=reasons)
     _warn(search.not_calibrated())
     found = search.run(samples, _counted(_vectors(args, receptors), len(receptors)))
     for sample, of_sample, donor, calls in zip(args.sample, cells, donors, found, strict=True):
         with step(f"error rates of {sample}"):
-            groups = calls.rate(args.fdr)
+            groups = calls.rate(args.annotation_fdr)
         about = {"hla": hla.typing_text(donor), "groups": groups}
         with step(f"table of {sample}"):
             _write(sample, of_sample, calls, about, args)
@@ -109,7 +106,7 @@ def _annotator(args, species: str, chains: str):
     if not path.exists():
         return None
     model = _encoder(args.model).loaded.vector_model
-    return annotator_file.load(path, partial(_embed, args.model), model, threads=args.cpus)
+    return annotator_file.load(path, partial(_embed, args.model), model, threads=args.threads)
 
 
 def _embed(model: str, receptors: pa.Table, **options) -> np.ndarray:
@@ -140,7 +137,13 @@ def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
     abundance = np.zeros(len(ids), np.int64)
     np.add.at(abundance, place, pc.fill_null(cells["abundance"], 0).to_numpy())
     unit = next(iter(pc.unique(cells["count_unit"]).to_pylist()), schema.COUNT_UNITS[0])
-    qc = {"sample_id": sample, "fdr": args.fdr, **about, "count_unit": unit, **_counts(calls, abundance)}
+    qc = {
+        "sample_id": sample,
+        "fdr": args.annotation_fdr,
+        **about,
+        "count_unit": unit,
+        **_counts(calls, abundance),
+    }
     tables.write_json(qc, args.outdir / f"{sample}.annotation.qc.json")
 
 

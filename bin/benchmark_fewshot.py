@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.errors import InputError, require_at_least_one, require_choice
 from airrvec.core.missing import optional_part
@@ -23,26 +23,12 @@ def parse_args(argv=None):
     add_labelled_options(parser)
     parser.add_argument("--encoder", required=True, help="encoder: a name, a model folder or a Python file")
     parser.add_argument("--name", help="name of the encoder in tables and files; if not given, --encoder")
-    parser.add_argument("--hub-cache", type=Path, help="folder with the weights of language models")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="device for models")
-    parser.add_argument("--k", default="1,2,5,10,20,50,100,200", help="numbers of reference receptors")
-    parser.add_argument("--splits", type=int, default=100, help="random splits for each k above 1")
-    parser.add_argument(
-        "--min-positives", type=int, default=100, help="minimum number of test receptors of an epitope"
-    )
-    parser.add_argument(
-        "--rules",
-        default="nearest_neighbour,average_distance,mean_of_nearest,contrast",
-        help="decision rules",
-    )
-    parser.add_argument("--chains", default="paired", help="chains given to the encoder: paired, alpha, beta")
-    parser.add_argument(
-        "--test-sets",
-        default="all",
-        help="test sets: all, below_90, below_80, other_clonotypes, other_studies",
-    )
-    parser.add_argument(
-        "--with-excluded", action="store_true", help="also measure with the excluded references"
+    settings.add(parser, "hub_cache", type=Path)
+    settings.add(
+        parser,
+        "device",
+        *("benchmark_k", "benchmark_splits", "benchmark_min_positives", "benchmark_rules"),
+        *("benchmark_chains", "benchmark_test_sets", "benchmark_with_excluded"),
     )
     parser.add_argument(
         "--trained-on",
@@ -51,14 +37,14 @@ def parse_args(argv=None):
         default=[],
         help="training_labels.parquet of the run's models; these receptors are excluded for all encoders",
     )
-    script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "background", "seed", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("benchmark")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring, training_labels
     from airrvec.benchmark.rules import RULES
@@ -67,10 +53,10 @@ def main(argv=None):
 
     name = args.name or args.encoder
     encoder, title = encoders.load_titled(args.encoder, name, hub_cache=args.hub_cache, device=args.device)
-    require_at_least_one("--splits", args.splits)
-    rules = _words("--rules", args.rules, RULES)
-    chains = _words("--chains", args.chains, CHAIN_CLASSES)
-    test_sets = _words("--test-sets", args.test_sets, TEST_SETS)
+    require_at_least_one("--benchmark-splits", args.benchmark_splits)
+    rules = _words("--benchmark-rules", args.benchmark_rules, RULES)
+    chains = _words("--benchmark-chains", args.benchmark_chains, CHAIN_CLASSES)
+    test_sets = _words("--benchmark-test-sets", args.benchmark_test_sets, TEST_SETS)
     options = labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
@@ -85,7 +71,7 @@ def main(argv=None):
     options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
     measured, results, not_evaluated = {}, [], []
     warnings = [training_labels.not_recorded_warning(model) for model in own_labels.not_recorded]
-    for labelled in _labelled(fewshot, options, args.with_excluded, not_evaluated):
+    for labelled in _labelled(fewshot, options, args.benchmark_with_excluded, not_evaluated):
         splits, left_out = _planned(fewshot, labelled, args)
         n_seen = int(own_labels.include(labelled.receptors).sum())
         if n_seen:
@@ -147,9 +133,9 @@ def _numbers(option: str, words: str) -> list[int]:
 def _planned(fewshot, labelled, args) -> tuple:
     return fewshot.plan_splits(
         labelled,
-        ks=_numbers("--k", args.k),
-        n_splits=args.splits,
-        min_positives=args.min_positives,
+        ks=_numbers("--benchmark-k", args.benchmark_k),
+        n_splits=args.benchmark_splits,
+        min_positives=args.benchmark_min_positives,
         seed=args.seed,
     )
 

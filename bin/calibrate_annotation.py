@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
 from airrvec.benchmark.options import add_labelled_options, labelled_options
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
@@ -26,24 +26,15 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser, several_species=True)
     parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
-    parser.add_argument(
-        "--background-receptors", type=int, default=60_000, help="number of background receptors"
-    )
-    parser.add_argument(
-        "--min-references", type=int, default=10, help="minimum number of references to call an epitope"
-    )
-    parser.add_argument(
-        "--fdr", type=float, default=0.1, help="false discovery rate for the table of epitopes"
-    )
-    parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
-    parser.add_argument(
-        "--calibrations",
+    settings.add(parser, "background_receptors", "annotation_references", "annotation_fdr", "annotate_innate")
+    # In the environment, percent-encoded (`kept_calibrations.shared_folder`).
+    settings.add(
+        parser,
+        "calibrations",
         type=kept_calibrations.folder,
         default=kept_calibrations.shared_folder(),
-        help="folder of finished calibrations, shared by runs: one of equal input, settings and code is taken"
-        " from it; none: of none. By default what AIRRVEC_CALIBRATIONS says, percent-encoded",
     )
-    script.add_options(parser, "background", "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "background", "seed", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
@@ -84,12 +75,12 @@ def _digest(args) -> str:
 
 def _calibrate_all(args, labels) -> None:
     """Write the results, for all species and classes of chains."""
-    runtime.limit_threads(1, loops=args.cpus)  # of libraries: the threads are our own
+    runtime.limit_threads(1, loops=args.threads)  # of libraries: the threads are our own
     from airrvec.annotation import annotator_file, reference_set
     from airrvec.encoders.sceptr import Sceptr
     from airrvec.synthetic.background import background
 
-    encoder = Sceptr(args.model, threads=args.cpus)
+    encoder = Sceptr(args.model, threads=args.threads)
     options = labelled_options(args)
     reference_set.require_labels(options["cells"], options["exclude_references"])
     excluded = reference_set.count_excluded_cells(options["cells"], options["exclude_references"])
@@ -100,11 +91,11 @@ def _calibrate_all(args, labels) -> None:
         "exclude_references": options["exclude_references"],
         "excluded_cells": excluded,
         "not_recorded": list(labels.not_recorded),
-        "innate": args.innate,
+        "innate": args.annotate_innate,
         "innate_references": {},
         "groups": [],
     }
-    options["innate"] = args.innate
+    options["innate"] = args.annotate_innate
     for species in args.species:
         options["species"] = species
         no_background = None
@@ -123,7 +114,7 @@ def _calibrate_all(args, labels) -> None:
             if len(args.species) == 1:
                 raise
             receptors, no_background = options["receptors"].slice(0, 0), str(problem)
-        if not args.innate:
+        if not args.annotate_innate:
             receptors = reference_set.conventional(receptors)
         built = {
             chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES
@@ -133,7 +124,7 @@ def _calibrate_all(args, labels) -> None:
         model = encoder.loaded.vector_model
         calibrate = partial(_calibrate, args, labels, options, known, receptors, no_background, embed, model)
         # All classes at once, each with all threads: one computes while another waits for Python.
-        n_at_once = len(CHAIN_CLASSES) if args.cpus > 1 else 1
+        n_at_once = len(CHAIN_CLASSES) if args.threads > 1 else 1
         calibrated = dict(
             zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True)
         )
@@ -209,7 +200,7 @@ def _calibrate(
     seen = np.isfinite(vectors).all(axis=1)
     receptors, vectors = receptors.filter(pa.array(seen)), vectors[seen]
     n_contrast = round(CONTRAST * len(receptors))
-    candidates = int((reference.epitopes["n_references"] >= args.min_references).sum())
+    candidates = int((reference.epitopes["n_references"] >= args.annotation_references).sum())
     counts = {
         "references": len(reference),
         "excluded_labels": int(excluded["n_excluded"].sum()),
@@ -225,7 +216,7 @@ def _calibrate(
         n = counted(len(receptors), "background receptor")
         counts["not_calibrated"] = f"{n}, and {MIN_BACKGROUND} are needed"
     elif not no_background and not candidates:
-        counts["not_calibrated"] = f"no epitope has {args.min_references} references"
+        counts["not_calibrated"] = f"no epitope has {args.annotation_references} references"
     if not len(reference):
         return counts, {}
     contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
@@ -238,8 +229,8 @@ def _calibrate(
         contrast,
         contrast_vectors,
         embed,
-        args.min_references if candidates else 1,
-        args.cpus,
+        args.annotation_references if candidates else 1,
+        args.threads,
     )
     others = receptors.slice(n_contrast), vectors[n_contrast:]
     path = args.outdir / "reference" / f"{options['species']}_{chains}.npz"
@@ -258,7 +249,7 @@ def _calibrate(
         )
         annotator_file.save(Annotator(sources, collected.untrained(), None), path, model)
         return counts, {"reference": reference}
-    fitted = calibrate.train(collected, threads=args.cpus)
+    fitted = calibrate.train(collected, threads=args.threads)
     counts["trained"] = fitted.scorer.is_trained
     group = {"species": options["species"], "chains": chains}
     annotator_file.save(Annotator(sources, fitted.scorer, fitted.scores), path, model)
@@ -269,8 +260,8 @@ def _calibrate(
         fitted.queries,
         scores,
         group,
-        fdr=args.fdr,
-        min_references=args.min_references,
+        fdr=args.annotation_fdr,
+        min_references=args.annotation_references,
         excluded=excluded,
     )
     return counts, {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check the extras that a run needs and the GPUs that its tasks can use; end it with advice without them."""
 
-from airrvec.core import script
+from airrvec.core import script, settings
 from airrvec.core.devices import require_torch
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import EXTRAS, require_extra
@@ -12,9 +12,9 @@ PURPOSES = {"learn": "training", "plm": "a protein language model"}
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="gpu", help="auto: only warn")
+    settings.add(parser, "device", default="gpu", help="auto: only warn")
     parser.add_argument("--extras", nargs="*", choices=EXTRAS, default=[], help="extras that the run needs")
-    parser.add_argument("--devices", type=int, default=1, help="GPUs that a task needs")
+    settings.add(parser, "train_devices")
     parser.add_argument("--executor", default="local", help="Nextflow's executor, for the advice")
     parser.add_argument("--container", default="", help="Nextflow's container engine, for the advice")
     return parser.parse_args(argv)
@@ -31,14 +31,14 @@ def main(argv=None):
     require_torch()
     import torch
 
-    problem = problem_of(torch, args.devices)
+    problem = problem_of(torch, args.train_devices)
     if problem and args.device == "gpu":
         otherwise = "or give --device auto, to compute on what there is"
         raise InputError(problem, fix=f"{remedy(args.executor, args.container)}; {otherwise}")
     if problem:
         print_lines(f"WARNING: {problem}; training and embedding compute on what there is.")
     else:
-        names = [torch.cuda.get_device_name(number) for number in range(args.devices)]
+        names = [torch.cuda.get_device_name(number) for number in range(args.train_devices)]
         print_lines(f"Training computes on {', '.join(names)}; each task that embeds, on one GPU.")
     script.write_versions(args, "torch")
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import step
 from airrvec.repertoire.options import (
@@ -23,19 +23,14 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
-    parser.add_argument(
-        "--method",
-        choices=("leiden", "components"),
-        default="leiden",
-        help="clusters: Leiden communities, or connected components, of the graph of neighbours",
-    )
+    settings.add(parser, "cluster_method")
     return parser.parse_args(argv)
 
 
 @optional_part("clusters")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.figures.logos import draw_logos
     from airrvec.repertoire import cluster_tables
     from airrvec.repertoire.cluster_tables import describe_epitopes, with_antigens
@@ -68,8 +63,8 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
     from airrvec.repertoire.cluster_tables import Clustered
 
     qc = {
-        "method": args.method,
-        "chance": args.chance,
+        "method": args.cluster_method,
+        "chance": args.cluster_chance,
         "background": background_name(args),
         "condition": args.compare_by,
         "groups": [],
@@ -78,8 +73,8 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
     found = []
     for group in comparison_groups(args, repertoires, qc["without_background"]):
         vectors, background, radius = group.vectors, group.background, group.radius
-        neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.cpus)
-        label = clustering.assign_clusters(neighbourhood.graph, args.method, seed=args.seed)
+        neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.threads)
+        label = clustering.assign_clusters(neighbourhood.graph, args.cluster_method, seed=args.seed)
         with step("centres of clusters"):
             centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
         found.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))

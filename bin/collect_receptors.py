@@ -24,7 +24,7 @@ def parse_args(argv=None):
         "--shard-tokens", type=script.at_least(1), default=10_000_000, help="loop residues per shard"
     )
     parser.add_argument("--part", default="", help="suffix of the file names, e.g. _0003 for a partition")
-    script.add_options(parser, "memory", "cpus", "outdir")
+    script.add_options(parser, "memory", "threads", "outdir")
     return parser.parse_args(argv)
 
 
@@ -65,7 +65,7 @@ def main(argv=None):
     for given in (*args.receptors, *([args.labelled] if args.labelled else [])):
         check_pages(given)
     with (
-        database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection,
+        database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection,
         tables.writer(path, schema.COLLECTED_RECEPTORS) as receptors,
     ):
         distinct = collected(connection, args.receptors, args.labelled)

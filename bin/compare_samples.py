@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare samples: overlap, distances of their vectors, and conditions, also by their diversity."""
 
-from airrvec.core import runtime, schema, script, tables
+from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.missing import optional_part
 from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
 
@@ -18,22 +18,14 @@ SCHEMAS = {
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
-    parser.add_argument(
-        "--compared",
-        type=script.at_least(1),
-        default=1000,
-        help="maximum number of receptors per sample in kernel tests",
-    )
-    parser.add_argument(
-        "--permutations", type=script.at_least(1), default=999, help="number of permutations per test"
-    )
+    settings.add(parser, "compare_receptors", "compare_permutations")
     return parser.parse_args(argv)
 
 
 @optional_part("comparison")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.repertoire import sample_comparison
 
     repertoires = read_repertoires(args)
@@ -49,11 +41,11 @@ def main(argv=None):
         "condition": args.compare_by,
         "values": conditions.dropna().value_counts().sort_index().to_dict(),
         "of_sample": conditions.dropna().to_dict(),
-        "chance": args.chance,
+        "chance": args.cluster_chance,
         "groups": groups,
         "without_background": without_background,
-        "compared": args.compared,
-        "permutations": args.permutations,
+        "compared": args.compare_receptors,
+        "permutations": args.compare_permutations,
         "units": repertoires.units.to_dict(),
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
@@ -66,7 +58,9 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
 
     results, groups = [], []
     for group in comparison_groups(args, repertoires, without_background):
-        samples = sample_comparison.Samples(group, args.compared, args.permutations, args.seed, args.cpus)
+        samples = sample_comparison.Samples(
+            group, args.compare_receptors, args.compare_permutations, args.seed, args.threads
+        )
         diversity = sample_comparison.diversity_table(samples)
         results.append(
             {

@@ -33,7 +33,7 @@ def parse_args(argv=None):
     parser.add_argument("--columns", type=Path, help="file for export_sce.R: cells, receptors and vectors")
     parser.add_argument("--receptors", type=Path, help="receptors of the run, with --columns")
     parser.add_argument("--embeddings", type=Path, help="vectors of the receptors, with --columns")
-    script.add_options(parser, "memory", "cpus", "missing")
+    script.add_options(parser, "memory", "threads", "missing")
     return parser.parse_args(argv)
 
 
@@ -89,7 +89,7 @@ def write_columns(args: argparse.Namespace, description: pa.Table) -> None:
 
 def connected(args: argparse.Namespace):
     """Return a database without tables."""
-    return database.connect(args.out.parent, memory=args.memory, threads=args.cpus)
+    return database.connect(args.out.parent, memory=args.memory, threads=args.threads)
 
 
 def clone_sizes(cells_of_sample: pa.Table) -> pa.ChunkedArray:

@@ -30,14 +30,14 @@ def parse_args(argv=None):
     )
     parser.add_argument("--labelled", type=Path, nargs="*", default=[], help="labelled cells, for epitopes")
     parser.add_argument("--compare-by", help="metadata column by which the report groups the samples")
-    script.add_options(parser, "memory", "cpus", "outdir", "missing")
+    script.add_options(parser, "memory", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("samples")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.repertoire import description
 
     labels = description.read_labels([*args.cells, *args.labelled])
@@ -45,7 +45,7 @@ def main(argv=None):
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     units: dict[str, str] = {}
     described = counter("samples described", len(args.cells))
-    with database.connect(args.outdir, memory=args.memory, threads=args.cpus) as connection:
+    with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
         for path in args.cells:
             receptors = _receptors(args.receptors, path)
             sample = description.read_sample(connection, path, receptors)

@@ -15,7 +15,7 @@ def parse_args(argv=None):
 @optional_part("background")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     write_groups(args, read_repertoires(args), args.outdir)
     script.write_versions(args, "numba", "numpy", "olga", "pyarrow", "scipy")
 

@@ -4,8 +4,7 @@
 from itertools import chain
 from pathlib import Path
 
-from airrvec.core import runtime, script, tables
-from airrvec.core.devices import DEVICES, PRECISIONS
+from airrvec.core import runtime, script, settings, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.progress import counter
 from airrvec.core.version import __version__
@@ -17,10 +16,8 @@ GPU_PORTION = 16 * PORTION  # enough receptors of each length to keep a GPU busy
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, help="receptors to embed")
-    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="auto: a GPU if available")
-    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="auto is fp32")
-    script.add_options(parser, "cpus")
+    settings.add(parser, "model", "device", "precision")
+    script.add_options(parser, "threads")
     parser.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
     return parser.parse_args(argv)
 
@@ -28,7 +25,7 @@ def parse_args(argv=None):
 @exit_on_input_error
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.encoders.sceptr import Sceptr
 
     encoder = Sceptr(args.model, device=args.device, precision=args.precision)
@@ -46,7 +43,7 @@ def main(argv=None):
     progress = counter("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.read_batches(args.receptors, GPU_PORTION if on_gpu else PORTION)
     # With a GPU, one portion is embedded while the next is read and tokenised.
-    done = runtime.in_threads(embedded, portions, 2 if on_gpu else args.cpus)
+    done = runtime.in_threads(embedded, portions, 2 if on_gpu else args.threads)
     first = next(done)
     with tables.writer(args.out, first.schema, metadata) as writer:
         for table in chain([first], done):

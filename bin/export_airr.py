@@ -20,7 +20,7 @@ def parse_args(argv=None):
     parser.add_argument("--cells", type=Path, required=True, help="cells of the sample")
     parser.add_argument("--chains", type=Path, required=True, help="chains of the sample")
     parser.add_argument("--out", type=Path, required=True, help="AIRR rearrangement file, .tsv")
-    script.add_options(parser, "memory", "cpus", "missing")
+    script.add_options(parser, "memory", "threads", "missing")
     return parser.parse_args(argv)
 
 
@@ -56,7 +56,7 @@ def write_rearrangements(args: argparse.Namespace) -> None:
     """Write the chains of a sample."""
     columns = [f"{expression} AS {name}" for name, expression in rearrangement_columns().items()]
     with (
-        database.connect(args.out.parent, memory=args.memory, threads=args.cpus) as connection,
+        database.connect(args.out.parent, memory=args.memory, threads=args.threads) as connection,
         tables.atomic_path(args.out) as temporary,
     ):
         named = cells.with_unique_names(connection, args.cells)

@@ -4,14 +4,12 @@
 import hashlib
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
-from airrvec.core import runtime, script, tables
+from airrvec.core import runtime, script, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
 from airrvec.core.progress import counter
 from airrvec.training import presets
 from airrvec.training.presets import add_training_options, training_options
-
-SPLITS = ("study", "random", "given")
 
 
 def parse_args(argv=None):
@@ -19,19 +17,7 @@ def parse_args(argv=None):
     add_labelled_options(parser)
     parser.add_argument("--model", default="sceptr", help="start: published variant, or model folder")
     parser.add_argument("--name", help="name of the new model; if not given, the name of the preset")
-    parser.add_argument("--split", choices=SPLITS, default="study", help="how receptors are held out")
-    parser.add_argument(
-        "--per-epitope",
-        type=script.at_least(1),
-        default=200,
-        help="training receptors per epitope, with --split study",
-    )
-    parser.add_argument(
-        "--min-receptors",
-        type=script.at_least(1),
-        default=300,
-        help="minimum number of receptors of an epitope, with --split study or random",
-    )
+    settings.add(parser, "finetune_split", "finetune_per_epitope", "finetune_min_receptors")
     add_training_options(parser)
     return parser.parse_args(argv)
 
@@ -40,7 +26,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "fine-tuning")
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, training_labels
     from airrvec.benchmark.heldout import specificity, splits
@@ -53,15 +39,20 @@ def main(argv=None):
     import numpy as np
     import pyarrow as pa
 
-    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
+    preset = presets.load(args.preset).changed(
+        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
+    )
     preset.check_finetuning()
     labelled = fewshot.select_labelled(**labelled_options(args))
-    if args.split == "study":
+    if args.finetune_split == "study":
         split = splits.study_split(
-            labelled, per_epitope=args.per_epitope, min_receptors=args.min_receptors, seed=args.seed
+            labelled,
+            per_epitope=args.finetune_per_epitope,
+            min_receptors=args.finetune_min_receptors,
+            seed=args.seed,
         )
-    elif args.split == "random":
-        split = splits.random_split(labelled, min_receptors=args.min_receptors, seed=args.seed)
+    elif args.finetune_split == "random":
+        split = splits.random_split(labelled, min_receptors=args.finetune_min_receptors, seed=args.seed)
     else:
         split = splits.given_split(labelled)
     splits.check_leaks(split)
@@ -103,7 +94,8 @@ def main(argv=None):
     folder = args.outdir / preset.name
     counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
     data = {
-        "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by {args.split}",
+        "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by"
+        f" {args.finetune_split}",
         "Digest of the split": digest[:16],
     }
     labels = training_labels.labels_from_split(split, start_labels)
@@ -126,7 +118,7 @@ def main(argv=None):
     qc = {
         "name": preset.name,
         "start": start.name,
-        "split": args.split,
+        "split": args.finetune_split,
         "receptors": counts,
         "removed": split.removed,
         "left_out": split.left_out,

@@ -26,21 +26,21 @@ def parse_args(argv=None):
     parser.add_argument("--clusters", type=Path, help="QC of cluster_receptors.py")
     parser.add_argument("--model", help="published variant or model folder that made the vectors")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, its style and code")
-    script.add_options(parser, "seed", "cpus", "outdir", "missing")
+    script.add_options(parser, "seed", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("map")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.figures import map_model, map_page
     from airrvec.repertoire import layout
 
     n, n_without = layout.count_vectors(args.embeddings)
     wanted = layout.evenly_spaced(n, layout.MAX_MAPPED)
     ids, mapped = layout.read_vectors(args.embeddings, wanted)
-    places, method = layout.plane(mapped, seed=args.seed, threads=args.cpus)
+    places, method = layout.plane(mapped, seed=args.seed, threads=args.threads)
     metadata = {"method": method, "seed": str(args.seed)}
     density = None
     with tables.writer(args.outdir / "map.parquet", schema.MAP, metadata) as writer:
@@ -104,7 +104,7 @@ def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray
 
     first = 0
     for ids, vectors in layout.portions(args.embeddings):
-        found = layout.place_on_map(vectors, mapped, places, threads=args.cpus)
+        found = layout.place_on_map(vectors, mapped, places, threads=args.threads)
         low, high = np.searchsorted(wanted, [first, first + len(ids)])
         found[wanted[low:high] - first] = places[low:high]
         yield ids, found

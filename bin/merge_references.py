@@ -18,14 +18,14 @@ def parse_args(argv=None):
         default=Path("tables"),
         help="folder of <source>.cells.parquet, <source>.receptors_0000.parquet and <source>.qc.json",
     )
-    script.add_options(parser, "cpus", "outdir", "missing")
+    script.add_options(parser, "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
 
 @optional_part("annotation")
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.annotation import merged_reference
 
     merged = merged_reference.merge([_source(args.tables, name) for name in args.sources])

@@ -9,14 +9,13 @@ import json
 from contextlib import ExitStack
 from pathlib import Path
 
-from airrvec.core import schema, script, tables
+from airrvec.core import schema, script, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import split_by_clonotype
 from airrvec.core.missing import write_missing
 from airrvec.core.terminal import print_warning
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
-from airrvec.input.pairing import POLICIES
 from airrvec.input.samplesheet.names import ROLES
 from airrvec.input.units import Given, read_as
 
@@ -31,31 +30,13 @@ def parse_args(argv=None):
     layout.add_argument(
         "--column-map", type=Path, help="column map: JSON object, field of airrvec → column of the table"
     )
-    parser.add_argument(
-        "--species",
-        choices=list(schema.SPECIES),
-        default="homosapiens",
-        help="species of rows that name none",
-    )
+    settings.add(parser, "species", "multichain", "max_rejected", "max_unpacked", "partitions")
     parser.add_argument("--row-unit", choices=schema.ROW_UNITS, help="what a row is; if not given, found")
     parser.add_argument(
         "--count-unit", choices=schema.COUNT_UNITS, help="what is counted; if not given, found"
     )
     parser.add_argument(
         "--metadata", type=json.loads, default="{}", help="JSON object: additional columns of cells"
-    )
-    parser.add_argument(
-        "--multichain", choices=POLICIES, default="top", help="cells with more than one α or β chain"
-    )
-    parser.add_argument("--max-rejected", type=float, default=100, help="maximum percentage of rejected rows")
-    parser.add_argument(
-        "--max-unpacked",
-        type=float,
-        default=reading.MAX_UNPACKED / script.GB,
-        help="maximum memory in GB for an unpacked Parquet or AnnData file, or for the records of JSON",
-    )
-    parser.add_argument(
-        "--partitions", type=int, default=1, help="number of receptor files, one per range of clonotype_id"
     )
     parser.add_argument(
         "--missing", type=Path, help="JSON file: write here why the table cannot be read, and exit with 0"

@@ -27,7 +27,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "pre-training")
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec.core import identity, schema
     from airrvec.figures.training import training_curves
     from airrvec.model.tokens import tokenise
@@ -39,7 +39,9 @@ def main(argv=None):
     import pyarrow.compute as pc
     import torch
 
-    preset = presets.load(args.preset).changed(name=args.name, steps=args.steps, batch_size=args.batch_size)
+    preset = presets.load(args.preset).changed(
+        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
+    )
 
     if preset.objective.needs_labels:
         raise InputError(

@@ -30,18 +30,18 @@ EXTRAS = ("lightning", "multiqc", "torch", "transformers")
 # Verb → its arguments, a table that it writes, and the rows of this table.
 VERBS = {
     "normalise": ("dash_human.csv --outdir {out}", "dash_human.receptors_0000.parquet", 391),
-    "embed": ("dash_human.csv --out {out}/vectors.parquet --cpus 1", "vectors.parquet", 391),
+    "embed": ("dash_human.csv --out {out}/vectors.parquet --threads 1", "vectors.parquet", 391),
     "annotate": (
         "flu_4.csv --reference other_donors.csv --column-map other_donors.json"
-        " --background-receptors 3000 --cpus 1 --outdir {out}",
+        " --background-receptors 3000 --threads 1 --outdir {out}",
         "flu_4.parquet",
         31,
     ),
     "reference": ("dash_human.csv other_donors.csv --outdir {out}", "merged.parquet", 391),
-    "cluster": ("flu_1.csv flu_2.csv --cpus 1 --outdir {out}", "members.parquet", 68),
+    "cluster": ("flu_1.csv flu_2.csv --threads 1 --outdir {out}", "members.parquet", 68),
     "benchmark": (
-        "dash_human.csv --encoders sceptr,tcrdist --k 5 --splits 2 --min-positives 50 --cpus 1"
-        " --outdir {out}",
+        "dash_human.csv --encoders sceptr,tcrdist --benchmark-k 5 --benchmark-splits 2"
+        " --benchmark-min-positives 50 --threads 1 --outdir {out}",
         "auroc.parquet",
         48,  # two encoders, three epitopes, two splits, four rules
     ),
@@ -97,7 +97,7 @@ def test_the_functions_give_the_reference_vectors(installed, tables):
 
 def test_find_gives_what_the_checkout_gives(installed, tables):
     """In what the package itself normalised and embedded, laid out as the results of a run."""
-    results, query, options = tables / "results", "TRBV19 CASSIRSSYEQYF", ("--k", "5", "--cpus", "1")
+    results, query, options = tables / "results", "TRBV19 CASSIRSSYEQYF", ("--k", "5", "--threads", "1")
     for words in (
         "normalise dash_human.csv --outdir made",
         "embed dash_human.csv --out made/vectors.parquet",
@@ -112,10 +112,10 @@ def test_find_gives_what_the_checkout_gives(installed, tables):
         (results / name).parent.mkdir(parents=True)
         shutil.copy(tables / f"made/{made}.parquet", results / f"{name}.parquet")
     done = installed.run(
-        "airrvec", "find", query, "--in", "results", *options, "--out", "package.tsv", cwd=tables
+        "airrvec", "find", query, "--index", "results", *options, "--out", "package.tsv", cwd=tables
     )
     assert done.returncode == 0, done.stderr
-    cli.main(["find", query, "--in", str(results), *options, "--out", str(tables / "checkout.tsv")])
+    cli.main(["find", query, "--index", str(results), *options, "--out", str(tables / "checkout.tsv")])
     assert (tables / "package.tsv").read_text() == (tables / "checkout.tsv").read_text()
     call = f"import airrvec; print(airrvec.find({query!r}, 'results', k=5)['receptor_id'].to_list())"
     done = installed.run("python", "-c", call, cwd=tables)

@@ -21,7 +21,7 @@ def run(tmp_path_factory):
     tables.write(synthesise(1200, seed=9), folder / "background.parquet")
     (folder / "ext.config").write_text(
         "process {\n"
-        "    withName: COMPARE_SAMPLES { ext.args = '--permutations 99' }\n"
+        "    withName: COMPARE_SAMPLES { ext.args = '--compare-permutations 99' }\n"
         "    withName: MERGE_EMBEDDINGS { ext.prefix = 'vectors' }\n"
         "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
         "}\n"

@@ -54,14 +54,14 @@ def write_two(folder: Path) -> dict[str, Path]:
 
 def write_index(folder: Path, runs: dict[str, Path]) -> Path:
     """Index runs."""
-    given = ("--index", str(folder), "--background", str(BACKGROUND), "--cpus", "2")
+    given = ("--index", str(folder), "--background", str(BACKGROUND), "--threads", "2")
     cli.main(["index", *map(str, runs.values()), *given])
     return folder
 
 
 def found(place: Path, out: Path, *options) -> pd.DataFrame:
     """What the verb ``find`` writes."""
-    cli.main(["find", *map(str, options), "--in", str(place), "--out", str(out), "--cpus", "2"])
+    cli.main(["find", *map(str, options), "--index", str(place), "--out", str(out), "--threads", "2"])
     return pd.read_parquet(out)
 
 

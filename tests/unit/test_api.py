@@ -137,7 +137,7 @@ def test_completion_shows_the_functions():
 
 def test_embed_of_a_table(tmp_path, expected):
     result, vectors = expected
-    cli.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--cpus", "1"])
+    cli.main(["embed", str(LABELLED), "--out", str(tmp_path / "out/vectors.parquet"), "--threads", "1"])
     found = tables.read(tmp_path / "out/vectors.parquet").to_pandas().set_index("receptor_id")
     np.testing.assert_allclose(found.loc[result.receptors["receptor_id"].to_pylist()], vectors, atol=1e-6)
     cells = tables.read(tmp_path / "out/vectors_tables/dash_human.cells.parquet")

@@ -117,9 +117,9 @@ OVER = {
     "embed": ("embed", "in/v.csv", "--out", "in/v.csv"),
     "embed, samplesheet": ("embed", "in/sheet.csv", "--out", "in/sheet.csv"),
     "embed, link": ("embed", "in/soft.csv", "--out", "in/v.csv"),
-    "find": ("find", "in/my.tsv", "--in", "results", "--out", "in/my.tsv"),
-    "find, rejects": ("find", "in/my.rejects.tsv", "--in", "results", "--out", "in/my.tsv"),
-    "find, the run": ("find", "in/my.tsv", "--in", "results", "--out", "results/cells/flu_1.parquet"),
+    "find": ("find", "in/my.tsv", "--index", "results", "--out", "in/my.tsv"),
+    "find, rejects": ("find", "in/my.rejects.tsv", "--index", "results", "--out", "in/my.tsv"),
+    "find, the run": ("find", "in/my.tsv", "--index", "results", "--out", "results/cells/flu_1.parquet"),
 }
 
 

@@ -19,10 +19,10 @@ def test_a_number_of_threads_is_refused_by_every_verb(number, capsys):
         if verb == "verify":
             continue
         with pytest.raises(SystemExit) as ended:
-            cli.main([verb, *words, "--cpus", number])
+            cli.main([verb, *words, "--threads", number])
         assert ended.value.code == 2
         said = capsys.readouterr().err
-        assert f"airrvec {verb}: error: argument --cpus: " in said
+        assert f"airrvec {verb}: error: argument --threads: " in said
         assert "is less than 1" in said or "invalid number value: 'half'" in said
 
 
@@ -33,13 +33,13 @@ def test_a_number_of_threads_is_refused_by_every_script(capsys):
         parse = cli.script(path.stem).parse_args
         with pytest.raises(SystemExit):
             parse(["--help"])
-        if "--cpus " not in capsys.readouterr().out:
+        if "--threads " not in capsys.readouterr().out:
             continue
         for number in ("0", "-1"):
             with pytest.raises(SystemExit) as ended:
-                parse([f"--cpus={number}"])
+                parse([f"--threads={number}"])
             assert ended.value.code == 2
-            assert f"argument --cpus: {number} is less than 1" in capsys.readouterr().err
+            assert f"argument --threads: {number} is less than 1" in capsys.readouterr().err
         refused.append(path.stem)
     assert len(refused) > 12, refused
 
@@ -49,7 +49,7 @@ def test_options_that_name_files_for_the_pipeline_are_not_passed_on(words, tmp_p
     """Nothing is written where no verb has said that it writes; nor by an option in short."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        cli.main(["cluster", DONOR, "--cpus", "1", *words])
+        cli.main(["cluster", DONOR, "--threads", "1", *words])
     assert ended.value.code == 2
     assert "unrecognized arguments" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -108,8 +108,8 @@ def test_a_path_of_a_samplesheet_that_is_too_long(tmp_path, capsys):
 @pytest.mark.parametrize("suffix", ["tsv", "csv"])
 def test_vectors_as_text_name_their_model(suffix, tmp_path):
     stem = str(tmp_path / "vectors")
-    cli.main(["embed", DONOR, "--out", f"{stem}.{suffix}", "--cpus", "1"])
-    cli.main(["embed", DONOR, "--out", f"{stem}.parquet", "--cpus", "1"])
+    cli.main(["embed", DONOR, "--out", f"{stem}.{suffix}", "--threads", "1"])
+    cli.main(["embed", DONOR, "--out", f"{stem}.parquet", "--threads", "1"])
     text = pd.read_csv(f"{stem}.{suffix}", sep="\t" if suffix == "tsv" else ",", dtype={"model": str})
     expected = pd.read_parquet(f"{stem}.parquet")
     metadata = tables.metadata(f"{stem}.parquet")
@@ -136,7 +136,7 @@ def test_an_unknown_suffix_of_vectors_is_refused(name, tmp_path, capsys):
         ("normalise", DONOR, "--outdir", ""),
         ("embed", DONOR, "--out", ""),
         ("index", "--index", ""),
-        ("find", "TRBV19 CASSIRSSYEQYF", "--in", ""),
+        ("find", "TRBV19 CASSIRSSYEQYF", "--index", ""),
         ("find", "TRBV19 CASSIRSSYEQYF", "--out="),
         ("finetune", DONOR, "--checkpoints", ""),
     ],

@@ -23,7 +23,7 @@ DONORS = [str(DEMO / f"donors/flu_{number}.csv") for number in (1, 2, 4)]
 
 def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
     reference, column_map = (str(DEMO / f"other_donors.{suffix}") for suffix in ("csv", "json"))
-    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
+    options = ("--background-receptors", "3000", "--threads", "1", "--outdir", str(tmp_path))
     cli.main(["annotate", DONORS[2], "--reference", reference, "--column-map", column_map, *options])
     found = pd.read_parquet(tmp_path / "flu_4.parquet")
     called = found.loc[found["call"] == "called", "epitope"]
@@ -34,7 +34,7 @@ def test_annotate_calls_what_the_cells_were_sorted_by(tmp_path):
 
 def test_annotate_calls_nothing_that_the_donor_cannot_present(tmp_path, capsys):
     reference, column_map = (str(DEMO / f"other_donors.{suffix}") for suffix in ("csv", "json"))
-    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir", str(tmp_path))
+    options = ("--background-receptors", "3000", "--threads", "1", "--outdir", str(tmp_path))
     given = ("annotate", DONORS[2], "--reference", reference, "--column-map", column_map, *options)
     with pytest.raises(SystemExit):
         cli.main([*given, "--hla", "A2;who"])
@@ -71,7 +71,7 @@ def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
         sources["rows_merged"] + sources["rows_unlabelled"] + sources["rows_rejected"] == sources["rows"]
     ).all()
     found = {}
-    options = ("--background-receptors", "3000", "--cpus", "1", "--outdir")
+    options = ("--background-receptors", "3000", "--threads", "1", "--outdir")
     for name, reference in {"tables": ",".join(given), "folder": str(tmp_path / "reference")}.items():
         cli.main(["annotate", DONORS[2], "--reference", reference, *options, str(tmp_path / name)])
         found[name] = pd.read_parquet(tmp_path / name / "flu_4.parquet")
@@ -80,7 +80,7 @@ def test_reference_merges_tables_that_annotate_takes_again(tmp_path):
 
 
 def test_cluster_finds_the_motif_of_m1(tmp_path):
-    cli.main(["cluster", *DONORS[:2], "--cpus", "1", "--outdir", str(tmp_path)])
+    cli.main(["cluster", *DONORS[:2], "--threads", "1", "--outdir", str(tmp_path)])
     clusters = pd.read_parquet(tmp_path / "clusters.parquet")
     first = clusters.loc[clusters["n_receptors"].idxmax()]
     assert (first["tra_v_call"], first["trb_v_call"]) == ("TRAV27", "TRBV19")
@@ -92,7 +92,7 @@ def test_embed_leaves_what_normalise_wrote(tmp_path):
     table = shutil.copy(DONORS[0], tmp_path)
     cli.main(["normalise", str(table), "--outdir", str(tmp_path)])
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    cli.main(["embed", str(table), "--out", str(tmp_path / "vectors.parquet"), "--cpus", "1"])
+    cli.main(["embed", str(table), "--out", str(tmp_path / "vectors.parquet"), "--threads", "1"])
     assert {name: (tmp_path / name).read_bytes() for name in written} == written
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     names = {path.relative_to(tmp_path).as_posix() for path in files} - {own_files.LIST, own_files.LOCK}
@@ -102,10 +102,30 @@ def test_embed_leaves_what_normalise_wrote(tmp_path):
 
 
 def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
-    few = ("--min-receptors", "50", "--split", "random", "--steps", "2", "--cpus", "1")
+    few = (
+        "--finetune-min-receptors",
+        "50",
+        "--finetune-split",
+        "random",
+        "--train-steps",
+        "2",
+        "--threads",
+        "1",
+    )
     cli.main(["finetune", str(LABELLED), *few, "--outdir", str(tmp_path / "tuned")])
     tuned = tmp_path / "tuned/neighbour"
-    few = ("--k", "5", "--splits", "2", "--min-positives", "50", "--cpus", "1", "--outdir", str(tmp_path))
+    few = (
+        "--benchmark-k",
+        "5",
+        "--benchmark-splits",
+        "2",
+        "--benchmark-min-positives",
+        "50",
+        "--threads",
+        "1",
+        "--outdir",
+        str(tmp_path),
+    )
     cli.main(["benchmark", str(LABELLED), "--encoders", f"sceptr,{tuned}", *few])
     summary = pd.read_parquet(tmp_path / "auroc_summary.parquet")
     means = summary.query("rule == 'nearest_neighbour'").groupby("encoder")["auroc_mean"].mean()
@@ -115,7 +135,9 @@ def test_benchmark_and_finetune_of_a_labelled_table(tmp_path):
 
 def test_finetune_refuses_a_preset_that_ignores_labels_before_it_reads_the_table(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        cli.main(["finetune", "nowhere.csv", "--preset", "base", "--outdir", str(tmp_path / "tuned")])
+        cli.main(
+            ["finetune", "nowhere.csv", "--finetune-preset", "base", "--outdir", str(tmp_path / "tuned")]
+        )
     assert "the preset 'base' does not learn from labels" in capsys.readouterr().err
 
 

@@ -30,7 +30,7 @@ def test_a_shard_in_portions_is_the_whole(cpus, precision, thousand_receptors, t
     tables.write(receptors, tmp_path / "in.parquet")
     weights.load("sceptr").save(tmp_path / "model")
     arguments = [tmp_path / "in.parquet", "--model", tmp_path / "model", "--out", tmp_path / "out.parquet"]
-    arguments += ["--cpus", cpus, "--device", "cpu", "--precision", precision]
+    arguments += ["--threads", cpus, "--device", "cpu", "--precision", precision]
     embed_receptors.main([str(word) for word in arguments])
     found = tables.read(tmp_path / "out.parquet")
     assert found["receptor_id"].equals(receptors["receptor_id"])

@@ -66,7 +66,7 @@ def test_samples_metadata_and_labels_of_what_is_found(runs, made, tmp_path):
 
 
 def test_one_receptor_is_a_table_on_the_terminal(made, capsys):
-    cli.main(["find", "TRBV19", "CASSIRSSYEQYF", "--in", str(made), "--k", "3"])
+    cli.main(["find", "TRBV19", "CASSIRSSYEQYF", "--index", str(made), "--k", "3"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("no α · TRBV19 CASSIRSSYEQYF ? (")
     assert lines[0].endswith("β chains alone)")
@@ -91,9 +91,9 @@ def test_threads_change_nothing(made, tmp_path):
         given = (
             "find",
             str(FLU["flu_1"]),
-            "--in",
+            "--index",
             str(made),
-            "--cpus",
+            "--threads",
             n,
             "--out",
             str(tmp_path / f"{n}.tsv"),
@@ -131,15 +131,15 @@ def test_a_run_that_is_not_indexed_is_searched_as_well(runs, tmp_path):
 
 def test_words_without_an_answer_end_with_the_reason(tmp_path, capsys):
     only_beta = write_run(tmp_path / "beta", {"bulk": DATA / "tcrdist_beta.csv"})
-    said = problem(capsys, "find", "TRAV27 CAGGGSQGNLIF", "--in", only_beta)
+    said = problem(capsys, "find", "TRAV27 CAGGGSQGNLIF", "--index", only_beta)
     assert "the index holds no receptors of homosapiens with α chains alone" in said
-    said = problem(capsys, "find", WORDS, "--in", only_beta, "--radius", "0")
+    said = problem(capsys, "find", WORDS, "--index", only_beta, "--radius", "0")
     assert ": no receptor is within 0" in said
-    said = problem(capsys, "find", WORDS, "--in", only_beta, "--chains", "paired")
+    said = problem(capsys, "find", WORDS, "--index", only_beta, "--chains", "paired")
     assert "it lacks a chain" in said
-    said = problem(capsys, "find", WORDS, "--in", tmp_path / "nothing")
+    said = problem(capsys, "find", WORDS, "--index", tmp_path / "nothing")
     assert "there is no index in" in said
-    said = problem(capsys, "find", WORDS, "--in", only_beta, "--k", "0")
+    said = problem(capsys, "find", WORDS, "--index", only_beta, "--k", "0")
     assert "k is 0, and must be a whole number from 1 on" in said
 
 
@@ -147,8 +147,8 @@ def test_words_without_an_answer_end_with_the_reason(tmp_path, capsys):
 def test_words_may_be_longer_than_the_name_of_a_file(made, capsys, n):
     words = " ".join([WORDS] * n)
     assert len(words) > 255
-    assert f"there are {n} junctions" in problem(capsys, "find", words, "--in", made)
-    assert "is no gene and no junction" in problem(capsys, "find", "A\nB" * 200 + "1", "--in", made)
+    assert f"there are {n} junctions" in problem(capsys, "find", words, "--index", made)
+    assert "is no gene and no junction" in problem(capsys, "find", "A\nB" * 200 + "1", "--index", made)
 
 
 def test_more_neighbours_than_there_are_receptors(made, tmp_path):
@@ -160,14 +160,14 @@ def test_more_neighbours_than_there_are_receptors(made, tmp_path):
 
 def test_too_many_neighbours_of_all_queries_are_refused(made, capsys, monkeypatch):
     monkeypatch.setattr(store, "MOST_PAIRS", 1_000)
-    said = problem(capsys, "find", FLU["flu_1"], "--in", made, "--k", 10**9)
+    said = problem(capsys, "find", FLU["flu_1"], "--index", made, "--k", 10**9)
     assert "are more than 1,000. Choose a smaller k" in said
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv", "csv"])
 def test_the_suffix_decides_the_format(made, tmp_path, suffix):
     out = tmp_path / f"near.{suffix}"
-    cli.main(["find", str(DATA / "10x.csv"), "--in", str(made), "--k", "2", "--out", str(out)])
+    cli.main(["find", str(DATA / "10x.csv"), "--index", str(made), "--k", "2", "--out", str(out)])
     expected = found(made, tmp_path / "expected.parquet", DATA / "10x.csv", "--k", 2)
     read = {"parquet": pd.read_parquet, "csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t")}[suffix]
     same = partial(pd.testing.assert_frame_equal, check_dtype=False)
@@ -178,13 +178,13 @@ def test_the_suffix_decides_the_format(made, tmp_path, suffix):
 
 @pytest.mark.parametrize("name", ["near.xlsx", "near", "near.tsv.gz", "near.TSV", ".tsv"])
 def test_an_unknown_suffix_is_refused(made, tmp_path, capsys, name):
-    said = problem(capsys, "find", WORDS, "--in", made, "--out", tmp_path / name)
+    said = problem(capsys, "find", WORDS, "--index", made, "--out", tmp_path / name)
     assert f"'{tmp_path / name}' ends in none of .parquet, .tsv, .csv" in said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_as_out_is_refused(made, tmp_path, capsys):
     (tmp_path / "near.tsv").mkdir()
-    said = problem(capsys, "find", WORDS, "--in", made, "--out", tmp_path / "near.tsv")
+    said = problem(capsys, "find", WORDS, "--index", made, "--out", tmp_path / "near.tsv")
     assert "is a folder. Give a file" in said
     assert list((tmp_path / "near.tsv").iterdir()) == []

@@ -57,8 +57,15 @@ def folder(tmp_path_factory):
         tables.write(synthesise(1200, seed=9), folder / "background.parquet")
         given = ["--cells", *sorted((folder / "cells").glob("*.cells.parquet"))]
         given += ["--receptors", folder / "receptors.parquet", "--embeddings", folder / "vectors.parquet"]
-        given += ["--background", folder / "background.parquet", "--chance", 0.5, "--model", "sceptr_tiny"]
-        run("compare_samples", *given, "--permutations", 9, "--outdir", folder / "compared")
+        given += [
+            "--background",
+            folder / "background.parquet",
+            "--cluster-chance",
+            0.5,
+            "--model",
+            "sceptr_tiny",
+        ]
+        run("compare_samples", *given, "--compare-permutations", 9, "--outdir", folder / "compared")
         run("cluster_receptors", *given, "--outdir", folder / "clusters")
     return folder
 

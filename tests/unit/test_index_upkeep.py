@@ -28,7 +28,7 @@ def index(made, tmp_path) -> Path:
 
 def add(results, index, capsys, *words: str) -> str:
     capsys.readouterr()
-    cli.main(["index", str(results), "--index", str(index), "--cpus", "1", *words])
+    cli.main(["index", str(results), "--index", str(index), "--threads", "1", *words])
     return capsys.readouterr().out
 
 
@@ -76,7 +76,7 @@ def test_what_a_killed_process_left_is_removed(runs, n, tmp_path, capsys):
     """It is killed before the index, one of its classes, or the run has its name."""
     place = Place(tmp_path, bystanders.plant(tmp_path / "out"))
     few = ("--background", "200")
-    words = ("index", runs["flu"], "--index", "out/index", *few, "--cpus", "1")
+    words = ("index", runs["flu"], "--index", "out/index", *few, "--threads", "1")
     code = KILL.format(n=n, condition=TO_ITS_PLACE)
     assert place.process(*words, code=code).returncode == -signal.SIGKILL
     assert [name for name in place.content() if ".tmp/airrvec.lock" in name]

@@ -22,7 +22,7 @@ def test_a_class_that_cannot_be_calibrated_has_its_reason(tmp_path, capsys):
     tables.write(labelled_cells(receptors, ["a"] * 30, [None] * 30), tmp_path / "cells.parquet")
     given = [f"--cells={tmp_path}/cells.parquet", f"--receptors={tmp_path}/receptors.in.parquet"]
     calibrate_annotation.main(
-        [*given, "--background-receptors", "1000", "--min-references", "31", "--outdir", str(tmp_path)]
+        [*given, "--background-receptors", "1000", "--annotation-references", "31", "--outdir", str(tmp_path)]
     )
     qc = json.loads((tmp_path / "calibration.qc.json").read_text())
     assert qc["groups"][0]["not_calibrated"] == "no epitope has 31 references"

@@ -282,7 +282,16 @@ def test_the_benchmark_ends_with_the_sentence_and_no_table(part, optional, monke
         "--encoder",
         f"mine.py{part}",
     ]
-    arguments += ["--name", "mine", "--k", "5", "--splits", "2", "--min-positives", "50"]
+    arguments += [
+        "--name",
+        "mine",
+        "--benchmark-k",
+        "5",
+        "--benchmark-splits",
+        "2",
+        "--benchmark-min-positives",
+        "50",
+    ]
     sentence = "embed() ends the program: sys.exit(0)"
     main = importlib.import_module("benchmark_fewshot").main
     if optional:

@@ -65,7 +65,16 @@ def words(script, folder: Path) -> list[str]:
     vectors = ["--embeddings", folder / "run/vectors.parquet"]
     background = ["--background", folder / "background.parquet"]
     labelled = ["--cells", folder / "labelled.cells.parquet"]
-    repertoires = ["--cells", *cells, *receptors, *vectors, "--chance", 0.02, "--compare-by", "treatment"]
+    repertoires = [
+        "--cells",
+        *cells,
+        *receptors,
+        *vectors,
+        "--cluster-chance",
+        0.02,
+        "--compare-by",
+        "treatment",
+    ]
     given = {
         calibrate_annotation: [*labelled, *receptors, "--background-receptors", 3000],
         annotate_receptors: [

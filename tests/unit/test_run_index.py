@@ -63,12 +63,12 @@ def test_changed_results_are_noticed_and_replace_their_earlier_state(index, tmp_
     n = len(listed(index, capsys))
     shutil.rmtree(tmp_path / "run")
     write_run(tmp_path / "run", {"a": DATA / "10x.csv", "b": DATA / "bd.csv"})
-    cli.main(["find", WORDS, "--in", str(index)])
+    cli.main(["find", WORDS, "--index", str(index)])
     assert f"WARNING: {results} has changed since" in capsys.readouterr().err
     cli.main(["index", str(results), "--index", str(index)])
     assert "in place of its earlier state" in capsys.readouterr().out
     assert len(listed(index, capsys)) == n
-    cli.main(["find", WORDS, "--in", str(index)])
+    cli.main(["find", WORDS, "--index", str(index)])
     assert "WARNING" not in capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_a_run_is_removed_by_its_results_or_its_name(runs, index, capsys):
     assert "holds no run" in problem(capsys, "index", "--index", index, "--remove", "other")
     cli.main(["index", "--index", str(index), "--remove", name])
     assert listed(index, capsys) == []
-    assert "the index holds no receptors of homosapiens" in problem(capsys, "find", WORDS, "--in", index)
+    assert "the index holds no receptors of homosapiens" in problem(capsys, "find", WORDS, "--index", index)
 
 
 def test_runs_added_at_the_same_time_are_both_there(runs, tmp_path):
@@ -153,7 +153,7 @@ def test_every_flipped_byte_is_refused_with_the_file_and_the_fix(index, capsys):
 def test_a_search_refuses_what_it_reads_if_it_is_damaged(index, capsys, kind):
     for path in index.rglob(kind):
         flipped(path, len(path.read_bytes()) - 1, 0, path)
-    said = problem(capsys, "find", WORDS, "--in", index)
+    said = problem(capsys, "find", WORDS, "--index", index)
     assert f"{kind}: the file is damaged" in said
     assert "Remove" in said
 
@@ -161,12 +161,12 @@ def test_a_search_refuses_what_it_reads_if_it_is_damaged(index, capsys, kind):
 def test_a_truncated_or_missing_file_is_refused_at_once(index, capsys):
     path = next(index.glob("runs/*/receptors/0000.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
-    assert "it has" in problem(capsys, "find", WORDS, "--in", index)
+    assert "it has" in problem(capsys, "find", WORDS, "--index", index)
     path.unlink()
-    said = problem(capsys, "find", WORDS, "--in", index)
+    said = problem(capsys, "find", WORDS, "--index", index)
     assert "0000.parquet: the file is missing" in said
     (index / "about.json").unlink()
-    assert "about.json: the file is damaged or missing" in problem(capsys, "find", "CASSF", "--in", index)
+    assert "about.json: the file is damaged or missing" in problem(capsys, "find", "CASSF", "--index", index)
 
 
 def test_models_do_not_mix(runs, index, tmp_path, capsys):
@@ -204,7 +204,7 @@ def test_a_model_of_one_chain_reads_that_chain_of_pairs(tmp_path, capsys):
     result = found(results, tmp_path / "out.parquet", DATA / "10x.csv", "--k", 1)
     assert set(result["chains"]) == {"beta"}
     assert (result["distance"] == 0).all()
-    said = problem(capsys, "find", "TRAV27 CAGGGSQGNLIF", "--in", results)
+    said = problem(capsys, "find", "TRAV27 CAGGGSQGNLIF", "--index", results)
     assert "the model sceptr_beta_only does not read its chains" in said
 
 

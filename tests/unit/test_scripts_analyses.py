@@ -23,7 +23,7 @@ def demo(tmp_path_factory):
     tables.write(result.cells, folder / "cells.parquet")
     tables.write(result.receptors, folder / "receptors.parquet")
     own = ["--cells", folder / "cells.parquet", "--receptors", folder / "receptors.parquet"]
-    return [*own, "--analysis-receptors", 60, "--min-receptors", 30]
+    return [*own, "--analysis-receptors", 60, "--benchmark-min-positives", 30]
 
 
 def rows_of(path) -> list[dict]:

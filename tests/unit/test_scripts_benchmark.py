@@ -15,7 +15,7 @@ import pytest
 from inputs import ROOT, normalised
 from labelled_studies import with_alleles
 
-SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
+SMALL = ("--benchmark-k", "1,5", "--benchmark-splits", "4", "--benchmark-min-positives", "50")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_receptors_that_differ_in_alleles_are_counted_and_left_out_on_request(sc
     repeated = repeated.set_column(cells.column_names.index("receptor_id"), "receptor_id", renamed)
     tables.write(pa.concat_tables([receptors, again]), labelled[3])
     tables.write(pa.concat_tables([cells, repeated]), labelled[1])
-    options = ("--encoder", "cdr3_levenshtein", "--test-sets", "all,other_clonotypes")
+    options = ("--encoder", "cdr3_levenshtein", "--benchmark-test-sets", "all,other_clonotypes")
     script("benchmark_fewshot", *labelled, *SMALL, *options)
     summarise(script, "cdr3_levenshtein")
     counts = json.loads(Path("benchmark.json").read_text())
@@ -60,14 +60,14 @@ def test_receptors_that_differ_in_alleles_are_counted_and_left_out_on_request(sc
 
 def test_every_setting_is_measured_on_the_same_splits(script, labelled):
     options = (
-        "--rules",
+        "--benchmark-rules",
         "nearest_neighbour,contrast",
         "--chains",
         "paired,beta",
-        "--test-sets",
+        "--benchmark-test-sets",
         "all,below_80",
     )
-    excluded = ("--exclude-references", "left out", "--with-excluded")
+    excluded = ("--exclude-references", "left out", "--benchmark-with-excluded")
     for name in ("cdr3_levenshtein", "tcrdist"):
         script("benchmark_fewshot", *labelled, *SMALL, *options, *excluded, "--encoder", name)
     summarise(script, "cdr3_levenshtein", "tcrdist")
@@ -88,7 +88,7 @@ def test_every_setting_is_measured_on_the_same_splits(script, labelled):
 
 
 def test_nothing_excluded_is_not_measured_twice(script, labelled):
-    excluded = ("--exclude-references", "nowhere", "--with-excluded")
+    excluded = ("--exclude-references", "nowhere", "--benchmark-with-excluded")
     script("benchmark_fewshot", *labelled, *SMALL, *excluded, "--encoder", "cdr3_levenshtein")
     assert set(tables.read("cdr3_levenshtein.auroc.parquet")["excluded"].to_pylist()) == {"nowhere"}
     rows = tables.read("cdr3_levenshtein.not_evaluated.parquet").to_pylist()
@@ -146,16 +146,24 @@ def test_a_hash_of_words_depends_on_their_order():
 @pytest.mark.parametrize(
     ("option", "word", "message"),
     [
-        ("--rules", "nearest_neighbour,word", "--rules is 'word', and must be nearest_neighbour, "),
+        (
+            "--benchmark-rules",
+            "nearest_neighbour,word",
+            "--benchmark-rules is 'word', and must be nearest_neighbour, ",
+        ),
         ("--chains", "both", "--chains is 'both', and must be paired, alpha or beta"),
         (
-            "--test-sets",
+            "--benchmark-test-sets",
             "below_70",
-            "--test-sets is 'below_70', and must be all, below_90, below_80, other_clonotypes or ",
+            "--benchmark-test-sets is 'below_70', and must be all, below_90, below_80, other_clonotypes or ",
         ),
-        ("--k", "5,x", "--k is '5,x', and must be whole numbers from 1 on, separated by commas"),
-        ("--k", "0", "--k is '0', and must be whole numbers from 1 on"),
-        ("--splits", "0", "--splits is 0, and must be a whole number from 1 on"),
+        (
+            "--benchmark-k",
+            "5,x",
+            "--benchmark-k is '5,x', and must be whole numbers from 1 on, separated by commas",
+        ),
+        ("--benchmark-k", "0", "--benchmark-k is '0', and must be whole numbers from 1 on"),
+        ("--benchmark-splits", "0", "--benchmark-splits is 0, and must be a whole number from 1 on"),
     ],
 )
 def test_words_and_numbers_that_cannot_be_are_refused(option, word, message, script, labelled, capsys):
@@ -167,7 +175,7 @@ def test_words_and_numbers_that_cannot_be_are_refused(option, word, message, scr
 
 @pytest.mark.parametrize("ks", ["1,5,200", "200,5,1"])
 def test_a_table_too_small_is_said_to_need_what_the_smallest_k_needs(ks, script, labelled, capsys):
-    options = ("--encoder", "length", "--name", "x", "--k", ks, "--min-positives", 9_999)
+    options = ("--encoder", "length", "--name", "x", "--benchmark-k", ks, "--benchmark-min-positives", 9_999)
     with pytest.raises(SystemExit):
         script("benchmark_fewshot", *labelled, *options)
     error = capsys.readouterr().err

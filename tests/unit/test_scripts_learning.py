@@ -125,7 +125,17 @@ def test_the_folder_embeds_and_is_benchmarked_under_its_name(script, tmp_path, t
     assert tables.metadata("vectors.parquet")["model"] == "tiny"
     assert tables.read("vectors.parquet").schema.equals(schema.embeddings(16))
     importlib.import_module("benchmark_fewshot").main(
-        [*map(str, labelled), "--encoder", "model", "--name", "tiny", "--k", "1", "--min-positives", "50"]
+        [
+            *map(str, labelled),
+            "--encoder",
+            "model",
+            "--name",
+            "tiny",
+            "--benchmark-k",
+            "1",
+            "--benchmark-min-positives",
+            "50",
+        ]
     )
     assert set(tables.read("tiny.auroc.parquet")["encoder"].to_pylist()) == {"tiny"}
 
@@ -184,7 +194,7 @@ SUPERVISED = {
 
 def test_finetuning_measures_before_and_after(script, tmp_path, labelled):
     path = preset(tmp_path / "own.json", **SUPERVISED)
-    options = ("--split", "random", "--min-receptors", 50, "--name", "own")
+    options = ("--finetune-split", "random", "--finetune-min-receptors", 50, "--name", "own")
     script("finetune", *labelled, "--preset", path, "--model", "sceptr_tiny", *options)
     expected = sorted([*FILES, "training_labels.parquet"])
     assert sorted(file.name for file in (tmp_path / "own").iterdir()) == expected
@@ -236,7 +246,7 @@ def test_each_model_embeds_the_labelled_receptors_once(script, tmp_path, labelle
 
     monkeypatch.setattr(Sceptr, "embed", counted)
     path = preset(tmp_path / "own.json", **SUPERVISED)
-    options = ("--split", "random", "--min-receptors", 50)
+    options = ("--finetune-split", "random", "--finetune-min-receptors", 50)
     script("finetune", *labelled, "--preset", path, "--model", "sceptr_tiny", *options)
     assert len(calls) == 2
     assert calls[0] == calls[1] >= len(tables.read("split.parquet"))
@@ -247,20 +257,28 @@ def test_finetuning_refuses(script, capsys, tmp_path, labelled):
     for content in ({}, {"objective": {"contrastive": None}}):
         ignorant = preset(tmp_path / "plain.json", **content)
         assert "the preset 'plain' does not learn from labels" in error_of(
-            script, capsys, "finetune", *labelled, "--preset", ignorant, "--split", "random"
+            script, capsys, "finetune", *labelled, "--preset", ignorant, "--finetune-split", "random"
         )
     arguments = ("finetune", *labelled, "--preset", path)
     assert "is called 'sceptr' too" in error_of(
-        script, capsys, *arguments, "--split", "random", "--min-receptors", 50, "--name", "sceptr"
+        script,
+        capsys,
+        *arguments,
+        "--finetune-split",
+        "random",
+        "--finetune-min-receptors",
+        50,
+        "--name",
+        "sceptr",
     )
     assert "name no study (reference_id), so that none can be held out" in error_of(
-        script, capsys, *arguments, "--split", "study"
+        script, capsys, *arguments, "--finetune-split", "study"
     )
     assert "the labelled table has no column 'split'" in error_of(
-        script, capsys, *arguments, "--split", "given"
+        script, capsys, *arguments, "--finetune-split", "given"
     )
     assert "specificity needs at least two epitopes" in error_of(
-        script, capsys, *arguments, "--split", "random"
+        script, capsys, *arguments, "--finetune-split", "random"
     )
 
 
@@ -274,8 +292,9 @@ def test_the_users_split_is_read_from_the_table(script, tmp_path):
     tables.write(table.receptors, tmp_path / "receptors.parquet")
     given = {(row["clonotype_id"], row["epitope"], row["split"]) for row in table.cells.to_pylist()}
     script(
-        "finetune", "--cells", "cells.parquet", "--receptors", "receptors.parquet", "--split", "given",
-        "--preset", preset(tmp_path / "own.json", **SUPERVISED), "--model", "sceptr_tiny",
+        "finetune", "--cells", "cells.parquet", "--receptors", "receptors.parquet",
+        "--finetune-split", "given", "--preset", preset(tmp_path / "own.json", **SUPERVISED),
+        "--model", "sceptr_tiny",
     )  # fmt: skip
     rows = tables.read("split.parquet").to_pylist()
     assert {row["part"] for row in rows} == {"train", "validation", "test"}

@@ -38,7 +38,7 @@ def arguments(folder, out: str) -> list[str]:
     options += [
         "--background",
         folder / "background.parquet",
-        "--chance",
+        "--cluster-chance",
         CHANCE,
         "--compare-by",
         "treatment",
@@ -155,7 +155,7 @@ def test_groups_made_before_give_the_same_tables(folder, clustered, compared):
     place = background.index("--background")
     given = ["--groups", str(folder / "groups"), *background[:place], *background[place + 2 : -1]]
     cluster_receptors.main([*given, str(folder / "g"), "--labelled", str(folder / "labelled.cells.parquet")])
-    compare_samples.main([*given, str(folder / "h"), "--compared", "100"])
+    compare_samples.main([*given, str(folder / "h"), "--compare-receptors", "100"])
     for out, again in (("clusters", "g"), ("comparison", "h")):
         for path in (folder / out).glob("*.parquet"):
             assert tables.read(folder / again / path.name).equals(tables.read(path)), path.name
@@ -165,7 +165,7 @@ def test_groups_made_before_give_the_same_tables(folder, clustered, compared):
 
 @pytest.fixture(scope="module")
 def compared(folder):
-    compare_samples.main([*arguments(folder, "comparison"), "--compared", "100"])
+    compare_samples.main([*arguments(folder, "comparison"), "--compare-receptors", "100"])
     return frames(folder / "comparison", ("diversity", "pairs", "samples_pca", "conditions"))
 
 

@@ -66,15 +66,23 @@ def folder(tmp_path_factory):
             cells = [at / f"{sample}.cells.parquet" for sample in "ab"]
             background = ["--background", folder / "background.parquet", "--model", "sceptr_tiny"]
             given = ["--receptors", at / "receptors.parquet", *background]
-            of_all = ["--embeddings", at / "vectors.parquet", "--cells", *cells, "--chance", 0.3, *given]
-            run("compare_samples", *of_all, "--permutations", 19, "--outdir", at / "compared")
+            of_all = [
+                "--embeddings",
+                at / "vectors.parquet",
+                "--cells",
+                *cells,
+                "--cluster-chance",
+                0.3,
+                *given,
+            ]
+            run("compare_samples", *of_all, "--compare-permutations", 19, "--outdir", at / "compared")
             run("cluster_receptors", *of_all, "--outdir", at / "clusters")
             labelled = ["--cells", at / "labelled.cells.parquet", *given, "--species", *found]
             run("calibrate_annotation", *labelled, "--outdir", at / "annotation")
             sample = ["--cells", cells[0], "--receptors", at / "receptors.parquet", "--sample", "a"]
             sample += ["--embeddings", at / "vectors.parquet", "--reference", at / "annotation/reference"]
             sample += ["--model", "sceptr_tiny"]
-            run("annotate_receptors", *sample, "--fdr", 0.9, "--outdir", at / "annotation")
+            run("annotate_receptors", *sample, "--annotation-fdr", 0.9, "--outdir", at / "annotation")
     return folder
 
 
@@ -153,7 +161,14 @@ def test_a_species_without_background_is_left_out_with_its_reason(folder, monkey
     monkeypatch.syspath_prepend(ROOT / "bin")
     tables.write(synthesise(1500, seed=6), folder / "human.parquet")
     at = folder / "both"
-    given = ["--receptors", at / "receptors.parquet", "--embeddings", at / "vectors.parquet", "--chance", 0.3]
+    given = [
+        "--receptors",
+        at / "receptors.parquet",
+        "--embeddings",
+        at / "vectors.parquet",
+        "--cluster-chance",
+        0.3,
+    ]
     given += ["--cells", at / "a.cells.parquet", at / "b.cells.parquet", "--model", "sceptr_tiny"]
     given += ["--background", folder / "human.parquet", "--outdir", at / "human"]
     run("cluster_receptors", *given)

@@ -56,7 +56,7 @@ def test_every_pool_has_as_many_threads_as_the_task(folder, script, cpus):
             *("--cells", "cells.parquet", "--page", ROOT / "assets/report"),
         ],
     }[script]
-    command = [sys.executable, "-c", PROGRAM, ROOT / f"bin/{script}.py", *options, "--cpus", str(cpus)]
+    command = [sys.executable, "-c", PROGRAM, ROOT / f"bin/{script}.py", *options, "--threads", str(cpus)]
     # Threads that numpy starts with when it is imported, before the script can say how many.
     others = {"OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "3", "PYTHONPATH": str(ROOT / "bin")}
     done = subprocess.run(

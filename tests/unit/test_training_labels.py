@@ -19,7 +19,7 @@ import pytest
 from inputs import ROOT, normalised
 from trained_models import labels_of, model
 
-SMALL = ("--k", "1,5", "--splits", "4", "--min-positives", "50")
+SMALL = ("--benchmark-k", "1,5", "--benchmark-splits", "4", "--benchmark-min-positives", "50")
 
 
 @pytest.fixture(scope="module")

@@ -54,10 +54,18 @@ def both(tmp_path_factory):
     for folder in (root / "alone", root / "with bulk"):
         cells = [str(path) for path in sorted((folder / "cells").iterdir())]
         given = ["--cells", *cells, "--receptors", str(folder / "run/receptors.parquet")]
-        repertoires = [*given, "--embeddings", str(folder / "run/vectors.parquet"), "--chance", "0.02"]
+        repertoires = [
+            *given,
+            "--embeddings",
+            str(folder / "run/vectors.parquet"),
+            "--cluster-chance",
+            "0.02",
+        ]
         repertoires += ["--background", str(folder / "background.parquet"), "--compare-by", "treatment"]
         cluster_receptors.main([*repertoires, "--outdir", str(folder / "clusters")])
-        compare_samples.main([*repertoires, "--permutations", "99", "--outdir", str(folder / "comparison")])
+        compare_samples.main(
+            [*repertoires, "--compare-permutations", "99", "--outdir", str(folder / "comparison")]
+        )
         for path in cells:
             name = tables.sample_name(path)
             target = folder / f"receptors/{name}.receptors_0000.parquet"

@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
         import embed_receptors
 
         for model in ("sceptr", *OTHERS):
-            options = ("--model", model, "--out", folder / f"{model}.parquet", "--cpus", "1")
+            options = ("--model", model, "--out", folder / f"{model}.parquet", "--threads", "1")
             embed_receptors.main([str(word) for word in (folder / "receptors.parquet", *options)])
     return folder
 
@@ -63,7 +63,7 @@ def options(folder, vectors: str, model: str, outdir) -> list:
     return [
         *("--cells", folder / "a.cells.parquet", "--receptors", folder / "receptors.parquet"),
         *("--embeddings", folder / f"{vectors}.parquet", "--model", model, "--outdir", outdir),
-        *("--cpus", 1),
+        *("--threads", 1),
     ]
 
 
@@ -171,7 +171,7 @@ def reference(folder, tmp_path_factory):
         words = (
             *("--cells", folder / "a.cells.parquet", "--receptors", folder / "receptors.parquet"),
             *("--background", folder / "background.parquet", "--background-receptors", "700"),
-            *("--min-references", "2", "--outdir", outdir, "--cpus", "1"),
+            *("--annotation-references", "2", "--outdir", outdir, "--threads", "1"),
         )
         calibrate_annotation.main([str(word) for word in words])
     assert (outdir / "reference/homosapiens_paired.npz").is_file()

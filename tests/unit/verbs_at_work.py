@@ -23,21 +23,30 @@ TABLES = {
 }
 REFERENCE = ("--reference", "in/other_donors.csv", "--column-map", "in/other_donors.json")
 CALIBRATION = ("--background-receptors", "3000", "--calibrations", "calibrations")
-FEW = ("--k", "5", "--splits", "2", "--min-positives", "50")
-STEPS = ("--min-receptors", "50", "--split", "random", "--steps", "2", "--checkpoint-every", "1")
+FEW = ("--benchmark-k", "5", "--benchmark-splits", "2", "--benchmark-min-positives", "50")
+STEPS = (
+    "--finetune-min-receptors",
+    "50",
+    "--finetune-split",
+    "random",
+    "--train-steps",
+    "2",
+    "--checkpoint-every",
+    "1",
+)
 
 # Verb → its words.
 VERBS = {
     "normalise": ("in/flu_4.csv", "in/flu_1.csv", "--outdir", "out"),
-    "embed": ("in/flu_4.csv", "--cpus", "1", "--out", "out/vectors.parquet"),
-    "annotate": ("in/flu_4.csv", *REFERENCE, *CALIBRATION, "--cpus", "1", "--outdir", "out"),
+    "embed": ("in/flu_4.csv", "--threads", "1", "--out", "out/vectors.parquet"),
+    "annotate": ("in/flu_4.csv", *REFERENCE, *CALIBRATION, "--threads", "1", "--outdir", "out"),
     "reference": ("in/dash.csv", "in/vdjdb.tsv", "--outdir", "out"),
-    "cluster": ("in/flu_4.csv", "in/flu_1.csv", "--cpus", "1", "--outdir", "out"),
-    "compare": ("in/sheet.csv", "--compare-by", "tissue", "--cpus", "1", "--outdir", "out"),
-    "benchmark": ("in/dash.csv", "--encoders", "sceptr", *FEW, "--cpus", "1", "--outdir", "out"),
-    "finetune": ("in/dash.csv", *STEPS, "--cpus", "1", "--outdir", "out"),
-    "index": ("results", "--index", "out/index", "--background", "200", "--cpus", "1"),
-    "find": ("in/flu_4.csv", "--in", "results", "--k", "2", "--cpus", "1", "--out", "out/near.tsv"),
+    "cluster": ("in/flu_4.csv", "in/flu_1.csv", "--threads", "1", "--outdir", "out"),
+    "compare": ("in/sheet.csv", "--compare-by", "tissue", "--threads", "1", "--outdir", "out"),
+    "benchmark": ("in/dash.csv", "--encoders", "sceptr", *FEW, "--threads", "1", "--outdir", "out"),
+    "finetune": ("in/dash.csv", *STEPS, "--threads", "1", "--outdir", "out"),
+    "index": ("results", "--index", "out/index", "--background", "200", "--threads", "1"),
+    "find": ("in/flu_4.csv", "--index", "results", "--k", "2", "--threads", "1", "--out", "out/near.tsv"),
     "verify": ("results",),
 }
 # Verb → its last script.

@@ -3,17 +3,13 @@
 import argparse
 
 from airrvec.benchmark.options import labelled_options
-from airrvec.core.script import add_options, at_least
+from airrvec.core import settings
+from airrvec.core.script import add_options
 
 
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scripts that analyse labelled receptors, except those of `add_labelled_options`."""
-    parser.add_argument(
-        "--analysis-receptors", type=at_least(1), default=1000, help="number of random receptors"
-    )
-    parser.add_argument(
-        "--min-receptors", type=at_least(1), default=100, help="minimum receptors per epitope"
-    )
+    settings.add(parser, "analysis_receptors", "benchmark_min_positives")
     add_options(parser, "seed", "outdir")
 
 
@@ -25,6 +21,6 @@ def analysis_material(args: argparse.Namespace):
     return Material(
         labelled=select_labelled(**labelled_options(args)),
         n_receptors=args.analysis_receptors,
-        min_receptors=args.min_receptors,
+        min_receptors=args.benchmark_min_positives,
         seed=args.seed,
     )

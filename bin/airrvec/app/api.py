@@ -41,7 +41,7 @@ def read(
     path: str | Path,
     *,
     format: str | None = None,
-    columns: ColumnMap | None = None,
+    column_map: ColumnMap | None = None,
     species: Species = "homosapiens",
 ) -> pd.DataFrame:
     """
@@ -53,7 +53,7 @@ def read(
         File in any format of docs/reference/input.md.
     format : str, optional
         Name in `airrvec.input.reading.FORMATS`; detected from the columns if not given.
-    columns : dict, optional
+    column_map : dict, optional
         Column map, instead of a format.
     species : {"homosapiens", "musmusculus"}
         Species of rows that name none.
@@ -74,7 +74,7 @@ def read(
     InputError
         If the file is in no known format, all its rows are rejected, or there is no such species.
     """
-    source = reading.open_chains(path, format, columns)
+    source = reading.open_chains(path, format, column_map)
     result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
     for sentence in result.counts["warnings"]:
         warnings.warn(sentence, stacklevel=2)

@@ -14,6 +14,7 @@ from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, PRESETS, SCRI
 from airrvec.benchmark import training_labels
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.extras import require_extra
+from airrvec.core.script import Parser
 from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__
 from airrvec.encoders import require_known
@@ -82,7 +83,16 @@ class Work:
         """Write the vectors of all distinct receptors to ``out``; return the path of these receptors."""
         run("collect_receptors", *paths, "--shard-tokens", ALL_TOKENS, "--outdir", self.folder)
         receptors = self.folder / "receptors.parquet"
-        run("embed_receptors", receptors, "--model", self.args.model, "--cpus", self.args.cpus, "--out", out)
+        run(
+            "embed_receptors",
+            receptors,
+            "--model",
+            self.args.model,
+            "--threads",
+            self.args.threads,
+            "--out",
+            out,
+        )
         return receptors
 
     def labelled(
@@ -131,8 +141,8 @@ def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
     donor = donor_typing(args.hla)
     found = work.normalised(work.results)
-    common = ("--model", args.model, "--cpus", args.cpus, "--fdr", args.fdr)
-    common += ("--innate",) if args.innate else ()
+    common = ("--model", args.model, "--threads", args.threads, "--annotation-fdr", args.annotation_fdr)
+    common += ("--annotate-innate",) if args.annotate_innate else ()
     species = dict.fromkeys(sample.species for sample, _, _ in found)
     options = (*work.references(args.reference, species), *common, "--outdir", work.folder)
     kept = ("--calibrations", args.calibrations) if args.calibrations else ()
@@ -164,7 +174,7 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
         run(
             name,
             *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
-            *("--model", args.model, "--cpus", args.cpus),
+            *("--model", args.model, "--threads", args.threads),
             *(["--compare-by", args.compare_by] if args.compare_by else []),
             *("--outdir", work.results, *more),
         )
@@ -188,7 +198,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
     for encoder, name in names.items():
         run(
             "benchmark_fewshot",
-            *(*labelled, "--encoder", encoder, "--name", name, "--cpus", args.cpus),
+            *(*labelled, "--encoder", encoder, "--name", name, "--threads", args.threads),
             *(["--trained-on", *trained_on] if trained_on else []),
             *("--outdir", work.folder, *more),
         )
@@ -200,7 +210,7 @@ def _benchmark(work: Work, more: list[str]) -> None:
 def _finetune(work: Work, more: list[str]) -> None:
     require_extra("learn", "fine-tuning")
     args = work.args
-    preset = PRESETS / f"{args.preset}.json"
+    preset = PRESETS / f"{args.finetune_preset}.json"
     presets.load(preset).check_finetuning()
     labelled = work.labelled(_one(args.tables), args.format, args.column_map)
     verb_files.checkpoints(args, more).claim()
@@ -208,7 +218,7 @@ def _finetune(work: Work, more: list[str]) -> None:
     run(
         "finetune",
         *(*labelled, "--preset", preset, "--model", args.model),
-        *("--name", verb_files.model_name(args), "--cpus", args.cpus, "--checkpoints", checkpoints),
+        *("--name", verb_files.model_name(args), "--threads", args.threads, "--checkpoints", checkpoints),
         *("--outdir", work.results, *more),
     )
 
@@ -246,7 +256,7 @@ VERBS = {
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all verbs and their options."""
     formatter = argparse.ArgumentDefaultsHelpFormatter
-    parser = argparse.ArgumentParser(prog="airrvec", description=__doc__)
+    parser = Parser(prog="airrvec", description=__doc__)
     parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for name, (_, title, passes_on) in VERBS.items():

@@ -22,14 +22,14 @@ Chains = Literal["paired", "alpha", "beta"]
 
 def find(
     queries: str | Path | pd.DataFrame,
-    place: str | Path | None = None,
+    index: str | Path | None = None,
     *,
     k: int = 10,
     radius: float | None = None,
     chains: Chains | None = None,
     exact: bool = False,
     format: str | None = None,
-    columns: api.ColumnMap | None = None,
+    column_map: api.ColumnMap | None = None,
     species: api.Species = "homosapiens",
     model: str | Path | None = None,
     threads: int | None = None,
@@ -42,7 +42,7 @@ def find(
     queries : str, Path or DataFrame
         A receptor in words, such as ``"TRBV19 CASSIRSSYEQYF"``; a file in any format; or receptors with the
         columns of `embed`, such as those of `read`.
-    place : str or Path, optional
+    index : str or Path, optional
         Index, or folder of results of a run. By default the environment variable ``AIRRVEC_INDEX``, or
         ``airrvec_index`` in this folder.
     k : int
@@ -53,7 +53,7 @@ def find(
         Chains to compare; by default those of a query.
     exact : bool
         Compare with all receptors.
-    format, columns
+    format, column_map
         Of a file, as for `read`.
     species : {"homosapiens", "musmusculus"}
         Species of words, and of rows of a file, that name none.
@@ -87,12 +87,12 @@ def find(
     if isinstance(queries, pd.DataFrame):
         asked = of_normalised(api.standardised(queries))
     else:
-        asked = read_queries(str(queries), species=species, format=format, columns=columns)
+        asked = read_queries(str(queries), species=species, format=format, column_map=column_map)
     given = None if model is None else str(model)
-    where = default_index() if place is None else Path(place)
+    where = default_index() if index is None else Path(index)
     said: list[str] = []
-    with opened(where, asked, search, model=given, threads=n_threads, warn=said.append) as index:
-        answers = find_queries(index, asked, search)
+    with opened(where, asked, search, model=given, threads=n_threads, warn=said.append) as open_index:
+        answers = find_queries(open_index, asked, search)
     table = frames.from_table(answers.found)
     problems = answers.problems.to_pylist()
     if isinstance(queries, pd.DataFrame):

@@ -23,15 +23,14 @@ def add_index_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--background", type=at_least(1), help="background receptors of a new index (100,000)")
     verb.add_argument("--remove", metavar="RUN", help="remove a run: its results, or its name in the list")
     verb.add_argument("--check", action="store_true", help="read the whole index, compare all checksums")
-    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
+    verb.add_argument("--threads", type=at_least(1), default=os.cpu_count(), help="threads")
 
 
 def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
     """Add the options of the verb ``find``."""
     verb.add_argument("query", nargs="+", help="a receptor in words, or a table of receptors in any format")
     verb.add_argument(
-        "--in",
-        dest="place",
+        "--index",
         type=named_path,
         default=default_index(),
         metavar="FOLDER",
@@ -51,23 +50,23 @@ def add_find_options(verb: argparse.ArgumentParser, species: list[str]) -> None:
     verb.add_argument("--model", help="folder of the model, where the results do not hold it")
     verb.add_argument("--out", type=named_path, help="write all columns to this file: .parquet, .tsv, .csv")
     verb.add_argument("--overwrite", action="store_true", help=OVERWRITE)
-    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
+    verb.add_argument("--threads", type=at_least(1), default=os.cpu_count(), help="threads")
 
 
 def index(args: argparse.Namespace) -> None:
     """Add runs to an index, list them, remove one, or read the whole index."""
     from airrvec.app import indexing, run_index
 
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     for path in args.results:
         if run_index.is_index(args.index) and (said := run_index.already_there(args.index, path)):
             print_lines(said)
             continue
         results = indexing.open_results(path)
         model = indexing.model_of(results, args.model)
-        opened = run_index.create_index(args.index, model, n_background=args.background, threads=args.cpus)
+        opened = run_index.create_index(args.index, model, n_background=args.background, threads=args.threads)
         print_lines(indexing.add_run(opened, results))
-    opened = run_index.open_index(args.index, threads=args.cpus)
+    opened = run_index.open_index(args.index, threads=args.threads)
     if args.remove:
         opened.remove(_run_named(opened, args.remove))
     for line in run_index.clean(opened):
@@ -98,15 +97,15 @@ def find(args: argparse.Namespace) -> None:
     outputs = verb_files.answer_file(args) if args.out else None
     if outputs:
         outputs.check()
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     columns = read_column_map(args.column_map) if args.column_map else None
     queries = read_queries(" ".join(args.query), species=args.species, format=args.format, columns=columns)
     with opened(
-        args.place,
+        args.index,
         queries,
         search,
         model=args.model,
-        threads=args.cpus,
+        threads=args.threads,
         warn=lambda sentence: print_warning(f"WARNING: {sentence}"),
     ) as index:
         found = find(index, queries, search)

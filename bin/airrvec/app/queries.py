@@ -143,7 +143,7 @@ class Queries:
 
 
 def read_queries(
-    query: str, *, species: str, format: str | None = None, columns: Mapping | None = None
+    query: str, *, species: str, format: str | None = None, column_map: Mapping | None = None
 ) -> Queries:
     """
     Read queries.
@@ -154,7 +154,7 @@ def read_queries(
         Path of a table in any format, or a receptor in words.
     species : str
         Species of rows that name none.
-    format, columns
+    format, column_map
         Of the table, as for `airrvec.input.reading.open_chains`; detected if not given.
 
     Raises
@@ -163,7 +163,7 @@ def read_queries(
         If no receptor can be read.
     """
     if os.path.isfile(query):  # words may be too long for a path, which `Path.is_file` does not bear
-        source = reading.open_chains(query, format, columns)
+        source = reading.open_chains(query, format, column_map)
         return of_normalised(normalise(source, sample_id=Path(query).name, species=species))
     if "/" in query.split()[:1] or Path(query).suffix in (".tsv", ".csv", ".txt", ".gz", ".parquet"):
         raise no_file(query, fix="Give a table, or a receptor in words")

@@ -286,7 +286,7 @@ def model_name(args: argparse.Namespace) -> str:
     InputError
         If it is no name of a folder.
     """
-    name = args.preset if args.name is None else args.name
+    name = args.finetune_preset if args.name is None else args.name
     if problem := name_problem(name):
         raise InputError(f"--name: {problem}")
     return name
@@ -304,7 +304,7 @@ def checkpoints(args: argparse.Namespace, more: Sequence[str]) -> Outputs:
 def inputs(args: argparse.Namespace, more: Sequence[str] = ()) -> Iterator[Path]:
     """Yield the files and folders that a verb reads, also those that further words name for its script."""
     if args.verb == "find":
-        yield from _existing([" ".join(args.query), str(args.place)])
+        yield from _existing([" ".join(args.query), str(args.index)])
     else:
         yield from named_files(args)
     words = [part for word in more for part in word.split("=", 1)]

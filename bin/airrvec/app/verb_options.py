@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
 from airrvec.app import find_verbs
-from airrvec.core import schema
+from airrvec.core import schema, settings
 from airrvec.core.errors import InputError
 from airrvec.core.script import at_least, named_path
 
@@ -23,7 +23,7 @@ def default_index() -> Path:
 
 # --- Options of the verbs of the command `airrvec`
 
-DEFAULT_MODEL = "sceptr"
+DEFAULT_MODEL = settings.SETTINGS["model"].default
 # Options of scripts that the verbs themselves give, or that name files for the pipeline.
 NOT_PASSED_ON = (
     *("--cells", "--embeddings", "--encoder", "--missing", "--name", "--outdir", "--preset", "--process"),
@@ -45,20 +45,8 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     verb.add_argument("tables", type=Path, nargs="+", help="tables, or one samplesheet (CSV)")
     verb.add_argument("--format", help="detected from the columns if not given")
     verb.add_argument("--column-map", type=Path, help="column map, JSON")
-    verb.add_argument(
-        "--failed-samples",
-        choices=("stop", "skip"),
-        default="stop",
-        help="stop at samples that cannot be read, or skip them",
-    )
-    verb.add_argument(
-        "--species",
-        choices=list(schema.SPECIES),
-        default="homosapiens",
-        help="species of rows that name none",
-    )
-    verb.add_argument("--model", default=DEFAULT_MODEL, help="published variant, or folder of a model")
-    verb.add_argument("--cpus", type=at_least(1), default=os.cpu_count(), help="threads")
+    settings.add(verb, "failed_samples", "species", "model")
+    verb.add_argument("--threads", type=at_least(1), default=os.cpu_count(), help="threads")
     if name == "embed":
         verb.add_argument(
             "--out", type=named_path, required=True, help="file of the vectors: .parquet, .tsv, .csv"
@@ -68,35 +56,21 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
         verb.add_argument("--outdir", type=named_path, default=folder, help="folder of the results")
     verb.add_argument("--overwrite", action="store_true", help=find_verbs.OVERWRITE)
     if name in ("cluster", "compare"):
-        verb.add_argument("--compare-by", help="metadata column whose values are compared")
+        settings.add(verb, "compare_by")
     if name == "annotate":
         text = "labelled table, several separated by commas, or a folder written by the verb reference"
         verb.add_argument("--reference", required=True, help=text)
-        verb.add_argument("--fdr", type=float, default=0.1, help="expected share of false calls")
+        settings.add(verb, "annotation_fdr", "annotate_innate")
         verb.add_argument(
             "--hla",
             default="",
             help="HLA of the donor, e.g. 'A*02:01;B*07', where a samplesheet names none",
         )
-        verb.add_argument("--innate", action="store_true", help="call innate-like receptors (MAIT, iNKT) too")
-        verb.add_argument(
-            "--calibrations",
-            default=kept_calibrations.user_folder(),
-            help="folder of finished calibrations; one of equal input, settings and code is taken from it",
-        )
+        settings.add(verb, "calibrations", default=kept_calibrations.user_folder())
     if name == "benchmark":
-        verb.add_argument(
-            "--encoders",
-            default="sceptr,tcrdist,cdr3_levenshtein",
-            help="names, folders or Python files, separated by commas",
-        )
+        settings.add(verb, "encoders")
     if name == "finetune":
-        verb.add_argument(
-            "--preset",
-            choices=sorted(path.stem for path in PRESETS.glob("*.json")),
-            default="neighbour",
-            help="training preset, a file of conf/models",
-        )
+        settings.add(verb, "finetune_preset", choices=sorted(path.stem for path in PRESETS.glob("*.json")))
         verb.add_argument("--name", help="name of the new model; if not given, the name of the preset")
         verb.add_argument(
             "--checkpoints",

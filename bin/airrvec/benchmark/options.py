@@ -3,22 +3,16 @@
 import argparse
 from pathlib import Path
 
-from airrvec.core import schema, tables
+from airrvec.core import settings, tables
 
 
 def add_labelled_options(parser: argparse.ArgumentParser, *, several_species: bool = False) -> None:
     """Add the options of the scripts that take labelled receptors."""
     parser.add_argument("--cells", type=Path, required=True, help="labelled cells")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of these cells")
-    several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {"default": "homosapiens"}
-    parser.add_argument(
-        "--species", choices=list(schema.SPECIES), **several, help="species of the receptors that are used"
-    )
-    parser.add_argument(
-        "--exclude-references",
-        default="none",
-        help="exclude cells whose reference_id contains this text; none keeps all",
-    )
+    several = {"nargs": "+", "default": ["homosapiens"]} if several_species else {}
+    settings.add(parser, "species", **several)
+    settings.add(parser, "exclude_references", default="none")
 
 
 def labelled_options(args: argparse.Namespace) -> dict:

@@ -13,11 +13,24 @@ from airrvec.core.version import __version__
 GB = 1 << 30
 
 
+class Parser(argparse.ArgumentParser):
+    """Parser to which ``--train_steps`` and ``--train-steps`` are one option."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        words = sys.argv[1:] if args is None else args
+        return super().parse_known_args([_dashed(word) for word in words], namespace)
+
+
+def _dashed(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return name.replace("_", "-") + equals + value if name.startswith("--") else word
+
+
 def parser(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options that every process of the pipeline passes."""
     records.begin()
     formatter = argparse.ArgumentDefaultsHelpFormatter
-    parser = argparse.ArgumentParser(description=description, formatter_class=formatter, allow_abbrev=False)
+    parser = Parser(description=description, formatter_class=formatter, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"airrvec {__version__}")
     parser.add_argument("--process", default="airrvec", help="process name in the --versions file")
     parser.add_argument(
@@ -46,7 +59,7 @@ def named_path(text: str) -> Path:
 
 _OPTIONS = {
     "seed": {"type": int, "default": 420, "help": "seed of all random numbers"},
-    "cpus": {"type": at_least(1), "default": 1, "help": "number of threads"},
+    "threads": {"type": at_least(1), "default": 1, "help": "number of threads"},
     "outdir": {"type": Path, "default": Path("."), "help": "folder of the results"},
     "background": {
         "type": Path,

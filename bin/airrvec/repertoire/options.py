@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import settings, tables
 from airrvec.core.chains import with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.script import add_options
@@ -22,13 +22,12 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", type=Path, nargs="*", default=[], help="cells tables, one per sample")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of receptors, file or folder")
-    parser.add_argument("--model", default="sceptr", help="model of the vectors; embeds the background")
-    parser.add_argument("--chance", type=float, default=0.01, help="mean neighbours by chance in the radius")
-    parser.add_argument("--compare-by", help="metadata column whose values are compared")
+    settings.add(parser, "model", help="model of the vectors; embeds the background")
+    settings.add(parser, "cluster_chance", "compare_by")
     parser.add_argument(
         "--groups", type=Path, help="folder written by embed_background.py; if not given, made here"
     )
-    add_options(parser, "background", "seed", "cpus", "outdir", "missing")
+    add_options(parser, "background", "seed", "threads", "outdir", "missing")
 
 
 def read_repertoires(args: argparse.Namespace):
@@ -151,7 +150,7 @@ def make_groups(args, part, species: str) -> Iterator[Group]:
         background_vectors = background_vectors[np.isfinite(background_vectors).all(axis=1)]
         rows = part.rows(chains)
         vectors = part.vectors(rows)
-        radius = radius_by_chance(vectors, background_vectors, args.chance, threads=args.cpus)
+        radius = radius_by_chance(vectors, background_vectors, args.cluster_chance, threads=args.threads)
         yield Group(species, chains, part, rows, vectors, background_vectors, radius)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
+from airrvec.core import settings
 from airrvec.core.devices import choose_device
 from airrvec.core.errors import InputError
 from airrvec.core.json_files import read_object, to_dataclass
@@ -246,8 +247,7 @@ def checkpoint_folder() -> Path:
 def add_training_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the scripts that train."""
     parser.add_argument("--preset", type=Path, required=True, help="JSON file, as in conf/models")
-    parser.add_argument("--steps", type=int, help="largest number of steps; None takes the preset's")
-    parser.add_argument("--batch-size", type=int, help="receptors per step; None takes the preset's")
+    settings.add(parser, "train_steps", "train_batch_size")
     parser.add_argument(
         "--checkpoints",
         type=Path,
@@ -257,15 +257,9 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint-every", type=int, default=CHECKPOINT_EVERY, help="steps between two checkpoints"
     )
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto: a GPU if available"
-    )
-    parser.add_argument("--devices", type=int, default=1, help="devices per node")
+    settings.add(parser, "device", "train_devices", "train_precision")
     parser.add_argument("--nodes", type=int, default=1, help="nodes that share each batch")
-    parser.add_argument(
-        "--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: mixed precision, weights in fp32"
-    )
-    add_options(parser, "seed", "cpus", "outdir")
+    add_options(parser, "seed", "threads", "outdir")
 
 
 def training_options(args: argparse.Namespace) -> dict:
@@ -278,5 +272,10 @@ def training_options(args: argparse.Namespace) -> dict:
         If a GPU is requested, and there is none.
     """
     choose_device(args.device, "auto")
-    names = ("checkpoint_every", "device", "devices", "nodes", "precision")
-    return {name: getattr(args, name) for name in names}
+    return {
+        "checkpoint_every": args.checkpoint_every,
+        "device": args.device,
+        "devices": args.train_devices,
+        "nodes": args.nodes,
+        "precision": args.train_precision,
+    }

@@ -19,7 +19,7 @@ process ANALYSE_GENERATION {
     """
     analyse_generation.py --cells ${cells} --receptors receptors --species ${settings.species} \\
         --exclude-references '${settings.exclude_references}' --analysis-receptors ${settings.analysis_receptors} \\
-        --min-receptors ${settings.benchmark_min_positives} --seed ${settings.seed} \\
+        --benchmark-min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
         --missing missing/generation.probabilities.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """

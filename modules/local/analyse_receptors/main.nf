@@ -24,10 +24,10 @@ process ANALYSE_RECEPTORS {
         ${weights ? '--hub-cache weights' : ''} \\
         ${generation ? "--generation ${generation}" : ''} \\
         --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
-        --analysis-receptors ${settings.analysis_receptors} --min-receptors ${settings.benchmark_min_positives} \\
-        --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
-        --min-trained ${settings.finetune_min_receptors} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --missing missing/${analysis}.${encoder ?: 'none'}.missing.json \\
+        --analysis-receptors ${settings.analysis_receptors} --benchmark-min-positives ${settings.benchmark_min_positives} \\
+        --finetune-split ${settings.finetune_split} --finetune-per-epitope ${settings.finetune_per_epitope} \\
+        --finetune-min-receptors ${settings.finetune_min_receptors} --seed ${settings.seed} \\
+        --threads ${task.cpus} --missing missing/${analysis}.${encoder ?: 'none'}.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -26,8 +26,8 @@ process ANNOTATE_RECEPTORS {
     annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --receptors receptors --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
         ${hla.any() ? "--hla ${typings.join(' ')}" : ''} \\
-        --fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--innate' : ''} \\
-        --cpus ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
+        --annotation-fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--annotate-innate' : ''} \\
+        --threads ${task.cpus} ${ids.collect { id -> "--missing missing/${id}.missing.json" }.join(' ')} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -24,12 +24,12 @@ process BENCHMARK_FEWSHOT {
     benchmark_fewshot.py --cells ${cells} --receptors receptors --encoder ${own ?: encoder} --name ${encoder} \\
         ${weights ? '--hub-cache weights' : ''} --device ${settings.device} \\
         --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
-        --k ${settings.benchmark_k} --splits ${settings.benchmark_splits} \\
-        --min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
-        --rules ${settings.benchmark_rules} --chains ${settings.benchmark_chains} --test-sets ${settings.benchmark_test_sets} \\
-        ${settings.benchmark_with_excluded.toString().toBoolean() ? '--with-excluded' : ''} ${background ? '--background background' : ''} \\
+        --benchmark-k ${settings.benchmark_k} --benchmark-splits ${settings.benchmark_splits} \\
+        --benchmark-min-positives ${settings.benchmark_min_positives} --seed ${settings.seed} \\
+        --benchmark-rules ${settings.benchmark_rules} --benchmark-chains ${settings.benchmark_chains} --benchmark-test-sets ${settings.benchmark_test_sets} \\
+        ${settings.benchmark_with_excluded.toString().toBoolean() ? '--benchmark-with-excluded' : ''} ${background ? '--background background' : ''} \\
         ${trained_on ? "--trained-on ${trained_on}" : ''} \\
-        --cpus ${task.cpus} --missing missing/${encoder}.missing.json \\
+        --threads ${task.cpus} --missing missing/${encoder}.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -27,9 +27,9 @@ process CALIBRATE_ANNOTATION {
     calibrate_annotation.py --cells ${cells} --receptors receptors --model ${weights ?: model} \\
         --species ${species.join(' ')} --exclude-references '${settings.exclude_references}' \\
         ${background ? "--background ${background}" : ''} --background-receptors ${settings.background_receptors} \\
-        --min-references ${settings.annotation_references} --fdr ${settings.annotation_fdr} \\
-        ${settings.annotate_innate ? '--innate' : ''} \\
-        --seed ${settings.seed} --cpus ${task.cpus} --missing missing/reference.missing.json \\
+        --annotation-references ${settings.annotation_references} --annotation-fdr ${settings.annotation_fdr} \\
+        ${settings.annotate_innate ? '--annotate-innate' : ''} \\
+        --seed ${settings.seed} --threads ${task.cpus} --missing missing/reference.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     [[ ! -e missing/reference.missing.json ]] || rm -r reference
     """

@@ -14,7 +14,7 @@ process CHECK_DEVICE {
 
     script:
     """
-    check_device.py --device ${settings.device} --devices ${settings.train_devices} \\
+    check_device.py --device ${settings.device} --train-devices ${settings.train_devices} \\
         ${settings.extras ? "--extras ${settings.extras.join(' ')}" : ''} \\
         --executor ${task.executor} --container '${workflow.containerEngine ?: ''}' \\
         --process ${task.process} --versions versions.yml

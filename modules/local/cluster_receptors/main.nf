@@ -25,9 +25,9 @@ process CLUSTER_RECEPTORS {
     """
     cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
-        --method ${settings.cluster_method} --chance ${settings.cluster_chance} \\
+        --cluster-method ${settings.cluster_method} --cluster-chance ${settings.cluster_chance} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

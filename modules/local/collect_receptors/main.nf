@@ -18,7 +18,7 @@ process COLLECT_RECEPTORS {
     def args = task.ext.args ?: ''
     """
     collect_receptors.py ${receptors} ${labelled ? "--labelled ${labelled}" : ''} --part '${part}' \\
-        --shard-tokens ${shard_tokens} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+        --shard-tokens ${shard_tokens} --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

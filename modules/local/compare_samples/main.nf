@@ -23,9 +23,9 @@ process COMPARE_SAMPLES {
     """
     compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
-        --chance ${settings.cluster_chance} --compared ${settings.compare_receptors} --permutations ${settings.compare_permutations} \\
+        --cluster-chance ${settings.cluster_chance} --compare-receptors ${settings.compare_receptors} --compare-permutations ${settings.compare_permutations} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
-        --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

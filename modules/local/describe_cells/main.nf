@@ -34,7 +34,7 @@ process DESCRIBE_CELLS {
 
     describe_cells.py --each options.json ${members ? "--members ${members}" : ''} \\
         ${receptors ? '--receptors receptors --embeddings embeddings' : ''} \\
-        --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+        --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -21,7 +21,7 @@ process DESCRIBE_SAMPLES {
     def args = task.ext.args ?: ''
     """
     describe_samples.py --cells ${cells} --receptors receptors ${labelled ? "--labelled ${labelled}" : ''} \\
-        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -23,8 +23,8 @@ process EMBED_BACKGROUND {
     """
     embed_background.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
-        --chance ${settings.cluster_chance} --seed ${settings.seed} --outdir groups \\
-        --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --cluster-chance ${settings.cluster_chance} --seed ${settings.seed} --outdir groups \\
+        --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

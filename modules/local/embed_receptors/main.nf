@@ -20,7 +20,7 @@ process EMBED_RECEPTORS {
     prefix = task.ext.prefix ?: "${shard.baseName}"
     """
     embed_receptors.py ${shard} --model ${model} --out ${prefix}.embeddings.parquet \\
-        --device ${settings.device} --precision ${settings.precision} --cpus ${task.cpus} \\
+        --device ${settings.device} --precision ${settings.precision} --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

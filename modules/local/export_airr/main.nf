@@ -24,7 +24,7 @@ process EXPORT_AIRR {
     ${groovy.json.JsonOutput.toJson(options)}
     END_OF_OPTIONS
 
-    export_airr.py --each options.json --memory ${task.memory.toMega().intdiv(2)}MB --cpus ${task.cpus} \\
+    export_airr.py --each options.json --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -24,12 +24,12 @@ process FINETUNE {
     """
     finetune.py --cells ${cells} --receptors receptors --preset ${preset} --model ${weights ?: start} \\
         --name ${preset.baseName} --species ${settings.species} --exclude-references '${settings.exclude_references}' \\
-        --split ${settings.finetune_split} --per-epitope ${settings.finetune_per_epitope} \\
-        --min-receptors ${settings.finetune_min_receptors} \\
-        ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
-        ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
-        --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
-        --precision ${settings.train_precision} --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
+        --finetune-split ${settings.finetune_split} --finetune-per-epitope ${settings.finetune_per_epitope} \\
+        --finetune-min-receptors ${settings.finetune_min_receptors} \\
+        ${settings.train_steps ? "--train-steps ${settings.train_steps}" : ''} \\
+        ${settings.train_batch_size ? "--train-batch-size ${settings.train_batch_size}" : ''} \\
+        --seed ${settings.seed} --device ${settings.device} --train-devices ${settings.train_devices} \\
+        --train-precision ${settings.train_precision} --threads ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:

@@ -28,7 +28,7 @@ process MAP_RECEPTORS {
     map_receptors.py --cells ${cells} --receptors receptors --embeddings embeddings \\
         ${annotation ? "--annotation ${annotation}" : ''} ${clusters ? "--members clusters/members.parquet --clusters clusters/clusters.qc.json" : ''} \\
         --model ${model} \\
-        --page page --seed ${settings.seed} --cpus ${task.cpus} --missing missing/all_samples.missing.json \\
+        --page page --seed ${settings.seed} --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 

@@ -17,7 +17,7 @@ process MERGE_REFERENCES {
     script:
     def args = task.ext.args ?: ''
     """
-    merge_references.py --sources ${names.join(' ')} --tables tables --cpus ${task.cpus} \\
+    merge_references.py --sources ${names.join(' ')} --tables tables --threads ${task.cpus} \\
         --missing missing/merged_reference.missing.json --process ${task.process} --versions versions.yml ${args}
     """
 

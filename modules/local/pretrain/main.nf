@@ -21,10 +21,10 @@ process PRETRAIN {
     // The folder of checkpoints, AIRRVEC_CHECKPOINTS, is no input: another one is no reason to train again.
     """
     pretrain.py receptors/* --preset ${preset} ${synthetic ? '--synthetic' : ''} \\
-        ${settings.train_steps ? "--steps ${settings.train_steps}" : ''} \\
-        ${settings.train_batch_size ? "--batch-size ${settings.train_batch_size}" : ''} \\
-        --seed ${settings.seed} --device ${settings.device} --devices ${settings.train_devices} \\
-        --precision ${settings.train_precision} --cpus ${task.cpus} --process ${task.process} --versions versions.yml ${args}
+        ${settings.train_steps ? "--train-steps ${settings.train_steps}" : ''} \\
+        ${settings.train_batch_size ? "--train-batch-size ${settings.train_batch_size}" : ''} \\
+        --seed ${settings.seed} --device ${settings.device} --train-devices ${settings.train_devices} \\
+        --train-precision ${settings.train_precision} --threads ${task.cpus} --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
