@@ -30,7 +30,7 @@ matched = airrvec.match_barcodes(
 )
 assert_type(matched, pd.DataFrame)
 mapped = airrvec.read(
-    table, columns={"v_call": "v_b_gene", "junction_aa": "cdr3_b_aa", "only": {"epitope": "BMLF"}}
+    table, column_map={"v_call": "v_b_gene", "junction_aa": "cdr3_b_aa", "only": {"epitope": "BMLF"}}
 )
 assert_type(mapped, pd.DataFrame)
 if TYPE_CHECKING:  # with the types of pandas-stubs

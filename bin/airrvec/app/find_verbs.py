@@ -99,7 +99,7 @@ def find(args: argparse.Namespace) -> None:
         outputs.check()
     runtime.limit_threads(args.threads)
     columns = read_column_map(args.column_map) if args.column_map else None
-    queries = read_queries(" ".join(args.query), species=args.species, format=args.format, columns=columns)
+    queries = read_queries(" ".join(args.query), species=args.species, format=args.format, column_map=columns)
     with opened(
         args.index,
         queries,
