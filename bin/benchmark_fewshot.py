@@ -9,7 +9,7 @@ from pathlib import Path
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES
-from airrvec.core.errors import InputError, require_at_least_one, require_choice
+from airrvec.core.errors import InputError, require_choice
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import counter
 from airrvec.core.seeds import short_hash
@@ -53,7 +53,6 @@ def main(argv=None):
 
     name = args.name or args.encoder
     encoder, title = encoders.load_titled(args.encoder, name, hub_cache=args.hub_cache, device=args.device)
-    require_at_least_one("--benchmark-splits", args.benchmark_splits)
     rules = _words("--benchmark-rules", args.benchmark_rules, RULES)
     chains = _words("--benchmark-chains", args.benchmark_chains, CHAIN_CLASSES)
     test_sets = _words("--benchmark-test-sets", args.benchmark_test_sets, TEST_SETS)

@@ -59,7 +59,7 @@ def test_a_script_embeds_and_draws(read_only, tmp_path, task):
         "from airrvec.figures import style\n"
         "from airrvec.encoders import tcrdist\n"
         "from airrvec.model.cpu import kernels\n"
-        "from airrvec.search import counting, neighbours\n"
+        "from airrvec.search import neighbours, radius_search, store\n"
         "import numpy as np\n"
         "from pathlib import Path\n"
         "figure, _ = style.panels(1, 2, 2)\n"

@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
             "--model",
             "sceptr_tiny",
         ]
-        run("compare_samples", *given, "--compare-permutations", 9, "--outdir", folder / "compared")
+        run("compare_samples", *given, "--compare-permutations", 19, "--outdir", folder / "compared")
         run("cluster_receptors", *given, "--outdir", folder / "clusters")
     return folder
 

@@ -62,7 +62,7 @@ def test_every_setting_is_measured_on_the_same_splits(script, labelled):
     options = (
         "--benchmark-rules",
         "nearest_neighbour,contrast",
-        "--chains",
+        "--benchmark-chains",
         "paired,beta",
         "--benchmark-test-sets",
         "all,below_80",
@@ -98,7 +98,7 @@ def test_nothing_excluded_is_not_measured_twice(script, labelled):
 
 def test_an_encoder_that_sees_nothing_spoils_no_other(script, labelled):
     for name in ("sceptr_alpha_only", "cdr3_levenshtein"):
-        script("benchmark_fewshot", *labelled, *SMALL, "--chains", "beta", "--encoder", name)
+        script("benchmark_fewshot", *labelled, *SMALL, "--benchmark-chains", "beta", "--encoder", name)
     summarise(script, "sceptr_alpha_only", "cdr3_levenshtein")
     assert set(tables.read("auroc_summary.parquet")["encoder"].to_pylist()) == {"cdr3_levenshtein"}
     rows = tables.read("not_evaluated.parquet").to_pylist()
@@ -151,7 +151,7 @@ def test_a_hash_of_words_depends_on_their_order():
             "nearest_neighbour,word",
             "--benchmark-rules is 'word', and must be nearest_neighbour, ",
         ),
-        ("--chains", "both", "--chains is 'both', and must be paired, alpha or beta"),
+        ("--benchmark-chains", "both", "--benchmark-chains is 'both', and must be paired, alpha or beta"),
         (
             "--benchmark-test-sets",
             "below_70",
@@ -163,7 +163,6 @@ def test_a_hash_of_words_depends_on_their_order():
             "--benchmark-k is '5,x', and must be whole numbers from 1 on, separated by commas",
         ),
         ("--benchmark-k", "0", "--benchmark-k is '0', and must be whole numbers from 1 on"),
-        ("--benchmark-splits", "0", "--benchmark-splits is 0, and must be a whole number from 1 on"),
     ],
 )
 def test_words_and_numbers_that_cannot_be_are_refused(option, word, message, script, labelled, capsys):

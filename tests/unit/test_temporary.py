@@ -15,8 +15,8 @@ import bystanders
 DIE = """
 import os, signal, sys
 from pathlib import Path
-from airrvec.app import temporary
-with temporary.new(Path(sys.argv[1])) as folder:
+from airrvec.app import folders
+with folders.new(Path(sys.argv[1])) as folder:
     (folder / "deep").mkdir()
     (folder / "deep/half").write_text("x")
     print(folder, flush=True)

@@ -73,14 +73,14 @@ PRODUCTS = """
 import sys, hashlib, numpy as np
 from airrvec.core import runtime
 runtime.limit_threads(int(sys.argv[1]))
-from airrvec.stats import permutation
+from airrvec.stats import significance
 rng = np.random.default_rng(1)
 samples = [rng.normal(size=(300, 64)) for _ in range(4)]
 pooled = np.concatenate(samples)
-chosen = permutation.divisions(len(pooled), 600, 200, rng)
-kernel = permutation.gaussian(pooled, pooled, 8.0)
-found = [permutation.mmd(kernel, chosen), permutation.mean_kernels(samples, 8.0)]
-found.append(permutation.frechet_distance(*samples[:2]))
+chosen = significance.divisions(len(pooled), 600, 200, rng)
+kernel = significance.gaussian(pooled, pooled, 8.0)
+found = [significance.mmd(kernel, chosen), significance.mean_kernels(samples, 8.0)]
+found.append(significance.frechet_distance(*samples[:2]))
 print(hashlib.sha256(b"".join(np.asarray(values).tobytes() for values in found)).hexdigest())
 """
 

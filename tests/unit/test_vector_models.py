@@ -170,7 +170,7 @@ def reference(folder, tmp_path_factory):
 
         words = (
             *("--cells", folder / "a.cells.parquet", "--receptors", folder / "receptors.parquet"),
-            *("--background", folder / "background.parquet", "--background-receptors", "700"),
+            *("--background", folder / "background.parquet", "--background-receptors", "1000"),
             *("--annotation-references", "2", "--outdir", outdir, "--threads", "1"),
         )
         calibrate_annotation.main([str(word) for word in words])
