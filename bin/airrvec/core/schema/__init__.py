@@ -30,7 +30,7 @@ from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT
 from airrvec.core.schema.comparison import PUBLIC_RECEPTORS, SAMPLE_CONDITIONS, SAMPLE_PAIRS, SAMPLES_PCA
 from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
 from airrvec.core.schema.library import FOUND, INDEXED_CELLS, INDEXED_RECEPTORS, NOT_FOUND
-from airrvec.core.schema.published import TABLES, Column, Table, described
+from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
     CELLS,
     CHAIN_RECORDS,
@@ -147,6 +147,7 @@ __all__ = [
     "METRICS",
     "MULTICHAIN",
     "NEAREST",
+    "NEVER",
     "NOT_DONE",
     "NOT_EVALUATED",
     "NOT_FOUND",

@@ -17,12 +17,11 @@ ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
-_NO_EVIDENCE = "not rescored, or the class has no such evidence"
+_NO_EVIDENCE = "no such evidence"
 _EVIDENCE = tuple(
     float64(
         f"evidence_{name}",
-        f"By how much {words} raises the score, beside what a background receptor has in its place. The"
-        " evidence does not add up to the score.",
+        f"How much {words} raises the score above that of a background receptor",
         null=_NO_EVIDENCE,
     )
     for name, words in (
@@ -35,47 +34,47 @@ _EVIDENCE = tuple(
 )
 EVIDENCE = tuple(column.name for column in _EVIDENCE)
 
-_ORDINALS = {1: "nearest", 2: "second nearest", 3: "third nearest"}
-_NO_VECTOR = "no vector, or no such reference"
-_NOT_GIVEN = f"{_NO_VECTOR}, or none is given"
+_NO_VECTOR = "no vector or reference"
+_NOT_GIVEN = "none is given"
 
 
 def _nearest(place: int) -> dict[str, Column]:
     """Return the columns of one of the nearest references, by their part of `NEAREST`."""
-    which = f"the {_ORDINALS[place]} reference"
-    labels = {
-        "epitope": f"All epitopes of {which}, joined by `;`",
-        "antigen_gene": f"Genes or proteins of the epitopes of {which}, joined by `;`",
-        "antigen_species": f"Organisms of the epitopes of {which}, joined by `;`",
-        "mhc": f"MHC of {which}, joined by `;`; both chains joined by `/`, without β2-microglobulin",
-        "study": f"Studies that report {which}, joined by `;`",
-    }
-    name = f"nearest_{place}_{{}}".format
-    return {
-        "receptor": string(
-            name("receptor"),
-            f"{which.capitalize()} by name. In the classes `alpha` and `beta`, the other chain is not"
-            " compared.",
+    name = f"nearest_{place}_"
+    columns = (
+        string(
+            f"{name}receptor",
+            "Reference by name; 1 is the nearest, 3 the third nearest. In the classes `alpha` and `beta`, the"
+            " other chain is not compared.",
             null=_NO_VECTOR,
         ),
-        **{part: string(name(part), meaning, null=_NOT_GIVEN) for part, meaning in labels.items()},
-        "distance": float32(
-            name("distance"),
-            f"Euclidean distance of the vectors of receptor and {which}, 0 to 2",
+        string(f"{name}epitope", "All epitopes of this reference, joined by `;`", null=_NOT_GIVEN),
+        string(f"{name}antigen_gene", "Genes or proteins of these epitopes, joined by `;`", null=_NOT_GIVEN),
+        string(f"{name}antigen_species", "Organisms of these epitopes, joined by `;`", null=_NOT_GIVEN),
+        string(
+            f"{name}mhc",
+            "MHC of this reference, joined by `;`; both chains joined by `/`, without β2-microglobulin",
+            null=_NOT_GIVEN,
+        ),
+        string(f"{name}study", "Studies that report this reference, joined by `;`", null=_NOT_GIVEN),
+        float32(
+            f"{name}distance",
+            "Euclidean distance of the vectors of receptor and reference, 0 to 2",
             null=_NO_VECTOR,
         ),
-        "id": string(
-            name("id"),
-            f"{which.capitalize()}: the rows of `reference/receptors` with this id in the column of the"
-            " class, e.g. `beta_id`. If the class cannot distinguish several references, it is the"
-            " `receptor_id` of the first.",
+        string(
+            f"{name}id",
+            "Id of this reference in the column of the class in `reference/receptors`, e.g. `beta_id`. Of"
+            " references that the class cannot distinguish, the `receptor_id` of the first.",
             null=_NO_VECTOR,
         ),
-    }
+    )
+    return dict(zip(NEAREST, columns, strict=True))
 
 
-_NEAREST = {place: _nearest(place) for place in _ORDINALS}
+_NEAREST = {place: _nearest(place) for place in (1, 2, 3)}
 _NOT_CALLED = "not called"
+_NOT_KNOWN = "not called, or unknown"
 _CALL_COLUMNS = (
     string(
         "call",
@@ -85,30 +84,30 @@ _CALL_COLUMNS = (
     ),
     string(
         "not_calibrated",
-        "Why the receptor's species and class of chains has no calibration, e.g. `no epitope has 10"
-        " references`. Best epitope, score and nearest references are given all the same.",
+        "Why its species and class of chains has no calibration, e.g. `no epitope has 10 references`. Best"
+        " epitope, score and nearest references are given.",
         null="it has one",
     ),
     string("epitope", "The called epitope", null=_NOT_CALLED),
     string(
         "antigen_gene",
-        "Gene or protein of the called epitope: the most frequent of its references",
-        null=f"{_NOT_CALLED}, or not known",
+        "Gene or protein of the called epitope",
+        null=_NOT_KNOWN,
     ),
     string(
         "antigen_species",
-        "Organism of the called epitope: the most frequent of its references",
-        null=f"{_NOT_CALLED}, or not known",
+        "Organism of the called epitope",
+        null=_NOT_KNOWN,
     ),
     string(
         "mhc_a",
-        "α chain of the MHC of the called epitope: the most frequent of its references",
-        null=f"{_NOT_CALLED}, or not known",
+        "MHC of the called epitope, α chain",
+        null=_NOT_KNOWN,
     ),
     string(
         "mhc_b",
-        "β chain of the MHC of the called epitope: the most frequent of its references",
-        null=f"{_NOT_CALLED}, or not known",
+        "MHC of the called epitope, β chain",
+        null=_NOT_KNOWN,
     ),
     float64(
         "probability",
@@ -117,15 +116,15 @@ _CALL_COLUMNS = (
     ),
     float64(
         "fdr",
-        "Expected share of false calls among the sample's receptors of the class with at least this score, 0"
+        "Expected share of false calls among receptors of the sample and class with at least this score, 0"
         " to 1",
         null="not calibrated, or no `best_epitope`",
     ),
     *(column for place in _NEAREST.values() for part, column in place.items() if part != "id"),
     string(
         "exact_epitope",
-        "Epitopes of references of the same clonotype (V genes, J genes and junctions of the class, without"
-        " alleles), joined by `;`, called or not",
+        "Epitopes of references with the same V genes, J genes and junctions, alleles ignored, joined by"
+        " `;`, called or not",
         null="none",
     ),
     string(
@@ -136,13 +135,13 @@ _CALL_COLUMNS = (
     string(
         "best_epitope",
         "The epitope of `score`, `probability` and `fdr`, called or not",
-        null="no vector, or the donor's HLA excludes all epitopes near the receptor",
+        null="no vector, or the donor's HLA excludes all near epitopes",
     ),
     float64(
         "score",
         "[What all evidence says together](explanations/annotation.md#method): greater is surer. Log odds by"
-        " trained trees and a linear part; below −60 for receptors that SCEPTR's share alone rules out."
-        " Comparable within a species and class of one run.",
+        " trees and a linear part; below −60 if SCEPTR's share alone rules the receptor out. Comparable"
+        " within a species and class of one run.",
         null="no `best_epitope`",
     ),
     *_EVIDENCE,
@@ -202,9 +201,8 @@ _OF_REFERENCES = "the most frequent of its references"
 ANNOTATION_EPITOPES = published(
     "epitopes",
     "annotation/reference/epitopes.parquet",
-    "One row per species, class of chains and epitope of the reference. `recall` and `wrong` are measured at"
-    " the threshold where the precision over all epitopes is 1 − `--annotation_fdr`, in a mixture with 10 %"
-    " labelled receptors.",
+    "One row per species, class of chains and epitope. `recall` and `wrong` are those at a precision of 1 −"
+    " `--annotation_fdr` over all epitopes, in a mixture with 10 % labelled receptors.",
     *(SPECIES_COLUMN, _CLASS),
     string("epitope", "The epitope"),
     string("antigen_gene", f"Gene or protein of the epitope: {_OF_REFERENCES}", null="not known"),
@@ -220,7 +218,7 @@ ANNOTATION_EPITOPES = published(
     float64("recall", "Share of `n_tested` that is called with this epitope", null="none is tested"),
     float64(
         "wrong",
-        "Share of the labelled receptors called with this epitope that do not have it",
+        "Share of wrong calls among the labelled receptors called with this epitope",
         null="none is called with it",
     ),
     string("reason", "Why the epitope is not called", null="it is"),

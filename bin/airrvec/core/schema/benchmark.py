@@ -11,8 +11,7 @@ from airrvec.core.schema.words import METRICS
 
 _EPITOPE = string("epitope", "Epitope. One that is called `mean` becomes `mean (epitope)`.")
 _MEAN_OR_EPITOPE = _EPITOPE.but(
-    meaning="Epitope, or `mean`: over the epitopes measured at every k with this rule, chains, test set and"
-    " exclusion"
+    meaning="Epitope, or `mean`: over the epitopes measured at every k in this setting"
 )
 _K = int32("k", "Number of reference receptors of the epitope")
 _LARGEST_K = _K.but(meaning="Largest k of the epitope")
@@ -46,31 +45,29 @@ _UNSEEN = (
     RECEPTOR_SETTING_COLUMNS[0],
     string(
         "test_set",
-        "`all`, the paper's: all other receptors of the table are ranked, so training and validation"
-        " receptors are negatives; `not_trained`: without training and validation receptors. A fine-tuned"
-        " model that separates them from everything else would gain by them.",
+        "`all`, the paper's: training and validation receptors are negatives, and a fine-tuned model gains"
+        " if it separates them from all others; `not_trained`: without them",
     ),
     RECEPTOR_SETTING_COLUMNS[2],
 )
 published(
     "unseen",
     "models/finetune/unseen.parquet",
-    "The few-shot benchmark before and after, on epitopes that were not trained and have more than 120"
-    " receptors, with k up to 20. Empty if there is no such epitope.",
+    "The few-shot benchmark before and after, with k up to 20, on epitopes that were not trained and have"
+    " more than 120 receptors.",
     *_UNSEEN,
     *_AUROC,
     twin=True,
 )
 
 _PARTS = {
-    "mean": ("Mean over splits of the {}; for `mean`, the mean of the epitopes' means", "never"),
-    "std": ("Standard deviation over splits (n − 1) of the {}", "for `mean`, and for one split"),
+    "mean": ("Mean over splits; for `mean`, the mean of the epitopes' means", "never"),
+    "std": ("Standard deviation over splits (n − 1)", "for `mean`, and for one split"),
     "se": (
-        "Standard error ([definition](explanations/benchmark.md#definition-of-the-auroc)) of the {}",
+        "Standard error ([definition](explanations/benchmark.md#definition-of-the-auroc))",
         "for one split",
     ),
 }
-_TITLES = dict(zip(METRICS, ("AUROC", "AUC0.1", "average precision"), strict=True))
 AUROC_SUMMARY = published(
     "auroc_summary",
     "benchmark/auroc_summary.parquet",
@@ -81,7 +78,7 @@ AUROC_SUMMARY = published(
     _K,
     _N_SPLITS,
     *(
-        float64(f"{name}_{part}", meaning.format(_TITLES[name]), null=null)
+        float64(f"{name}_{part}", meaning, null=null)
         for name in METRICS
         for part, (meaning, null) in _PARTS.items()
     ),
@@ -92,9 +89,8 @@ _OF_MEAN = "an epitope"
 COMPARISONS = published(
     "comparisons",
     "benchmark/comparisons.parquet",
-    "Differences of AUROC on the same splits. One row per pair of encoders, rule, chains, test set,"
-    " exclusion, epitope and k; and one row per encoder against the mean of all encoders, which has no"
-    " tests. Empty for one encoder. [How to read the"
+    "Differences of AUROC on the same splits: one row per pair of encoders, setting, epitope and k, and one"
+    " per encoder against the mean of all, without tests. [How to read the"
     " p-values](explanations/benchmark.md#differences-between-encoders).",
     string("encoder", "The first encoder"),
     string("other", "The second encoder", null="the mean of all encoders"),
@@ -109,14 +105,13 @@ COMPARISONS = published(
     ),
     float64(
         "difference_std",
-        "Standard deviation of the difference over splits (n − 1); for `mean`, the root of the mean of the"
-        " epitopes' variances, as in the paper's Methods",
+        "Standard deviation over splits (n − 1); for `mean`, the root of the epitopes' mean variance, as in"
+        " the paper",
         null="one split",
     ),
     float64(
         "difference_se",
-        "Standard error of `difference_mean` over splits: std / √n; for `mean` √(Σ SE²) / n over the n"
-        " epitopes",
+        "Standard error over splits: std / √n; for `mean` √(Σ SE²) / n over the n epitopes",
         null="one split",
     ),
     int32("n_epitopes", "Number of epitopes of `mean`", null=_OF_MEAN),
@@ -128,14 +123,13 @@ COMPARISONS = published(
     ),
     float64(
         "wilcoxon_p",
-        "Wilcoxon's signed-rank test, two-sided: of an epitope over its splits; of `mean` over the mean"
-        " differences of the epitopes",
+        "Wilcoxon's signed-rank test, two-sided: over the splits of an epitope; for `mean`, over the"
+        " epitopes",
         null="against all; no difference at all",
     ),
     float64(
         "wilcoxon_p_holm",
-        "The same, corrected by Holm for all pairs of encoders with this rule, chains, test set, exclusion,"
-        " epitope and k",
+        "`wilcoxon_p`, corrected by Holm for all pairs of encoders in this setting, epitope and k",
         null="as `wilcoxon_p`",
     ),
     twin=True,
@@ -145,7 +139,7 @@ ROC = published(
     "roc",
     "benchmark/roc.parquet",
     "Mean ROC curve at the largest k of each epitope, at 201 false-positive rates 0, 0.005, …, 1, linear"
-    " between thresholds. A test set that is not measured at this k has no curve.",
+    " between thresholds.",
     *SETTING_COLUMNS,
     _EPITOPE,
     _LARGEST_K,

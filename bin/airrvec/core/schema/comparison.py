@@ -14,10 +14,8 @@ from airrvec.core.schema.shared import (
     SPECIES_COLUMN,
 )
 
-_NO_VECTORS = "too few receptors with a vector"
-_TOO_MANY = (
-    f"{_NO_VECTORS}, or more than 1,000 pairs (46 samples) of a species and class: it would take hours"
-)
+_NO_VECTORS = "too few vectors"
+_TOO_MANY = f"{_NO_VECTORS}, or more than 1,000 pairs"
 SAMPLE_PAIRS = published(
     "pairs",
     "comparison/pairs.parquet",
@@ -42,10 +40,9 @@ SAMPLE_PAIRS = published(
     *(
         int64(
             f"n_compared_{side}",
-            f"Random receptors of the {which} sample used for the following columns. 0 if a sample has fewer"
-            " than 20.",
+            "Random receptors compared in the following columns. 0 if a sample has fewer than 20.",
         )
-        for side, which in ((1, "first"), (2, "second"))
+        for side in (1, 2)
     ),
     float64("frechet", "Fréchet distance of the vectors", null=_NO_VECTORS),
     float64("frechet_by_chance", "Fréchet distance if receptors change samples at random", null=_TOO_MANY),
@@ -82,11 +79,11 @@ SAMPLES_PCA = published(
     "One row per sample, species and class of chains. Empty if there are fewer than three samples.",
     *(SAMPLE_ID, SPECIES_COLUMN, CHAINS_COLUMN),
     N_RECEPTORS.but(meaning="Receptors of the mean vector of the sample"),
-    *(float64(f"pc_{number}", f"Principal component {number} of the mean vectors") for number in (1, 2, 3)),
+    *(float64(f"pc_{number}", "Principal component of the mean vectors") for number in (1, 2, 3)),
     *(
         float64(
             f"pc_{number}_explained",
-            f"Share of the variance that `pc_{number}` explains, the same in each row",
+            "Share of the variance that this component explains, the same in each row",
         )
         for number in (1, 2, 3)
     ),

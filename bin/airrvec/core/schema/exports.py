@@ -8,6 +8,7 @@ from airrvec.core.schema.shared import CLONOTYPE_ID, LABEL_COLUMNS, LOCUS, RECEP
 import pyarrow as pa
 
 _NOT_CALLED = "not called"
+_NOT_KNOWN = "not called, or unknown"
 _SIZE = int64(
     "clone_size",
     "Cells of the sample with the same `clonotype_id`: the sum of their `abundance`",
@@ -18,8 +19,8 @@ _SIZE = int64(
 _CALLS = (
     string("call", "As in [annotation](output.md#annotation), with `--annotate`", null="the labelled table"),
     string("call_epitope", "Epitope of the call", null=_NOT_CALLED),
-    string("call_antigen_species", "Organism of the epitope", null=f"{_NOT_CALLED}, or not known"),
-    string("call_mhc_a", "MHC, α chain, of the references", null=f"{_NOT_CALLED}, or not known"),
+    string("call_antigen_species", "Organism of the epitope", null=_NOT_KNOWN),
+    string("call_mhc_a", "MHC, α chain, of the references", null=_NOT_KNOWN),
     float64("call_probability", "Probability of the call", null=_NOT_CALLED),
     float64("call_fdr", "Expected share of false calls among those at least as probable", null=_NOT_CALLED),
     string("exact_epitope", "Epitopes of references of the same clonotype, called or not", null="none"),
@@ -33,9 +34,8 @@ _CLUSTERS = (
 CELL_DESCRIPTION = published(
     "cell_description",
     "anndata/<sample>.h5ad",
-    "Further columns of `obs` in [anndata](output.md#anndata) and of `colData` in [r](output.md#r). `name`"
-    " and `barcode` become the names of the cells. Columns of a part that the run did not make, because it"
-    " was not asked for or failed, are absent. In `all_samples`, cells of a sample without calls have nulls.",
+    "Further columns of `obs` in [anndata](output.md#anndata) and of `colData` in [r](output.md#r); `name`"
+    " and `barcode` become the names of the cells. Columns of a part that the run did not make are absent.",
     string("name", "Name of the cell, unique among all cells: it begins with the sample"),
     string("barcode", "Name of the cell, unique within the sample"),
     *(_SIZE, *_CALLS, *_CLUSTERS),

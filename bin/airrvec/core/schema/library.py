@@ -19,9 +19,7 @@ INDEXED_CELLS = pa.schema(
     ]
 )
 
-_QUERY = string(
-    "query", "`cell_id` of the query; `row 7` for a row without one; the words of a query in words"
-)
+_QUERY = string("query", "`cell_id` of the query, `row 7` without one, or its words")
 _QUERY_ROW = int64("query_row", "First row of the query in its table, from 1")
 _NO_LABEL = "no label"
 
@@ -46,8 +44,7 @@ FOUND = published(
     string("samples", "`sample_id` of the samples of the neighbour"),
     int64(
         "n_cells",
-        "Cells with the neighbour, over these samples; a row of a table that counts UMIs, reads or copies is"
-        " one",
+        "Cells with it in these samples; a row with UMIs, reads or copies is one",
     ),
     string(
         "metadata",

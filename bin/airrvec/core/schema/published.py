@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_LINK_ALONE = re.compile(rf" \({_LINK.pattern}\)")  # in parentheses, with nothing else to say
 NEVER = "never"
 
 
@@ -130,8 +131,8 @@ def float64(name: str, meaning: str, null: str = NEVER, unit: str = "") -> Colum
 
 
 def without_links(markdown: str) -> str:
-    """Return Markdown with the text of its links alone."""
-    return _LINK.sub(r"\1", markdown)
+    """Return Markdown with the text of its links; a link that stands alone in parentheses goes."""
+    return _LINK.sub(r"\1", _LINK_ALONE.sub("", markdown))
 
 
 def described(table_schema: pa.Schema, path: str | Path) -> pa.Schema:

@@ -52,7 +52,6 @@ COLLECTED_RECEPTORS = published(
 # Receptors of a part of a run, which are not counted yet.
 RECEPTORS = pa.schema(list(COLLECTED_RECEPTORS)[:-1])
 
-_FIELD = {"v_call": "V gene", "j_call": "J gene", "junction_aa": "Junction"}
 CELLS = published(
     "cells",
     "cells/<sample>.parquet",
@@ -66,41 +65,39 @@ CELLS = published(
     *(ABUNDANCE, COUNT_UNIT),
     int64(
         "duplicate_count",
-        "Reads or copies: the sum over the two chains, or the number of an input row that holds both chains."
-        " Cells of a clonotype, if the table counts nothing else.",
-        null="unknown for both chains",
+        "Reads or copies: the sum over both chains, or the number of a row with both. Cells of a clonotype,"
+        " if nothing else is counted.",
+        null="unknown",
     ),
-    int64("umi_count", "UMIs, counted in the same way", null="unknown for both chains"),
+    int64("umi_count", "UMIs, counted in the same way", null="unknown"),
     *LABEL_COLUMNS,
     string(
         "uncertain_calls",
-        "Calls that leave the gene open, joined by commas, e.g. `trb_v_call`. The first functional gene was"
-        " taken ([genes](explanations/standardisation.md#genes)).",
-        null="all calls are certain",
+        "Calls of several genes, of which the first functional one was taken"
+        " ([genes](explanations/standardisation.md#genes)), joined by commas, e.g. `trb_v_call`",
+        null="none",
     ),
     string(
         "orf_calls",
-        "Calls of genes that are [open reading frames](explanations/standardisation.md#functionality)"
-        " according to IMGT, joined by commas, e.g. `tra_j_call`",
-        null="none is",
+        "Calls of [open reading frames](explanations/standardisation.md#functionality), joined by commas,"
+        " e.g. `tra_j_call`",
+        null="none",
     ),
     string(
         "built_junctions",
-        "Junctions built from the `cdr3_aa` of the input because its `junction_aa` is empty, joined by"
-        " commas, e.g. `trb_junction_aa`. `…_junction_aa_raw` is then the CDR3"
-        " ([junction](explanations/standardisation.md#junction)).",
-        null="none was built",
+        "Junctions [built from the input's `cdr3_aa`](explanations/standardisation.md#junction), joined by"
+        " commas. `…_junction_aa_raw` is then the CDR3.",
+        null="none",
     ),
     boolean(
         "equal_junctions",
-        "Whether the junctions of α and β chain are the same, because"
-        " [one was copied by mistake](explanations/standardisation.md#equal-junctions)",
+        "Whether the junction of one chain is [a copy of the"
+        " other's](explanations/standardisation.md#equal-junctions)",
     ),
     *(
         string(
             raw(name),
-            f"{_FIELD[name[4:]]} of the {'α' if name.startswith('tra') else 'β'} chain, as written in the"
-            " input",
+            "The field as written in the input",
             null="the chain or the field is missing",
         )
         for name in RECEPTOR_FIELDS
@@ -127,7 +124,7 @@ _KEPT = {
     "d_cigar": "Alignment of the D gene",
     "j_cigar": "Alignment of the J gene",
 }
-_NO_COUNT = "unknown; the β chain of an input row with both chains and one count"
+_NO_COUNT = "unknown, or counted with the α chain"
 # Chains, as they are in `chains` and in its export.
 CHAIN_COUNTS = (
     int64("duplicate_count", "Reads or copies of the chain", null=_NO_COUNT),
@@ -153,7 +150,7 @@ CHAINS = published(
     int64("row", "Data row of the input, from 1. Header and blank lines are not counted."),
     *(RECEPTOR_ID, CLONOTYPE_ID, SPECIES_COLUMN, LOCUS, *CHAIN_COLUMNS),
     *(
-        string(raw(name), f"{_FIELD[name]}, as written in the input", null="missing in the input")
+        string(raw(name), "The field as written in the input", null="missing in the input")
         for name in CHAIN_FIELDS
     ),
     boolean(
@@ -163,8 +160,8 @@ CHAINS = published(
     ),
     string(
         "functionality",
-        "`ORF` if the V or J gene is an [open reading frame](explanations/standardisation.md#functionality)"
-        " according to IMGT, else `F`",
+        "`ORF` if the V or J gene is an [open reading frame](explanations/standardisation.md#functionality),"
+        " else `F`",
         null="both genes are unknown",
     ),
     *CHAIN_COUNTS,
@@ -177,7 +174,7 @@ REJECTS = published(
     "One row per chain that was left out, or per input row without a readable chain, sorted by `row`.",
     SAMPLE_ID,
     int64("row", "Data row of the input, from 1. Header and blank lines are not counted."),
-    CELL_ID.but(null="the input has none, or the row is malformed"),
+    CELL_ID.but(null="none, or the row is malformed"),
     string("field", "The field with the error, by its AIRR name", null="the error is in the whole row"),
     string("value", "Its value", null="missing, a flag, or the whole row"),
     string("reason", "[Reason](reference/input.md#rejects)"),
@@ -209,12 +206,11 @@ def dimensions(n_dimensions: int) -> list[str]:
     return [f"dim_{number:02d}" for number in range(1, n_dimensions + 1)]
 
 
-_NO_MODEL = "OLGA has no model of the V or J gene, or of the species"
+_NO_MODEL = "OLGA has no model of a gene or of the species"
 GENERATION_COLUMNS = tuple(
     float64(
         f"{locus}_generation_probability",
-        f"Generation probability of the {greek} chain, by OLGA. 0 if no recombination of these genes gives"
-        " the junction.",
+        f"Generation probability of the {greek} chain, by OLGA. 0 if no recombination gives the junction.",
         null=_NO_MODEL,
     )
     for locus, greek in (("tra", "α"), ("trb", "β"))

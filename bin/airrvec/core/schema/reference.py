@@ -10,7 +10,7 @@ from airrvec.core.schema.shared import (
 )
 from airrvec.core.schema.words import REFERENCE_LABELS
 
-_ID = "Id of the receptor in the class `{}`: that of the first receptor with the same chains"
+_ID = "Id in the class: `receptor_id` of the first receptor with the same chains"
 ANNOTATION_REFERENCE = published(
     "reference_receptors",
     "annotation/reference/receptors.parquet",
@@ -19,10 +19,7 @@ ANNOTATION_REFERENCE = published(
     *(column for column in LABEL_COLUMNS if column.name in REFERENCE_LABELS),
     int64("n_cells", "Number of labelled cells with this label"),
     *(RECEPTOR_ID, CLONOTYPE_ID),
-    *(
-        string(f"{name}_id", _ID.format(name), null="the receptor is not in the class")
-        for name in ("paired", "alpha", "beta")
-    ),
+    *(string(f"{name}_id", _ID, null="not in the class") for name in ("paired", "alpha", "beta")),
     twin=True,
 )
 
@@ -39,8 +36,8 @@ _MERGED = (
     string("mhc", "All MHC of the pair, joined by `;`", null="not given"),
     string(
         "sources",
-        "Tables that report the pair, joined by `;`: the names of their files up to the first dot, or"
-        " `reference` if there is one table",
+        "Tables that report the pair, joined by `;`: file names up to the first dot, or `reference` for one"
+        " table",
     ),
     string(
         "studies",

@@ -15,24 +15,20 @@ from airrvec.core.schema.shared import (
 )
 
 # `n_cells` of several samples, in `count_unit`: numbers of several units have no sum.
-_SEVERAL_UNITS = "no sample has them, or samples of several units do"
+_SEVERAL_UNITS = "no sample, or samples of several units"
 CLUSTER_ID = string("cluster_id", "Cluster: hash of the `clonotype_id` of its members")
 _CENTRE = string("centre", "Central receptor of the cluster by name: the member nearest to the mean vector")
 _NOT_LABELLED = "no labelled member"
 
 
-def _of_chain(locus: str, greek: str) -> tuple:
-    most = f"Most frequent {{}} gene of the {greek} chains, without allele"
-    share = f"Share of members with `{locus}_{{}}_call`"
-    none = f"no {greek} chain"
+def _of_chain(locus: str) -> tuple:
+    unknown = "no such chain, or unknown"
     return (
-        string(
-            f"{locus}_consensus", f"Junction of the most frequent residues of the {greek} chains", null=none
-        ),
-        string(f"{locus}_v_call", most.format("V"), null=f"{none}, or unknown"),
-        float64(f"{locus}_v_share", share.format("v"), null=f"{none}, or unknown"),
-        string(f"{locus}_j_call", most.format("J"), null=f"{none}, or unknown"),
-        float64(f"{locus}_j_share", share.format("j"), null=f"{none}, or unknown"),
+        string(f"{locus}_consensus", "Junction of the most frequent residues", null="no such chain"),
+        string(f"{locus}_v_call", "Most frequent V gene, without allele", null=unknown),
+        float64(f"{locus}_v_share", "Share of members with this V gene", null=unknown),
+        string(f"{locus}_j_call", "Most frequent J gene, without allele", null=unknown),
+        float64(f"{locus}_j_share", "Share of members with this J gene", null=unknown),
     )
 
 
@@ -49,10 +45,10 @@ CLUSTERS = published(
     COUNT_UNIT.but(meaning="What `n_cells` counts", null=_SEVERAL_UNITS),
     int64("centre_neighbours", "Receptors within the radius of the centre"),
     float64("centre_expected", "Receptors within the radius of the centre expected by chance"),
-    *_of_chain("tra", "α"),
-    *_of_chain("trb", "β"),
+    *_of_chain("tra"),
+    *_of_chain("trb"),
     *(
-        column.but(meaning=column.meaning.replace("chain, by", "chain of the centre, by"))
+        column.but(meaning="Generation probability of this chain of the centre, by OLGA")
         for column in GENERATION_COLUMNS
     ),
     string(
@@ -66,18 +62,18 @@ CLUSTERS = published(
     string("epitope", "The epitope that is most enriched among the labelled members", null=_NOT_LABELLED),
     string(
         "antigen_gene",
-        "Gene or protein of `epitope`: the most frequent of its labels in the run",
-        null=f"{_NOT_LABELLED}, or not known",
+        "Gene or protein of `epitope`, most frequent in the run",
+        null="unknown",
     ),
     string(
         "antigen_species",
-        "Organism of `epitope`: the most frequent of its labels in the run",
-        null=f"{_NOT_LABELLED}, or not known",
+        "Organism of `epitope`, most frequent in the run",
+        null="unknown",
     ),
     string(
         "mhc",
-        "MHC of `epitope`: the most frequent of its labels in the run",
-        null=f"{_NOT_LABELLED}, or not known",
+        "MHC of `epitope`, most frequent in the run",
+        null="unknown",
     ),
     int64("n_with_epitope", "Members with `epitope`", null=_NOT_LABELLED),
     float64("epitope_expected", "Members with `epitope` expected by chance", null=_NOT_LABELLED),
@@ -88,8 +84,8 @@ CLUSTERS = published(
     ),
     float64(
         "epitope_fdr",
-        "False discovery rate of this test over all epitopes of all clusters of the species and class"
-        " (Benjamini and Hochberg)",
+        "False discovery rate (Benjamini and Hochberg) over all epitopes and clusters of the species and"
+        " class",
         null=_NOT_LABELLED,
     ),
     CLUSTER_ID,
@@ -97,9 +93,7 @@ CLUSTERS = published(
     twin=True,
 )
 
-_NOT_COMPARED = (
-    "not compared: it has no vector, or no sample has its species, or its species has no background"
-)
+_NOT_COMPARED = "not compared: no vector, or no sample or background of the species"
 CLUSTER_MEMBERS = published(
     "members",
     "clusters/members.parquet",
@@ -128,19 +122,18 @@ CLUSTER_MOTIFS = published(
     twin=True,
 )
 
-_CARRY = "Samples with `value_{0}` that have receptors of these chains"
+_CARRY = "Samples with `value_1` or `value_2` that have receptors of these chains"
 CLUSTER_CONDITIONS = published(
     "cluster_conditions",
     "clusters/conditions.parquet",
     "Clusters compared between values of `--compare_by`; empty without it.",
     *(_CENTRE, SPECIES_COLUMN, CHAINS_COLUMN, *CONDITION),
-    *(int64(f"n_samples_{side}", _CARRY.format(side)) for side in (1, 2)),
-    *(int64(f"n_carrying_{side}", f"{_CARRY.format(side)}, and the cluster") for side in (1, 2)),
+    *(int64(f"n_samples_{side}", _CARRY) for side in (1, 2)),
+    *(int64(f"n_carrying_{side}", "Samples among these that carry the cluster") for side in (1, 2)),
     *(
         float64(
             f"share_{side}",
-            f"Share of the cells with these chains that are in the cluster, mean over samples with"
-            f" `value_{side}`",
+            "Share of the cells with these chains that are in the cluster, mean over these samples",
         )
         for side in (1, 2)
     ),

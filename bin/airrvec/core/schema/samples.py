@@ -22,8 +22,8 @@ _SHARES = (
     COUNT_UNIT,
     N_CELLS.but(meaning="Cells with the value"),
     N_RECEPTORS.but(
-        meaning="Distinct receptors with the value, without alleles. A large clone counts once: use it to"
-        " compare repertoires without clonal expansion."
+        meaning="Distinct receptors with the value, without alleles: compares repertoires without clonal"
+        " expansion"
     ),
     float64("cell_share", "Share of the cells of the sample for which the value is known"),
     float64("receptor_share", "Share of the receptors of the sample for which the value is known"),
@@ -44,7 +44,7 @@ CLONES = published(
     *(SPECIES_COLUMN, CHAINS_COLUMN, *NAMED_RECEPTOR),
     string(
         "epitope",
-        "Labels of the clonotype in the tables of the run, the labelled one included, joined by `; `",
+        "Labels of the clonotype in all tables of the run, joined by `; `",
         null="no label",
     ),
     CLONOTYPE_ID,
@@ -128,8 +128,8 @@ DIVERSITY = published(
     *(
         float64(
             f"hill_{order}",
-            f"Hill number of order {order} ({words}) of all cells. It depends on the number of cells: do not"
-            " compare samples by it.",
+            f"Hill number of order {order} of all cells. Depends on their number: do not compare samples by"
+            " it.",
         )
         for order, words in _ORDERS.items()
     ),
@@ -141,9 +141,9 @@ DIVERSITY = published(
     ),
     string(
         "method",
-        "`rarefied`, `observed`, `extrapolated`: the reference coverage takes fewer cells than the sample"
-        " has, all of them, or up to twice as many. Not comparable: `coverage too low`, it takes more than"
-        " twice as many; `no receptor twice`, the coverage of the sample is not known",
+        "The reference coverage takes fewer cells than the sample has (`rarefied`), all (`observed`) or up"
+        " to twice as many (`extrapolated`). Not comparable: it takes more (`coverage too low`), or the"
+        " coverage is not known (`no receptor twice`).",
     ),
     int64(
         "depth",
@@ -154,7 +154,7 @@ DIVERSITY = published(
     *(
         float64(
             f"hill_{order}_at_coverage",
-            f"Hill number of order {order} ({words}) at the reference coverage. Compare samples by it.",
+            f"Hill number of order {order} ({words}) at the reference coverage",
             null="not comparable",
         )
         for order, words in _ORDERS.items()
@@ -169,8 +169,7 @@ RAREFACTION = published(
     *_CLASS,
     int64(
         "n_drawn",
-        "Number of cells, from 1 to twice those of the sample (to those of the sample if no receptor occurs"
-        " twice)",
+        "Number of cells, from 1 to twice those of the sample (once if no receptor occurs twice)",
         unit=COUNTED,
     ),
     string("method", "`rarefied`, `observed` or `extrapolated`, as in `diversity`"),

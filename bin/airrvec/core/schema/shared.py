@@ -6,9 +6,8 @@ from airrvec.core.schema.words import RECEPTOR_FIELDS, field
 SAMPLE_ID = string("sample_id", "`sample` of the samplesheet, or `labelled`")
 CELL_ID = string(
     "cell_id",
-    "Barcode, clone or sequence id of the input, unchanged"
-    " ([which one](reference/input.md#cells-counts-and-species)). If the input joins samples, several cells"
-    " may have the same.",
+    "Barcode, clone or sequence id of the input, unchanged ([which"
+    " one](reference/input.md#cells-counts-and-species)). Not always unique.",
     null="the input has none",
 )
 RECEPTOR_ID = string(
@@ -53,15 +52,15 @@ NAMED_RECEPTOR = (*RECEPTOR_COLUMNS, INNATE_LIKE)
 COUNTED = "`count_unit`"
 COUNT_UNIT = string(
     "count_unit",
-    "What is counted, the same in all rows of a sample: `cells`, `UMIs`, `reads`, `templates`, `copies`"
-    " (reads or UMIs, the table does not say), `pairs` or `rows`",
+    "What is counted, one unit for a sample: `cells`, `UMIs`, `reads`, `templates`, `copies` (reads or UMIs,"
+    " not told), `pairs` or `rows`",
 )
 ABUNDANCE = int64(
     "abundance",
     "How often the row counts: a cell once, a clonotype by its count"
     " ([units](reference/input.md#unit-of-a-row)). Clone sizes, gene usage, overlap and diversity are made"
     " of it.",
-    null="the table gives the row no count: these leave it out",
+    null="no count: these leave the row out",
     unit=COUNTED,
 )
 N_CELLS = int64("n_cells", "Sum of `abundance`", unit=COUNTED)
@@ -78,24 +77,24 @@ REFERENCE_ID = string(
     "reference_id",
     "Study that reports the label, in [one spelling](explanations/reference.md#studies): `PMID:1` for `PMID:"
     " 1`",
-    null="no label, or no study is named",
+    null="none is named",
 )
 CONFIDENCE = string(
     "confidence",
     "Confidence of the label according to its source, e.g. VDJdb's score from 0 to 3",
-    null="no label, or not given",
+    null="not given",
 )
 LABEL_COLUMNS = (
     *(EPITOPE, ANTIGEN_GENE, ANTIGEN_SPECIES, MHC_CLASS, MHC_A, MHC_B, REFERENCE_ID, CONFIDENCE),
     string(
         "label_method",
-        "Methods by which the source identified the epitope and verified it, joined by `;`",
-        null="no label, or not given",
+        "Methods that identified and verified the epitope, joined by `;`",
+        null="not given",
     ),
     string(
         "split",
-        "Part of a labelled receptor in fine-tuning, as given in the input: `train`, `validation`, `test`",
-        null="no label, or not given",
+        "Part in fine-tuning, as given in the input: `train`, `validation`, `test`",
+        null="not given",
     ),
 )
 
@@ -109,8 +108,7 @@ CONDITION = (
 # Settings of a measurement of the benchmark.
 ENCODER = string(
     "encoder",
-    "Name in `--encoders`, or of its Python file without `.py`; or the model of your own that the run starts"
-    " from or pre-trains",
+    "Name in `--encoders`, of its Python file without `.py`, or of your own model",
 )
 RULE = string("rule", "How references make a score ([rules](explanations/benchmark.md#rules))")
 RECEPTOR_SETTING_COLUMNS = (

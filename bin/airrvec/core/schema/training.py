@@ -25,7 +25,7 @@ TRAINING = published(
     float64(
         "uniformity",
         "Log of the mean potential exp(−2 d²) between different receptors. Low means well spread.",
-        null="no contrastive term, or no two different receptors",
+        null="no contrastive term, or equal receptors",
     ),
     float64("learning_rate", "Rate of the step", null="validation"),
 )
@@ -44,8 +44,8 @@ TRAINING_TIMES = published(
 TRAINING_LABELS = published(
     "training_labels",
     "models/<name>/training_labels.parquet",
-    "After fine-tuning: one row per clonotype and epitope that the model was trained on; then those of the"
-    " model that it started from.",
+    "After fine-tuning: one row per clonotype and epitope that this model, or the one it started from, was"
+    " trained on.",
     *TABLES["receptors"].columns[:-1],
     string("epitope", "Epitope of the clonotype"),
     string("part", "`train`, or `validation`, which chose the weights"),
@@ -70,27 +70,24 @@ SPLIT = published(
 SPECIFICITY = published(
     "specificity",
     "models/finetune/specificity.parquet",
-    "One row per encoder, rule, test set and epitope. The training receptors are the references. Within a"
-    " test set, receptors of the epitope are ranked against those of the other epitopes.",
+    "One row per encoder, rule, test set and epitope: its receptors are ranked against those of other"
+    " epitopes. The training receptors are the references.",
     string(
         "encoder",
-        "The model before; the model after; each of them with `+tcrdist`, the"
-        " [sum](reference/models.md#sums-of-distances) of its distances and TCRdist; and the floor"
-        " `v_j_genes`, logistic regression on the names of V and J genes",
+        "The model before, and after; each with `+tcrdist`, the [sum](reference/models.md#sums-of-distances)"
+        " of its distances and TCRdist; the floor `v_j_genes`, logistic regression on V and J genes",
     ),
     string(
         "rule",
-        "How a receptor is scored: `average_distance`, `nearest_neighbour`, `mean_of_nearest` (5),"
-        " `soft_nearest_neighbour` (smooth minimum), `contrast` (smooth minimum to the references of the"
-        " epitope, minus that to the references of all epitopes), or `logistic_regression`",
+        "How references make a score ([rules](explanations/benchmark.md#rules)), or `logistic_regression`",
     ),
     string(
         "test_set",
-        "`all`; or `below_90`, `below_80`: without receptors that have both V genes of a training receptor"
-        " and CDR3s at least 90 % or 80 % identical to its (Levenshtein)",
+        "`all`; `below_90`, `below_80`: without receptors that share both V genes with a training receptor"
+        " and have CDR3s at least 90 % or 80 % identical (Levenshtein)",
     ),
     string("epitope", "Epitope, or `mean` of all"),
-    AUROC_COLUMN.but(null="no receptor is left; for `mean`, of at least one epitope"),
+    AUROC_COLUMN.but(null="no receptor is left"),
     int32("n_positive", "Receptors of the epitope in the test set", null="for `mean`"),
     int32("n_negative", "Receptors of the other epitopes", null="for `mean`"),
     twin=True,
