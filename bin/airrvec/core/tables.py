@@ -86,8 +86,8 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
     metadata : dict, optional
         Strings for the file's key-value metadata.
     """
-    table_schema = schema.described(table.schema.with_metadata(metadata), path)
-    table = pa.Table.from_arrays(table.columns, schema=table_schema)
+    table = table.replace_schema_metadata(metadata)
+    table = pa.Table.from_arrays(table.columns, schema=schema.described(table.schema, path))
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, **parquet_options(table.schema))
 

@@ -123,9 +123,9 @@ ENTROPY = published(
     _EPITOPE,
     string("feature", "A column of `receptors`"),
     int32("n_receptors", "Receptors of the epitope"),
-    float64("coincidence", "p"),
+    float64("coincidence", "p, the probability that two receptors have the same value"),
     float64("coincidence_std", "Standard deviation of the estimate of p (Tiffeau-Mayer 2024)"),
-    float64("entropy_bits", "H", null="no two receptors coincide", unit="bits"),
+    float64("entropy_bits", "H, the coincidence entropy", null="no two receptors coincide", unit="bits"),
     float64(
         "entropy_std",
         "Standard deviation of H, propagated linearly from p",
@@ -193,6 +193,6 @@ NOT_DONE = published(
     "analyses/<name>_not_done.tsv",
     "One row per analysis and encoder that could not be measured. The file exists only if there is one.",
     string("analysis", "Name of the analysis"),
-    string("encoder", "Encoder", null="the whole analysis"),
+    string("encoder", "Encoder that could not be measured", null="the whole analysis"),
     string("reason", "Why it could not be measured"),
 )
