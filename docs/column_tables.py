@@ -7,7 +7,6 @@ from airrvec.core.schema import NEVER, TABLES, Column, Table
 
 DOCS = Path(__file__).parent
 PAGES = (DOCS / "output.md", DOCS / "explanations/analyses.md")
-_TYPES = {"double": "float64", "float": "float32"}
 _PART = re.compile(r"^(#+ [^\n]*)$|<!-- columns: (\w+) -->\n.*?<!-- end -->\n", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
 
@@ -62,7 +61,7 @@ def _lines(table: Table, places: dict[Column, str]) -> list[str]:
 
 def _types(columns: list[Column]) -> str:
     """Return the types that are not string, each with its unit."""
-    types = [(_TYPES.get(str(column.type), str(column.type)), column.unit) for column in columns]
+    types = [(column.type_name, column.unit) for column in columns]
     return "; ".join(", ".join(filter(None, pair)) for pair in dict.fromkeys(types) if pair[0] != "string")
 
 

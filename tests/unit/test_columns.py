@@ -44,7 +44,8 @@ def test_every_column_has_a_meaning(name):
     columns = [column for of, column in COLUMNS if of == name]
     assert len({column.name for column in columns}) == len(columns)
     for column in columns:
-        assert column.meaning[0] != " " and len(column.text) > 1, column.name
+        assert len(column.text) > 1, column.name
+        assert column.meaning == column.meaning.strip()
         assert column.null, column.name
         assert not column.unit or not pa.types.is_string(column.type)
 
@@ -97,7 +98,7 @@ def test_other_tables_are_written_as_they_are(tmp_path, names):
 
 
 def test_descriptions_disturb_no_reader(tmp_path):
-    rows = [{name: None for name in schema.REJECTS.names} | {"sample_id": "a", "row": 1}]
+    rows = [dict.fromkeys(schema.REJECTS.names) | {"sample_id": "a", "row": 1}]
     table = pa.Table.from_pylist(rows, schema.REJECTS)
     tables.write(table, tmp_path / "a.parquet")
     read = tables.read(tmp_path / "a.parquet")

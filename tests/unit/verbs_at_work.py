@@ -39,7 +39,9 @@ VERBS = {
     "index": ("results", "--index", "out/index", "--background", "200", "--cpus", "1"),
     "find": ("in/flu_4.csv", "--in", "results", "--k", "2", "--cpus", "1", "--out", "out/near.tsv"),
     "verify": ("results",),
+    "columns": ("cells",),
 }
+NOTHING_WRITTEN = ("verify", "columns")
 # Verb → its last script.
 LAST = {
     "normalise": "normalise_receptors",

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
-from airrvec.app import find_verbs
+from airrvec.app import columns, find_verbs
 from airrvec.app.places import PRESETS
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -23,6 +23,9 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     """Add the options of the verb of this name to its parser."""
     if name == "verify":
         verb.add_argument("results", type=Path, help="--outdir of a run of the pipeline")
+        return
+    if name == "columns":
+        columns.add_options(verb)
         return
     if name == "index":
         find_verbs.add_index_options(verb)

@@ -31,8 +31,8 @@ class Column:
     Examples
     --------
     >>> column = float64("share", "Share of [cells](output.md#cells)", null="no cell")
-    >>> column.text, str(column.type), column.null
-    ('Share of cells', 'double', 'no cell')
+    >>> column.text, column.type_name, column.null
+    ('Share of cells', 'float64', 'no cell')
     """
 
     name: str
@@ -44,6 +44,11 @@ class Column:
     def but(self, **changes: str) -> "Column":
         """Return the column with another name, meaning, null rule or unit."""
         return replace(self, **changes)
+
+    @property
+    def type_name(self) -> str:
+        """The type, by the name that numpy and polars use too."""
+        return {"double": "float64", "float": "float32"}.get(str(self.type), str(self.type))
 
     @property
     def text(self) -> str:
