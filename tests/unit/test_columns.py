@@ -7,6 +7,7 @@ from dataclasses import replace
 from airrvec.core import schema, table_parts, tables
 from airrvec.core.schema import TABLES
 from airrvec.core.schema.published import without_links
+from airrvec.report.columns import meaning
 
 import polars as pl
 import pyarrow as pa
@@ -109,3 +110,24 @@ def test_descriptions_disturb_no_reader(tmp_path):
     assert read.cast(schema.REJECTS).equals(table)
     assert pl.read_parquet(tmp_path / "a.parquet")["row"].to_list() == [1]
     assert read.to_pandas()["row"].tolist() == [1]
+
+
+def test_the_report_explains_columns_in_html():
+    assert meaning("embeddings", "dim_01") == {
+        "description": "First dimension of the vector, which has length 1. Empty: no loop for the model."
+    }
+    assert meaning("cells", "sample_id")["description"] == (
+        "<code>sample</code> of the samplesheet, or <code>labelled</code>"
+    )
+    for table, column in COLUMNS:
+        if column in TABLES[table].columns:
+            words = meaning(table, column.name)["description"]
+            assert not set(re.sub("</?code>", "", words)) & {"<", ">", '"', "`"}, column.name
+
+
+def test_columns_that_the_report_shows_exist():
+    """Also those of sections that no small run has."""
+    sources = [path.read_text() for path in (ROOT / "bin/airrvec/report").rglob("*.py")]
+    shown = re.findall(r'\*\*meaning\("(\w+)", "(\w+)"\)', "".join(sources))
+    assert len(shown) > 50
+    assert [pair for pair in shown if pair[1] not in TABLES[pair[0]].schema.names] == []
