@@ -17,20 +17,14 @@ ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 # Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
-_NO_EVIDENCE = "no such evidence"
 _EVIDENCE = tuple(
     float64(
         f"evidence_{name}",
-        f"How much {words} raises the score above that of a background receptor",
-        null=_NO_EVIDENCE,
+        "How much this evidence (SCEPTR's share, TCRdist's share, the α chain alone, the β chain alone, V"
+        " and J genes) raises the score above that of a background receptor",
+        null="no such evidence",
     )
-    for name, words in (
-        ("sceptr", "SCEPTR's share"),
-        ("tcrdist", "TCRdist's share"),
-        ("alpha", "the α chain alone"),
-        ("beta", "the β chain alone"),
-        ("genes", "the pair of V and J genes"),
-    )
+    for name in ("sceptr", "tcrdist", "alpha", "beta", "genes")
 )
 EVIDENCE = tuple(column.name for column in _EVIDENCE)
 

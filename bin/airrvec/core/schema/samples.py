@@ -128,10 +128,9 @@ DIVERSITY = published(
     *(
         float64(
             f"hill_{order}",
-            f"Hill number of order {order} of all cells. Depends on their number: do not compare samples by"
-            " it.",
+            "Hill number of all cells, by its order. Depends on their number: do not compare samples by it.",
         )
-        for order, words in _ORDERS.items()
+        for order in _ORDERS
     ),
     float64("coincidence", "Probability that two cells have the same receptor", null="single cell"),
     float64(
@@ -174,6 +173,6 @@ RAREFACTION = published(
     ),
     string("method", "`rarefied`, `observed` or `extrapolated`, as in `diversity`"),
     float64("coverage", "Estimated share of the repertoire's cells whose receptor is among so many cells"),
-    *(float64(f"hill_{order}", f"Hill number of order {order} of so many cells") for order in _ORDERS),
+    *(float64(f"hill_{order}", "Hill number of so many cells, by its order") for order in _ORDERS),
     twin=True,
 )
