@@ -2,13 +2,13 @@
 
 import argparse
 import difflib
-import json
 import shutil
 import textwrap
 
 from airrvec.core.errors import InputError
 from airrvec.core.schema import NEVER, TABLES, Column, Table
 from airrvec.core.schema.published import without_links
+from airrvec.core.tables import json_text
 from airrvec.core.terminal import print_lines
 
 _NARROWEST, _WIDEST = 60, 110  # characters of a line
@@ -25,7 +25,7 @@ def columns(args: argparse.Namespace) -> None:
     tables = [table_named(args.table)] if args.table else sorted(TABLES.values(), key=lambda one: one.file)
     if args.json:
         described = [described_table(table, with_columns=bool(args.table)) for table in tables]
-        text = json.dumps(described[0] if args.table else described, indent=2, ensure_ascii=False)
+        text = json_text(described[0] if args.table else described, indent=2, ensure_ascii=False)
         print_lines(*text.splitlines())
     elif args.table:
         print_lines(*table_lines(tables[0]))
