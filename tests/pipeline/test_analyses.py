@@ -1,6 +1,7 @@
 """Analyses in real runs: their tables, figures and sections, and what is said where they cannot be done."""
 
 import pandas as pd
+from columns_written import check_columns
 from pipeline_runs import ROOT, run_pipeline
 
 
@@ -16,6 +17,7 @@ def test_analyses_are_tables_figures_and_sections(tmp_path):
     )
     assert run.status == 0, run.output
     assert run.warnings == []
+    assert check_columns(run.results) >= {"alignment", "coincidence", "entropy"}
     folder = run.results / "analyses"
     assert {path.name for path in folder.iterdir()} == {
         *(

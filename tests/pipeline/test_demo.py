@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+from columns_written import check_columns
 from pipeline_runs import ROOT, run_pipeline
 
 import browser
@@ -18,6 +19,10 @@ def run(tmp_path_factory):
     assert run.status == 0, run.output
     assert run.warnings == []
     return run
+
+
+def test_its_tables_have_the_columns_of_the_schemas(run):
+    assert check_columns(run.results) >= {"annotation", "clusters", "pairs"}
 
 
 def test_the_report_has_the_sections_that_the_readme_names(run):

@@ -8,6 +8,7 @@ from airrvec.core import schema, tables
 import numpy as np
 import pandas as pd
 import pytest
+from columns_written import check_columns
 from pipeline_runs import run_pipeline
 from safetensors.numpy import load_file
 from test_parameters import PBMC
@@ -46,6 +47,10 @@ def learnt(tmp_path_factory):
     run = run_pipeline(folder, *CHAIN)
     assert run.status == 0, run.output
     return run
+
+
+def test_its_tables_have_the_columns_of_the_schemas(learnt):
+    assert check_columns(learnt.results) >= {"training", "split", "specificity", "unseen"}
 
 
 def test_partitions_change_no_weight(learnt, tmp_path):

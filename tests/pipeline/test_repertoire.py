@@ -8,6 +8,7 @@ from airrvec.synthetic.synthesis import synthesise
 
 import pandas as pd
 import pytest
+from columns_written import check_columns
 from pipeline_runs import run_pipeline
 
 # A small background keeps the run short.
@@ -29,6 +30,10 @@ def run(tmp_path_factory):
     options = ("--cluster", "--compare", "--compare_by", "condition", "--background", "background.parquet")
     options += ("-c", "ext.config")
     return run_pipeline(folder, "-profile", "test", *QUICK, *options, timeout=1800)
+
+
+def test_its_tables_have_the_columns_of_the_schemas(run):
+    assert check_columns(run.results) >= {"cluster_conditions", "sample_conditions", "samples_pca"}
 
 
 def test_clusters_and_comparison_are_published(run):

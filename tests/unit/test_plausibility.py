@@ -2,9 +2,9 @@
 
 import json
 
+from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.input.files import text_table
-from airrvec.input.samplesheet import checks
 
 import pytest
 from inputs import ALPHA, BETA, BETA_2, normalised_text, sceptr_row, text
@@ -117,4 +117,4 @@ def test_signs_come_before_the_first_task(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "checked.json").read_text())["notes"] == [f"a: {sentence}"]
     header, row = (line.split("\t") for line in (tmp_path / "samples.tsv").read_text().splitlines())
     assert dict(zip(header, row, strict=True))["warnings"] == sentence
-    assert checks.CHECKED.names[-1] == "warnings"
+    assert schema.CHECKED.names[-1] == "warnings"

@@ -48,7 +48,9 @@ VERBS = {
     "index": ("results", "--index", "out/index", "--background", "200", "--threads", "1"),
     "find": ("in/flu_4.csv", "--index", "results", "--k", "2", "--threads", "1", "--out", "out/near.tsv"),
     "verify": ("results",),
+    "columns": ("cells",),
 }
+NOTHING_WRITTEN = ("verify", "columns")
 # Verb → its last script.
 LAST = {
     "normalise": "normalise_receptors",

@@ -13,6 +13,7 @@ equations are for points on a sphere. All receptors that share an epitope have t
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, with_mean_auroc
 from airrvec.benchmark.fewshot import LabelledReceptors
+from airrvec.core import schema
 from airrvec.core.seeds import generator
 
 import numpy as np
@@ -22,19 +23,7 @@ from scipy.spatial.distance import pdist
 from scipy.special import logsumexp
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        ("encoder", pa.string()),
-        ("n_receptors", pa.int32()),
-        ("n_dimensions", pa.int32()),
-        ("alignment", pa.float64()),
-        ("uniformity", pa.float64()),
-        ("alignment_squared", pa.float64()),
-        ("uniformity_t2", pa.float64()),
-        ("k", pa.int32()),
-        ("auroc", pa.float64()),
-    ]
-)
+SCHEMA = schema.ALIGNMENT
 PARTNERS = 10  # co-specific receptors drawn for each receptor of an epitope
 MAX_RECEPTORS = 4_000  # most receptors for uniformity, over all pairs: 8 million distances
 

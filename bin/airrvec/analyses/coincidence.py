@@ -12,22 +12,14 @@ ratio.
 
 from airrvec.analyses import ONCE, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pairs, tcrdist
+from airrvec.core import schema
 from airrvec.core.seeds import generator
 
 import numpy as np
 import pyarrow as pa
 
 SCOPE = ONCE
-SCHEMA = pa.schema(
-    [
-        ("epitope", pa.string()),
-        ("tcrdist", pa.int32()),
-        ("n_pairs", pa.int64()),
-        ("probability", pa.float64()),
-        ("background", pa.float64()),
-        ("ratio", pa.float64()),
-    ]
-)
+SCHEMA = schema.COINCIDENCE
 THRESHOLDS = np.arange(0, 421, 12)
 
 

@@ -10,20 +10,13 @@ from collections.abc import Iterable
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, with_mean_auroc
+from airrvec.core import schema
 
 import pandas as pd
 import pyarrow as pa
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        ("encoder", pa.string()),
-        ("n_parameters", pa.int64()),
-        ("n_dimensions", pa.int32()),
-        ("k", pa.int32()),
-        ("auroc", pa.float64()),
-    ]
-)
+SCHEMA = schema.COMPLEXITY
 
 
 def measure(material: Material) -> pa.Table:

@@ -8,23 +8,14 @@ thousand receptors. Added here: the same for co-specific pairs, and for every en
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
+from airrvec.core import schema
 
 import numpy as np
 import pyarrow as pa
 from scipy import stats
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        ("encoder", pa.string()),
-        ("pairs", pa.string()),
-        ("tcrdist", pa.int32()),
-        ("n_pairs", pa.int64()),
-        *((f"distance_q{q:02d}", pa.float64()) for q in (5, 25, 50, 75, 95)),
-        ("spearman", pa.float64()),
-        ("pearson", pa.float64()),
-    ]
-)
+SCHEMA = schema.DISTANCES
 BIN = 24  # width of a bin of TCRdist
 
 

@@ -18,15 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("encoder", "chain", "edit", "region")),
-        ("n_edits", pa.int32()),
-        ("mean_distance", pa.float64()),
-        ("std_distance", pa.float64()),
-        ("relative", pa.float64()),
-    ]
-)
+SCHEMA = schema.EDITS
 EDITS = ("insertion", "deletion", "substitution")
 REGIONS = ("start", "second", "middle", "fourth", "end")
 # Receptors, each edited once per chain, region and kind of edit; the paper has at least 100 of each.

@@ -19,21 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 SCOPE = ONCE
-SCHEMA = pa.schema(
-    [
-        ("epitope", pa.string()),
-        ("feature", pa.string()),
-        ("n_receptors", pa.int32()),
-        ("coincidence", pa.float64()),
-        ("coincidence_std", pa.float64()),
-        ("entropy_bits", pa.float64()),
-        ("entropy_std", pa.float64()),
-        ("encoder", pa.string()),
-        ("k", pa.int32()),
-        ("auroc", pa.float64()),
-        ("spearman", pa.float64()),
-    ]
-)
+SCHEMA = schema.ENTROPY
 _MEASURED = SCHEMA.names[:7]
 FEATURES = {
     "tra_v_call": "TRAV",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from airrvec.analyses import BEFORE_AND_AFTER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, subset
 from airrvec.benchmark.heldout import splits
+from airrvec.core import schema
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import generator
 
@@ -26,16 +27,7 @@ MEASURED = pa.schema(
         ("distance", pa.float64()),
     ]
 )
-SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("train_receptor_id", "test_receptor_id")),
-        ("co_specific", pa.bool_()),
-        ("before", pa.string()),
-        ("after", pa.string()),
-        ("distance_before", pa.float64()),
-        ("distance_after", pa.float64()),
-    ]
-)
+SCHEMA = schema.FINE_TUNING
 N_PAIRS = 5_000  # of each kind, co-specific and cross-specific
 
 

@@ -10,6 +10,7 @@ pair is the smaller probability of its two receptors. The probability of a recep
 
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
+from airrvec.core import schema
 from airrvec.core.plural import counted
 from airrvec.synthetic.generation import log10_probabilities
 
@@ -18,22 +19,7 @@ import pyarrow as pa
 from scipy import stats
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        ("encoder", pa.string()),
-        ("binned_by", pa.string()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("n_pairs", pa.int64()),
-        ("mean_distance", pa.float64()),
-        ("mean_tcrdist", pa.float64()),
-        ("mean_log10_probability", pa.float64()),
-        ("co_specific", pa.float64()),
-        ("pearson", pa.float64()),
-        ("pearson_low", pa.float64()),
-        ("pearson_high", pa.float64()),
-    ]
-)
+SCHEMA = schema.GENERATION_ANALYSIS
 # Bin edges as shares of all pairs, nearest first: finer for similar pairs, which the paper examines.
 _BY_DISTANCE = (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 _BY_PROBABILITY = np.linspace(0, 1, 11)

@@ -12,6 +12,7 @@ combination helps prediction, `auroc` is that of co-specific against other pairs
 
 from airrvec.analyses import EACH_ENCODER
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
+from airrvec.core import schema
 from airrvec.stats.metrics import auroc
 
 import numpy as np
@@ -19,15 +20,7 @@ import pyarrow as pa
 from scipy import stats
 
 SCOPE = EACH_ENCODER
-SCHEMA = pa.schema(
-    [
-        ("encoder", pa.string()),
-        ("exponent", pa.float64()),
-        ("n_pairs", pa.int64()),
-        ("pearson", pa.float64()),
-        ("auroc", pa.float64()),
-    ]
-)
+SCHEMA = schema.POWER_MEAN
 EXPONENTS = (-np.inf, -16.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from airrvec.app import find_verbs, verb_files
+from airrvec.app import columns, find_verbs, verb_files
 from airrvec.app.outputs import sentences_of_the_disk
 from airrvec.app.verb_files import raise_or_print, samples
 from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, PRESETS, SCRIPTS, add_options, donor_typing
@@ -236,7 +236,7 @@ def _one(paths: list[Path]) -> Path:
 
 
 # Verbs without scripts.
-ALONE = ("find", "index", "verify")
+ALONE = ("columns", "find", "index", "verify")
 # verb → its function, its help text, and the script that receives further options.
 VERBS = {
     "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
@@ -250,6 +250,7 @@ VERBS = {
     "index": (find_verbs.index, "add finished runs of the pipeline to an index, in which find looks", None),
     "find": (find_verbs.find, "find the nearest receptors of all indexed runs", None),
     "verify": (_verify, "compare the results of a run with its manifest, and its tables", None),
+    "columns": (columns.columns, "what the tables are, and what the columns of one mean", None),
 }
 
 

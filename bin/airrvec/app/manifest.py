@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core.errors import InputError
+from airrvec.core.schema import MANIFEST as MANIFEST_SCHEMA
 
 MANIFEST = Path("pipeline_info/manifest.tsv")
 CHECKSUM = Path("pipeline_info/manifest.tsv.sha256")
-COLUMNS = ("path", "kind", "sha256", "size", "rows", "schema", "process", "code", "sample")
+COLUMNS = tuple(MANIFEST_SCHEMA.names)
 KINDS = ("input", "result")
 
 # Folders of results that a run fills and cleans, as in subworkflows/local/published/main.nf.

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
-from airrvec.app import find_verbs
+from airrvec.app import columns, find_verbs
 from airrvec.core import schema, settings
 from airrvec.core.errors import InputError
 from airrvec.core.script import at_least, named_path
@@ -35,6 +35,9 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
     """Add the options of the verb of this name to its parser."""
     if name == "verify":
         verb.add_argument("results", type=Path, help="--outdir of a run of the pipeline")
+        return
+    if name == "columns":
+        columns.add_options(verb)
         return
     if name == "index":
         find_verbs.add_index_options(verb)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 
 import pyarrow as pa
@@ -64,6 +64,7 @@ def writer_of_both(stem: str | Path, table_schema: pa.Schema) -> Iterator[Callab
     The files appear when the block ends, and are those that `airrvec.core.tables.write_both` makes of all
     rows at once. Parts begin at multiples of 1,024 rows, as the pages of the Parquet file do.
     """
+    table_schema = schema.described(table_schema, stem)
     waiting, n_written = [table_schema.empty_table()], 0
 
     def write_group() -> None:

@@ -1,4 +1,8 @@
-"""Reading and writing of all tables: Parquet with zstd, under a temporary name until complete."""
+"""
+Reading and writing of all tables: Parquet with zstd, under a temporary name until complete.
+
+The fields of published tables carry what `airrvec.core.schema.TABLES` says of their columns.
+"""
 
 import errno
 import json
@@ -83,6 +87,7 @@ def write(table: pa.Table, path: str | Path, metadata: dict[str, str] | None = N
         Strings for the file's key-value metadata.
     """
     table = table.replace_schema_metadata(metadata)
+    table = pa.Table.from_arrays(table.columns, schema=schema.described(table.schema, path))
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, **parquet_options(table.schema))
 
@@ -93,8 +98,8 @@ def writer(
 ) -> Iterator[pq.ParquetWriter]:
     """Yield a Parquet writer for a table written in parts; the file appears when the block ends."""
     with atomic_path(path) as temporary:
-        schema_with_metadata = table_schema.with_metadata(metadata)
-        with pq.ParquetWriter(temporary, schema_with_metadata, **parquet_options(table_schema)) as parquet:
+        table_schema = schema.described(table_schema.with_metadata(metadata), path)
+        with pq.ParquetWriter(temporary, table_schema, **parquet_options(table_schema)) as parquet:
             yield parquet
 
 

@@ -11,6 +11,7 @@ from airrvec.core.records import without_records
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names
+from airrvec.report.columns import meaning
 from airrvec.report.rejects import reject_colours, warnings_text
 from airrvec.report.units import read_alike
 
@@ -103,7 +104,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         },
         "unit": {
             "title": "Unit",
-            "description": "What is counted (column <code>count_unit</code> of the tables)",
+            **meaning("cells", "count_unit"),
         },
         "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
         "paired": {

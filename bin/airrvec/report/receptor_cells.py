@@ -7,6 +7,7 @@ from airrvec.core import schema
 from airrvec.core.antigens import mhc_name, study
 from airrvec.core.chains import GREEK
 from airrvec.core.names import BETWEEN_CHAINS, chain_names
+from airrvec.report.columns import meaning
 
 N_STUDIES = 3  # of a reference that are listed; more are counted
 
@@ -21,11 +22,11 @@ CHAIN_HEADERS = {
     for locus in schema.LOCI
 }
 ANTIGEN_HEADERS = {
-    "antigen_gene": text_header("Antigen", "Protein or gene that the epitope comes from"),
-    "antigen_species": text_header("Organism", "Species of the antigen"),
+    "antigen_gene": text_header("Antigen", **meaning("annotation", "antigen_gene")),
+    "antigen_species": text_header("Organism", **meaning("annotation", "antigen_species")),
     "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
 }
-ID_HEADER = text_header("Receptor id", "<code>receptor_id</code> of all tables")
+ID_HEADER = text_header("Receptor id", **meaning("receptors", "receptor_id"))
 
 
 def text_cell(value) -> str:
@@ -96,18 +97,18 @@ def nearest_headers() -> dict[str, dict]:
             )
             for locus in schema.LOCI
         },
-        "nearest_epitope": text_header("Its epitope", "All epitopes of the nearest reference"),
+        "nearest_epitope": text_header("Its epitope", **meaning("annotation", "nearest_1_epitope")),
         "nearest_antigen": text_header(
             "Its antigen", "Protein or gene and organism of the epitopes of the nearest reference"
         ),
-        "nearest_mhc": text_header("Its MHC"),
+        "nearest_mhc": text_header("Its MHC", **meaning("annotation", "nearest_1_mhc")),
         "distance": {
             "title": "Distance",
-            "description": "Distance of the vectors of receptor and nearest reference, 0 to 2",
+            **meaning("annotation", "nearest_1_distance"),
             "format": "{:,.3f}",
             "scale": False,
         },
-        "study": text_header("Its study", "Studies that report the nearest reference"),
+        "study": text_header("Its study", **meaning("annotation", "nearest_1_study")),
     }
 
 

@@ -7,6 +7,7 @@ from html import escape
 from airrvec.core.plural import counted
 from airrvec.core.schema import COUNT_UNITS
 from airrvec.input.units import read_as
+from airrvec.report.columns import meaning
 
 import pandas as pd
 
@@ -37,7 +38,7 @@ def with_units(data: Mapping[str, dict], headers: Mapping[str, dict], units: pd.
         return data, headers
     words = units.fillna("")
     lines = {name: {"unit": unit, **line} for (name, line), unit in zip(data.items(), words, strict=True)}
-    return lines, {"unit": {"title": "Unit", "description": "What is counted"}, **headers}
+    return lines, {"unit": {"title": "Unit", **meaning("cells", "count_unit")}, **headers}
 
 
 def units_of(frame: pd.DataFrame) -> dict[str, str]:

@@ -1,22 +1,36 @@
-"""Names, types and terms of every table, defined only here."""
+"""
+Names, types, units, meanings and null rules of the columns of every table, and their terms: only here.
 
+The constants are Arrow schemas, without metadata; `TABLES` holds what each column means.
+"""
+
+from airrvec.core.schema.analyses import (
+    ALIGNMENT,
+    COINCIDENCE,
+    COMPLEXITY,
+    DISTANCES,
+    EDITS,
+    ENTROPY,
+    FINE_TUNING,
+    GENERATION_ANALYSIS,
+    NOT_DONE,
+    POWER_MEAN,
+)
 from airrvec.core.schema.annotation import (
     ANNOTATION,
     ANNOTATION_CALLS,
     ANNOTATION_EPITOPES,
-    ANNOTATION_REFERENCE,
     ANTIGEN,
     CALIBRATION,
     EVIDENCE,
-    MERGED_REFERENCE,
     NEAREST,
     PRECISION_RECALL,
-    REFERENCE_CONFLICTS,
-    REFERENCE_SOURCES,
 )
-from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_DONE, NOT_EVALUATED, ROC
-from airrvec.core.schema.exports import CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
+from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
+from airrvec.core.schema.comparison import PUBLIC_RECEPTORS, SAMPLE_CONDITIONS, SAMPLE_PAIRS, SAMPLES_PCA
+from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
 from airrvec.core.schema.library import FOUND, INDEXED_CELLS, INDEXED_RECEPTORS, NOT_FOUND
+from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
     CELLS,
     CHAIN_RECORDS,
@@ -28,17 +42,14 @@ from airrvec.core.schema.receptors import (
     dimensions,
     embeddings,
 )
-from airrvec.core.schema.repertoire import (
-    CLUSTER_CONDITIONS,
-    CLUSTER_MEMBERS,
-    CLUSTER_MOTIFS,
-    CLUSTERS,
-    MAP,
-    PUBLIC_RECEPTORS,
-    SAMPLE_CONDITIONS,
-    SAMPLE_PAIRS,
-    SAMPLES_PCA,
+from airrvec.core.schema.reference import (
+    ANNOTATION_REFERENCE,
+    MERGED_REFERENCE,
+    REFERENCE_CONFLICTS,
+    REFERENCE_SOURCES,
 )
+from airrvec.core.schema.repertoire import CLUSTER_CONDITIONS, CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, MAP
+from airrvec.core.schema.run import CHECKED, MANIFEST
 from airrvec.core.schema.samples import (
     CDR3_LENGTHS,
     CLONE_SIZES,
@@ -80,6 +91,8 @@ from airrvec.core.schema.words import (
 )
 
 __all__ = [
+    "AIRR",
+    "ALIGNMENT",
     "ANNOTATION",
     "ANNOTATION_CALLS",
     "ANNOTATION_EPITOPES",
@@ -97,6 +110,7 @@ __all__ = [
     "CHAIN_FIELDS",
     "CHAIN_PAIRINGS",
     "CHAIN_RECORDS",
+    "CHECKED",
     "CLONES",
     "CLONE_SIZE",
     "CLONE_SIZES",
@@ -104,33 +118,43 @@ __all__ = [
     "CLUSTER_CONDITIONS",
     "CLUSTER_MEMBERS",
     "CLUSTER_MOTIFS",
+    "COINCIDENCE",
     "COLLECTED_RECEPTORS",
     "COMPARISONS",
+    "COMPLEXITY",
     "COUNT_UNITS",
+    "DISTANCES",
     "DIVERSITY",
+    "EDITS",
+    "ENTROPY",
     "EVIDENCE",
     "EXTRA_VDJ",
     "EXTRA_VJ",
+    "FINE_TUNING",
     "FOUND",
     "GENERATION",
+    "GENERATION_ANALYSIS",
     "GENE_USAGE",
     "INDEXED_CELLS",
     "INDEXED_RECEPTORS",
     "KEPT_FIELDS",
     "LABELS",
     "LOCI",
+    "MANIFEST",
     "MAP",
     "MEAN",
     "MERGED_REFERENCE",
     "METRICS",
     "MULTICHAIN",
     "NEAREST",
+    "NEVER",
     "NOT_DONE",
     "NOT_EVALUATED",
     "NOT_FOUND",
     "NOT_TRAINED",
     "ORPHAN_VDJ",
     "ORPHAN_VJ",
+    "POWER_MEAN",
     "PRECISION_RECALL",
     "PUBLIC_RECEPTORS",
     "RAREFACTION",
@@ -152,11 +176,15 @@ __all__ = [
     "SPECIES",
     "SPECIFICITY",
     "SPLIT",
+    "TABLES",
     "TRAINING",
     "TRAINING_LABELS",
     "TRAINING_TIMES",
     "TWO_FULL_CHAINS",
     "VJ_PAIRING",
+    "Column",
+    "Table",
+    "described",
     "dimensions",
     "embeddings",
     "field",

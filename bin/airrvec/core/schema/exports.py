@@ -1,25 +1,72 @@
-"""Schema of what cells carry to other tools, beside their own columns and those of their receptors."""
+"""Schemas of what is carried to other tools: columns of cells, and the AIRR table."""
 
-from airrvec.core.schema.words import strings
+from airrvec.core.schema.published import float64, int64, published, string
+from airrvec.core.schema.receptors import CHAIN_COLUMNS, CHAIN_COUNTS, KEPT_COLUMNS
+from airrvec.core.schema.repertoire import CLUSTER_ID
+from airrvec.core.schema.shared import CLONOTYPE_ID, LABEL_COLUMNS, LOCUS, RECEPTOR_ID, SPECIES_COLUMN
 
 import pyarrow as pa
 
-# Abundance of the clonotype in the sample, in the `count_unit` of its cells.
-CLONE_SIZE = pa.schema([("clone_size", pa.int64())])
-
-# Of annotation; the epitope, its details, probability and FDR only if called.
-CELL_CALLS = pa.schema(
-    [
-        *strings("call", "call_epitope", "call_antigen_species", "call_mhc_a"),
-        ("call_probability", pa.float64()),
-        ("call_fdr", pa.float64()),
-        *strings("exact_epitope"),
-    ]
+_NOT_CALLED = "not called"
+_NOT_KNOWN = "not called, or unknown"
+_SIZE = int64(
+    "clone_size",
+    "Cells of the sample with the same `clonotype_id`: the sum of their `abundance`",
+    null="none of them has a count",
+    unit="`count_unit`",
+)
+# The epitope, its details, probability and FDR only if called.
+_CALLS = (
+    string("call", "As in [annotation](output.md#annotation), with `--annotate`", null="the labelled table"),
+    string("call_epitope", "Epitope of the call", null=_NOT_CALLED),
+    string("call_antigen_species", "Organism of the epitope", null=_NOT_KNOWN),
+    string("call_mhc_a", "MHC, α chain, of the references", null=_NOT_KNOWN),
+    float64("call_probability", "Probability of the call", null=_NOT_CALLED),
+    float64("call_fdr", "Expected share of false calls among those at least as probable", null=_NOT_CALLED),
+    string("exact_epitope", "Epitopes of references of the same clonotype, called or not", null="none"),
+)
+_CLUSTERS = (
+    CLUSTER_ID.but(meaning="Cluster of the receptor, with `--cluster`", null="in no cluster"),
+    int64("cluster_size", "Receptors of the run in this cluster", null="in no cluster"),
 )
 
-# Of clustering; `cluster_size`: receptors of the run in the cluster.
-CELL_CLUSTERS = pa.schema([("cluster_id", pa.string()), ("cluster_size", pa.int64())])
+# One row per cell, in the order of the cells; columns of parts that a run lacks are absent.
+CELL_DESCRIPTION = published(
+    "cell_description",
+    "anndata/<sample>.h5ad",
+    "Further columns of `obs` in [anndata](output.md#anndata) and of `colData` in [r](output.md#r); `name`"
+    " and `barcode` become the names of the cells. Columns of a part that the run did not make are absent.",
+    string("name", "Name of the cell, unique among all cells: it begins with the sample"),
+    string("barcode", "Name of the cell, unique within the sample"),
+    *(_SIZE, *_CALLS, *_CLUSTERS),
+)
+CLONE_SIZE, CELL_CALLS, CELL_CLUSTERS = (
+    pa.schema([(column.name, column.type) for column in columns]) for columns in ((_SIZE,), _CALLS, _CLUSTERS)
+)
 
-# One row per cell, in the order of the cells. `barcode` is unique within the sample, `name` begins with the
-# sample and is unique among all cells of the table. Columns of parts that a run lacks are absent.
-CELL_DESCRIPTION = pa.schema([*strings("name", "barcode"), *CLONE_SIZE, *CELL_CALLS, *CELL_CLUSTERS])
+_KEPT = {column.name: column for column in KEPT_COLUMNS}
+_REQUIRED = "Required by the AIRR standard; as in `chains`"
+AIRR = published(
+    "airr",
+    "airr/<sample>.tsv",
+    "One row per row of `chains`, in the same order.",
+    string("sequence_id", "Unique: the name of the cell (as in `cell_id`), `_` and the locus"),
+    _KEPT["sequence"],
+    _KEPT["rev_comp"].but(meaning="Whether the sequence is the reverse complement: `T` or `F`"),
+    string("productive", "`T`"),
+    CHAIN_COLUMNS[0],
+    _KEPT["d_call"],
+    CHAIN_COLUMNS[1],
+    *(_KEPT[name] for name in ("sequence_alignment", "germline_alignment", "junction")),
+    CHAIN_COLUMNS[2],
+    *(_KEPT[name] for name in ("v_cigar", "d_cigar", "j_cigar")),
+    LOCUS,
+    string(
+        "cell_id",
+        "The same for the chains of one cell, and for no others (below)",
+        null="one chain, and no `cell_id` in `cells`",
+    ),
+    *CHAIN_COUNTS,
+    *(_KEPT["c_call"], _KEPT["clone_id"], SPECIES_COLUMN, RECEPTOR_ID, CLONOTYPE_ID),
+    *LABEL_COLUMNS,
+)

@@ -1,7 +1,9 @@
 """Schemas of the index of runs, and of what is found in it."""
 
 from airrvec.core.schema.annotation import ANTIGEN
-from airrvec.core.schema.words import RECEPTOR_FIELDS, readable, strings
+from airrvec.core.schema.published import boolean, float32, float64, int32, int64, published, string
+from airrvec.core.schema.shared import RECEPTOR_COLUMNS, RECEPTOR_ID, SPECIES_COLUMN
+from airrvec.core.schema.words import RECEPTOR_FIELDS, strings
 
 import pyarrow as pa
 
@@ -17,29 +19,57 @@ INDEXED_CELLS = pa.schema(
     ]
 )
 
-# A neighbour of a query. `n_background`: background receptors as near to the query; `n_expected`: the same
-# for as many as were searched. Several values are joined by `; `.
-FOUND = readable(
-    [
-        *strings("query"),
-        ("query_row", pa.int64()),
-        *strings("query_receptor", "chains"),
-        ("rank", pa.int32()),
-        ("distance", pa.float32()),
-        ("n_expected", pa.float64()),
-        ("n_background", pa.int64()),
-        *strings("receptor", *RECEPTOR_FIELDS, "species", "samples"),
-        ("n_cells", pa.int64()),
-        *strings("metadata", *ANTIGEN, "call_epitope", "call_antigen_species", "run", "receptor_id"),
-    ]
+_QUERY = string("query", "`cell_id` of the query, `row 7` without one, or its words")
+_QUERY_ROW = int64("query_row", "First row of the query in its table, from 1")
+_NO_LABEL = "no label"
+
+FOUND = published(
+    "found",
+    "<out>",
+    "One row per query and neighbour, by query, then by rank. Several values in one cell are separated by `;"
+    " `.",
+    *(_QUERY, _QUERY_ROW),
+    string("query_receptor", "The query by name"),
+    string("chains", "The chains that were compared: `paired`, `alpha` or `beta`"),
+    int32("rank", "1 is the nearest"),
+    float32("distance", "Euclidean distance of the vectors of these chains, 0 to 2"),
+    float64(
+        "n_expected",
+        "Receptors as near as this expected by chance among those searched"
+        " ([definition](guides/find.md#by-chance))",
+    ),
+    int64("n_background", "Background receptors as near as this, of which `n_expected` is made"),
+    string("receptor", "The neighbour by name"),
+    *(*RECEPTOR_COLUMNS, SPECIES_COLUMN),
+    string("samples", "`sample_id` of the samples of the neighbour"),
+    int64(
+        "n_cells",
+        "Cells with it in these samples; a row with UMIs, reads or copies is one",
+    ),
+    string(
+        "metadata",
+        "Metadata of these samples, `treatment=before; age=31`; values of several samples are separated by a"
+        " vertical bar",
+        null="none",
+    ),
+    string("epitope", "Epitopes of the labels of the neighbour's cells", null=_NO_LABEL),
+    string("antigen_gene", "Genes or proteins of the labels", null=_NO_LABEL),
+    string("antigen_species", "Organisms of the labels", null=_NO_LABEL),
+    string("mhc_a", "MHC of the labels, α chain", null=_NO_LABEL),
+    string("mhc_b", "MHC of the labels, β chain", null=_NO_LABEL),
+    string("call_epitope", "Epitope called by annotation", null="not called"),
+    string("call_antigen_species", "Organism of the called epitope", null="not called"),
+    string("run", "Folder of the results of the run"),
+    RECEPTOR_ID,
 )
 
-# Rows of a file of queries that have no answer, or an answer without one of their chains.
-NOT_FOUND = pa.schema(
-    [
-        *strings("query"),
-        ("query_row", pa.int64()),
-        *strings("field", "value", "reason"),
-        ("answered", pa.bool_()),
-    ]
+NOT_FOUND = published(
+    "not_found",
+    "<out>.rejects",
+    "Queries, and chains of queries, without an answer.",
+    *(_QUERY, _QUERY_ROW),
+    string("field", "The field that could not be read, by its AIRR name", null="the whole query"),
+    string("value", "Value of the field", null="the whole query"),
+    string("reason", "Why there is no answer"),
+    boolean("answered", "Whether the row has an answer nevertheless: by another chain"),
 )

@@ -1,109 +1,161 @@
-"""Schemas of the tables of clusters, samples and the map."""
+"""Schemas of the tables of clusters and of the map."""
 
-from airrvec.core.schema.words import LOCI, RECEPTOR_FIELDS, readable, strings
-
-import pyarrow as pa
-
-# Number of neighbours within the radius, observed and expected by chance. `cluster_id` is null if the
-# receptor is in no cluster; all columns but `receptor_id` are null if it was not compared.
-CLUSTER_MEMBERS = readable(
-    [
-        *strings(*RECEPTOR_FIELDS, "innate_like", "species", "chains", "cluster_id", "receptor_id"),
-        ("n_neighbours", pa.int32()),
-        ("n_expected", pa.float64()),
-    ]
+from airrvec.core.schema.published import float32, float64, int32, int64, published, string
+from airrvec.core.schema.receptors import GENERATION_COLUMNS
+from airrvec.core.schema.shared import (
+    CHAINS_COLUMN,
+    CONDITION,
+    COUNT_UNIT,
+    LOCUS,
+    N_CELLS,
+    N_RECEPTORS,
+    NAMED_RECEPTOR,
+    RECEPTOR_ID,
+    SPECIES_COLUMN,
 )
 
-# `centre`: name of the receptor in the middle, as made by `airrvec.core.names`.
-# `antigen_gene`, `antigen_species`, `mhc`: of the epitope, from the labels of the run.
-# `n_cells`: in `count_unit`; both are null if the samples count in several units, whose numbers have no sum.
-# Most frequent genes of the members, alleles ignored; `epitope`: most enriched among labelled members.
-CLUSTERS = readable(
-    [
-        *strings("cluster_id", "centre", "species", "chains"),
-        *((name, pa.int64()) for name in ("n_receptors", "n_cells", "n_samples")),
-        ("count_unit", pa.string()),
-        ("centre_id", pa.string()),
-        ("centre_neighbours", pa.int64()),
-        ("centre_expected", pa.float64()),
-        *(
-            (f"{locus.lower()}_{name}", pa.float64() if name.endswith("share") else pa.string())
-            for locus in LOCI
-            for name in ("consensus", "v_call", "v_share", "j_call", "j_share")
-        ),
-        *((f"{locus.lower()}_generation_probability", pa.float64()) for locus in LOCI),
-        ("innate_like", pa.string()),
-        ("innate_share", pa.float64()),
-        ("n_labelled", pa.int64()),
-        ("n_epitopes", pa.int64()),
-        *strings("epitope", "antigen_gene", "antigen_species", "mhc"),
-        ("n_with_epitope", pa.int64()),
-        *((f"epitope_{name}", pa.float64()) for name in ("expected", "p", "fdr")),
-    ]
+# `n_cells` of several samples, in `count_unit`: numbers of several units have no sum.
+_SEVERAL_UNITS = "no sample, or samples of several units"
+CLUSTER_ID = string("cluster_id", "Cluster: hash of the `clonotype_id` of its members")
+_CENTRE = string("centre", "Central receptor of the cluster by name: the member nearest to the mean vector")
+_NOT_LABELLED = "no labelled member"
+
+
+def _of_chain(locus: str) -> tuple:
+    unknown = "no such chain, or unknown"
+    return (
+        string(f"{locus}_consensus", "Junction of the most frequent residues", null="no such chain"),
+        string(f"{locus}_v_call", "Most frequent V gene, without allele", null=unknown),
+        float64(f"{locus}_v_share", "Share of members with this V gene", null=unknown),
+        string(f"{locus}_j_call", "Most frequent J gene, without allele", null=unknown),
+        float64(f"{locus}_j_share", "Share of members with this J gene", null=unknown),
+    )
+
+
+CLUSTERS = published(
+    "clusters",
+    "clusters/clusters.parquet",
+    "One row per cluster, sorted by species and class of chains, the largest first.",
+    *(_CENTRE, SPECIES_COLUMN, CHAINS_COLUMN),
+    N_RECEPTORS.but(meaning="Members, without alleles"),
+    N_CELLS.but(
+        meaning="Cells of the samples that carry them, without the labelled table", null=_SEVERAL_UNITS
+    ),
+    int64("n_samples", "Samples that carry them, without the labelled table"),
+    COUNT_UNIT.but(meaning="What `n_cells` counts", null=_SEVERAL_UNITS),
+    int64("centre_neighbours", "Receptors within the radius of the centre"),
+    float64("centre_expected", "Receptors within the radius of the centre expected by chance"),
+    *_of_chain("tra"),
+    *_of_chain("trb"),
+    *(
+        column.but(meaning="Generation probability of this chain of the centre, by OLGA")
+        for column in GENERATION_COLUMNS
+    ),
+    string(
+        "innate_like",
+        "The most frequent kind of [innate-like](explanations/innate_like.md) member",
+        null="no member is",
+    ),
+    float64("innate_share", "Share of members that are innate-like, of any kind"),
+    int64("n_labelled", "Members with an epitope. Labels of innate-like receptors do not count."),
+    int64("n_epitopes", "Number of different epitopes of the members"),
+    string("epitope", "The epitope that is most enriched among the labelled members", null=_NOT_LABELLED),
+    string(
+        "antigen_gene",
+        "Gene or protein of `epitope`, most frequent in the run",
+        null="unknown",
+    ),
+    string(
+        "antigen_species",
+        "Organism of `epitope`, most frequent in the run",
+        null="unknown",
+    ),
+    string(
+        "mhc",
+        "MHC of `epitope`, most frequent in the run",
+        null="unknown",
+    ),
+    int64("n_with_epitope", "Members with `epitope`", null=_NOT_LABELLED),
+    float64("epitope_expected", "Members with `epitope` expected by chance", null=_NOT_LABELLED),
+    float64(
+        "epitope_p",
+        "One-sided hypergeometric test of `epitope` against all labelled receptors that were clustered",
+        null=_NOT_LABELLED,
+    ),
+    float64(
+        "epitope_fdr",
+        "False discovery rate (Benjamini and Hochberg) over all epitopes and clusters of the species and"
+        " class",
+        null=_NOT_LABELLED,
+    ),
+    CLUSTER_ID,
+    string("centre_id", "`receptor_id` of the centre"),
+    twin=True,
 )
 
-# Residue frequencies in the aligned junctions of a cluster; `residue` may be a gap, `-`.
-CLUSTER_MOTIFS = pa.schema(
-    [
-        *strings("cluster_id", "locus"),
-        ("position", pa.int32()),
-        ("residue", pa.string()),
-        ("frequency", pa.float64()),
-    ]
+_NOT_COMPARED = "not compared: no vector, or no sample or background of the species"
+CLUSTER_MEMBERS = published(
+    "members",
+    "clusters/members.parquet",
+    "One row per receptor of the run.",
+    *(*NAMED_RECEPTOR, SPECIES_COLUMN),
+    CHAINS_COLUMN.but(null=_NOT_COMPARED),
+    int32(
+        "n_neighbours",
+        "Receptors within the radius. Receptors that differ only in alleles count once.",
+        null="not compared",
+    ),
+    float64("n_expected", "Receptors within the radius expected by chance", null="not compared"),
+    CLUSTER_ID.but(null="in no cluster"),
+    RECEPTOR_ID,
+    twin=True,
 )
 
-# `centre`: as in clusters.
-# Samples with `value_1` and with `value_2` in the metadata column `condition`; shares are sample means.
-CLUSTER_CONDITIONS = readable(
-    [
-        *strings("cluster_id", "centre", "species", "chains", "condition", "value_1", "value_2"),
-        *((f"{name}_{side}", pa.int64()) for name in ("n_samples", "n_carrying") for side in (1, 2)),
-        *((name, pa.float64()) for name in ("share_1", "share_2", "odds_ratio")),
-        *((f"{test}_{part}", pa.float64()) for test in ("fisher", "rank") for part in ("p", "fdr")),
-    ]
+CLUSTER_MOTIFS = published(
+    "motifs",
+    "clusters/motifs.parquet",
+    "Residues of the aligned junctions of each cluster, by position.",
+    *(CLUSTER_ID, LOCUS),
+    int32("position", "Position in the alignment, from 1"),
+    string("residue", "Residue; `-` is a gap"),
+    float64("frequency", "Share of the members with this residue"),
+    twin=True,
 )
 
-# Coordinates of receptors with a vector; the axes have no unit.
-MAP = pa.schema([("receptor_id", pa.string()), ("map_1", pa.float32()), ("map_2", pa.float32())])
-
-SAMPLE_PAIRS = pa.schema(
-    [
-        *strings("species", "chains", "sample_1", "sample_2"),
-        ("n_shared", pa.int64()),
-        *((name, pa.float64()) for name in ("jaccard", "morisita_horn")),
-        *((name, pa.float64()) for name in ("radius", "near_1_in_2", "near_2_in_1")),
-        *((f"n_compared_{side}", pa.int64()) for side in (1, 2)),
-        *((name, pa.float64()) for name in ("frechet", "frechet_by_chance", "mmd", "mmd_p", "mmd_fdr")),
-    ]
+_CARRY = "Samples with `value_1` or `value_2` that have receptors of these chains"
+CLUSTER_CONDITIONS = published(
+    "cluster_conditions",
+    "clusters/conditions.parquet",
+    "Clusters compared between values of `--compare_by`; empty without it.",
+    *(_CENTRE, SPECIES_COLUMN, CHAINS_COLUMN, *CONDITION),
+    *(int64(f"n_samples_{side}", _CARRY) for side in (1, 2)),
+    *(int64(f"n_carrying_{side}", "Samples among these that carry the cluster") for side in (1, 2)),
+    *(
+        float64(
+            f"share_{side}",
+            "Share of the cells with these chains that are in the cluster, mean over these samples",
+        )
+        for side in (1, 2)
+    ),
+    float64("odds_ratio", "Odds ratio of samples that carry the cluster"),
+    float64("fisher_p", "Fisher's exact test of the samples that carry the cluster"),
+    float64("fisher_fdr", "False discovery rate of `fisher_p`"),
+    float64(
+        "rank_p",
+        "Two-sided Mann–Whitney test of the shares: exact, or beyond 60 samples a normal approximation where"
+        " [many samples carry the cluster](explanations/clusters.md)",
+    ),
+    float64("rank_fdr", "False discovery rate of `rank_p`"),
+    CLUSTER_ID,
+    twin=True,
 )
 
-# Clonotypes of two or more samples; `samples`: their names, joined by `;`. `n_cells` and `count_unit` as for
-# clusters.
-PUBLIC_RECEPTORS = readable(
-    [
-        *strings(*RECEPTOR_FIELDS, "innate_like", "samples"),
-        ("n_samples", pa.int64()),
-        ("n_cells", pa.int64()),
-        ("count_unit", pa.string()),
-        *strings("species", "chains", "receptor_id", "clonotype_id"),
-    ]
-)
-
-SAMPLES_PCA = pa.schema(
-    [
-        *strings("sample_id", "species", "chains"),
-        ("n_receptors", pa.int64()),
-        *((f"pc_{number}{part}", pa.float64()) for part in ("", "_explained") for number in (1, 2, 3)),
-    ]
-)
-
-# `measure`: mmd or a Hill number at equal coverage, whose `difference` is that of its mean logs.
-SAMPLE_CONDITIONS = pa.schema(
-    [
-        *strings("species", "chains", "condition", "value_1", "value_2", "measure"),
-        *((name, pa.int64()) for name in ("n_samples_1", "n_samples_2")),
-        ("difference", pa.float64()),
-        ("n_divisions", pa.int64()),
-        *((name, pa.float64()) for name in ("p", "fdr")),
-    ]
+MAP = published(
+    "map",
+    "map/map.parquet",
+    "One row per receptor with a vector, in the order of `receptors`. Metadata: `method` (`umap` or `pca`)"
+    " and `seed`.",
+    RECEPTOR_ID,
+    float32("map_1", "Position on the first axis, which has no unit"),
+    float32("map_2", "Position on the second axis, which has no unit"),
 )

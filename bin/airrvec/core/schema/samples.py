@@ -4,75 +4,175 @@ Schemas of the tables that describe each sample: clones, genes, lengths, diversi
 ``n_cells`` is an abundance: it counts what ``count_unit`` names, which is the same in all rows of a sample.
 """
 
-from airrvec.core.schema.words import RECEPTOR_FIELDS, strings
+from airrvec.core.schema.published import float64, int64, published, string
+from airrvec.core.schema.shared import (
+    CHAINS_COLUMN,
+    CLONOTYPE_ID,
+    COUNT_UNIT,
+    COUNTED,
+    LOCUS,
+    N_CELLS,
+    N_RECEPTORS,
+    NAMED_RECEPTOR,
+    SAMPLE_ID,
+    SPECIES_COLUMN,
+)
 
-import pyarrow as pa
+_SHARES = (
+    COUNT_UNIT,
+    N_CELLS.but(meaning="Cells with the value"),
+    N_RECEPTORS.but(
+        meaning="Distinct receptors with the value, without alleles: compares repertoires without clonal"
+        " expansion"
+    ),
+    float64("cell_share", "Share of the cells of the sample for which the value is known"),
+    float64("receptor_share", "Share of the receptors of the sample for which the value is known"),
+)
+_VALUE = (SAMPLE_ID, SPECIES_COLUMN, LOCUS)
+_ONLY = "Only values that occur have a row."
 
-_SHARES = [
-    ("count_unit", pa.string()),
-    *((name, pa.int64()) for name in ("n_cells", "n_receptors")),
-    *((name, pa.float64()) for name in ("cell_share", "receptor_share")),
-]
-
-# Largest clones of each sample. `epitope`: labels of the clonotype in the run's tables.
-CLONES = pa.schema(
-    [
-        ("sample_id", pa.string()),
-        ("rank", pa.int64()),
-        ("n_cells", pa.int64()),
-        ("count_unit", pa.string()),
-        ("share", pa.float64()),
-        ("clone_size", pa.string()),
-        *strings("species", "chains", *RECEPTOR_FIELDS, "innate_like", "epitope", "clonotype_id"),
-    ]
+CLONES = published(
+    "clones",
+    "samples/clones.parquet",
+    "The 100 largest clones of each sample.",
+    SAMPLE_ID,
+    int64("rank", "1 for the largest clone; clones of equal size are in the order of `clonotype_id`"),
+    N_CELLS.but(meaning="Cells of the clone in the sample"),
+    COUNT_UNIT,
+    float64("share", "Share of the clone among all cells of the sample"),
+    string("clone_size", "Class of the share, as in `clone_sizes`"),
+    *(SPECIES_COLUMN, CHAINS_COLUMN, *NAMED_RECEPTOR),
+    string(
+        "epitope",
+        "Labels of the clonotype in all tables of the run, joined by `; `",
+        null="no label",
+    ),
+    CLONOTYPE_ID,
+    twin=True,
 )
 
 # Classes of clones by their share of the sample's cells, in scRepertoire's terms, with the upper limits.
 CLONE_SIZES_LIMITS = {"Rare": 1e-4, "Small": 1e-3, "Medium": 1e-2, "Large": 1e-1, "Hyperexpanded": 1.0}
 
-CLONE_SIZES = pa.schema(
-    [
-        *strings("sample_id", "clone_size"),
-        *((name, pa.float64()) for name in ("above", "up_to")),
-        *((name, pa.int64()) for name in ("n_clones", "n_singletons", "n_cells")),
-        ("count_unit", pa.string()),
-        ("share", pa.float64()),
-    ]
+CLONE_SIZES = published(
+    "clone_sizes",
+    "samples/clone_sizes.parquet",
+    "One row per sample and class of clones.",
+    SAMPLE_ID,
+    string(
+        "clone_size",
+        "Class of scRepertoire (Borcherding, Bormann and Kraus 2020, F1000Research 9, 47): `Rare`, `Small`,"
+        " `Medium`, `Large`, `Hyperexpanded`",
+    ),
+    float64(
+        "above", "Lower limit of a clone's share of the sample's cells, not included: 0, 0.0001, 0.001, …"
+    ),
+    float64("up_to", "Upper limit, included: 0.0001, 0.001, 0.01, 0.1, 1"),
+    int64("n_clones", "Clones in the class"),
+    int64("n_singletons", "Clones of one cell. In a sample of fewer than 1,000 cells, they are Medium."),
+    N_CELLS.but(meaning="Cells in these clones"),
+    COUNT_UNIT,
+    float64("share", "Share of these cells among all cells of the sample"),
+    twin=True,
 )
 
-GENE_USAGE = pa.schema([*strings("sample_id", "species", "locus", "segment", "gene"), *_SHARES])
+GENE_USAGE = published(
+    "gene_usage",
+    "samples/gene_usage.parquet",
+    f"One row per sample, species, locus, segment and gene. {_ONLY}",
+    *_VALUE,
+    string("segment", "`V` or `J`"),
+    string("gene", "Gene, without allele"),
+    *_SHARES,
+    twin=True,
+)
 
-# `length`: residues of the CDR3, without the conserved C and F or W of the junction.
-CDR3_LENGTHS = pa.schema([*strings("sample_id", "species", "locus"), ("length", pa.int64()), *_SHARES])
+CDR3_LENGTHS = published(
+    "cdr3_lengths",
+    "samples/cdr3_lengths.parquet",
+    f"One row per sample, species, locus and length. {_ONLY}",
+    *_VALUE,
+    int64("length", "Length of the CDR3: of the junction minus 2", unit="residues"),
+    *_SHARES,
+    twin=True,
+)
 
-VJ_PAIRING = pa.schema([*strings("sample_id", "species", "locus", "v_gene", "j_gene"), *_SHARES])
+VJ_PAIRING = published(
+    "vj_pairing",
+    "samples/vj_pairing.parquet",
+    f"One row per sample, species, locus and pair of V and J gene of one chain. {_ONLY}",
+    *_VALUE,
+    string("v_gene", "V gene, without allele"),
+    string("j_gene", "J gene, without allele"),
+    *_SHARES,
+    twin=True,
+)
 
 # How a sample was brought to the coverage at which samples are compared.
 RAREFIED, OBSERVED, EXTRAPOLATED = "rarefied", "observed", "extrapolated"
 TOO_LOW, NO_REPEATS = "coverage too low", "no receptor twice"
 
-# Hill numbers of order 0, 1 and 2 of all cells, and of the `depth` cells that have the reference coverage,
-# which is one for the samples with the same unit.
-DIVERSITY = pa.schema(
-    [
-        *strings("sample_id", "species", "chains", "count_unit"),
-        *((name, pa.int64()) for name in ("n_cells", "n_receptors", "n_singletons")),
-        ("coverage", pa.float64()),
-        *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
-        ("coincidence", pa.float64()),
-        ("reference_coverage", pa.float64()),
-        ("method", pa.string()),
-        ("depth", pa.int64()),
-        *((f"hill_{order}_at_coverage", pa.float64()) for order in (0, 1, 2)),
-    ]
+_CLASS = (SAMPLE_ID, SPECIES_COLUMN, CHAINS_COLUMN, COUNT_UNIT)
+_ORDERS = {0: "number of receptors", 1: "exponential of the Shannon entropy", 2: "inverse Simpson index"}
+_COVERAGE = "Estimated share of the repertoire's cells whose receptor is in the sample"
+
+DIVERSITY = published(
+    "diversity",
+    "samples/diversity.parquet",
+    "One row per sample, species and class of chains. [Formulae](explanations/comparison.md#diversity).",
+    *_CLASS,
+    N_CELLS.but(meaning="Cells"),
+    N_RECEPTORS,
+    int64("n_singletons", "Receptors of one cell"),
+    float64("coverage", _COVERAGE),
+    *(
+        float64(
+            f"hill_{order}",
+            "Hill number of all cells, by its order. Depends on their number: do not compare samples by it.",
+        )
+        for order in _ORDERS
+    ),
+    float64("coincidence", "Probability that two cells have the same receptor", null="single cell"),
+    float64(
+        "reference_coverage",
+        "Coverage at which the samples of the species, class and unit are compared",
+        null="no sample has a receptor twice",
+    ),
+    string(
+        "method",
+        "The reference coverage takes fewer cells than the sample has (`rarefied`), all (`observed`) or up"
+        " to twice as many (`extrapolated`). Not comparable: it takes more (`coverage too low`), or the"
+        " coverage is not known (`no receptor twice`).",
+    ),
+    int64(
+        "depth",
+        "Number of cells with the reference coverage. Below 20, the numbers at coverage show little.",
+        null="not comparable",
+        unit=COUNTED,
+    ),
+    *(
+        float64(
+            f"hill_{order}_at_coverage",
+            f"Hill number of order {order} ({words}) at the reference coverage",
+            null="not comparable",
+        )
+        for order, words in _ORDERS.items()
+    ),
+    twin=True,
 )
 
-RAREFACTION = pa.schema(
-    [
-        *strings("sample_id", "species", "chains", "count_unit"),
-        ("n_drawn", pa.int64()),
-        ("method", pa.string()),
-        ("coverage", pa.float64()),
-        *((f"hill_{order}", pa.float64()) for order in (0, 1, 2)),
-    ]
+RAREFACTION = published(
+    "rarefaction",
+    "samples/rarefaction.parquet",
+    "Points of the curve of each sample, species and class of chains.",
+    *_CLASS,
+    int64(
+        "n_drawn",
+        "Number of cells, from 1 to twice those of the sample (once if no receptor occurs twice)",
+        unit=COUNTED,
+    ),
+    string("method", "`rarefied`, `observed` or `extrapolated`, as in `diversity`"),
+    float64("coverage", "Estimated share of the repertoire's cells whose receptor is among so many cells"),
+    *(float64(f"hill_{order}", "Hill number of so many cells, by its order") for order in _ORDERS),
+    twin=True,
 )

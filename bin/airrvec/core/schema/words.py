@@ -92,17 +92,6 @@ def strings(*names: str) -> list[tuple[str, pa.DataType]]:
     return [(name, pa.string()) for name in names]
 
 
-# Names that people gave, although they end as an id: they stay where they are.
-_GIVEN = ("sample_id", "reference_id")
-
-
-def readable(columns: list) -> pa.Schema:
-    """Return a schema for a table that people open: its columns in their order, ids at the end."""
-    fields = list(pa.schema(columns))
-    ids = [part for part in fields if part.name.endswith("_id") and part.name not in _GIVEN]
-    return pa.schema([*(part for part in fields if part not in ids), *ids])
-
-
 # Value of the column `epitope` in rows with the mean over epitopes.
 MEAN = "mean"
 

@@ -157,16 +157,6 @@ def _counted(source: reading.Source, name: str, species: str, share: float) -> H
 # --- Checks of all tables before the first task, shared by the pipeline and the command ``airrvec``
 
 BETWEEN_WARNINGS = " · "
-CHECKED = pa.schema(
-    [
-        *((name, pa.string()) for name in ("sample_id", "table", "format", "species")),
-        *((name, pa.string()) for name in ("row_unit", "count_unit")),
-        *((name, pa.int64()) for name in ("rows", "kept", "paired", "alpha", "beta")),
-        ("share", pa.float64()),
-        ("columns", pa.string()),
-        ("warnings", pa.string()),  # joined by `BETWEEN_WARNINGS`
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -223,7 +213,7 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
     Returns
     -------
     pyarrow.Table
-        `CHECKED`: one row per valid table; null if the table was not inspected.
+        `airrvec.core.schema.CHECKED`: one row per valid table; null if the table was not inspected.
     list of Problem
         All problems. A problem of a sample excludes the sample; a problem of another table ends the run.
     """
@@ -236,11 +226,11 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
             text = str(error).removesuffix(".")
             located = InputError(text if text.startswith(table.where) else f"{table.where}{separator}{text}")
             problems.append(Problem(located, table.name if table.part == "sample" else None, table.row))
-    return pa.Table.from_pylist(rows, schema=CHECKED), problems
+    return pa.Table.from_pylist(rows, schema=schema.CHECKED), problems
 
 
 def warnings(checked: pa.Table) -> list[str]:
-    """Return the warnings of `CHECKED`, each with the name of its table."""
+    """Return the warnings of `airrvec.core.schema.CHECKED`, each with the name of its table."""
     return [
         f"{row['sample_id']}: {sentence}"
         for row in checked.select(["sample_id", "warnings"]).drop_null().to_pylist()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.report import receptor_cells as cells
+from airrvec.report.columns import meaning
 from airrvec.report.page import escaped, section
 from airrvec.report.units import units_title, with_units
 
@@ -100,9 +101,16 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
     }
     headers = {
         **cells.CHAIN_HEADERS,
-        "epitope": cells.text_header("Epitope"),
-        "probability": {"title": "Probability", "format": "{:,.2f}", "min": 0, "max": 1, "scale": "Blues"},
-        "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False},
+        "epitope": cells.text_header("Epitope", **meaning("annotation", "epitope")),
+        "probability": {
+            "title": "Probability",
+            "format": "{:,.2f}",
+            "min": 0,
+            "max": 1,
+            "scale": "Blues",
+            **meaning("annotation", "probability"),
+        },
+        "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False, **meaning("annotation", "fdr")},
         "evidence": cells.text_header(
             "Rests on",
             "By how much each evidence raises the score: nearness of the vectors (SCEPTR) and of the"
@@ -110,12 +118,17 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
             " genes",
         ),
         **cells.ANTIGEN_HEADERS,
-        "abundance": {"title": units_title(units), "format": "{:,.0f}", "scale": False},
+        "abundance": {
+            "title": units_title(units),
+            "format": "{:,.0f}",
+            "scale": False,
+            **meaning("annotation", "abundance"),
+        },
         **cells.nearest_headers(),
-        "chains": cells.text_header("Compared chains"),
+        "chains": cells.text_header("Compared chains", **meaning("annotation", "chains")),
         "id": cells.ID_HEADER,
         "nearest_id": cells.text_header(
-            "Id of the nearest reference", "<code>nearest_1_id</code> of the sample's table"
+            "Id of the nearest reference", **meaning("annotation", "nearest_1_id")
         ),
     }
     data, headers = with_units(data, headers, units)

@@ -1,6 +1,7 @@
 """Clusters compared between the samples of conditions, in the MultiQC report."""
 
 from airrvec.core.plural import counted
+from airrvec.report.columns import meaning
 from airrvec.report.page import escaped, section
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 from airrvec.report.sections.cluster_names import CENTRE_HEADERS, cluster_numbers
@@ -51,22 +52,30 @@ def conditions_section(found, motifs: dict[str, str]) -> dict:
     share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
     headers = {
         **CENTRE_HEADERS,
-        "carrying_1": {"title": "First: samples"},
-        "carrying_2": {"title": "Second: samples"},
+        "carrying_1": {"title": "First: samples", **meaning("cluster_conditions", "n_carrying_1")},
+        "carrying_2": {"title": "Second: samples", **meaning("cluster_conditions", "n_carrying_2")},
         "fisher_fdr": {
             "title": "FDR, Fisher",
             **rate,
-            "description": "Fisher's exact test on the samples that carry the cluster",
+            **meaning("cluster_conditions", "fisher_fdr"),
         },
         "rank_fdr": {
             "title": "FDR, ranks",
             **rate,
-            "description": "Mann–Whitney test on the share of cells in the cluster",
+            **meaning("cluster_conditions", "rank_fdr"),
         },
-        "share_1": {"title": "First: share of cells", **share},
-        "share_2": {"title": "Second: share of cells", **share},
+        "share_1": {
+            "title": "First: share of cells",
+            **share,
+            **meaning("cluster_conditions", "share_1"),
+        },
+        "share_2": {
+            "title": "Second: share of cells",
+            **share,
+            **meaning("cluster_conditions", "share_2"),
+        },
         "motif": text_header("Consensus, epitope"),
-        "id": text_header("Cluster id"),
+        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
     }
     return section(
         "airrvec_clusters_conditions",

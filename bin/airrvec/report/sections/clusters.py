@@ -8,6 +8,7 @@ from pathlib import Path
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
+from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 from airrvec.report.sections.cluster_conditions import conditions_section
@@ -19,7 +20,7 @@ from airrvec.report.sections.cluster_names import (
     consensus_cells,
     motif,
 )
-from airrvec.report.units import NO_SUM, units_title, with_units
+from airrvec.report.units import units_title, with_units
 
 import pandas as pd
 
@@ -193,8 +194,8 @@ def _largest(clusters: pd.DataFrame) -> dict:
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {
         **CENTRE_HEADERS,
-        "receptors": {"title": "Receptors", **COUNT},
-        "innate": {"title": "Innate-like", "description": "Members that are MAIT or iNKT cells"},
+        "receptors": {"title": "Receptors", **COUNT, **meaning("clusters", "n_receptors")},
+        "innate": {"title": "Innate-like", **meaning("clusters", "innate_like")},
         "labelled": {"title": "Labelled", **share, "description": "Share of members with a known epitope"},
         "epitope": {
             "title": "Enriched epitope",
@@ -202,30 +203,30 @@ def _largest(clusters: pd.DataFrame) -> dict:
             f" discovery rate of {100 * MAX_FDR:g} %. Empty: no epitope is.",
         },
         "antigen": text_header("Antigen", "Protein or gene of the epitope, and its organism"),
-        "mhc": text_header("MHC", "MHC molecule that presents the epitope"),
+        "mhc": text_header("MHC", **meaning("clusters", "mhc")),
         "carrying": {"title": "Members with it", **share},
         "epitope_fdr": {
             "title": "FDR",
             "format": "{:,.2g}",
             "scale": False,
-            "description": "Hypergeometric test of the most enriched epitope; Benjamini and Hochberg",
+            **meaning("clusters", "epitope_fdr"),
         },
-        "samples": {"title": "Samples", **COUNT},
+        "samples": {"title": "Samples", **COUNT, **meaning("clusters", "n_samples")},
         "cells": {
             "title": units_title(shown["count_unit"].dropna()),
             **COUNT,
-            "description": NO_SUM,
+            **meaning("clusters", "n_cells"),
         },
         **CONSENSUS_HEADERS,
         "expected": {
             "title": "Expected by chance",
             "format": "{:,.2f}",
             "scale": False,
-            "description": "Number of neighbours of the cluster centre expected by chance",
+            **meaning("clusters", "centre_expected"),
         },
-        "chains": text_header("Chains"),
-        "id": text_header("Cluster id", "<code>cluster_id</code> of all tables"),
-        "centre_id": text_header("Id of the central receptor", "Its <code>receptor_id</code>"),
+        "chains": text_header("Chains", **meaning("clusters", "chains")),
+        "id": text_header("Cluster id", **meaning("clusters", "cluster_id")),
+        "centre_id": text_header("Id of the central receptor", **meaning("clusters", "centre_id")),
     }
     data, headers = with_units(data, headers, shown["count_unit"])
     return section(

@@ -7,6 +7,7 @@ from pathlib import Path
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.figures.style import COLOURS
+from airrvec.report.columns import meaning
 from airrvec.report.page import (
     COUNT,
     NUMBER,
@@ -114,30 +115,30 @@ def _pairs(found: Comparison) -> dict:
         for row in shown.itertuples()
     }
     headers = {
-        "shared": {"title": "Shared", **COUNT, "description": "Receptors found in both samples"},
+        "shared": {"title": "Shared", **COUNT, **meaning("pairs", "n_shared")},
         "morisita_horn": {
             "title": "Morisita–Horn",
             **NUMBER,
-            "description": "Overlap weighted by shares of cells, 0 to 1",
+            **meaning("pairs", "morisita_horn"),
         },
         "near_1_in_2": {
             "title": "First near second",
             **SHARE,
-            "description": "Share of receptors of the first sample with a neighbour in the second",
+            **meaning("pairs", "near_1_in_2"),
         },
-        "near_2_in_1": {"title": "Second near first", **SHARE},
-        "frechet": {"title": "Fréchet distance", **NUMBER},
+        "near_2_in_1": {"title": "Second near first", **SHARE, **meaning("pairs", "near_2_in_1")},
+        "frechet": {"title": "Fréchet distance", **NUMBER, **meaning("pairs", "frechet")},
         "frechet_by_chance": {
             "title": "Fréchet by chance",
             **NUMBER,
-            "description": "Fréchet distance after random exchange of receptors between the samples",
+            **meaning("pairs", "frechet_by_chance"),
         },
         "mmd": {
             "title": "MMD²",
             **NUMBER,
-            "description": "Kernel distance (maximum mean discrepancy); about 0 without a difference",
+            **meaning("pairs", "mmd"),
         },
-        "mmd_fdr": {"title": "FDR", **NUMBER, "description": "Permutation test of MMD²"},
+        "mmd_fdr": {"title": "FDR", **NUMBER, **meaning("pairs", "mmd_fdr")},
     }
     return section(
         "airrvec_comparison_pairs",
@@ -237,10 +238,10 @@ def _conditions(found: Comparison) -> dict:
         "difference": {
             "title": "Difference",
             **NUMBER,
-            "description": "First minus second; MMD² has no sign",
+            **meaning("sample_conditions", "difference"),
         },
-        "p": {"title": "p", **NUMBER},
-        "fdr": {"title": "FDR", **NUMBER},
+        "p": {"title": "p", **NUMBER, **meaning("sample_conditions", "p")},
+        "fdr": {"title": "FDR", **NUMBER, **meaning("sample_conditions", "fdr")},
     }
     return section(
         "airrvec_comparison_conditions",

@@ -4,6 +4,7 @@ from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import NO_REPEATS, TOO_LOW
 from airrvec.figures.style import COLOURS
+from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, section
 from airrvec.report.units import units_of, units_sentence, units_title, with_units
 
@@ -119,39 +120,42 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     }
     effective = {"format": "{:,.1f}", "scale": False}
     headers = {
-        "cells": {"title": units_title(shown["count_unit"]), **COUNT},
-        "receptors": {"title": "Receptors", **COUNT},
+        "cells": {
+            "title": units_title(shown["count_unit"]),
+            **COUNT,
+            **meaning("diversity", "n_cells"),
+        },
+        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
         "coverage": {
             "title": "Coverage",
             **SHARE,
-            "description": "Estimated share of cells of the repertoire whose receptor is in the sample",
+            **meaning("diversity", "coverage"),
         },
         "depth": {
             "title": f"{units_title(shown['count_unit'])} at equal coverage",
             **COUNT,
-            "description": "Number of them with which the sample has the reference coverage",
+            **meaning("diversity", "depth"),
         },
-        "method": {"title": "Method", "description": "rarefied: fewer cells than it has; extrapolated: more"},
+        "method": {"title": "Method", **meaning("diversity", "method")},
         "hill_0": {
             "title": "Receptors at equal coverage",
             **effective,
-            "description": "Hill number of order 0",
+            **meaning("diversity", "hill_0_at_coverage"),
         },
         "hill_1": {
             "title": "Effective number, order 1",
             **effective,
-            "description": "Hill number of order 1: exponential of the Shannon entropy, at equal coverage",
+            **meaning("diversity", "hill_1_at_coverage"),
         },
         "hill_2": {
             "title": "Effective number, order 2",
             **effective,
-            "description": "Hill number of order 2: inverse Simpson index, at equal coverage; large clones"
-            " dominate",
+            **meaning("diversity", "hill_2_at_coverage"),
         },
         "coincidence": {
             "title": "Coincidence",
             **NUMBER,
-            "description": "Probability that two cells of the sample have the same receptor",
+            **meaning("diversity", "coincidence"),
         },
     }
     data, headers = with_units(data, headers, shown["count_unit"])

@@ -5,8 +5,9 @@ from pathlib import Path
 from airrvec.core import tables
 from airrvec.core.plural import counted
 from airrvec.report import receptor_cells as cells
+from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, section
-from airrvec.report.units import NO_SUM, units_title, with_units
+from airrvec.report.units import units_title, with_units
 
 import pandas as pd
 
@@ -34,9 +35,13 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     }
     headers = {
         **cells.CHAIN_HEADERS,
-        "n_samples": {"title": "Number of samples", **COUNT},
-        "n_cells": {"title": units_title(shown["count_unit"].dropna()), **COUNT, "description": NO_SUM},
-        "samples": cells.text_header("Samples"),
+        "n_samples": {"title": "Number of samples", **COUNT, **meaning("public", "n_samples")},
+        "n_cells": {
+            "title": units_title(shown["count_unit"].dropna()),
+            **COUNT,
+            **meaning("public", "n_cells"),
+        },
+        "samples": cells.text_header("Samples", **meaning("public", "samples")),
         "id": cells.ID_HEADER,
     }
     data, headers = with_units(data, headers, shown["count_unit"])

@@ -9,6 +9,7 @@ from airrvec.core.chains import GREEK
 from airrvec.core.names import receptor_names
 from airrvec.core.plural import counted
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import diversity, sample_genes
@@ -119,7 +120,11 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         line["epitope"] = text_cell(row.epitope)
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
     headers = {
-        "cells": {"title": units_title(shown["count_unit"]), **COUNT, "description": "Of the clone"},
+        "cells": {
+            "title": units_title(shown["count_unit"]),
+            **COUNT,
+            **meaning("clones", "n_cells"),
+        },
         "share": {
             "title": "Share",
             "suffix": " %",
@@ -127,24 +132,30 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
             "max": 100,
             "format": "{:,.2f}",
             "scale": "Blues",
-            "description": "Of all that is counted in the sample",
+            **meaning("clones", "share"),
         },
-        "class": {"title": "Size", "description": "Class of the clone by its share of the sample's cells"},
+        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
     }
     for locus in schema.LOCI:
         headers |= {
-            f"{locus}_v_call": {"title": f"V {GREEK[locus]}"},
+            f"{locus}_v_call": {
+                "title": f"V {GREEK[locus]}",
+                **meaning("clones", schema.field(locus, "v_call")),
+            },
             f"{locus}_junction_aa": {
                 "title": f"CDR3 {GREEK[locus]}",
-                "description": "With the conserved C and F or W (the junction)",
+                **meaning("clones", schema.field(locus, "junction_aa")),
             },
-            f"{locus}_j_call": {"title": f"J {GREEK[locus]}"},
+            f"{locus}_j_call": {
+                "title": f"J {GREEK[locus]}",
+                **meaning("clones", schema.field(locus, "j_call")),
+            },
         }
     headers["innate"] = {
         "title": "Innate-like",
-        "description": "MAIT or iNKT cells, by their genes and CDR3 α",
+        **meaning("clones", "innate_like"),
     }
-    headers["epitope"] = {"title": "Epitope", "description": "Label of the clone in the tables of this run"}
+    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
     for name in ("innate", "epitope"):
         if not any(line[name] for line in data.values()):
             headers.pop(name)

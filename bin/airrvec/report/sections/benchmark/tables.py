@@ -5,6 +5,7 @@ from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, SETTING
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, ordered_settings, setting_title
+from airrvec.report.columns import meaning
 from airrvec.report.page import escaped, section
 
 import pandas as pd
@@ -24,7 +25,7 @@ def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
     if len(encoders) <= MAX_COLUMNS:
         for row in largest.itertuples():
             data.setdefault(escaped(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
-        headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False}}
+        headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False, **meaning("auroc_summary", "k")}}
         headers |= {name: {"title": titles[name], **score} for name in encoders}
     else:
         for row in largest.itertuples():
@@ -69,7 +70,14 @@ def metrics_table(by_rule: pd.DataFrame, titles: Titles) -> dict | None:
         "table",
         data,
         headers={
-            name: {"title": heading, "format": "{:,.3f}", "min": 0, "max": 1, "scale": "Blues"}
+            name: {
+                "title": heading,
+                "format": "{:,.3f}",
+                "min": 0,
+                "max": 1,
+                "scale": "Blues",
+                **meaning("auroc", name),
+            }
             for name, heading in _METRIC_TITLES.items()
         },
         pconfig={"col1_header": "Encoder and rule", "sort_rows": False},
@@ -105,12 +113,24 @@ def comparisons_table(comparisons: pd.DataFrame, titles: Titles) -> dict | None:
         "table",
         data,
         headers={
-            "difference": {"title": "Difference", **number, "description": "AUROC, first minus second"},
-            "error": {"title": "Standard error", **number, "description": "Over splits"},
-            "better": {"title": "Better", "description": "Epitopes with a higher AUROC of the first"},
-            "sign": {"title": "p, sign test", **number, "description": "One-sided, over epitopes"},
-            "wilcoxon": {"title": "p, Wilcoxon", **number, "description": "Signed-rank test over epitopes"},
-            "holm": {"title": "p, Wilcoxon, Holm", **number, "description": "Corrected for all pairs"},
+            "difference": {
+                "title": "Difference",
+                **number,
+                **meaning("comparisons", "difference_mean"),
+            },
+            "error": {
+                "title": "Standard error",
+                **number,
+                **meaning("comparisons", "difference_se"),
+            },
+            "better": {"title": "Better", **meaning("comparisons", "n_better")},
+            "sign": {"title": "p, sign test", **number, **meaning("comparisons", "sign_p")},
+            "wilcoxon": {"title": "p, Wilcoxon", **number, **meaning("comparisons", "wilcoxon_p")},
+            "holm": {
+                "title": "p, Wilcoxon, Holm",
+                **number,
+                **meaning("comparisons", "wilcoxon_p_holm"),
+            },
         },
         pconfig={"col1_header": "Encoders", "sort_rows": False},
     )
@@ -149,7 +169,12 @@ def not_evaluated_table(left_out: pd.DataFrame, titles: Titles) -> dict | None:
         "table",
         data,
         headers={
-            "k": {"title": "From k", "format": "{:,.0f}", "scale": False},
+            "k": {
+                "title": "From k",
+                "format": "{:,.0f}",
+                "scale": False,
+                **meaning("not_evaluated", "k"),
+            },
             "reason": {"title": "Reason"},
         },
         pconfig={"col1_header": "Epitope", "sort_rows": False},
