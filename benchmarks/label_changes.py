@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from airrvec.annotation.merged_reference import epitope_groups
 from airrvec.annotation.reference_set import NO_STUDY, ReferenceSet
 from airrvec.core.antigens import study_ids
-from airrvec.core.epitopes import epitope_groups
 
 import numpy as np
 import pandas as pd
@@ -155,7 +155,7 @@ def confidence_weights(confidence: np.ndarray, weights: tuple[float, ...]) -> np
 
 
 def group_numbers(epitopes: pd.DataFrame) -> np.ndarray:
-    """Return the group of each epitope, from `airrvec.core.epitopes.epitope_groups`."""
+    """Return the group of each epitope, from `airrvec.annotation.merged_reference.epitope_groups`."""
     species = epitopes["antigen_species"].astype(object)
     return epitope_groups(epitopes["epitope"].tolist(), species.where(species.notna(), None).tolist())
 

@@ -9,7 +9,7 @@ from airrvec.analyses.options import add_analysis_options, analysis_material
 from airrvec.benchmark.options import add_labelled_options
 from airrvec.core import runtime, script, settings, tables
 from airrvec.core.missing import optional_part
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 
 
 def parse_args(argv=None):

@@ -10,9 +10,8 @@ from airrvec.core import hla, runtime, schema, script, settings, table_parts, ta
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
-from airrvec.core.plural import counted
 from airrvec.core.progress import counter, step
-from airrvec.core.terminal import print_warning
+from airrvec.core.terminal import counted, print_warning
 from airrvec.core.vectors import batches, check_same_model, read_model
 
 import numpy as np

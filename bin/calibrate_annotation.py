@@ -11,7 +11,7 @@ from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.chains import CHAIN_CLASSES, on_chains, with_chains
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.core.vectors import VectorModel
 
 import numpy as np

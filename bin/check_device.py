@@ -3,8 +3,7 @@
 
 from airrvec.core import script, settings
 from airrvec.core.devices import require_torch
-from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.extras import EXTRAS, require_extra
+from airrvec.core.errors import EXTRAS, InputError, exit_on_input_error, require_extra
 from airrvec.core.terminal import print_lines
 
 PURPOSES = {"learn": "training", "plm": "a protein language model"}

@@ -8,7 +8,7 @@ Describe the cells of samples for other tools: unique names, clone sizes, calls 
 import argparse
 from pathlib import Path
 
-from airrvec.core import database, r_columns, schema, script, tables
+from airrvec.core import database, schema, script, table_parts, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part, or_missing
 from airrvec.core.vectors import read_receptor_rows
@@ -78,7 +78,7 @@ def write_columns(args: argparse.Namespace, description: pa.Table) -> None:
     receptors = read_receptor_rows(args.receptors, receptor_ids)
     vectors = read_receptor_rows(args.embeddings, receptor_ids).drop_columns("receptor_id")
     metadata = tables.metadata(args.embeddings)
-    r_columns.write(
+    table_parts.write(
         args.columns,
         cells.observations(samples, receptors, description),
         description["name"].to_pylist(),

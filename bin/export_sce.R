@@ -33,7 +33,7 @@ parse_arguments <- function(argv) {
   arguments
 }
 
-# The file that airrvec.core.r_columns describes.
+# The file that airrvec.core.table_parts describes.
 read_columns <- function(path) {
   file <- file(path, "rb")
   on.exit(close(file))

@@ -5,8 +5,7 @@ import hashlib
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
 from airrvec.core import runtime, script, settings, tables
-from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.extras import require_extra
+from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.progress import counter
 from airrvec.training import presets
 from airrvec.training.presets import add_training_options, training_options

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from airrvec.core import runtime, script, seeds, tables
-from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.extras import require_extra
-from airrvec.core.plural import counted
+from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.progress import counter
+from airrvec.core.terminal import counted
 from airrvec.training import presets
 from airrvec.training.presets import add_training_options, training_options
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from airrvec.core import script, tables
 from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 
 
 def parse_args(argv=None):

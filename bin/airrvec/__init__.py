@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from airrvec.core import caches, limits, processor
+from airrvec.core import environment
 from airrvec.core.version import __version__
 
 __all__ = ["__version__", "embed", "find", "match_barcodes", "nearest", "read"]
 
-limits.check_address_space()
-processor.drop_foreign_kernels()
-caches.set_folders()
+environment.check_address_space()
+environment.drop_foreign_kernels()
+environment.set_folders()
 
 if TYPE_CHECKING:
     from airrvec.app.api import embed, nearest, read

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from airrvec.annotation import annotator_file
 from airrvec.core import schema, tables
-from airrvec.core.names import receptor_names
+from airrvec.core.chains import receptor_names
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.report import page
 from airrvec.report.sections import annotation

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import airrvec
-from airrvec.core import caches, tables
+from airrvec.core import environment, tables
 
 import numpy as np
 import pytest
@@ -40,11 +40,11 @@ def run(command: list, cwd, **env: str) -> subprocess.CompletedProcess:
 
 def test_the_list_of_compiled_packages_is_whole():
     found = {
-        str(path.parent.relative_to(caches.LIBRARY))
-        for path in caches.LIBRARY.rglob("*.py")
+        str(path.parent.relative_to(environment.LIBRARY))
+        for path in environment.LIBRARY.rglob("*.py")
         if re.search(NUMBA, path.read_text())
     }
-    assert found == set(caches.COMPILED)
+    assert found == set(environment.COMPILED)
 
 
 # In a folder with Nextflow's script of a task, and in any other.
@@ -104,7 +104,7 @@ def test_caches_that_can_be_written_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for kind in ("CACHE", "CONFIG"):
         monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
-    caches.set_folders()
+    environment.set_folders()
     assert not {"NUMBA_CACHE_DIR", "MPLCONFIGDIR"} & os.environ.keys()
     assert not any(tmp_path.iterdir())
 

@@ -87,7 +87,6 @@ def test_schema_lists_what_the_registries_hold():
     assert PARAMETERS["benchmark_rules"]["choices"] == list(RULES)
     default_rules = ",".join(scoring.DEFAULT_RULES)
     assert PARAMETERS["benchmark_rules"]["default"] == default_rules
-    assert f'default="{default_rules}"' in (ROOT / "bin/benchmark_fewshot.py").read_text()
     assert PARAMETERS["benchmark_test_sets"]["choices"] == list(similarity.TEST_SETS)
     assert PARAMETERS["benchmark_chains"]["choices"] == ["paired", "alpha", "beta"]
     assert PARAMETERS["species"]["enum"] == list(schema.SPECIES)

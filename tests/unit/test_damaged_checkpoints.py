@@ -141,7 +141,7 @@ def test_a_checkpoint_that_may_not_be_read_is_not_taken_for_damaged(folder, monk
     def refused(path, size):
         raise PermissionError(path)
 
-    monkeypatch.setattr("airrvec.core.sealed._sha256", refused)
+    monkeypatch.setattr("airrvec.core.records._sha256", refused)
     with pytest.raises(PermissionError):
         Checkpoints(folder, 2, " fp32").last()
     assert (folder / "last.ckpt").exists()

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from airrvec.core.epitopes import epitope_groups
+from airrvec.annotation.merged_reference import epitope_groups
 
 import numpy as np
 import pandas as pd

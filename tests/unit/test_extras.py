@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from airrvec import encoders
-from airrvec.core import devices, extras
+from airrvec.core import devices, errors
 from airrvec.core.errors import InputError
 
 import pytest
@@ -17,7 +17,7 @@ BIN = ROOT / "bin"
 
 @pytest.fixture
 def without_extras(monkeypatch):
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
 
 
 def test_the_core_imports_nothing_of_an_extra():
@@ -59,7 +59,7 @@ def test_a_missing_extra_is_one_sentence_with_its_command(
 
 def test_a_gpu_needs_torch_alone(monkeypatch):
     """As in conda's environment of EMBED_RECEPTORS."""
-    monkeypatch.setattr(extras, "find_spec", lambda name: name == "torch" or None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: name == "torch" or None)
     devices.require_torch()
 
 
@@ -76,4 +76,4 @@ def test_the_extras_are_those_of_the_package():
         extra: {requirement.split(">")[0] for requirement in requirements}
         for extra, requirements in project["optional-dependencies"].items()
     }
-    assert declared == {extra: set(packages) for extra, packages in extras.EXTRAS.items()}
+    assert declared == {extra: set(packages) for extra, packages in errors.EXTRAS.items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from airrvec.annotation import kept_calibrations
-from airrvec.core import records, sealed, tables
+from airrvec.core import records, tables
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +81,7 @@ def test_a_damaged_one_is_replaced(made, tmp_path, capsys, damage):
         path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
     else:
         path.write_bytes(whole[:middle] if damage == "broken archive" else b"words")
-        sealed.seal(path)
+        records.seal(path)
     refused_by_take(kept, tmp_path / "taken", capsys)
     kept_calibrations.keep(kept, KEY, made)
     assert path.read_bytes() == whole
@@ -122,7 +122,7 @@ def test_files_of_others_stay(made, tmp_path):
     for name in (*names, f"{'f' * 64}.tar.zst"):
         (kept / name).write_text("of the user")
         if name in names:
-            sealed.seal(kept / name)
+            records.seal(kept / name)
         os.utime(kept / name, (1, 1))
         before |= bystanders.seen(kept / name)
     keys = [f"{number:064}" for number in range(kept_calibrations.N_KEPT + 2)]

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from airrvec.core import limits
+from airrvec.core import environment
 
 import pytest
 
@@ -20,7 +20,7 @@ def limited(n_bytes: int):
 def test_every_script_looks_before_it_loads_libraries(script):
     command = [sys.executable, script, "--help"]
     done = subprocess.run(
-        command, preexec_fn=limited(limits.LEAST // 2), capture_output=True, text=True, timeout=60
+        command, preexec_fn=limited(environment.LEAST // 2), capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1
     assert "is limited to 0.6 GB (ulimit -v)" in done.stderr

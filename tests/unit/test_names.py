@@ -3,7 +3,7 @@
 import html
 import re
 
-from airrvec.core import names, schema
+from airrvec.core import chains, schema
 from airrvec.core.antigens import mhc_name, study
 from airrvec.report import receptor_cells
 
@@ -33,21 +33,21 @@ def receptors(*rows) -> pa.Table:
 )
 def test_a_name_has_v_cdr3_and_j_of_both_chains_and_no_alleles(row, name):
     table = receptors(MAIT, row)
-    assert names.receptor_names(table).to_pylist() == [f"{ALPHA} · {BETA}", name]
+    assert chains.receptor_names(table).to_pylist() == [f"{ALPHA} · {BETA}", name]
     columns = {field: table[field].to_pylist() for field in schema.RECEPTOR_FIELDS}
-    assert names.receptor_names(columns).to_pylist() == [f"{ALPHA} · {BETA}", name]
+    assert chains.receptor_names(columns).to_pylist() == [f"{ALPHA} · {BETA}", name]
 
 
 def test_a_name_of_a_class_of_one_chain_says_that_the_other_was_not_compared():
     table = receptors((None, None, None, *MAIT[3:]))
-    assert names.receptor_names(table, loci=("TRB",)).to_pylist() == [f"α not compared · {BETA}"]
+    assert chains.receptor_names(table, loci=("TRB",)).to_pylist() == [f"α not compared · {BETA}"]
 
 
 def test_fields_are_joined_by_id_in_the_order_of_the_table():
     other = ("TRAV27", "TRAJ42", "CAGAGSQGNLIF", "TRBV19", "TRBJ2-7", "CASSIRSSYEQYF")
     known = receptors(MAIT, other)
     table = pa.table({"receptor_id": ["r1", "unknown", "r0", "r1"], "tra_v_call": ["old"] * 4, "n": range(4)})
-    joined = names.with_fields(table, known)
+    joined = chains.with_fields(table, known)
     assert joined.column_names == ["receptor_id", "n", *schema.RECEPTOR_FIELDS]
     rows = list(zip(*(joined[name].to_pylist() for name in schema.RECEPTOR_FIELDS), strict=True))
     assert rows == [other, (None,) * 6, MAIT, other]

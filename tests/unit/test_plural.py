@@ -1,6 +1,6 @@
 """Numbers with their nouns in messages and reports."""
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 
 import pytest
 

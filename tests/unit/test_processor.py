@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 
 import airrvec
-from airrvec.core import devices, processor
+from airrvec.core import devices, environment
 
 import pytest
 from inputs import ROOT
@@ -22,10 +22,10 @@ def test_kernels_that_the_processor_lacks_are_replaced(name):
         pytest.warns(UserWarning, match="OPENBLAS_CORETYPE names instructions .*avx512f"),
         not_imported("numpy"),
     ):
-        processor.drop_foreign_kernels(environ, lambda: OLD)
+        environment.drop_foreign_kernels(environ, lambda: OLD)
     assert environ == {"HOME": "/"}
     environ = {"OPENBLAS_CORETYPE": name}
-    processor.drop_foreign_kernels(environ, lambda: NEW)
+    environment.drop_foreign_kernels(environ, lambda: NEW)
     assert environ == {"OPENBLAS_CORETYPE": name}
 
 
@@ -37,14 +37,14 @@ def test_kernels_that_the_processor_has_stay():
         {"OPENBLAS_CORETYPE": "Katmai"},
     ):
         expected = dict(environ)
-        processor.drop_foreign_kernels(environ, lambda: OLD)
+        environment.drop_foreign_kernels(environ, lambda: OLD)
         assert environ == expected
 
 
 def test_features_of_another_processor_are_not_compiled_for():
     environ = {"NUMBA_CPU_FEATURES": "+avx2,+avx512f,-avx512bf16"}
     with pytest.warns(UserWarning, match="NUMBA_CPU_FEATURES"), not_imported("numba"):
-        processor.drop_foreign_kernels(environ, lambda: OLD)
+        environment.drop_foreign_kernels(environ, lambda: OLD)
     assert not environ
 
 
@@ -52,7 +52,7 @@ def test_a_library_that_has_read_the_variable_is_an_error():
     import numpy  # noqa: F401
 
     with pytest.raises(ImportError, match="numpy has read it: unset OPENBLAS_CORETYPE"):
-        processor.drop_foreign_kernels({"OPENBLAS_CORETYPE": "SkylakeX"}, lambda: OLD)
+        environment.drop_foreign_kernels({"OPENBLAS_CORETYPE": "SkylakeX"}, lambda: OLD)
 
 
 def test_bfloat16_needs_what_numba_compiles_for(monkeypatch):
@@ -63,7 +63,7 @@ def test_bfloat16_needs_what_numba_compiles_for(monkeypatch):
         (None, None, True),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(processor, "host_features", lambda: NEW)
+            patch.setattr(environment, "host_features", lambda: NEW)
             for variable, value in (("NUMBA_CPU_FEATURES", features), ("NUMBA_CPU_NAME", name)):
                 patch.delenv(variable, raising=False)
                 if value is not None:
@@ -74,10 +74,10 @@ def test_bfloat16_needs_what_numba_compiles_for(monkeypatch):
 def test_numba_compiles_for_what_airrvec_believes():
     """numba's own choice, in processes with its variables: 16 lanes of AVX-512, or not."""
     program = (
-        "from airrvec.core import processor; from numba.core import codegen; from numba import config\n"
+        "from airrvec.core import environment; from numba.core import codegen; from numba import config\n"
         "listed = codegen.JITCPUCodegen('x')._customize_tm_features()\n"
         "names = {word[1:] for word in listed.split(',') if word.startswith('+')}\n"
-        "assert names == processor.compiled_features(), names ^ processor.compiled_features()"
+        "assert names == environment.compiled_features(), names ^ environment.compiled_features()"
     )
     for variables in (
         {},

@@ -2,7 +2,7 @@
 
 import struct
 
-from airrvec.core import r_columns
+from airrvec.core import table_parts
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,7 @@ def test_every_value_is_there(values, kind, expected, tmp_path):
     vectors = pa.table({"dim_01": pa.array([0.5, None, 1, -2], pa.float32()), "dim_02": pa.array([1.0] * 4)})
     names = ["c1", "c2", "zellé", "c4"]
     columns = pa.table({"é": pa.chunked_array([values.slice(0, 1), values.slice(1)])})
-    r_columns.write(tmp_path / "x.bin", columns, names, vectors, {"model": "sceptr"})
+    table_parts.write(tmp_path / "x.bin", columns, names, vectors, {"model": "sceptr"})
     reader = Reader((tmp_path / "x.bin").read_bytes())
     assert reader.text() == ["airrvec columns 1"]
     assert reader.numbers(4) == [4, 1, 2, 1]

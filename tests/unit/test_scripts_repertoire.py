@@ -4,7 +4,7 @@ import json
 from itertools import combinations
 
 from airrvec.core import schema, tables
-from airrvec.core.names import receptor_names
+from airrvec.core.chains import receptor_names
 from airrvec.synthetic import generation
 
 import numpy as np

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from airrvec.app import finding
-from airrvec.core import spreadsheet, tables, terminal
+from airrvec.core import tables, terminal
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.report.summary import summary_text
 
@@ -53,19 +53,19 @@ PLAIN = [
 
 @pytest.mark.parametrize("word", FORMULAS)
 def test_a_cell_is_no_formula(word):
-    shown = spreadsheet.cell(word)
+    shown = tables.cell(word)
     assert shown[0] in "'\\"
     assert shown.lstrip("'").replace("\\t", "\t").replace("\\r", "\r") == word
 
 
 @pytest.mark.parametrize("word", PLAIN)
 def test_other_text_stays(word):
-    assert spreadsheet.cell(word) == word
+    assert tables.cell(word) == word
 
 
 @given(st.text())
 def test_any_text_becomes_one_cell_without_commands(word):
-    shown = spreadsheet.cell(word)
+    shown = tables.cell(word)
     assert not OBEYED.search(shown)
     assert "\n" not in shown
     assert len(shown) < 2 or not re.match("[=+@\uff1d\uff0b\uff0d\uff20-]", shown) or float(shown) is not None
@@ -75,10 +75,10 @@ def test_any_text_becomes_one_cell_without_commands(word):
 def test_a_table_for_people_has_such_cells_and_the_same_numbers(words):
     numbers = list(range(-2, len(words) - 2))
     table = pa.table({"=name": pa.array(words, pa.string()), "n": numbers})
-    shown = spreadsheet.for_people(table)
+    shown = tables.for_people(table)
     assert shown.column_names == ["'=name", "n"]
     assert shown["n"].to_pylist() == numbers
-    assert shown["'=name"].to_pylist() == [word if word is None else spreadsheet.cell(word) for word in words]
+    assert shown["'=name"].to_pylist() == [word if word is None else tables.cell(word) for word in words]
 
 
 def test_parquet_holds_the_text_and_tsv_its_cells(tmp_path):

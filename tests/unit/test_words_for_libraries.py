@@ -3,10 +3,9 @@
 import re
 
 from airrvec.annotation import annotator, reference_set
-from airrvec.annotation.merged_reference import SourceTable, merge
+from airrvec.annotation.merged_reference import SourceTable, epitope_groups, merge
 from airrvec.core import hla, imgt, schema, tables
 from airrvec.core.antigens import study, study_id
-from airrvec.core.epitopes import epitope_groups
 from airrvec.core.errors import InputError
 from airrvec.figures.style import escape_mathtext
 from airrvec.input.calls import first_imgt_gene, read_call

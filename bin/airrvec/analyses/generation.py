@@ -11,7 +11,7 @@ pair is the smaller probability of its two receptors. The probability of a recep
 from airrvec.analyses import EACH_ENCODER, AnalysisSkipped
 from airrvec.analyses.material import Material, co_specific, pair_distances, tcrdist
 from airrvec.core import schema
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.synthetic.generation import log10_probabilities
 
 import numpy as np

@@ -7,9 +7,9 @@ from airrvec.annotation import evidence
 from airrvec.annotation.evidence import CHUNK, N_REPORTED, Sources
 from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet, join_words
 from airrvec.annotation.scorer import Calibration, CalibrationScores, Scorer
-from airrvec.core import hla, names, schema
+from airrvec.core import chains, hla, schema
 from airrvec.core.chains import CHAIN_LOCI
-from airrvec.core.columns import contiguous
+from airrvec.core.tables import contiguous
 
 import numpy as np
 import pandas as pd
@@ -382,7 +382,7 @@ class Annotator:
         """Name, id, description, epitopes and studies of each reference."""
         reference = self.reference
         columns = {
-            "receptor": names.receptor_names(reference.receptors, loci=CHAIN_LOCI[self.chains]),
+            "receptor": chains.receptor_names(reference.receptors, loci=CHAIN_LOCI[self.chains]),
             "id": reference.receptors["receptor_id"],
             **{name: reference.receptors[name] for name in DESCRIPTION},
         }

@@ -17,10 +17,10 @@ from airrvec.annotation.evidence import (
 from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.annotation.scorer import CalibrationScores, Scorer, brier_score, cross_validated_probabilities
 from airrvec.core import schema
-from airrvec.core.plural import counted
 from airrvec.core.progress import step
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import generator
+from airrvec.core.terminal import counted
 
 import numpy as np
 import pandas as pd

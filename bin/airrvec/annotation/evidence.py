@@ -15,7 +15,7 @@ from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
-from airrvec.core.columns import by_distinct
+from airrvec.core.tables import by_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.search import neighbours

@@ -24,7 +24,7 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
 
-from airrvec.core import records, schema, sealed, tables
+from airrvec.core import records, schema, tables
 from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.terminal import print_warning
 
@@ -143,7 +143,7 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
         results = _read(path)
     except FileNotFoundError:
         return False
-    except sealed.DamagedError as problem:
+    except records.DamagedError as problem:
         _say(f"{path} is damaged ({problem}); it is made again")
         return False
     except OSError as problem:
@@ -161,8 +161,8 @@ def take(folder: Path, key: str, outdir: Path) -> bool:
 def _read(path: Path) -> dict[str, bytes]:
     """Return the results in a file, by their names."""
     if not _is_file(path):
-        raise sealed.DamagedError("it is no file")
-    size = sealed.check(path)
+        raise records.DamagedError("it is no file")
+    size = records.check(path)
     with path.open("rb") as file:
         packed = file.read(size)
     try:
@@ -171,9 +171,9 @@ def _read(path: Path) -> dict[str, bytes]:
         ) as archive:
             results = {entry.name: archive.extractfile(entry).read() for entry in archive if entry.isfile()}
     except (tarfile.TarError, EOFError, OSError, ValueError) as problem:
-        raise sealed.DamagedError("it is no archive") from problem
+        raise records.DamagedError("it is no archive") from problem
     if strange := results.keys() - _RESULTS:
-        raise sealed.DamagedError(f"it holds {min(strange)}")
+        raise records.DamagedError(f"it holds {min(strange)}")
     return results
 
 
@@ -216,7 +216,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_own(path: Path) -> bool:
-    return bool(_NAME.fullmatch(path.name)) and _is_file(path) and sealed.is_sealed(path)
+    return bool(_NAME.fullmatch(path.name)) and _is_file(path) and records.is_sealed(path)
 
 
 def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> None:
@@ -232,7 +232,7 @@ def _write_sealed(folder: Path, key: str, outdir: Path, written: list[Path]) -> 
                 entry = tarfile.TarInfo(name)  # without time and owner: equal calibrations are equal files
                 entry.size = len(content)
                 archive.addfile(entry, BytesIO(content))
-        sealed.seal(temporary)
+        records.seal(temporary)
 
 
 def _delete_oldest(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airrvec.core import groups, identity, schema, tables
+from airrvec.core import identity, schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
 from airrvec.core.chains import CHAIN_CLASSES, has_chains, has_equal_junctions, on_chains
 from airrvec.core.errors import InputError
@@ -116,7 +116,7 @@ def build_reference_set(
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
     epitopes = pd.DataFrame({"epitope": np.unique(pairs["epitope"].to_numpy(str)).astype(object)})
     for name in ANTIGEN_FIELDS:
-        found = groups.most_frequent(pairs, ["epitope"], name).reindex(epitopes["epitope"]).to_numpy(object)
+        found = tables.most_frequent(pairs, ["epitope"], name).reindex(epitopes["epitope"]).to_numpy(object)
         epitopes[name] = np.where(pd.isna(found), None, found)
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
@@ -169,7 +169,7 @@ def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, 
     pairs = pairs.assign(row=rows, mhc=mhc_names(pairs))
     columns = {}
     for name in DESCRIPTION:
-        joined = groups.joined(pairs, ["row"], name).reindex(range(n_rows))
+        joined = tables.joined(pairs, ["row"], name).reindex(range(n_rows))
         columns[name] = pa.array(joined.tolist(), pa.string(), from_pandas=True)
     return columns
 

@@ -8,7 +8,7 @@ from airrvec.annotation import annotator, evidence
 from airrvec.annotation.annotator import Found, Rated
 from airrvec.core import hla, schema
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
-from airrvec.core.columns import contiguous
+from airrvec.core.tables import contiguous
 
 import numpy as np
 import pandas as pd

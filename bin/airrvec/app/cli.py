@@ -12,8 +12,7 @@ from airrvec.app.outputs import sentences_of_the_disk
 from airrvec.app.verb_files import raise_or_print, samples
 from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, PRESETS, SCRIPTS, add_options, donor_typing
 from airrvec.benchmark import training_labels
-from airrvec.core.errors import InputError, exit_on_input_error
-from airrvec.core.extras import require_extra
+from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.script import Parser
 from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__

@@ -11,12 +11,11 @@ from airrvec.app import folders, indexing, run_index
 from airrvec.app.queries import Queries
 from airrvec.app.run_index import CLASSES, LABELS, PART, Run, RunIndex
 from airrvec.app.verb_files import rejects_path
+from airrvec.core import chains, schema, table_parts, tables
 from airrvec.core import chains as chain_words
-from airrvec.core import names, schema, table_parts, tables
 from airrvec.core.errors import InputError, require_at_least_one, require_choice
-from airrvec.core.plural import counted
 from airrvec.core.runtime import in_threads
-from airrvec.core.terminal import printable
+from airrvec.core.terminal import counted, printable
 from airrvec.search import store
 
 import numpy as np
@@ -205,7 +204,7 @@ def _table(index: RunIndex, queries: Queries, hits: dict, n_searched: dict) -> p
     searched = np.array([n_searched.get(name, 0) for name in CLASSES])
     near = hits["n_near"][hit]
     words = np.array([name.split(".")[1] for name in CLASSES])
-    query_names = names.receptor_names(queries.receptors)
+    query_names = chains.receptor_names(queries.receptors)
     columns = {
         "query": pa.array(queries.names, pa.string()).take(pa.array(cell)),
         "query_row": queries.rows[cell],
@@ -271,7 +270,7 @@ def _joined(values: Iterable[str | None], between: str) -> str | None:
 def _details_table(receptors: pa.Table, known: list[dict]) -> pa.Table:
     """Return receptors, their names and what is known of them."""
     fields = [schema.FOUND.field(name) for name in ("samples", "n_cells", "metadata", "run", *LABELS)]
-    table = receptors.append_column("receptor", names.receptor_names(receptors))
+    table = receptors.append_column("receptor", chains.receptor_names(receptors))
     for column in fields:
         table = table.append_column(column, [pa.array([one[column.name] for one in known], column.type)])
     return table.select([name for name in table.column_names if name in schema.FOUND.names])
@@ -284,7 +283,7 @@ def _unanswered(queries: Queries, reasons: np.ndarray) -> pa.Table:
         "query": [queries.names[cell] for cell in cells],
         "query_row": queries.rows[cells],
         "field": [None] * len(cells),
-        "value": names.receptor_names(queries.receptors).take(pa.array(queries.receptor[cells])),
+        "value": chains.receptor_names(queries.receptors).take(pa.array(queries.receptor[cells])),
         "reason": [reasons[queries.receptor[cell]] for cell in cells],
         "answered": [False] * len(cells),
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.core.vectors import ATTRIBUTE, VectorModel, check_same_model
 
 import numpy as np

@@ -11,8 +11,8 @@ from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
 from airrvec.core import identity, schema, tables
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 from airrvec.core.progress import counter
+from airrvec.core.terminal import counted
 from airrvec.core.vectors import VectorModel, batches, check_same_model, read_description
 from airrvec.model import weights
 from airrvec.model.variants import VARIANTS

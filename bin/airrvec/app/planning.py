@@ -6,7 +6,7 @@ from math import ceil
 from pathlib import Path
 
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.model.tokens import token_counts

@@ -28,8 +28,8 @@ from airrvec.app import folders, manifest
 from airrvec.core import chains as chain_words
 from airrvec.core import records, schema, tables
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 from airrvec.core.runtime import in_threads
+from airrvec.core.terminal import counted
 from airrvec.core.vectors import VectorModel
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.model import weights

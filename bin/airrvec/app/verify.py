@@ -8,10 +8,9 @@ from airrvec.app.manifest import FOLDERS, MANIFEST, Row, read_manifest
 from airrvec.core import identity, tables
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
-from airrvec.core.plural import counted
 from airrvec.core.progress import counter
 from airrvec.core.records import measure
-from airrvec.core.terminal import print_lines, print_warning
+from airrvec.core.terminal import counted, print_lines, print_warning
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import identity, schema, tables
 from airrvec.core.antigens import from_study
-from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
+from airrvec.core.terminal import counted
 from airrvec.input.calls import has_open_reading_frame
 
 import numpy as np

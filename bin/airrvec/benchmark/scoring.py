@@ -14,7 +14,7 @@ from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS, RULES, contrast, 
 from airrvec.benchmark.similarity import exclusion_filter, fixed_exclusion
 from airrvec.core import schema
 from airrvec.core.chains import on_chains
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.encoders import NotMeasurable, distance_rows, has_vectors, vector_distance_rows
 from airrvec.stats.metrics import FPR_GRID, Curves, Ranking
 

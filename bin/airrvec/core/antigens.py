@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote
 
-from airrvec.core.columns import by_distinct
+from airrvec.core.tables import by_distinct
 
 import pyarrow as pa
 import pyarrow.compute as pc

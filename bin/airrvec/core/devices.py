@@ -3,9 +3,8 @@
 import logging
 from pathlib import Path
 
-from airrvec.core.errors import InputError, require_choice
-from airrvec.core.extras import is_installed, require_extra
-from airrvec.core.processor import compiled_features
+from airrvec.core.environment import compiled_features
+from airrvec.core.errors import InputError, is_installed, require_choice, require_extra
 
 DEVICES = ("auto", "cpu", "gpu")
 PRECISIONS = ("auto", "fp32", "bf16")

@@ -8,16 +8,17 @@ import errno
 import json
 import math
 import os
+import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from airrvec.core import records, schema
 from airrvec.core.pages import batches, intact
-from airrvec.core.spreadsheet import for_people
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,95 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
+
+
+def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def by_distinct(
+    values: pa.Array | pa.ChunkedArray,
+    function: Callable[[str | None], Any],
+    dtype: pa.DataType | None = None,
+) -> pa.Array:
+    """Apply a function once to each distinct value, a string or None; return strings, or ``dtype``."""
+    encoded = contiguous(values).dictionary_encode(null_encoding="encode")
+    results = [function(value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(results, dtype or pa.string()).take(encoded.indices)
+
+
+# --- Texts of a column in each group of rows
+
+
+def most_frequent(rows: pd.DataFrame, by: list[str], name: str, *, counts: str | None = None) -> pd.Series:
+    """
+    Return the most frequent text of each group, the first by name if several are.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    by : list of str
+        Columns that make the groups.
+    name : str
+        Column of the texts; null does not count.
+    counts : str, optional
+        Column that says how often to count a row.
+
+    Returns
+    -------
+    Series
+        Index ``by``; without groups whose texts are all null.
+    """
+    groups = rows.groupby([*by, name])
+    counted = (groups.size() if counts is None else groups[counts].sum()).reset_index(name="n")
+    counted = counted.sort_values([*by, "n", name], ascending=[*[True] * len(by), False, True])
+    return counted.drop_duplicates(by).set_index(by)[name]
+
+
+def joined(rows: pd.DataFrame, by: list[str], name: str) -> pd.Series:
+    """Return the distinct texts of each group that has any, sorted, joined by ``;``; index ``by``."""
+    texts = rows[[*by, name]].dropna().drop_duplicates().sort_values([*by, name])
+    several = texts.duplicated(by, keep=False)  # few: joining is slow
+    single = texts[~several].set_index(by)[name]
+    return pd.concat([single, texts[several].groupby(by)[name].agg(";".join)])
+
+
+# --- Tables that people open: a spreadsheet computes cells that begin as a formula, a terminal obeys escapes
+
+# Control characters, line breaks among them, and marks that reorder text.
+_CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+# First characters of a formula, also of full width, which some spreadsheets read alike.
+_FORMULA = "[=+\\-@\uff1d\uff0b\uff0d\uff20]"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ODD = f"{_CONTROL}|^{_FORMULA}."
+
+
+def cell(text: str) -> str:
+    """
+    Return text as a cell of a table for people.
+
+    Control characters become escapes such as ``\\x1b``. Text that begins with ``=``, ``+``, ``-`` or ``@``
+    gets an apostrophe before it, unless it is a number.
+    """
+    shown = re.sub(_CONTROL, lambda found: found[0].encode("unicode_escape").decode(), text)
+    is_formula = len(shown) > 1 and re.match(_FORMULA, shown) and not _NUMBER.fullmatch(shown)
+    return f"'{shown}" if is_formula else shown
+
+
+def for_people(table: pa.Table) -> pa.Table:
+    """Return a table with all names and texts as `cell` returns them; numbers stay."""
+    for number, field in enumerate(table.schema):
+        if not pa.types.is_string(field.type):
+            continue
+        column = table.column(number)
+        if pc.any(pc.match_substring_regex(column, _ODD)).as_py():
+            cells = by_distinct(column, lambda text: None if text is None else cell(text))
+            table = table.set_column(number, field, cells)
+    return table.rename_columns([cell(name) for name in table.column_names])
+
+
+# --- Reading and writing of all tables: Parquet with zstd, under a temporary name until complete
 
 BATCH = 2**16  # rows in memory at once: 17 MB of vectors of 64 dimensions
 SPREADSHEET = 2**20 - 1  # rows below the header, the most that a spreadsheet opens

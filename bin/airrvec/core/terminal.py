@@ -1,8 +1,13 @@
-"""Lines for the terminal, which obeys escape sequences; parts of them come from the input."""
+"""Lines for people on the terminal, and numbers with their nouns."""
 
 import sys
 import traceback
 from typing import TextIO
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun, such as "1 study" or "1,200 studies"; ``many`` is ``one`` with an s."""
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 def printable(text: str) -> str:

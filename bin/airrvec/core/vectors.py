@@ -7,7 +7,7 @@ from typing import Any
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 
 import numpy as np
 import pyarrow as pa

@@ -12,8 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from airrvec.core.devices import DEVICES
-from airrvec.core.errors import InputError, require_choice
-from airrvec.core.extras import require_extra
+from airrvec.core.errors import InputError, require_choice, require_extra
 from airrvec.encoders.measurable import NotMeasurable, present_loci
 from airrvec.encoders.own import load_file
 from airrvec.model.variants import VARIANTS

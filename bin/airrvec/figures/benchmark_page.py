@@ -4,8 +4,8 @@ import csv
 from importlib.resources import files
 
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
-from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, setting_title
 

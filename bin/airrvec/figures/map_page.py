@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from airrvec.core import antigens, names, schema, tables
+from airrvec.core import antigens, chains, schema, tables
 from airrvec.core.progress import step
 from airrvec.model.variants import VARIANTS
 
@@ -241,7 +241,7 @@ def _calls(calls: pd.DataFrame) -> dict:
     rows["n_cells"] = groups.size()
     rows["sample_id"] = groups["sample_id"].agg(lambda samples: ", ".join(sorted(set(samples))))
     rows["alpha_chain"], rows["beta_chain"] = (
-        names.chain_names(rows, locus).to_pylist() for locus in schema.LOCI
+        chains.chain_names(rows, locus).to_pylist() for locus in schema.LOCI
     )
     rows["mhc"] = [
         antigens.mhc_name(*(None if pd.isna(chain) else chain for chain in chains))

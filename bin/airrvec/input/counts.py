@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from airrvec.core import imgt, schema
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.input.calls import IS_PSEUDOGENE, LOOPS_UNKNOWN
 from airrvec.input.mhc_names import count_unknown_mhc, unknown_mhc_warning
 from airrvec.input.pairing import DUPLICATE_ROW, EXTRA_CHAIN, MULTIPLE_CHAINS

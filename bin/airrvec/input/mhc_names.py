@@ -6,9 +6,9 @@ from functools import cache
 
 from airrvec.core import hla, imgt
 from airrvec.core.antigens import B2M, mhc_name
-from airrvec.core.columns import by_distinct, contiguous
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.tables import by_distinct, contiguous
+from airrvec.core.terminal import counted
 
 import pyarrow as pa
 

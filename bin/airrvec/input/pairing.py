@@ -8,8 +8,7 @@ functional genes rather than an open reading frame, then the first in the table.
 
 from airrvec.core import imgt, schema
 from airrvec.core.chains import has_equal_junctions
-from airrvec.core.columns import contiguous
-from airrvec.core.tables import BATCH
+from airrvec.core.tables import BATCH, contiguous
 from airrvec.input.standardise import failures
 
 import numpy as np

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.input import values
 from airrvec.input.role_names import (
     BARCODE,

@@ -7,7 +7,7 @@ Every rule works on a whole column; slow rules run once per distinct value.
 from collections.abc import Callable
 
 from airrvec.core import imgt, schema
-from airrvec.core.columns import by_distinct, contiguous
+from airrvec.core.tables import by_distinct, contiguous
 from airrvec.input import junctions, species_names
 from airrvec.input.calls import read_call
 

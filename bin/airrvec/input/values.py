@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from airrvec.core.columns import by_distinct
+from airrvec.core.tables import by_distinct
 
 import pyarrow as pa
 import pyarrow.compute as pc

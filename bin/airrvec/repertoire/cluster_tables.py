@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from airrvec.core import groups, schema, tables
+from airrvec.core import schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, mhc_name
-from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI
-from airrvec.core.names import receptor_names, with_fields
+from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI, receptor_names, with_fields
 from airrvec.core.progress import step
 from airrvec.repertoire import clustering
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
@@ -107,7 +106,7 @@ def describe_epitopes(paths: list[Path]) -> pd.DataFrame:
     counts = counts.group_by(columns).aggregate([([], "count_all")]).to_pandas()
     epitopes = pd.Index(sorted(counts["epitope"].unique()), name="epitope")
     found = {
-        name: groups.most_frequent(counts, ["epitope"], name, counts="count_all").reindex(epitopes)
+        name: tables.most_frequent(counts, ["epitope"], name, counts="count_all").reindex(epitopes)
         for name in ANTIGEN_FIELDS
     }
     described = pd.DataFrame(found, index=epitopes).astype(object)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from airrvec.core.errors import InputError, require_choice
-from airrvec.core.plural import counted
 from airrvec.core.progress import step
+from airrvec.core.terminal import counted
 from airrvec.search import neighbours, radius_search
 
 import numpy as np

@@ -6,8 +6,8 @@ from importlib.resources import files
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
-from airrvec.core.plural import counted
 from airrvec.core.records import without_records
+from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.input import species_names

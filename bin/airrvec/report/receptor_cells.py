@@ -5,8 +5,7 @@ from html import escape
 
 from airrvec.core import schema
 from airrvec.core.antigens import mhc_name, study
-from airrvec.core.chains import GREEK
-from airrvec.core.names import BETWEEN_CHAINS, chain_names
+from airrvec.core.chains import BETWEEN_CHAINS, GREEK, chain_names
 from airrvec.report.columns import meaning
 
 N_STUDIES = 3  # of a reference that are listed; more are counted
@@ -60,7 +59,7 @@ def chain_cells(row: Mapping, absent: str = "none") -> dict[str, str]:
 
 
 def named_chain_cells(name: str | None, prefix: str = "") -> dict[str, str]:
-    """Return the cells ``tra`` and ``trb`` of a name made by `airrvec.core.names.receptor_names`."""
+    """Return the cells ``tra`` and ``trb`` of a name made by `airrvec.core.chains.receptor_names`."""
     alpha, _, beta = (_text(name) or "").partition(BETWEEN_CHAINS)
     return {f"{prefix}tra": text_cell(alpha), f"{prefix}trb": text_cell(beta)}
 

@@ -1,7 +1,6 @@
 """The summary for the terminal. It fits a screen, whatever the number of samples."""
 
-from airrvec.core.plural import counted
-from airrvec.core.terminal import printable
+from airrvec.core.terminal import counted, printable
 from airrvec.encoders import Titles
 from airrvec.report.page import public_sentence
 from airrvec.report.units import counted_in, read_alike

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from airrvec.core.plural import counted
 from airrvec.core.schema import COUNT_UNITS
+from airrvec.core.terminal import counted
 from airrvec.input.units import read_as
 from airrvec.report.columns import meaning
 

@@ -14,10 +14,10 @@ from functools import reduce
 from pathlib import Path
 
 from airrvec.core import identity, innate, schema, tables
-from airrvec.core.columns import contiguous
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
 from airrvec.core.seeds import generator, numbered_generator
+from airrvec.core.tables import contiguous
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

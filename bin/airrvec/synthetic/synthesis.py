@@ -10,8 +10,8 @@ from functools import cache
 from itertools import product
 
 from airrvec.core import identity, imgt, schema
-from airrvec.core.columns import contiguous
 from airrvec.core.seeds import numbered_generator
+from airrvec.core.tables import contiguous
 from airrvec.input import junctions
 from airrvec.input.calls import read_call
 from airrvec.synthetic import generation

@@ -14,8 +14,8 @@ from functools import cached_property
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 from airrvec.core.seeds import derived_seed
+from airrvec.core.terminal import counted
 from airrvec.training import losses
 from airrvec.training.data import NO_TARGET, PaddedTokens, Receptors, censor, mask, pad
 

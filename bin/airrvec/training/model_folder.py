@@ -11,7 +11,7 @@ from airrvec.benchmark import training_labels
 from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import tables
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
 from airrvec.model import weights
 from airrvec.training.presets import Preset

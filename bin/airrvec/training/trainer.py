@@ -20,8 +20,8 @@ from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
-from airrvec.core.sealed import DamagedError, check, seal
+from airrvec.core.records import DamagedError, check, seal
+from airrvec.core.terminal import counted
 from airrvec.model.transformer import ReceptorEncoder
 from airrvec.training.data import Receptors
 from airrvec.training.loop import Loop

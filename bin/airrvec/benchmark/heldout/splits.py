@@ -14,8 +14,8 @@ from airrvec.benchmark.similarity import similar_pairs
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import schema
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
 from airrvec.core.seeds import generator
+from airrvec.core.terminal import counted
 
 import numpy as np
 import pyarrow as pa

@@ -14,7 +14,7 @@ from airrvec.core.schema.shared import (
 # Description of an epitope, as its references give it most often.
 ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 
-# Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.names`, `mhc` both of its chains.
+# Parts of `nearest_1_…`; `receptor` is a name as made by `airrvec.core.chains`, `mhc` both of its chains.
 NEAREST = ("receptor", "epitope", "antigen_gene", "antigen_species", "mhc", "study", "distance", "id")
 
 _EVIDENCE = tuple(

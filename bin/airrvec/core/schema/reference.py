@@ -23,7 +23,7 @@ ANNOTATION_REFERENCE = published(
     twin=True,
 )
 
-# `epitope_group`: from `airrvec.core.epitopes`.
+# `epitope_group`: from `airrvec.annotation.merged_reference`.
 _OF_LABELS = "the most frequent of its labels"
 _MERGED = (
     *(*RECEPTOR_COLUMNS, SPECIES_COLUMN),

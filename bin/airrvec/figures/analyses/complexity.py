@@ -1,6 +1,6 @@
 """Figure, plot and text of the analysis ``complexity``."""
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
 

@@ -1,7 +1,7 @@
 """Figure, table and text of the analysis ``entropy``."""
 
 from airrvec.analyses.entropy import FEATURES
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.input.files.container import (
     DAMAGED,
     LINE_LIMIT,

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
-from airrvec.core.plural import counted
-from airrvec.core.terminal import printable
+from airrvec.core.terminal import counted, printable
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.sheet import Problem, Sample, Sheet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError, no_file
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.input import species_names
 from airrvec.input.files.container import damaged
 from airrvec.input.mhc_names import checked_typing

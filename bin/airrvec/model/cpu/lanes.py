@@ -6,7 +6,7 @@ dimensions. Here the vectors are explicit: `load`, `add`, `multiply` … work on
 register, two of AVX2, four of NEON), which stay in registers between operations.
 """
 
-from airrvec.core.processor import compiled_features
+from airrvec.core.environment import compiled_features
 
 from llvmlite import ir
 from numba import types

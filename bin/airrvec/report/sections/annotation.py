@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS, OTHERS
 from airrvec.report.page import escaped, group_titles, section, with_group_titles
 from airrvec.report.sections.calibration import (

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from importlib.resources import files
 
 from airrvec.core.missing import PARTS
-from airrvec.core.plural import counted
 from airrvec.core.schema import COUNT_UNITS, MEAN
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import default_view
 from airrvec.report.page import escaped, n_paired, section

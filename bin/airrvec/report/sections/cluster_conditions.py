@@ -1,6 +1,6 @@
 """Clusters compared between the samples of conditions, in the MultiQC report."""
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report.columns import meaning
 from airrvec.report.page import escaped, section
 from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header

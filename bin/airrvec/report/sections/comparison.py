@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import tables
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.columns import meaning
 from airrvec.report.page import (

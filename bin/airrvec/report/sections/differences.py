@@ -2,7 +2,7 @@
 
 from math import comb
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.clusters import Clusters
 from airrvec.report.sections.comparison import Comparison

@@ -1,8 +1,8 @@
 """Diversity and rarefaction of samples in the MultiQC report."""
 
 from airrvec.core.chains import CHAIN_TITLES
-from airrvec.core.plural import counted
 from airrvec.core.schema.samples import NO_REPEATS, TOO_LOW
+from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, section

@@ -1,6 +1,6 @@
 """What the HLA of donors excluded from the annotation, in the MultiQC report."""
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import COUNT, escaped, section
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report.page import escaped, section
 
 _METHODS = {"umap": "UMAP", "pca": "principal components (too few for UMAP)"}

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.report.page import escaped, section

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from airrvec.core.missing import PARTS
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report.page import escaped, section
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS, OTHERS
 from airrvec.report.page import COUNT, escaped, section
 from airrvec.report.receptor_cells import text_cell

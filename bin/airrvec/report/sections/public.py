@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from airrvec.core import tables
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.report import receptor_cells as cells
 from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, section

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import GREEK
-from airrvec.core.names import receptor_names
-from airrvec.core.plural import counted
+from airrvec.core.chains import GREEK, receptor_names
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+from airrvec.core.terminal import counted
 from airrvec.report.columns import meaning
 from airrvec.report.page import COUNT, escaped, group_titles, section, with_group_titles
 from airrvec.report.receptor_cells import text_cell

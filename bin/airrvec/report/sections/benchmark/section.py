@@ -7,8 +7,8 @@ from pathlib import Path
 from airrvec.benchmark.fewshot import TRAINED_ON
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import tables
-from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, RECEPTOR_SETTING
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, default_view, ordered_settings, setting_title
 from airrvec.figures.style import COLOURS

@@ -1,8 +1,8 @@
 """Benchmark tables in the MultiQC report: by epitope, by metric, comparisons, not evaluated."""
 
 from airrvec.benchmark.fewshot import complete_epitopes
-from airrvec.core.plural import counted
 from airrvec.core.schema import MEAN, SETTING
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import RULE_TITLES, ordered_settings, setting_title
 from airrvec.report.columns import meaning

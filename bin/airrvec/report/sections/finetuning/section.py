@@ -5,7 +5,7 @@ from pathlib import Path
 
 from airrvec.benchmark.rules import RULES
 from airrvec.core import tables
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.report.sections.finetuning.tables import specificity_table, unseen_table
 from airrvec.report.sections.finetuning.words import (

@@ -1,7 +1,7 @@
 """Fine-tuning tables in the MultiQC report: trained epitopes, and epitopes not used in training."""
 
 from airrvec.benchmark.rules import RULES
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.finetuning.words import (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from airrvec.benchmark.rules import RULES
 from airrvec.core import schema
-from airrvec.core.plural import counted
+from airrvec.core.terminal import counted
 
 import numpy as np
 import pandas as pd
