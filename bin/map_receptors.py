@@ -34,7 +34,7 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     runtime.limit_threads(args.threads)
-    from airrvec.figures import map_model, map_page
+    from airrvec.figures import map_page
     from airrvec.repertoire import layout
 
     n, n_without = layout.count_vectors(args.embeddings)
@@ -63,7 +63,7 @@ def main(argv=None):
         method=method,
         model=read_model(args.embeddings).name,
     )
-    model = args.model and map_model.embedder(
+    model = args.model and map_page.embedder(
         _model(args), receptors, args.clusters and json.loads(args.clusters.read_text("utf-8"))
     )
     tables.write_text(map_page.page(data, args.page, model), args.outdir / "map.html")

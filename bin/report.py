@@ -17,10 +17,12 @@ from airrvec.report import chapters, multiqc, page
 from airrvec.report.sections import (
     analyses,
     annotation,
+    benchmark,
     brief,
     clusters,
     comparison,
     differences,
+    finetuning,
     learning,
     map,
     methods,
@@ -28,8 +30,6 @@ from airrvec.report.sections import (
 )
 from airrvec.report.sections import missing as report_missing
 from airrvec.report.sections import samples as report_samples
-from airrvec.report.sections.benchmark import section as benchmark
-from airrvec.report.sections.finetuning import section as finetuning
 from airrvec.report.summary import summary_text
 
 

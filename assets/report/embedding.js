@@ -34,7 +34,7 @@ class Heap {
 
 class Network {
   // `shape`: d, heads, wide, layers, pooling, relative, loops, words, places; `weights`: float32 in the order of
-  // airrvec/figures/map_model.py.
+  // airrvec/figures/map_page.py.
   constructor(shape, weights) {
     Object.assign(this, shape);
     this.heap = new Heap();

@@ -10,7 +10,7 @@ from airrvec.core.chains import receptor_names
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.report import page
 from airrvec.report.sections import annotation
-from airrvec.report.sections.calls import EVIDENCE, N_TOP
+from airrvec.report.sections.annotation import EVIDENCE, N_TOP
 from airrvec.synthetic import generation
 from airrvec.synthetic.synthesis import synthesise
 

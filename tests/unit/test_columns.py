@@ -7,7 +7,7 @@ from dataclasses import replace
 from airrvec.core import schema, table_parts, tables
 from airrvec.core.schema import TABLES
 from airrvec.core.schema.published import without_links
-from airrvec.report.columns import meaning
+from airrvec.report.page import meaning
 
 import polars as pl
 import pyarrow as pa

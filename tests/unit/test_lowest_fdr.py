@@ -1,7 +1,7 @@
 """The report's calls with the lowest FDR are those of the annotation tables of all samples."""
 
 from airrvec.report.page import group_titles
-from airrvec.report.sections import calls
+from airrvec.report.sections import annotation
 
 from test_report_annotation import CALL, write_calls
 
@@ -20,10 +20,10 @@ def test_the_calls_with_the_lowest_fdr_are_those_of_all_samples_whatever_their_s
     uncalled = {**CALL, "receptor_id": "none", "call": "no call", "epitope": None, "fdr": 0.0}
     write_calls(tmp_path, "x", [*chains, *pairs, *[{**pair, "abundance": 9} for pair in pairs], uncalled])
     write_calls(tmp_path, "y", [{**CALL, "receptor_id": "q", "fdr": 0.015}])
-    rows = calls.lowest_fdr((tmp_path / "calls").iterdir())
+    rows = annotation.lowest_fdr((tmp_path / "calls").iterdir())
     first = [("x", "p1", 10), ("y", "q", 1), ("x", "p2", 10), ("x", "p3", 10), ("x", "a000", 1)]
     assert [(row["sample_id"], row["receptor_id"], row["abundance"]) for row in rows[:5]] == first
-    assert len(rows) == calls.N_TOP
+    assert len(rows) == annotation.N_TOP
     groups = [{"species": "homosapiens", "chains": name} for name in ("paired", "alpha")]
-    shown = calls.calls_section(rows, group_titles(groups))["data"]
+    shown = annotation.calls_section(rows, group_titles(groups))["data"]
     assert list(shown)[:2] == ["x, 001", "y, 002"]

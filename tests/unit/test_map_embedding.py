@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from airrvec.encoders.sceptr import Sceptr
-from airrvec.figures import map_model, map_page
+from airrvec.figures import map_page
 from airrvec.input.germline import v_loops
 from airrvec.model.variants import VARIANTS
 
@@ -63,7 +63,7 @@ def test_vectors_are_those_of_the_library(model, frame, made, page, tmp_path):
     """Of pairs, α chains alone and β chains alone, of each published model and of models with odd sizes."""
     encoder = Sceptr(model if isinstance(model, str) else own_model(tmp_path, **model))
     data = held((made / "map.html").read_text())
-    text = map_page.page(data, PAGE, map_model.embedder(encoder.loaded, table_of(frame).to_pandas()))
+    text = map_page.page(data, PAGE, map_page.embedder(encoder.loaded, table_of(frame).to_pandas()))
     (tmp_path / "map.html").write_text(text)
     page.open((tmp_path / "map.html").as_uri())
     wanted, pasted = [], []
@@ -121,7 +121,7 @@ def test_species_are_compared_with_themselves(made, page, frame, tmp_path):
 
 
 def test_many_receptors_are_sampled(made, page, frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(map_model, "MAX_WORK", 100 * Sceptr("sceptr").n_parameters)
+    monkeypatch.setattr(map_page, "MAX_WORK", 100 * Sceptr("sceptr").n_parameters)
     write_run(tmp_path, frame)
     page.open((tmp_path / "map.html").as_uri())
     assert "100 of the" in texts(page, "#ask-about")[0]
@@ -131,7 +131,7 @@ def test_many_receptors_are_sampled(made, page, frame, tmp_path, monkeypatch):
 
 
 def test_a_large_model_stays_out(made, page, frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(map_model, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(map_page, "MAX_BYTES", 100_000)
     write_run(tmp_path, frame)
     page.open((tmp_path / "map.html").as_uri())
     assert texts(page, "#ask-about")[0].startswith("The model has 0.6 MB of weights; this page holds at most")
@@ -142,7 +142,7 @@ def test_a_large_model_stays_out(made, page, frame, tmp_path, monkeypatch):
 def test_the_radius_of_the_clusters_is_a_scale_for_pairs(made, page, frame, tmp_path):
     group = {"species": "homosapiens", "chains": "paired", "radius": 0.21234}
     clusters = {"chance": 0.01, "groups": [group, {**group, "chains": "beta", "radius": 0.5}]}
-    model = map_model.embedder(Sceptr("sceptr").loaded, table_of(frame).to_pandas(), clusters)
+    model = map_page.embedder(Sceptr("sceptr").loaded, table_of(frame).to_pandas(), clusters)
     text = map_page.page(held((made / "map.html").read_text()), PAGE, model)
     (tmp_path / "map.html").write_text(text)
     page.open((tmp_path / "map.html").as_uri())

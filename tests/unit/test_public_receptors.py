@@ -6,7 +6,7 @@ from airrvec.core import schema, tables
 from airrvec.core.chains import chain_classes
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.repertoire.sample_comparison import public_table
-from airrvec.report.sections import public as sections
+from airrvec.report.sections import comparison as sections
 from airrvec.synthetic.synthesis import synthesise
 
 import pandas as pd

@@ -104,7 +104,7 @@ def test_small_blocks_of_rows_that_stand_alone_give_what_one_block_gives(monkeyp
 
 LEFT_OVER = """
 import atexit, itertools, threading
-from airrvec.input.files.prefetch import prefetch
+from airrvec.input.reading import prefetch
 
 def print_reading():
     print([thread.name for thread in threading.enumerate() if thread is not threading.main_thread()])

@@ -1,7 +1,7 @@
 """Rows that repeat the header: tables that were joined."""
 
 from airrvec.core.errors import InputError
-from airrvec.input.repeated_headers import REPEATED_HEADER
+from airrvec.input.reading import REPEATED_HEADER
 
 import pytest
 from inputs import ALPHA, BETA, BETA_2, PAIR, chains_of, normalised_text, rejected

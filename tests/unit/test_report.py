@@ -10,7 +10,7 @@ from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import chapters, page
-from airrvec.report.sections.benchmark import section as report_benchmark
+from airrvec.report.sections import benchmark as report_benchmark
 from airrvec.report.summary import summary_text
 
 import pandas as pd

@@ -1,29 +1,31 @@
 """The order of the report, its words, and terms that are explained."""
 
+import runpy
 from dataclasses import replace
-from pathlib import Path
 
 from airrvec.encoders import Titles
-from airrvec.report import chapters, glossary, page, readings, rejects
+from airrvec.report import chapters, page, readings
 from airrvec.report.sections import brief, differences, methods
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
 
 import pytest
 import yaml
+from inputs import ROOT
 from test_report import EMBEDDINGS, RECEPTORS, SAMPLE
 
-CONFIG = Path(__file__).parents[2] / "assets/multiqc_config.yml"
+CONFIG = ROOT / "assets/multiqc_config.yml"
 
 
 def test_multiqc_has_the_order_of_the_chapters():
-    config = yaml.safe_load(CONFIG.read_text())
-    order = chapters.multiqc_order()
-    assert {name: config[name] for name in order} == order
+    config = CONFIG.read_text()
+    assert (
+        runpy.run_path(str(ROOT / "docs/report_order.py"))["with_order"](config) == config
+    )  # make generated
     # MultiQC reads them in this order: equal places would be sorted by chance.
-    assert list(config["report_section_order"]) == list(order["report_section_order"])
+    order = yaml.safe_load(config)["report_section_order"]
     for chapter in chapters.CHAPTERS:
-        places = [order["report_section_order"][id]["order"] for id in chapter.sections]
+        places = [order[id]["order"] for id in chapter.sections]
         assert places == sorted(set(places))
         assert max(places) < 0
 
@@ -86,32 +88,32 @@ def test_each_figure_has_a_reading_of_two_sentences():
 def test_terms_are_explained_at_their_first_mention():
     seen = set()
     html = '<p>AUROCs, an <a href="#x">FDR</a>, <code>FDR</code>, the FDR, FDR, hill numbers, XFDR</p>'
-    found = glossary.explained(html, seen)
+    found = readings.explained(html, seen)
     assert seen == {"AUROC", "FDR", "Hill number"}
     assert found.count("<abbr") == 3
     assert (
-        f'title="{glossary.TERMS["AUROC"]}">AUROC</abbr>s, an <a href="#x">FDR</a>, <code>FDR</code>' in found
+        f'title="{readings.TERMS["AUROC"]}">AUROC</abbr>s, an <a href="#x">FDR</a>, <code>FDR</code>' in found
     )
     assert found.endswith(">hill number</abbr>s, XFDR</p>")
-    assert glossary.explained("AUROC", seen) == "AUROC"
-    for words in glossary.TERMS.values():
+    assert readings.explained("AUROC", seen) == "AUROC"
+    for words in readings.TERMS.values():
         assert not set('<>"&') & set(words)
         assert words.endswith(".")
 
 
 def test_rejected_rows_are_grey_unless_unusual():
     usual = {**SAMPLE, "rows_in": 1000, "reject_reasons": {"the chain is not productive": 400, "odd": 9}}
-    colours = rejects.reject_colours([usual], "reject_reasons")
+    colours = page.reject_colours([usual], "reject_reasons")
     assert all(len({colour[1:3], colour[3:5], colour[5:]}) == 1 for colour in colours.values())
     unusual = {**usual, "reject_reasons": {"the chain is not productive": 400, "odd": 10}}
-    colours = rejects.reject_colours([usual, unusual], "reject_reasons")
+    colours = page.reject_colours([usual, unusual], "reject_reasons")
     assert list(colours) == ["the chain is not productive", "odd"]
     assert colours["odd"] == "#0072B2"
     warned = {**unusual, "warnings": ["41.0 % of the rows rejected (400 × x)", "other"]}
-    assert rejects.unusual_warnings(warned) == warned["warnings"]
-    assert rejects.unusual_warnings({**warned, "reject_reasons": {}}) == ["other"]
-    assert rejects.warnings_text([warned]).count("<strong>") == 2
-    folded = rejects.warnings_text([warned] * 7)
+    assert page.unusual_warnings(warned) == warned["warnings"]
+    assert page.unusual_warnings({**warned, "reject_reasons": {}}) == ["other"]
+    assert page.warnings_text([warned]).count("<strong>") == 2
+    folded = page.warnings_text([warned] * 7)
     assert folded.startswith("<details><summary>14 warnings</summary>")
 
 

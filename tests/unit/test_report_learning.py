@@ -8,9 +8,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.encoders import Titles
 from airrvec.report import chapters
-from airrvec.report.sections import learning
-from airrvec.report.sections.finetuning import section as finetuning
-from airrvec.report.sections.finetuning import words
+from airrvec.report.sections import finetuning, learning
 
 import numpy as np
 import pandas as pd
@@ -34,13 +32,13 @@ def specificity(before: float, after: float, floor: float) -> pd.DataFrame:
     rows = []
     for encoder, rules, mean in (
         ("v_j_genes", ["logistic_regression"], floor),
-        ("sceptr", words.SHOWN_RULES, before),
-        ("own", words.SHOWN_RULES, after),
+        ("sceptr", finetuning.SHOWN_RULES, before),
+        ("own", finetuning.SHOWN_RULES, after),
         ("sceptr+tcrdist", ["contrast"], before + 0.02),
         ("own+tcrdist", ["contrast"], after + 0.03),
     ):
         for rule in rules:
-            for test_set in words.TEST_SETS:
+            for test_set in finetuning.TEST_SETS:
                 last = None if test_set == "below_80" else mean - 0.01
                 of_mean = None if last is None else mean
                 rows += [
@@ -66,8 +64,8 @@ def unseen() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["encoder", "rule", "test_set", "epitope", "k", "split", "auroc"])
 
 
-def measured(before=0.8, after=0.9, floor=0.85) -> words.Finetuning:
-    return words.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
+def measured(before=0.8, after=0.9, floor=0.85) -> finetuning.Finetuning:
+    return finetuning.Finetuning(specificity(before, after, floor), unseen(), COUNTS)
 
 
 @pytest.fixture
@@ -83,13 +81,13 @@ def trained(tmp_path) -> Path:
 
 
 def test_changes_are_said_by_test_set_and_rule():
-    first, second = words.changes(measured())
+    first, second = finetuning.changes(measured())
     assert first.startswith(
         "all test receptors: by average distance up from 0.800 to 0.900 (2 of 2 epitopes better); by nearest"
     )
     assert second.startswith("below 90 % identity")  # below 80 % an epitope has no receptors left
-    assert "still 0.800 (0 of 2" in words.changes(measured(after=0.8))[0]
-    assert "down from 0.800 to 0.700" in words.changes(measured(after=0.7))[0]
+    assert "still 0.800 (0 of 2" in finetuning.changes(measured(after=0.8))[0]
+    assert "down from 0.800 to 0.700" in finetuning.changes(measured(after=0.7))[0]
 
 
 @pytest.mark.parametrize(
@@ -101,13 +99,13 @@ def test_changes_are_said_by_test_set_and_rule():
     ],
 )
 def test_the_verdict_compares_the_best_rules_and_the_floor(after, floor, sentences):
-    verdict = words.conclusions(measured(after=after, floor=floor))
+    verdict = finetuning.conclusions(measured(after=after, floor=floor))
     for sentence, expected in zip(verdict, sentences, strict=False):
         assert expected in sentence
 
 
 def test_unseen_epitopes_are_compared_split_by_split():
-    rows = words.unseen_differences(measured()).set_index(["rule", "test_set", "k", "epitope"])
+    rows = finetuning.unseen_differences(measured()).set_index(["rule", "test_set", "k", "epitope"])
     c, d, mean = (rows.loc[("nearest_neighbour", "all", 5, epitope)] for epitope in ("C", "D", "mean"))
     without = rows.loc[("nearest_neighbour", "not_trained", 5, "mean")]
     assert without["difference"] == pytest.approx(mean["difference"] - 0.1)
@@ -117,7 +115,7 @@ def test_unseen_epitopes_are_compared_split_by_split():
     assert d["se"] == pytest.approx(np.std([-0.01, 0, 0.01, 0.02], ddof=1) / 2)
     assert mean["difference"] == pytest.approx((c["difference"] + d["difference"]) / 2)
     assert mean["se"] == pytest.approx(np.hypot(c["se"], d["se"]) / 2)
-    sentence, flattered = words.conclusions(measured())[-2:]
+    sentence, flattered = finetuning.conclusions(measured())[-2:]
     assert sentence.startswith(
         "2 epitopes not used in training, by nearest neighbour, k = 5, all receptors: "
     )
@@ -126,13 +124,13 @@ def test_unseen_epitopes_are_compared_split_by_split():
 
 
 def test_no_unseen_epitope_makes_no_table():
-    without = words.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
+    without = finetuning.Finetuning(specificity(0.8, 0.9, 0.7), unseen().head(0), COUNTS)
     assert len(finetuning.finetuning_sections(without, Titles())) == 1
-    assert len(words.conclusions(without)) == 3
+    assert len(finetuning.conclusions(without)) == 3
 
 
 def test_what_tcrdist_adds_is_said():
-    assert words.conclusions(measured())[2] == (
+    assert finetuning.conclusions(measured())[2] == (
         "with TCRdist added to the distances, contrast with the other epitopes reaches 0.820 before"
         " and 0.930 after"
     )

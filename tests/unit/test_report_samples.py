@@ -4,7 +4,7 @@ import json
 
 from airrvec.core import tables
 from airrvec.report.sections import sample_genes, samples
-from airrvec.report.sections.diversity import MAX_LINES, MAX_ROWS
+from airrvec.report.sections.samples import MAX_LINES, MAX_ROWS
 
 import numpy as np
 import pyarrow as pa

@@ -6,7 +6,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.seeds import short_hash
-from airrvec.report.sections.benchmark.section import cautions
+from airrvec.report.sections.benchmark import cautions
 from airrvec.synthetic import synthesis
 from airrvec.synthetic.background import negatives
 

@@ -10,7 +10,7 @@ from airrvec.core import tables
 from airrvec.core.chains import on_chains
 from airrvec.core.errors import InputError
 from airrvec.encoders import Titles
-from airrvec.report.sections.benchmark import section as benchmark
+from airrvec.report.sections import benchmark
 from airrvec.synthetic import synthesis
 
 import pyarrow as pa

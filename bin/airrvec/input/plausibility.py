@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from airrvec.core import identity, schema
 from airrvec.core.errors import InputError
 from airrvec.core.terminal import counted
-from airrvec.input.reading import Batch
-from airrvec.input.repeated_headers import REPEATED_HEADER
+from airrvec.input.reading import REPEATED_HEADER, Batch
 
 import numpy as np
 import pyarrow as pa

@@ -22,11 +22,14 @@ Each format is one module in the registry (`airrvec.input.formats.registry`), wi
 """
 
 import codecs
+import queue
+import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from airrvec.core.errors import InputError
 from airrvec.input.files.anndata_table import MAGIC as ANNDATA_MAGIC
@@ -43,7 +46,6 @@ from airrvec.input.files.container import (
 from airrvec.input.files.json_table import read_json
 from airrvec.input.files.parquet_table import MAGIC as PARQUET_MAGIC
 from airrvec.input.files.parquet_table import ParquetTable
-from airrvec.input.files.prefetch import prefetch
 from airrvec.input.files.text_table import read_header
 from airrvec.input.formats.column_map import MappedColumns, read_column_map
 from airrvec.input.formats.registry import (
@@ -54,14 +56,136 @@ from airrvec.input.formats.registry import (
     format_by_name,
     matching_header_rows,
 )
-from airrvec.input.repeated_headers import after_headers, without_headers
-from airrvec.input.role_names import names_of_roles
+from airrvec.input.role_names import names_of_roles, plain
 from airrvec.input.roles import Roles, Unread, choose_for, unread_values, with_unused
 from airrvec.input.suggestion import suggest_column_map, unknown_layout
 from airrvec.input.units import NOTHING, Given, Unit, unit_of
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+REPEATED_HEADER = "repeats the header; cells after it are others than those before, whatever their names"
+
+
+def without_headers(
+    table: pa.Table, needed: tuple[str, ...], names: list[str], path: str | Path
+) -> tuple[pa.Table, list[MalformedRow]]:
+    """
+    Return the table without rows that repeat the header, and these as malformed rows.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Columns of strings, and ``row``.
+    needed : tuple of str
+        Columns that every row has: a row is a header if most of them hold the name of a column.
+    names : list of str
+        All columns of the file.
+    path : str or Path
+        Path of the file, for messages.
+
+    Raises
+    ------
+    InputError
+        If the names are in another order than in the header, or others: the rows after them would be misread.
+    """
+    needed = tuple(name for name in needed if name)
+    spellings = pa.array(sorted({spelling for name in names for spelling in _spellings(name)}))
+    texts = (pc.ascii_lower(pc.ascii_trim_whitespace(table[name])) for name in needed)
+    is_name = [pc.is_in(text, spellings).cast(pa.int16()) for text in texts]
+    is_header = pc.greater(reduce(pc.add, is_name), len(needed) // 2)
+    if not pc.any(is_header).as_py():
+        return table, []
+    headers = table.filter(is_header).to_pylist()
+    for header in headers:
+        row = header.pop("row")
+        for name, value in header.items():
+            if name and value is not None and plain(value) != plain(name):
+                raise InputError(
+                    f"the row is another header, which names '{value}' where the first names '{name}'",
+                    file=path,
+                    row=row,
+                    fix="Tables with columns in another order were joined: give each as a sample of its own",
+                )
+    rows = table["row"].filter(is_header).to_pylist()
+    return table.filter(pc.invert(is_header)), [MalformedRow(row, REPEATED_HEADER) for row in rows]
+
+
+def after_headers(chains: pa.Table, headers: list[int]) -> pa.Table:
+    """Tell cells apart that have one name in two tables, of which a repeated header begins the second."""
+    if not headers:
+        return chains
+    part = pa.array(np.searchsorted(headers, chains["row"].to_numpy()).astype(str), pa.string())
+    keys = pc.binary_join_element_wise(chains["cell_key"], part, "\0", null_handling="emit_null")
+    return chains.set_column(chains.schema.get_field_index("cell_key"), "cell_key", keys)
+
+
+def _spellings(name: str) -> list[str]:
+    """Return a name as headers repeat it, in small letters: after a mark, or spelled otherwise."""
+    words = re.findall("[a-z0-9]+", name.lower())
+    spellings = {name.lower(), *(between.join(words) for between in ("", " ", "_", ".", "-"))} - {""}
+    return [mark + spelling for mark in ("", "#", "\ufeff", "\ufeff#") for spelling in spellings]
+
+
+# --- Iterator that works ahead in a thread
+
+Item = TypeVar("Item")
+
+_END = object()
+
+
+def prefetch(items: Iterator[Item], ahead: int = 2) -> Iterator[Item]:
+    """
+    Yield the same items, made by a thread while the consumer works on earlier items.
+
+    The thread ends before Python does, even if the consumer never takes the last item.
+
+    Parameters
+    ----------
+    items : iterator
+        Items to yield. An exception is raised in the consumer, after the items before it.
+    ahead : int
+        Maximum number of items that wait.
+    """
+    waiting: queue.Queue = queue.Queue(maxsize=ahead)
+    stopped = threading.Event()
+
+    def wanted() -> bool:
+        return not stopped.is_set() and threading.main_thread().is_alive()
+
+    def put(thing) -> None:
+        while wanted():
+            try:
+                waiting.put(thing, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def make() -> None:
+        try:
+            for item in items:
+                put(item)
+                if not wanted():
+                    return
+            put(_END)
+        except BaseException as error:  # raised again in the consumer
+            put(error)
+
+    # Python waits for this thread: a daemon could still read a file during shutdown and abort Python.
+    thread = threading.Thread(target=make, daemon=False)
+    thread.start()
+    try:
+        while (thing := waiting.get()) is not _END:
+            if isinstance(thing, BaseException):
+                raise thing
+            yield thing
+    finally:
+        stopped.set()
+        thread.join()
+
+
+# --- Reading of receptor chains from files of any format
 
 __all__ = [
     "FORMATS",

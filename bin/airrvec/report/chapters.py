@@ -1,13 +1,12 @@
 """
 Chapters of the report, in the order of a reader: the one list that decides the order of all sections.
 
-``assets/multiqc_config.yml`` repeats this order for MultiQC; a test compares both.
+``docs/report_order.py`` writes it into ``assets/multiqc_config.yml`` for MultiQC (``make generated``).
 """
 
 from typing import NamedTuple
 
-from airrvec.report.glossary import explained
-from airrvec.report.readings import READINGS, Reading
+from airrvec.report.readings import READINGS, Reading, explained
 
 
 class Chapter(NamedTuple):

@@ -1,5 +1,8 @@
 """Sections of every report, as custom content of MultiQC."""
 
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -7,15 +10,171 @@ from importlib.resources import files
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES
 from airrvec.core.records import without_records
+from airrvec.core.schema import COUNT_UNITS, NEVER, TABLES
+from airrvec.core.schema.published import without_links
 from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
+from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
-from airrvec.report.columns import meaning
-from airrvec.report.rejects import reject_colours, warnings_text
-from airrvec.report.units import read_alike
+from airrvec.input.pairing import EXTRA_CHAIN, MULTIPLE_CHAINS
+from airrvec.input.standardise import OTHER_LOCUS
+from airrvec.input.units import read_as
 
 import pandas as pd
+
+NO_SUM = "Of all samples; empty if they are counted in several units, whose numbers have no sum"
+_ONE = {"copies": "copy"}
+_NAMED = 5  # samples of a unit
+
+
+def counted_in(n: int, unit: str) -> str:
+    """Return a number with its unit, such as "1 cell" or "1,200 UMIs"."""
+    return counted(n, _ONE.get(unit, unit.removesuffix("s")), unit)
+
+
+def unit_words(units: Iterable[str]) -> str:
+    """Return the units of some numbers, such as "cells" or "cells or UMIs"."""
+    return " or ".join(unit for unit in COUNT_UNITS if unit in set(units)) or COUNT_UNITS[0]
+
+
+def units_title(units: Iterable[str]) -> str:
+    """Return the heading of numbers in these units, such as "Cells" or "Cells or UMIs"."""
+    words = unit_words(units)
+    return words[0].upper() + words[1:]
+
+
+def with_units(data: Mapping[str, dict], headers: Mapping[str, dict], units: pd.Series) -> tuple:
+    """Return the lines and headings of a table, with a column ``unit`` if the lines have several units."""
+    if units.nunique() < 2:
+        return data, headers
+    words = units.fillna("")
+    lines = {name: {"unit": unit, **line} for (name, line), unit in zip(data.items(), words, strict=True)}
+    return lines, {"unit": {"title": "Unit", **meaning("cells", "count_unit")}, **headers}
+
+
+def units_of(frame: pd.DataFrame) -> dict[str, str]:
+    """Return what each sample of a table counts, by its columns ``sample_id`` and ``count_unit``."""
+    return dict(zip(frame["sample_id"], frame["count_unit"], strict=True))
+
+
+def units_sentence(units: Mapping[str, str]) -> str:
+    """Return which samples count what, with a blank before; an empty text if all count cells."""
+    found = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
+    found = {unit: names for unit, names in found.items() if names}
+    if set(found) <= {COUNT_UNITS[0]}:
+        return ""
+    if len(found) == 1:
+        return f" All samples are counted in {next(iter(found))}."
+    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in found.items())
+    return f" Samples are counted in other units ({parts}): compare their shares, not their numbers."
+
+
+def read_alike(samples: Iterable[Mapping]) -> list[str]:
+    """Return what tables were read as, by their QC: a line for all that were read alike."""
+    alike = defaultdict(list)
+    for sample in samples:
+        alike[read_as(sample)].append(sample["sample_id"])
+    return [f"{first_names(names)}: {reading}" for reading, names in alike.items()]
+
+
+def first_names(names: list[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# --- Sections of the page
+
+_CODE = re.compile("`([^`]*)`")
+
+
+def meaning(table: str, column: str) -> dict[str, str]:
+    """
+    Return what the header of a column says when it is pointed at: its meaning, and when it is empty.
+
+    Parameters
+    ----------
+    table, column : str
+        Names in `airrvec.core.schema.TABLES`.
+
+    Examples
+    --------
+    >>> meaning("training_times", "seconds")
+    {'description': 'Time since training started, without pauses'}
+    """
+    shown = TABLES[table][column]
+    words = shown.text
+    if shown.null != NEVER:
+        words = f"{words.removesuffix('.')}. Empty: {without_links(shown.null)}."
+    return {"description": _CODE.sub(r"<code>\1</code>", escape(words))}
+
+
+# --- Rejected rows in the MultiQC report: grey, unless a reason is unusual
+
+USUAL = (
+    "the chain is not productive",
+    EXTRA_CHAIN,
+    MULTIPLE_CHAINS,
+    OTHER_LOCUS,
+    "the barcode was not called a cell",
+    "the contig is of low confidence",
+)
+MOST_WARNINGS = 12  # more are folded
+UNUSUAL_SHARE = 0.01  # of the rows of a sample; a rarer reason stays grey
+_REJECTED = "of the rows rejected"  # in the warning of `airrvec.input.normalise`
+_GREYS = ("#757575", "#8F8F8F", "#A3A3A3", "#B5B5B5", "#C6C6C6", "#D6D6D6")
+
+
+def unusual_reasons(sample: dict) -> set[str]:
+    """Return the reasons that are unusual in single-cell data and reject a share of the sample's rows."""
+    least = UNUSUAL_SHARE * sample["rows_in"]
+    return {word for word, n in sample["reject_reasons"].items() if word not in USUAL and n >= least}
+
+
+def unusual_warnings(sample: dict) -> list[str]:
+    """Return the warnings of a sample, without that on rejected rows if all main reasons are usual."""
+    usual = not unusual_reasons(sample)
+    return [warning for warning in sample["warnings"] if not (usual and _REJECTED in warning)]
+
+
+def warnings_text(samples: list[dict]) -> str:
+    """Return all warnings as HTML, unusual ones in bold; more than a few are folded."""
+    lines = []
+    for sample in samples:
+        unusual = unusual_warnings(sample)
+        for warning in sample["warnings"]:
+            words = f"{escape(sample['sample_id'])}: {escape(warning)}"
+            look = "<strong>{}</strong>" if warning in unusual else '<span class="text-muted">{}</span>'
+            lines.append(look.format(words))
+    if len(lines) <= MOST_WARNINGS:
+        return "".join(f"<br>{line}" for line in lines)
+    return f"<details><summary>{len(lines):,} warnings</summary>{'<br>'.join(lines)}</details>"
+
+
+def reject_colours(samples: list[dict], key: str) -> dict[str, str]:
+    """
+    Return the colour of each reason: a colour if it is unusual, else a grey; most frequent first.
+
+    Parameters
+    ----------
+    samples : list of dict
+        QC of ``normalise_receptors.py``.
+    key : {"reject_reasons", "other_loci"}
+        Loci are never unusual.
+    """
+    totals: dict[str, int] = {}
+    for sample in samples:
+        for word, n in sample[key].items():
+            totals[word] = totals.get(word, 0) + n
+    unusual = set().union(*map(unusual_reasons, samples)) if key == "reject_reasons" else set()
+    ordered = sorted(totals, key=lambda word: (-totals[word], word))
+    coloured = dict(zip([word for word in ordered if word in unusual], COLOURS * len(ordered), strict=False))
+    greys = dict(zip([word for word in ordered if word not in unusual], _GREYS * len(ordered), strict=False))
+    return {word: coloured.get(word) or greys[word] for word in ordered}
+
+
+# --- Sections of every report, as custom content of MultiQC
 
 # Formats of columns.
 COUNT = {"format": "{:,.0f}", "scale": False}

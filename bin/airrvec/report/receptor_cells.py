@@ -6,7 +6,7 @@ from html import escape
 from airrvec.core import schema
 from airrvec.core.antigens import mhc_name, study
 from airrvec.core.chains import BETWEEN_CHAINS, GREEK, chain_names
-from airrvec.report.columns import meaning
+from airrvec.report.page import meaning
 
 N_STUDIES = 3  # of a reference that are listed; more are counted
 

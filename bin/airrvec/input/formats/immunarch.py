@@ -1,7 +1,6 @@
 """immunarch tables: one clonotype per row, with one chain or several chains separated by ``;``."""
 
-from airrvec.input.formats.chains import chain_table
-from airrvec.input.formats.lists import aligned, entries, flat, taken
+from airrvec.input.formats.chains import aligned, chain_table, entries, flat, taken
 from airrvec.input.roles import Roles
 
 import pyarrow as pa

@@ -6,14 +6,7 @@ tables of ``obs``, as written by ``adata.obs.to_csv()``.
 from airrvec.core import schema
 from airrvec.input.files.anndata_table import OBS_NAMES
 from airrvec.input.formats import iggytop
-from airrvec.input.formats.chains import (
-    airr_counts,
-    any_valid,
-    chain_table,
-    column,
-    junctions,
-    kept_fields,
-)
+from airrvec.input.formats.chains import airr_counts, any_valid, chain_table, column, junctions, kept_fields
 from airrvec.input.roles import Roles, choose
 
 import pyarrow as pa

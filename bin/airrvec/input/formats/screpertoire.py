@@ -5,8 +5,7 @@ A cell has genes such as ``TRAV1-2.TRAJ33.TRAC_TRBV6-4.None.TRBJ2-1.TRBC2`` and 
 several chains of a locus are separated by ``;``.
 """
 
-from airrvec.input.formats.chains import cell_keys, chain_table
-from airrvec.input.formats.lists import aligned, entries, flat, taken
+from airrvec.input.formats.chains import aligned, cell_keys, chain_table, entries, flat, taken
 from airrvec.input.roles import Roles
 from airrvec.input.values import trimmed
 

@@ -2,27 +2,266 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
-from airrvec.core import tables
+from airrvec.core import schema, tables
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS, OTHERS
-from airrvec.report.page import escaped, group_titles, section, with_group_titles
+from airrvec.report import receptor_cells as cells
+from airrvec.report.page import (
+    COUNT,
+    escaped,
+    group_titles,
+    meaning,
+    section,
+    units_title,
+    with_group_titles,
+    with_units,
+)
 from airrvec.report.sections.calibration import (
     cautions,
     is_underestimated,
     precision_recall_section,
     reliability_section,
 )
-from airrvec.report.sections.calls import calls_section, lowest_fdr
-from airrvec.report.sections.donor_hla import hla_section, typed
 from airrvec.report.summary import MOST, WORST
-from airrvec.report.units import units_title, with_units
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+N_EXCLUDED = 5  # excluded epitopes that a cell names
+
+
+def typed(samples: list[dict]) -> list[dict]:
+    """Return the samples whose donor's HLA is known."""
+    return [sample for sample in samples if sample.get("hla")]
+
+
+def hla_section(samples: list[dict], titles: dict[tuple[str, str], str]) -> dict:
+    """
+    Return the section of the typed samples: HLA, epitopes that may be called, calls that it prevents.
+
+    Parameters
+    ----------
+    samples : list of dict
+        Counts of ``annotate_receptors.py``; at least one has ``hla``.
+    titles : dict
+        From `airrvec.report.page.group_titles`.
+    """
+    classes = {
+        (group["species"], group["chains"]): None
+        for sample in typed(samples)
+        for group in sample["groups"]
+        if "candidates" in group
+    }
+    data = {
+        escaped(sample["sample_id"]): {
+            "hla": cells.text_cell(sample["hla"].replace(";", "; ")),
+            **{f"left_{species}_{chains}": _left(sample, species, chains) for species, chains in classes},
+            "excluded": sum(sample["excluded"].values()),
+            "epitopes": cells.text_cell(_named(sample["excluded"])),
+        }
+        for sample in typed(samples)
+    }
+    headers = {
+        "hla": cells.text_header("Donor's HLA", "Column <code>hla</code> of the samplesheet, at two fields"),
+        **{
+            f"left_{species}_{chains}": cells.text_header(
+                f"Epitopes that can be called, {titles[species, chains]}",
+                "Epitopes with enough references, less those whose MHC the donor lacks",
+            )
+            for species, chains in classes
+        },
+        "excluded": {
+            "title": "Calls prevented",
+            **COUNT,
+            "description": "Receptors that would be called with an epitope whose MHC the donor lacks",
+        },
+        "epitopes": cells.text_header(
+            "Their epitopes",
+            "With the number of receptors; <code>excluded_epitope</code> of the sample's table",
+        ),
+    }
+    without = len(samples) - len(typed(samples))
+    words = [
+        "An epitope is not called if the donor is typed at the locus of its MHC and has none of its alleles."
+        " An epitope whose locus is not typed, or whose MHC is not known, can be called.",
+        f"{counted(without, 'sample')} without HLA: all epitopes can be called." if without else "",
+    ]
+    return section(
+        "airrvec_annotation_hla",
+        "Epitopes that the donors' HLA excludes",
+        "<br>".join(filter(None, words)),
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample"},
+    )
+
+
+def _left(sample: dict, species: str, chains: str) -> str:
+    """Return the number of epitopes that may be called, as text: ``12 of 45``."""
+    for group in sample["groups"]:
+        if (group["species"], group["chains"]) == (species, chains):
+            left = group["candidates"] - group["excluded"]
+            return cells.text_cell(f"{left:,} of {group['candidates']:,}")
+    return ""
+
+
+def _named(excluded: dict[str, int]) -> str:
+    """Return the epitopes with most receptors, as text: ``GILGFVFTL 12, NLVPMVATV 3``."""
+    ordered = sorted(excluded.items(), key=lambda item: (-item[1], item[0]))
+    more = f", and {counted(len(ordered) - N_EXCLUDED, 'other epitope')}" if len(ordered) > N_EXCLUDED else ""
+    return ", ".join(f"{epitope} {n:,}" for epitope, n in ordered[:N_EXCLUDED]) + more
+
+
+# --- Called receptors in the MultiQC report, beside their nearest references
+
+N_TOP = 200  # calls in the table, of all samples
+LEAST = 0.05  # evidence that raises a score by less is not shown
+
+# Column of the calls → evidence, as the report names it.
+EVIDENCE = {
+    "evidence_sceptr": "SCEPTR",
+    "evidence_tcrdist": "TCRdist",
+    "evidence_alpha": "α chain",
+    "evidence_beta": "β chain",
+    "evidence_genes": "V, J genes",
+}
+
+
+_SHOWN = [
+    *("sample_id", "receptor_id", "count_unit", "species", "chains", *schema.ANTIGEN, "probability", "fdr"),
+    *(*schema.RECEPTOR_FIELDS, "innate_like", *schema.EVIDENCE),
+    *(f"nearest_1_{name}" for name in schema.NEAREST),
+]
+_CALLED = pc.field("call") == "called"
+
+
+def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
+    """
+    Return the called receptors with the lowest FDR, at most `N_TOP` of all samples.
+
+    Scores of different classes of chains cannot be compared; FDRs can.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Calls of each sample: `airrvec.core.schema.ANNOTATION`.
+
+    Returns
+    -------
+    list of dict
+        `_SHOWN`, with the ``abundance`` of the receptor in the sample, by ascending FDR, then descending
+        probability.
+    """
+    rows = [row for path in sorted(paths) for row in _lowest_of_sample(path)]
+    return sorted(rows, key=_place)[:N_TOP]
+
+
+def _lowest_of_sample(path: Path) -> Iterator[dict]:
+    keys = ["receptor_id", "fdr", "probability", "sample_id"]
+    called = tables.read_filtered(path, _CALLED, [*keys, "abundance"])
+    receptors = called.group_by(keys).aggregate([("abundance", "sum")])
+    lowest = sorted(receptors.to_pylist(), key=_place)[:N_TOP]
+    abundance = {row["receptor_id"]: row["abundance_sum"] for row in lowest}
+    wanted = _CALLED & pc.field("receptor_id").isin(pa.array([*abundance], pa.string()))
+    for row in tables.read_filtered(path, wanted, _SHOWN).to_pylist():
+        if row["receptor_id"] in abundance:  # of its cells the first
+            yield {**row, "abundance": abundance.pop(row["receptor_id"])}
+
+
+def _place(row: dict) -> tuple:
+    return row["fdr"], -row["probability"], row["sample_id"], row["receptor_id"]
+
+
+def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
+    """
+    Return the section of the calls with the lowest FDR.
+
+    Parameters
+    ----------
+    rows : list of dict
+        From `lowest_fdr`.
+    titles : dict
+        From `airrvec.report.page.group_titles`.
+    """
+    units = pd.Series([row["count_unit"] for row in rows])
+    data = {
+        f"{escaped(row['sample_id'])}, {number:03d}": {
+            **cells.chain_cells(row),
+            "epitope": cells.text_cell(row["epitope"]),
+            "probability": row["probability"],
+            "fdr": row["fdr"],
+            "evidence": cells.text_cell(_evidence(row)),
+            **cells.antigen_cells(row),
+            "abundance": row["abundance"],
+            **cells.nearest_cells(row),
+            "chains": titles[row["species"], row["chains"]],
+            "id": cells.text_cell(row["receptor_id"]),
+            "nearest_id": cells.text_cell(row["nearest_1_id"]),
+        }
+        for number, row in enumerate(rows, start=1)
+    }
+    headers = {
+        **cells.CHAIN_HEADERS,
+        "epitope": cells.text_header("Epitope", **meaning("annotation", "epitope")),
+        "probability": {
+            "title": "Probability",
+            "format": "{:,.2f}",
+            "min": 0,
+            "max": 1,
+            "scale": "Blues",
+            **meaning("annotation", "probability"),
+        },
+        "fdr": {"title": "FDR", "format": "{:,.3f}", "scale": False, **meaning("annotation", "fdr")},
+        "evidence": cells.text_header(
+            "Rests on",
+            "By how much each evidence raises the score: nearness of the vectors (SCEPTR) and of the"
+            " sequences (TCRdist) to references of the epitope, nearness of either chain alone, and V and J"
+            " genes",
+        ),
+        **cells.ANTIGEN_HEADERS,
+        "abundance": {
+            "title": units_title(units),
+            "format": "{:,.0f}",
+            "scale": False,
+            **meaning("annotation", "abundance"),
+        },
+        **cells.nearest_headers(),
+        "chains": cells.text_header("Compared chains", **meaning("annotation", "chains")),
+        "id": cells.ID_HEADER,
+        "nearest_id": cells.text_header(
+            "Id of the nearest reference", **meaning("annotation", "nearest_1_id")
+        ),
+    }
+    data, headers = with_units(data, headers, units)
+    return section(
+        "airrvec_annotation_top",
+        "Calls with the lowest false discovery rate",
+        "FDR: expected share of false calls among the calls of the sample with at least this score."
+        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
+        " those of the receptor before you trust a call.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample, call", "sort_rows": False},
+    )
+
+
+def _evidence(row: dict) -> str:
+    """Return the evidence of a call in words, the strongest first."""
+    weights = {words: row.get(name) or 0.0 for name, words in EVIDENCE.items()}
+    strongest = sorted(weights, key=weights.get, reverse=True)
+    shown = [f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST]
+    return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in shown)
+
+
+# --- Annotation in the MultiQC report: epitope calls, their error rates, and the calls with the lowest FDR
 
 CALLS = {
     "called": "Called",

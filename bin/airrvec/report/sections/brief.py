@@ -8,17 +8,14 @@ from airrvec.core.schema import COUNT_UNITS, MEAN
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import default_view
-from airrvec.report.page import escaped, n_paired, section
-from airrvec.report.rejects import unusual_warnings
+from airrvec.report.page import escaped, first_names, n_paired, section, unusual_warnings
 from airrvec.report.sections.annotation import Annotation, annotation_answer
-from airrvec.report.sections.benchmark.section import Benchmark
-from airrvec.report.sections.benchmark.tables import rows_at_largest_k
+from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k
 from airrvec.report.sections.calibration import cautions
 from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
 from airrvec.report.sections.samples import FEW_CELLS, Described, largest_clone
-from airrvec.report.units import first_names
 
 MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
 OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}

@@ -5,24 +5,163 @@ from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import innate, schema, tables
+from airrvec.core.chains import CHAIN_LOCI, GREEK
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
-from airrvec.report.columns import meaning
-from airrvec.report.page import COUNT, escaped, group_titles, not_compared_text, section, with_group_titles
-from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
-from airrvec.report.sections.cluster_conditions import conditions_section
-from airrvec.report.sections.cluster_names import (
-    CENTRE_HEADERS,
-    CONSENSUS_HEADERS,
-    MAX_FDR,
-    cluster_numbers,
-    consensus_cells,
-    motif,
+from airrvec.report.page import (
+    COUNT,
+    escaped,
+    group_titles,
+    meaning,
+    not_compared_text,
+    section,
+    units_title,
+    with_group_titles,
+    with_units,
 )
-from airrvec.report.units import units_title, with_units
+from airrvec.report.receptor_cells import named_chain_cells, text_cell, text_header
 
 import pandas as pd
+
+MAX_FDR = 0.05  # of the enrichment of an epitope that is shown
+CENTRE_HEADERS = {
+    locus.lower(): text_header(
+        f"Central receptor: {GREEK[locus]}",
+        "Member nearest to the mean vector of the cluster: V gene, CDR3, J gene",
+    )
+    for locus in schema.LOCI
+}
+CONSENSUS_HEADERS = {
+    f"consensus_{locus.lower()}": text_header(
+        f"Consensus: {GREEK[locus]}",
+        "Most frequent V gene, residue at each position of the CDR3, and J gene; shares are in clusters.tsv",
+    )
+    for locus in schema.LOCI
+}
+
+
+def cluster_numbers(clusters: pd.DataFrame) -> dict[str, str]:
+    """Return a number for each cluster, the largest first, by its cluster_id."""
+    order = clusters.sort_values("n_receptors", ascending=False, kind="stable")["cluster_id"]
+    digits = len(str(len(order)))
+    return {name: f"{number:0{digits}d}" for number, name in enumerate(order, start=1)}
+
+
+def consensus_cells(cluster) -> dict[str, str]:
+    """Return the cells with the most frequent genes and residues of each chain of a cluster."""
+    return {
+        f"consensus_{locus.lower()}": " ".join(
+            getattr(cluster, f"{locus.lower()}_{name}") or "?" for name in ("v_call", "consensus", "j_call")
+        )
+        if locus in CHAIN_LOCI[cluster.chains]
+        else ""
+        for locus in schema.LOCI
+    }
+
+
+def motif(cluster) -> str:
+    """Return V genes and consensus junctions of a cluster, its enriched epitope, and its innate-like kind."""
+    parts = [
+        cluster[f"{locus.lower()}_{name}"]
+        for locus in CHAIN_LOCI[cluster["chains"]]
+        for name in ("v_call", "consensus")
+    ]
+    words = " ".join(part for part in parts if part)
+    notes = []
+    if cluster["innate_share"] >= innate.MAJORITY:
+        notes.append(f"{100 * cluster['innate_share']:.0f} % {cluster['innate_like']}")
+    if cluster["epitope_fdr"] <= MAX_FDR:
+        share = f"{cluster['n_with_epitope']:,} of {cluster['n_receptors']:,} members"
+        notes.append(f"{escaped(cluster['epitope'])}: {share}")
+    return f"{words} ({'; '.join(notes)})" if notes else words
+
+
+# --- Clusters compared between the samples of conditions, in the MultiQC report
+
+
+def conditions_section(found, motifs: dict[str, str]) -> dict:
+    """
+    Return the section.
+
+    Parameters
+    ----------
+    found : airrvec.report.sections.clusters.Clusters
+    motifs : dict
+        Consensus and label of each cluster, in HTML, by its ``cluster_id``.
+    """
+    column = escaped(found.counts["condition"])
+    words = (
+        f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
+        " of cells in it. Samples are the units of the tests."
+    )
+    if not len(found.conditions):
+        return section(
+            "airrvec_clusters_conditions",
+            f"Clusters by {column}",
+            words,
+            "html",
+            "<p>No test was possible: two values need at least two samples each, and a cluster in at least"
+            " two of these samples.</p>",
+        )
+    shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
+    numbers = cluster_numbers(found.clusters)
+    data = {
+        f"{numbers[row.cluster_id]}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
+            **named_chain_cells(row.centre),
+            "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
+            "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
+            "fisher_fdr": row.fisher_fdr,
+            "rank_fdr": row.rank_fdr,
+            "share_1": 100 * row.share_1,
+            "share_2": 100 * row.share_2,
+            "motif": motifs[row.cluster_id],
+            "id": text_cell(row.cluster_id),
+        }
+        for row in shown.itertuples()
+    }
+    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
+    headers = {
+        **CENTRE_HEADERS,
+        "carrying_1": {"title": "First: samples", **meaning("cluster_conditions", "n_carrying_1")},
+        "carrying_2": {"title": "Second: samples", **meaning("cluster_conditions", "n_carrying_2")},
+        "fisher_fdr": {
+            "title": "FDR, Fisher",
+            **rate,
+            **meaning("cluster_conditions", "fisher_fdr"),
+        },
+        "rank_fdr": {
+            "title": "FDR, ranks",
+            **rate,
+            **meaning("cluster_conditions", "rank_fdr"),
+        },
+        "share_1": {
+            "title": "First: share of cells",
+            **share,
+            **meaning("cluster_conditions", "share_1"),
+        },
+        "share_2": {
+            "title": "Second: share of cells",
+            **share,
+            **meaning("cluster_conditions", "share_2"),
+        },
+        "motif": text_header("Consensus, epitope"),
+        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
+    }
+    return section(
+        "airrvec_clusters_conditions",
+        f"Clusters by {column}",
+        f"{words} The table has {len(shown)} of {counted(len(found.conditions), 'comparison')}, those with"
+        " the lowest p; all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small:"
+        " the minimum is 0.1 for three samples against three.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Cluster", "sort_rows": False},
+    )
+
+
+# --- Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions
 
 N_TOP = 50  # rows in the tables of clusters and of their comparisons
 

@@ -4,10 +4,9 @@ from collections import defaultdict
 
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS, OTHERS
-from airrvec.report.page import COUNT, escaped, section
+from airrvec.report.page import COUNT, NO_SUM, escaped, section, units_title
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections.annotation import Annotation
-from airrvec.report.units import NO_SUM, units_title
 
 N_EPITOPES = 50  # rows of the table
 N_SAMPLES = 60  # bars of the figure

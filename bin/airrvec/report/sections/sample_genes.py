@@ -6,8 +6,7 @@ from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
-from airrvec.report.page import escaped, section
-from airrvec.report.units import unit_words, units_of, units_sentence
+from airrvec.report.page import escaped, section, unit_words, units_of, units_sentence
 
 import pandas as pd
 

@@ -1,0 +1,319 @@
+"""Fine-tuning in the MultiQC report and on the terminal."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from airrvec.benchmark.rules import RULES
+from airrvec.core import schema, tables
+from airrvec.core.terminal import counted
+from airrvec.encoders import Titles
+from airrvec.report.page import escaped, section
+
+import numpy as np
+import pandas as pd
+
+# Rules shown in the report; ``specificity`` has all.
+SHOWN_RULES = ("average_distance", "nearest_neighbour", "contrast")
+TEST_SETS = {
+    "all": "all test receptors",
+    "below_90": "below 90 % identity to training receptors",
+    "below_80": "below 80 % identity to training receptors",
+}
+UNSEEN_SETS = {"all": "all receptors", schema.NOT_TRAINED: "without training receptors"}
+FLOOR = "v_j_genes"
+# Suffix of an encoder that adds TCRdist to a model's distances, and the rule that gains most from it.
+SUM, SUM_RULE = "+tcrdist", "contrast"
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """Tables of `airrvec.core.schema` as data frames, and the counts of ``finetune.py``."""
+
+    specificity: pd.DataFrame
+    unseen: pd.DataFrame
+    counts: dict
+
+
+def model_names(finetuning: Finetuning) -> tuple[str, str]:
+    return finetuning.counts["start"], finetuning.counts["name"]
+
+
+def format_auroc(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}"
+
+
+def changes(finetuning: Finetuning) -> list[str]:
+    """Return a sentence for each test set: the change in mean AUROC by each rule."""
+    before, after = model_names(finetuning)
+    specificity = finetuning.specificity
+    means = mean_aurocs(specificity)
+    sentences = []
+    for test_set, words in TEST_SETS.items():
+        parts = []
+        for rule in SHOWN_RULES:
+            pair = [means.get((name, rule, test_set), np.nan) for name in (before, after)]
+            if np.isnan(pair).any():
+                continue
+            rows = specificity[(specificity["rule"] == rule) & (specificity["test_set"] == test_set)]
+            wide = rows[rows["epitope"] != "mean"].pivot_table(
+                index="epitope", columns="encoder", values="auroc"
+            )
+            n_better = int((wide[after] > wide[before]).sum())
+            n = f"{n_better} of {counted(len(wide), 'epitope')}"
+            parts.append(f"by {RULES[rule].title} {_moved(*pair)} ({n} better)")
+        if parts:
+            sentences.append(f"{words}: {'; '.join(parts)}")
+    return sentences
+
+
+def conclusions(finetuning: Finetuning) -> list[str]:
+    """Return sentences: whether fine-tuning helped, and the change for epitopes not used in training."""
+    before, after = model_names(finetuning)
+    means = mean_aurocs(finetuning.specificity)
+    sentences = []
+    best = {name: _best(means, name) for name in (before, after, FLOOR)}
+    if all(best.values()):
+        (old_rule, old), (new_rule, new), (_, floor) = best.values()
+        if new > old:
+            sentences.append(
+                f"the best rule after ({new_rule}, {new:.3f}) beats the best before ({old_rule}, {old:.3f})"
+            )
+        else:
+            sentences.append(
+                f"for these receptors fine-tuning was not needed: the best rule after ({new_rule}, {new:.3f})"
+                f" does not beat the best before ({old_rule}, {old:.3f})"
+            )
+        relation = "less" if new > floor else "no less"
+        sentences.append(f"V and J gene names alone reach {floor:.3f}, {relation} than the fine-tuned model")
+    summed = [means.get((name + SUM, SUM_RULE, "all"), np.nan) for name in (before, after)]
+    if not np.isnan(summed).any():
+        sentences.append(
+            f"with TCRdist added to the distances, {RULES[SUM_RULE].title} reaches {summed[0]:.3f} before"
+            f" and {summed[1]:.3f} after"
+        )
+    for row in unseen_differences(finetuning).itertuples():
+        if row.epitope == "mean" and row.last:
+            sentences.append(
+                f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
+                f" k = {row.k}, {UNSEEN_SETS[row.test_set]}:"
+                f" {_moved(row.before, row.after)}, {row.difference:+.3f} ± {row.se:.3f} (standard error),"
+                f" better in {row.n_better:,} of {counted(row.n_splits, 'split')}"
+            )
+    return sentences
+
+
+def unseen_differences(finetuning: Finetuning) -> pd.DataFrame:
+    """
+    Return AUROC after minus before fine-tuning, for epitopes not used in training.
+
+    The difference is taken split by split.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``rule``, ``test_set``, ``k`` and ``epitope``, which may be ``mean``: ``before``,
+        ``after`` and ``difference``, means over splits; ``se``, standard error of the difference, for
+        ``mean`` √(Σ SE²) / n; ``n_splits``; ``n_better``, number of splits that are better after;
+        ``n_epitopes``; ``last``, whether k is the largest of the rule.
+    """
+    before, after = model_names(finetuning)
+    keys = ["rule", "test_set", "k", "epitope"]
+    if finetuning.unseen.empty:
+        return pd.DataFrame(columns=[*keys, "last"])
+    paired = finetuning.unseen.pivot_table(index=[*keys, "split"], columns="encoder", values="auroc")
+    paired = pd.DataFrame({"before": paired[before], "after": paired[after]})
+    paired["difference"] = paired["after"] - paired["before"]
+    groups = paired.groupby(level=keys)
+    rows = groups.mean()
+    rows["se"] = groups["difference"].sem()
+    rows["n_splits"] = groups.size()
+    rows["n_better"] = (paired["difference"] > 0).groupby(level=keys).sum()
+    rows["n_epitopes"] = 1
+    over = rows.groupby(level=keys[:-1])
+    means = over[["before", "after", "difference"]].mean()
+    means["se"] = over["se"].agg(lambda errors: np.sqrt((errors**2).sum()) / len(errors))
+    for name in ("n_splits", "n_better", "n_epitopes"):
+        means[name] = over[name].sum()
+    means = means.assign(epitope="mean").set_index("epitope", append=True)
+    rows = pd.concat([rows, means]).reset_index()
+    rows["last"] = rows["k"] == rows.groupby("rule")["k"].transform("max")
+    return rows
+
+
+def n_epitopes(finetuning: Finetuning) -> int:
+    return finetuning.specificity["epitope"].nunique() - 1  # without ``mean``
+
+
+def mean_aurocs(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    """Return (encoder, rule, test set) → mean AUROC, NaN if an epitope has no test receptors."""
+    means = specificity[specificity["epitope"] == "mean"]
+    return means.set_index(["encoder", "rule", "test_set"])["auroc"].astype(float).to_dict()
+
+
+def _best(means: dict, encoder: str) -> tuple[str, float] | None:
+    """Return an encoder's best rule on all test receptors, and its mean AUROC."""
+    found = {
+        rule: value
+        for (name, rule, test_set), value in means.items()
+        if name == encoder and test_set == "all" and not np.isnan(value)
+    }
+    rule = max(found, key=found.get, default=None)
+    return rule and (RULES[rule].title if rule in RULES else rule, found[rule])
+
+
+def _moved(before: float, after: float) -> str:
+    """Return the change in AUROC in words that agree with the rounded digits."""
+    old, new = f"{before:.3f}", f"{after:.3f}"
+    if old == new:
+        return f"still {old}"
+    return f"{'up' if after > before else 'down'} from {old} to {new}"
+
+
+def as_sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+# --- Fine-tuning tables in the MultiQC report: trained epitopes, and epitopes not used in training
+
+
+def specificity_table(finetuning: Finetuning, titles: Titles) -> dict:
+    before, after = model_names(finetuning)
+    specificity, counts = finetuning.specificity, finetuning.counts
+    shown = [
+        *((rule, rule, "", RULES[rule].title.capitalize()) for rule in SHOWN_RULES),
+        ("sum", SUM_RULE, SUM, f"{RULES[SUM_RULE].title.capitalize()}, with TCRdist"),
+    ]
+    columns = {
+        f"{key}_{when}": (name + added, rule, f"{rule_words}, {when}")
+        for key, rule, added, rule_words in shown
+        for when, name in (("before", before), ("after", after))
+    }
+    columns["genes"] = (FLOOR, "logistic_regression", "V and J genes")
+    data = {}
+    for test_set, words in TEST_SETS.items():
+        set_rows = specificity[specificity["test_set"] == test_set]
+        for epitope in sorted(set_rows["epitope"].unique(), key=lambda name: name != "mean"):
+            epitope_rows = set_rows[set_rows["epitope"] == epitope]
+            values = epitope_rows.set_index(["encoder", "rule"])["auroc"]
+            row = {key: values.get((name, rule)) for key, (name, rule, _) in columns.items()}
+            n = epitope_rows["n_positive"].iloc[0]
+            data[f"{escaped(epitope)}, {words}"] = {
+                "n": None if pd.isna(n) else int(n),
+                **{key: None if pd.isna(value) else float(value) for key, value in row.items()},
+            }
+    parts, left_out = counts["receptors"], counts["left_out"]
+    facts = [
+        f"<code>{escaped(after)}</code> was fine-tuned from {escaped(titles[before])} on"
+        f" {counted(parts['train'], 'receptor')} of {counted(n_epitopes(finetuning), 'epitope')};"
+        f" {counted(parts['validation'], 'receptor')} for validation, {parts['test']:,} for testing"
+        f" (split: {escaped(counts['split'])});"
+        f" weights of step {counts['step']:,}",
+        "AUROC of an epitope's test receptors against those of the other epitopes; the training receptors"
+        " are the references. There is one test set, so the differences have no standard error",
+        *(escaped(note) for note in counts["notes"]),
+        *(f"excluded: {n:,} {escaped(reason)}" for reason, n in counts["removed"].items() if n),
+        *([f"{counted(len(left_out), 'epitope')} with too few receptors for training"] if left_out else []),
+    ]
+    return section(
+        "airrvec_finetuning_specificity",
+        "Before and after fine-tuning",
+        "".join(
+            f"<strong>{escaped(as_sentence(words))}</strong><br>"
+            for words in (*changes(finetuning), *conclusions(finetuning))
+        )
+        + "<br>".join(as_sentence(fact) for fact in facts),
+        "table",
+        data,
+        headers={
+            "n": {"title": "Test receptors", "format": "{:,.0f}", "scale": False},
+            **{
+                key: {"title": words, "format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+                for key, (_, _, words) in columns.items()
+            },
+        },
+        pconfig={"col1_header": "Epitope, test receptors", "sort_rows": False},
+    )
+
+
+def unseen_table(finetuning: Finetuning) -> dict:
+    differences = unseen_differences(finetuning)
+    data = {
+        f"{escaped(row.epitope)}, {RULES[row.rule].title}, k = {row.k}, {UNSEEN_SETS[row.test_set]}": {
+            name: None if pd.isna(value) else value
+            for name, value in (
+                ("before", row.before),
+                ("after", row.after),
+                ("difference", row.difference),
+                ("se", row.se),
+                ("better", 100 * row.n_better / row.n_splits),
+                ("splits", row.n_splits),
+            )
+        }
+        for row in differences.itertuples()
+        if row.last or row.epitope == "mean"
+    }
+    auroc = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
+    return section(
+        "airrvec_finetuning_unseen",
+        "Epitopes not used in training",
+        "Few-shot prediction before and after fine-tuning, on the same splits; single epitopes at the largest"
+        " k, their mean at every k. All receptors, as in the paper, include training and validation receptors"
+        " of other epitopes: the model was trained on them, which can raise its AUROC. The rows without"
+        " training receptors exclude them. All splits are in <code>models/finetune/unseen.tsv</code>.",
+        "table",
+        data,
+        headers={
+            "before": {"title": "Before", **auroc},
+            "after": {"title": "After", **auroc},
+            "difference": {"title": "Difference", "format": "{:+,.3f}", "scale": "RdBu"},
+            "se": {"title": "± standard error", "format": "{:,.3f}", "scale": False},
+            "better": {"title": "Splits improved", "suffix": " %", "format": "{:,.0f}", "scale": False},
+            "splits": {"title": "Splits", "format": "{:,.0f}", "scale": False},
+        },
+        pconfig={"col1_header": "Epitope, rule", "sort_rows": False},
+    )
+
+
+# --- Fine-tuning in the MultiQC report and on the terminal
+
+
+def read_finetuning(folder: Path | None) -> Finetuning | None:
+    """Return the measurements of fine-tuning; None if the folder has none."""
+    if folder is None or not (folder / "finetune.qc.json").exists():
+        return None
+    return Finetuning(
+        tables.read(folder / "specificity.parquet").to_pandas(),
+        tables.read(folder / "unseen.parquet").to_pandas(),
+        json.loads((folder / "finetune.qc.json").read_text()),
+    )
+
+
+def finetuning_sections(finetuning: Finetuning, titles: Titles) -> list[dict]:
+    """Return the sections: AUROC before and after, for trained epitopes and, if measured, other epitopes."""
+    sections = [specificity_table(finetuning, titles)]
+    if len(finetuning.unseen):
+        sections.append(unseen_table(finetuning))
+    return sections
+
+
+def finetuning_lines(finetuning: Finetuning, titles: Titles) -> list[str]:
+    """Return mean AUROCs before and after, and the conclusions in words, for the terminal."""
+    before, after = model_names(finetuning)
+    means = mean_aurocs(finetuning.specificity)
+    lines = [
+        f"AUROC of {titles[after]}, fine-tuned from {titles[before]}, on held-out receptors"
+        f" (mean of {counted(n_epitopes(finetuning), 'epitope')})",
+        f"{'Test receptors':<43}{'Rule':<33}{'before':>7}{'after':>7}",
+    ]
+    shown = [
+        *((rule, "", RULES[rule].title) for rule in SHOWN_RULES),
+        (SUM_RULE, SUM, "contrast, with TCRdist added"),
+    ]
+    for test_set, words in TEST_SETS.items():
+        for rule, added, rule_words in shown:
+            values = [means.get((name + added, rule, test_set), np.nan) for name in (before, after)]
+            lines.append(
+                f"{words:<43}{rule_words:<33}" + "".join(f"{format_auroc(value):>7}" for value in values)
+            )
+    return [*lines, *(f"Note: {sentence}" for sentence in conclusions(finetuning))]
