@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""
+All pairs within the radius of clusters, at several sizes: time and memory, and the same pairs by faiss.
+
+Receptors and background are OLGA's; the radius is that of 0.01 neighbours by chance. Each row is a process of
+its own. `--check` compares the pairs with all distances up to a size. faiss, if installed, searches the same
+radius in IVF cells, in one process with its vectors; recall is the share of our pairs.
+
+    python benchmarks/neighbours_at_size.py --sizes 10000 100000 1000000 --chains paired beta
+"""
+
+import argparse
+import importlib.util
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
+
+from airrvec.core import runtime
+
+runtime.limit_threads(2)
+import numpy as np
+
+PART = 163_840  # receptors that are made at once
+BACKGROUND = 10_000
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--chains", nargs="+", default=["paired", "beta"])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--check", type=int, default=100_000, help="largest size compared with all distances")
+    parser.add_argument("--probed", type=int, nargs="*", default=[16, 64], help="cells that faiss searches")
+    parser.add_argument("--folder", type=Path, help="of the vectors, which are kept")
+    return parser.parse_args(argv)
+
+
+def vectors(n: int, chains: str, seed: int, folder: Path) -> np.ndarray:
+    """Return the vectors of OLGA's receptors; they are made once."""
+    path = folder / f"{chains}_{n}_{seed}.npy"
+    if not path.exists():
+        from airrvec.core.chains import with_chains
+        from airrvec.encoders.sceptr import Sceptr
+        from airrvec.synthetic.synthesis import synthesise
+
+        encoder = Sceptr("sceptr", threads=2)
+        parts = [
+            encoder.embed(with_chains(synthesise(min(PART, n - first), seed=seed, first=first), chains))
+            for first in range(0, n, PART)
+        ]
+        np.save(path, np.concatenate(parts))
+    return np.load(path)
+
+
+def measured(function, *arguments):
+    """Return a function's result, and its wall and processor seconds."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function(*arguments)
+    return result, time.perf_counter() - wall, time.process_time() - processor
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(n: int, chains: str, args, folder: Path) -> None:
+    """Print the rows of one size."""
+    from airrvec.repertoire.clustering import radius_by_chance
+    from airrvec.search import lower_bounds, radius_search
+
+    found = vectors(max(args.sizes), chains, 1, folder)[:n].copy()
+    background = vectors(BACKGROUND, chains, 420, folder)
+    radius_by_chance(found[:1000], background, 0.01, threads=args.threads)  # compiles
+    radius, *seconds = measured(lambda: radius_by_chance(found, background, 0.01, threads=args.threads))
+    show(chains, n, "radius", radius, "", seconds, peak())
+    (first, second, _), *seconds = measured(
+        lambda: radius_search.pairs_within(found, radius, threads=args.threads)
+    )
+    bounds = lower_bounds.lower_bounds(found, found, radius, seed=radius_search.SEED)
+    show(chains, n, f"pairs, {bounds.axes.shape[1]} components", radius, len(first), seconds, peak())
+    if n <= args.check:
+        same, *seconds = measured(lambda: same_as_all(found, radius, first, second, args.threads))
+        show(chains, n, "all distances", radius, f"same: {same}", seconds, peak())
+    if importlib.util.find_spec("faiss"):
+        ours = first * n + second
+        for probed in args.probed:
+            pairs, *seconds = measured(lambda p=probed: faiss_pairs(found, radius, p, args.threads))
+            recall = np.isin(ours, pairs).mean()
+            show(chains, n, f"faiss IVF, {probed} cells", radius, f"recall {recall:.3f}", seconds, peak())
+
+
+def same_as_all(found, radius: float, first, second, threads: int) -> bool:
+    """Return whether the pairs are those of an exact search of the 100 nearest of each receptor."""
+    from airrvec.search import neighbours
+
+    distances, rows = neighbours.nearest(found, found, 100, threads=threads, approximate_above=np.inf)
+    near = distances <= np.float32(radius)
+    query, column = np.nonzero(near & (rows > np.arange(len(found))[:, None]))
+    if near[:, -1].any():
+        raise SystemExit("a receptor has more than 100 neighbours within the radius")
+    expected = np.sort(query * len(found) + rows[query, column])
+    return np.array_equal(expected, first * len(found) + second)
+
+
+def faiss_pairs(found, radius: float, n_probed: int, threads: int) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(threads)
+    n, d = found.shape
+    n_cells = int(np.sqrt(n))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_cells)
+    index.train(found[:: max(1, n // (50 * n_cells))].copy())
+    index.add(found)
+    index.nprobe = n_probed
+    limits, _, rows = index.range_search(found, radius**2)
+    query = np.repeat(np.arange(n), np.diff(limits.astype(np.int64)))
+    return (query * n + rows)[query < rows]
+
+
+def show(chains, n, what, radius, result, seconds, memory) -> None:
+    numbers = f"{seconds[0]:.1f} | {seconds[1]:.1f} | {memory:.0f}"
+    print(f"| {chains} | {n:,} | {what} | {radius:.3f} | {result} | {numbers} |", flush=True)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        print("| chains | receptors | search | radius | result | wall, s | processor, s | peak, MB |")
+        print("|---|---|---|---|---|---|---|---|")
+        for chains in args.chains:
+            for n in args.sizes:
+                process = multiprocessing.get_context("spawn").Process(
+                    target=measure, args=(n, chains, args, folder)
+                )
+                process.start()
+                process.join()
+
+
+if __name__ == "__main__":
+    main()

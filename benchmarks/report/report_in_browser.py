@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""
+A report in a real browser: size, time until it is open and at rest, errors of its console, contrast of text,
+and pictures of its beginning at two widths in both themes.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests"), str(ROOT)]
+
+import browser
+
+WIDTHS = {1280: 2400, 400: 2400}  # width of the window → height of the picture, pixels
+REPEATS = 5
+COLOURS = 200  # of a picture
+
+
+def parse_args(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", type=Path, help="multiqc_report.html")
+    parser.add_argument("--pictures", type=Path, help="folder for pictures, <name>_<width>_<theme>.png")
+    parser.add_argument("--name", default="report", help="beginning of their names")
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    address = args.report.resolve().as_uri()
+    print(f"{args.report}: {args.report.stat().st_size / 1e6:.2f} MB")
+    with tempfile.TemporaryDirectory() as folder, browser.opened(Path(folder)) as page:
+        seconds = []
+        for _ in range(REPEATS):
+            started = time.monotonic()
+            page.open(address, 1280)
+            seconds.append(time.monotonic() - started)
+        print(f"open after {min(seconds):.2f} to {max(seconds):.2f} s, {REPEATS} times")
+        print("| width | theme | errors | page as wide as | lowest contrast of words | of legends and axes |")
+        print("|--:|---|--:|--:|--:|--:|")
+        for width, height in WIDTHS.items():
+            for theme in ("light", "dark"):
+                page.prefer(theme)
+                page.open(address, width, height)
+                page.rest()
+                wide = page.value("document.documentElement.scrollWidth")
+                words = min(page.contrasts(browser.WORDS, "color"))[0]
+                plots = min(page.contrasts(f"{browser.LEGENDS}, {browser.AXES}", "fill"))[0]
+                print(f"| {width} | {theme} | {len(page.errors)} | {wide} | {words:.1f} | {plots:.1f} |")
+                if args.pictures:
+                    path = args.pictures / f"{args.name}_{width}_{theme}.png"
+                    page.screenshot(path, whole=False)
+                    Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
