@@ -7,10 +7,9 @@ receptors in clusters of two or more; purity the share of labels in clusters tha
 cluster's commonest epitope; consistency the share left if each epitope may have one cluster alone, and each
 cluster one epitope. Largest is the number of receptors of the largest cluster.
 
-    python benchmarks/clustering.py cells.parquet receptors.parquet
+    python benchmarks/clusters/clustering.py cells.parquet receptors.parquet
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -27,6 +26,8 @@ from airrvec.synthetic.background import background
 
 import numpy as np
 from scipy import sparse
+
+from benchmarks.common import results
 
 CHANCES = (0.003, 0.01, 0.03, 0.1, 0.3)
 TCRDIST_RADII = (30, 45, 60, 75, 90, 105)
@@ -93,7 +94,7 @@ def compact(cluster: np.ndarray) -> np.ndarray:
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("cells", type=Path, help="labelled cells, of a run or of normalise_receptors.py")
     parser.add_argument("receptors", type=Path)
     parser.add_argument("--model", default="sceptr")
@@ -111,19 +112,16 @@ def main(argv=None):
     for column, rows in enumerate(labelled.epitopes.values()):
         labels[rows, column] = True
     print(f"{len(receptors):,} complete receptors of {len(labelled.epitopes)} epitopes\n")
-    print("| distances | radius | method | clusters | largest | retention | purity | consistency |")
-    print("|---|---|---|---|---|---|---|---|")
+    table = results.Table(
+        distances="", chance="g", radius=".3f", method="", clusters=",", largest=",",
+        retention=".3f", purity=".3f", consistency=".3f",
+    )  # fmt: skip
 
-    def report(name: str, radius: str, method: str, cluster: np.ndarray) -> None:
-        found = quality(cluster, labels)
-        numbers = " | ".join(f"{found[key]:.3f}" for key in ("retention", "purity", "consistency"))
-        print(
-            f"| {name} | {radius} | {method} | {found['clusters']} | {found['largest']} | {numbers} |",
-            flush=True,
-        )
+    def report(cluster: np.ndarray, **about) -> None:
+        table.add(**about, **quality(cluster, labels))
 
     for name, fields in (("equal CDR3β", FIELDS[1:]), ("equal CDR3α and CDR3β", FIELDS)):
-        report(name, "0", "", compact(equal(receptors, fields)))
+        report(compact(equal(receptors, fields)), distances=name)
     tcrdist = encoders.load("tcrdist")
     nearest = within(tcrdist, receptors, max(TCRDIST_RADII))
     for radius in TCRDIST_RADII:
@@ -131,7 +129,8 @@ def main(argv=None):
         graph.data = (graph.data <= radius + 1).astype(np.float32)
         graph.eliminate_zeros()
         for method in clustering.METHODS:
-            report("TCRdist", f"{radius}", method, clustering.assign_clusters(graph, method, seed=args.seed))
+            cluster = clustering.assign_clusters(graph, method, seed=args.seed)
+            report(cluster, distances="TCRdist", radius=radius, method=method)
     encoder = encoders.load(args.model)
     vectors = encoder.embed(receptors)
     others = encoder.embed(
@@ -141,8 +140,11 @@ def main(argv=None):
         radius = clustering.radius_by_chance(vectors, others, chance)
         graph = clustering.neighbourhood(vectors, others, radius).graph
         for method in clustering.METHODS:
-            found = clustering.assign_clusters(graph, method, seed=args.seed)
-            report(encoders.Titles()[args.model], f"{radius:.3f} (chance {chance:g})", method, found)
+            cluster = clustering.assign_clusters(graph, method, seed=args.seed)
+            title = encoders.Titles()[args.model]
+            report(cluster, distances=title, chance=chance, radius=radius, method=method)
+    sizes = {"receptors": len(receptors), "epitopes": len(labelled.epitopes)}
+    results.write(args, {**sizes, "clusters": table.rows}, ["igraph"])
 
 
 if __name__ == "__main__":

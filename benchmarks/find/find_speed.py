@@ -7,13 +7,9 @@ Queries are other chains of OLGA, and of a labelled table if one is given. The r
 the queries, against `find --exact`.
 """
 
-import argparse
 import hashlib
 import os
-import resource
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +28,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.common import results, timing
+
 PART = 1_000_000  # receptors made at once, a sample each
 SEED, SEED_OF_QUERIES = 77, 78
 N_MEASURED = 1000  # queries that are searched exactly too
@@ -39,7 +37,7 @@ MODEL = {"model": "sceptr", "airrvec_version": "0.1.0", "device": "cpu", "precis
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--receptors", type=int, default=10_000_000)
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument(
@@ -69,7 +67,7 @@ def make_part(folder: Path, number: int, n: int) -> None:
         print(f"{folder}: part {number}", file=sys.stderr, flush=True)
 
 
-def write_results(folder: Path, results: Path, n: int, n_parts: int) -> None:
+def write_results(folder: Path, run: Path, n: int, n_parts: int) -> None:
     """Write the results of a run with a partition and a sample for each part; receptors occur once."""
     seen = np.empty(0, np.uint64)
     metadata = {**MODEL, "weights_sha256": Sceptr("sceptr").loaded.checksum}
@@ -79,35 +77,35 @@ def write_results(folder: Path, results: Path, n: int, n_parts: int) -> None:
         ids = identity.id_prefixes(receptors["receptor_id"].combine_chunks())
         new = np.isin(ids, seen, invert=True)
         seen = np.concatenate([seen, ids[new]])
-        if not (results / f"cells/sample_{number}.parquet").exists():
+        if not (run / f"cells/sample_{number}.parquet").exists():
             vectors = np.load(folder / f"part_{number:02d}.npy")[new]
-            write_part(results, number, receptors.filter(pa.array(new)), vectors, metadata)
+            write_part(run, number, receptors.filter(pa.array(new)), vectors, metadata)
 
 
-def write_part(results: Path, number: int, kept: pa.Table, vectors: np.ndarray, metadata: dict) -> None:
+def write_part(run: Path, number: int, kept: pa.Table, vectors: np.ndarray, metadata: dict) -> None:
     """Write a partition, and its receptors as the cells of a sample."""
-    tables.write(kept, results / f"receptors/receptors_{number:04d}.parquet")
+    tables.write(kept, run / f"receptors/receptors_{number:04d}.parquet")
     table = tables.embeddings_table(kept["receptor_id"], vectors)
-    tables.write(table, results / f"embeddings/sceptr/sceptr_{number:04d}.parquet", metadata)
+    tables.write(table, run / f"embeddings/sceptr/sceptr_{number:04d}.parquet", metadata)
     columns = {name: kept[name] for name in schema.CELLS.names if name in kept.column_names}
     columns |= {"sample_id": pa.repeat(f"sample_{number}", len(kept)), "input_rows": np.ones(len(kept), int)}
     nulls = {field.name: pa.nulls(len(kept), field.type) for field in schema.CELLS}
     cells = pa.table({**nulls, **columns}).select(schema.CELLS.names).cast(schema.CELLS)
     cells = cells.append_column("half", pa.repeat("even" if number % 2 == 0 else "odd", len(kept)))
-    tables.write(cells, results / f"cells/sample_{number}.parquet")
+    tables.write(cells, run / f"cells/sample_{number}.parquet")
 
 
-def write_manifest(results: Path) -> None:
+def write_manifest(run: Path) -> None:
     lines = ["\t".join(COLUMNS)]
-    for path in sorted(results.rglob("*.parquet")):
+    for path in sorted(run.rglob("*.parquet")):
         found = measure(path)
-        given = (path.relative_to(results), "result", found.sha256, found.size, found.rows, found.schema)
+        given = (path.relative_to(run), "result", found.sha256, found.size, found.rows, found.schema)
         lines.append("\t".join(map(str, (*given, "MADE", "", ""))))
     content = "\n".join(lines) + "\n"
-    (results / "pipeline_info").mkdir(exist_ok=True)
-    (results / MANIFEST).write_text(content)
+    (run / "pipeline_info").mkdir(exist_ok=True)
+    (run / MANIFEST).write_text(content)
     digest = hashlib.sha256(content.encode()).hexdigest()
-    (results / CHECKSUM).write_text(f"{digest}  {MANIFEST.name}\n")
+    (run / CHECKSUM).write_text(f"{digest}  {MANIFEST.name}\n")
 
 
 def write_queries(path: Path, receptors: pa.Table) -> None:
@@ -127,22 +125,9 @@ def labelled_queries(path: Path, n: int) -> pa.Table:
     return chains.with_chains(human, "beta").sort_by("receptor_id").slice(0, n)
 
 
-def timed(*words) -> dict[str, float]:
-    """Run the command; return wall and processor seconds, and the greatest memory of any so far, in GB."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, ROOT / "bin/airrvec", *map(str, words)], check=True)
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wall": wall, "processor": processor, "memory": after.ru_maxrss / 2**20}
-
-
-def show(what: str, figures: dict[str, float], more: str = "") -> None:
-    load = os.getloadavg()[0]
-    print(
-        f"| {what} | {figures['wall']:.1f} | {figures['processor']:.1f} | {figures['memory']:.2f} |"
-        f" {more} | {load:.1f} |",
-        flush=True,
-    )
+def airrvec(*words) -> dict[str, float]:
+    """Run the command; return what it used."""
+    return timing.program(sys.executable, ROOT / "bin/airrvec", *words)
 
 
 def size(folder: Path) -> float:
@@ -163,36 +148,42 @@ def recall(found: Path, exact: Path) -> float:
 def main(argv=None):
     args = parse_args(argv)
     args.folder.mkdir(parents=True, exist_ok=True)
-    results, index = args.folder / f"results_{args.receptors}", args.folder / f"index_{args.receptors}"
-    if not (results / MANIFEST).is_file():
+    run, index = args.folder / f"results_{args.receptors}", args.folder / f"index_{args.receptors}"
+    if not (run / MANIFEST).is_file():
         n_parts = -(-args.receptors // PART)
-        write_results(args.folder, results, args.receptors, args.parts or n_parts)
+        write_results(args.folder, run, args.receptors, args.parts or n_parts)
         if args.parts and args.parts < n_parts:
             return
-        write_manifest(results)
+        write_manifest(run)
     queries = {"OLGA": beta_receptors(args.queries, SEED_OF_QUERIES).slice(0, args.queries)}
     if args.labelled:
         queries["labelled"] = labelled_queries(args.labelled, args.queries)
-    print("| What | Wall, s | Processor, s | Memory, GB | | Load |\n|---|---|---|---|---|---|")
+    table = results.Table(
+        what="", queries=",", wall_s=".1f", processor_s=".1f", memory_MB=",.0f", recall=".4f", load=".1f"
+    )
+
+    def show(what: str, used: dict[str, float], **more) -> None:
+        table.add(what=what, **used, **more, load=os.getloadavg()[0])
+
     common = ("--index", index, "--cpus", args.cpus)
     if not index.is_dir():
-        show(
-            "index", timed("index", results, *common), f"{size(index):.2f} GB, results {size(results):.2f} GB"
-        )
-        show("index again", timed("index", results, *common))
-        show("index --check", timed("index", *common, "--check"))
+        show("index", airrvec("index", run, *common))
+        show("index again", airrvec("index", run, *common))
+        show("index --check", airrvec("index", *common, "--check"))
     where = ("--in", index, "--cpus", args.cpus, "--k", args.k)
     for name, receptors in queries.items():
         n = len(receptors)
-        table, part = args.folder / f"{name}.tsv", args.folder / f"{name}_part.tsv"
+        path, part = args.folder / f"{name}.tsv", args.folder / f"{name}_part.tsv"
         found, exact = args.folder / f"{name}.parquet", args.folder / f"{name}_exact.parquet"
-        write_queries(table, receptors)
+        write_queries(path, receptors)
         write_queries(part, receptors.slice(0, N_MEASURED))
-        figures = timed("find", table, *where, "--out", found)
-        time_exact = timed("find", part, *where, "--out", exact, "--exact")
-        show(f"find {n:,} {name}", figures, f"recall@{args.k} {recall(found, exact):.4f}")
-        show(f"find {min(n, N_MEASURED):,} {name} --exact", time_exact)
-    show("find one", timed("find", "TRBV19 CASSIRSSYEQYF", *where))
+        used = airrvec("find", path, *where, "--out", found)
+        used_exact = airrvec("find", part, *where, "--out", exact, "--exact")
+        show(f"find, {name}", used, queries=n, recall=recall(found, exact))
+        show(f"find --exact, {name}", used_exact, queries=min(n, N_MEASURED))
+    show("find one", airrvec("find", "TRBV19 CASSIRSSYEQYF", *where), queries=1)
+    figures = {"receptors": args.receptors, "k": args.k, "index_GB": size(index), "results_GB": size(run)}
+    results.write(args, {**figures, "commands": table.rows})
 
 
 if __name__ == "__main__":

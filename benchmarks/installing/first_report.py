@@ -6,14 +6,18 @@ For each commit: seconds until the environment is complete and until the report 
 (received by this machine's interfaces: nothing else may use the network meanwhile), and megabytes on disk.
 """
 
-import argparse
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
+
+from benchmarks.common import results
+
 MB = 1e6
 # Caches and settings of this machine that a stranger's has not.
 OWN = {
@@ -42,11 +46,12 @@ def on_disk(*folders: Path) -> int:
     return sum(path.lstat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
-def measure(commit: str, target: str) -> None:
+def measure(repository: Path, commit: str, target: str) -> dict[str, float | None]:
+    """Return seconds and megabytes of ``make`` in a new clone of a repository."""
     with tempfile.TemporaryDirectory() as name:
         home, clone = Path(name, "home"), Path(name, "airrvec")
         home.mkdir()
-        subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+        subprocess.run(["git", "clone", "--quiet", repository, clone], check=True)
         subprocess.run(["git", "-C", clone, "checkout", "--quiet", commit], check=True)
         before, start, ready = fetched(), time.time(), None
         process = subprocess.Popen(
@@ -57,28 +62,34 @@ def measure(commit: str, target: str) -> None:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for line in process.stdout:
-            print(f"{time.time() - start:7.1f} s  {line}", end="", flush=True)
+        for line in process.stdout or ():
+            print(f"{time.time() - start:7.1f} s  {line}", end="", file=sys.stderr, flush=True)
             if ready is None and "nextflow run" in line:
                 ready = time.time() - start
         if process.wait():
             raise SystemExit(f"make {target} of {commit} failed")
         report = next(clone.glob("results/*/multiqc/multiqc_report.html"))
-        print(f"\n{commit}: make {target}")
-        print(f"  environment complete after  {ready:>7.1f} s")
-        print(f"  report after                {report.stat().st_mtime - start:>7.1f} s")
-        print(f"  fetched                     {(fetched() - before) / MB:>7.0f} MB")
-        installed = on_disk(clone / ".venv", clone / ".uv", home / ".cache" / "airrvec")
-        print(f"  installed                   {installed / MB:>7.0f} MB", flush=True)
+        return {
+            "environment_s": ready,
+            "report_s": report.stat().st_mtime - start,
+            "fetched_MB": (fetched() - before) / MB,
+            "installed_MB": on_disk(clone / ".venv", clone / ".uv", home / ".cache" / "airrvec") / MB,
+        }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv=None) -> None:
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("commits", nargs="*", default=["HEAD"], help="commits to measure, one after another")
     parser.add_argument("--target", default="demo", help="target of make")
-    args = parser.parse_args()
-    for commit in args.commits:
-        measure(commit, args.target)
+    parser.add_argument("--repository", type=Path, default=ROOT)
+    args = parser.parse_args(argv)
+    rows = [(commit, measure(args.repository, commit, args.target)) for commit in args.commits]
+    table = results.Table(
+        commit="", environment_s=".1f", report_s=".1f", fetched_MB=",.0f", installed_MB=",.0f"
+    )
+    for commit, figures in rows:
+        table.add(commit=commit, **figures)
+    results.write(args, {"target": args.target, "commits": table.rows})
 
 
 if __name__ == "__main__":

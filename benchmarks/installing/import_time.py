@@ -6,7 +6,6 @@ All import statements of a script are executed in a new interpreter, also those 
 modules of extras; scripts that train are left out. Bytecode exists, as `make env` leaves it.
 """
 
-import argparse
 import ast
 import os
 import subprocess
@@ -15,6 +14,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / "bin"
+sys.path[:0] = [str(BIN), str(ROOT)]
+
+from benchmarks.common import results
+
 # Seconds of processor time, about a quarter above what was measured (docs/benchmarks/installing.md).
 BUDGETS = {
     **dict.fromkeys(("analyse_generation", "analyse_receptors", "check_device", "check_samples"), 0.9),
@@ -52,21 +55,22 @@ def seconds(statements: list[str], repeats: int) -> float:
     return min(times)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv=None) -> None:
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("scripts", nargs="*", help="names; all of bin/ if none is given")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each; the fastest counts")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(BIN)], check=True)
     over = []
-    print(f"{'script':<24}{'seconds':>8}{'budget':>8}")
+    table = results.Table(script="", processor_s=".2f", budget_s=".1f")
     for script in [BIN / f"{name}.py" for name in args.scripts] or sorted(BIN.glob("*.py")):
         if script.stem in LEARNING:
             continue
         taken, budget = seconds(imports(script.read_text()), args.repeats), BUDGETS.get(script.stem)
-        print(f"{script.stem:<24}{taken:>8.2f}{budget or '':>8}")
+        table.add(script=script.stem, processor_s=taken, budget_s=budget)
         if budget is None or taken > budget:
             over.append(script.stem)
+    results.write(args, {"scripts": table.rows})
     if over:
         sys.exit(f"Over their budget, or without one: {', '.join(over)}")
 

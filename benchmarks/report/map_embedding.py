@@ -6,10 +6,9 @@ The receptors are those of the demonstration with three random residues in each 
 The page is that of `map_receptors.py`. One worker of the page embeds; the difference is that to the vectors
 of the library. The first answer to a pasted pair embeds all pairs of the page, later ones the pasted pair.
 
-    python benchmarks/map_embedding.py --models sceptr sceptr_large --receptors 2000 50000
+    python benchmarks/report/map_embedding.py --models sceptr sceptr_large --receptors 2000 50000
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -24,11 +23,17 @@ import numpy as np
 import pandas as pd
 
 import browser
+from benchmarks.common import results
 from map_runs import lines, real_receptors, table_of, write_run
 
-N_TIMED = 2000
 REPEATS = 3
-CHAINS = {"pairs": ("tra", "trb"), "α": ("tra",), "β": ("trb",)}
+CHAINS = {"pairs": ("tra", "trb"), "alpha": ("tra",), "beta": ("trb",)}
+COLUMNS = {
+    **{"model": "", "receptors": ",", "page_MB": ".2f", "page_without_model_MB": ".2f"},
+    **{"first_answer_s": ".1f", "second_answer_s": ".1f"},
+    **{f"{name}_a_second": ",.0f" for name in CHAINS},
+    "largest_difference": ".0e",
+}
 # Vectors of a text by one worker, and the seconds that it takes, without the first receptors, which compile.
 EMBED = """
 async text => {
@@ -55,11 +60,10 @@ text => new Promise(done => {
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--models", nargs="+", default=["sceptr"])
     parser.add_argument("--receptors", type=int, nargs="+", default=[2000, 50_000])
+    parser.add_argument("--timed", type=int, default=2000, help="receptors that one worker embeds")
     return parser.parse_args(argv)
 
 
@@ -81,16 +85,17 @@ def varied(n: int) -> pd.DataFrame:
 
 def main(argv=None):
     args = parse_args(argv)
-    print("| Model | Receptors | Page, MB | without the model | First answer, s | Second answer, s |", end="")
-    print(" Pairs a second | α | β | Largest difference |")
-    print("|---" * 10 + "|")
+    if browser.CHROMIUM is None:
+        sys.exit("no Chromium on the path")
+    table = results.Table(**COLUMNS)
     for model in args.models:
         for n in args.receptors:
             with tempfile.TemporaryDirectory() as name, browser.opened(Path(name)) as page:
-                print(measured(model, varied(n), Path(name), page), flush=True)
+                table.add(**measured(model, varied(n), Path(name), page, args.timed))
+    results.write(args, {"maps": table.rows})
 
 
-def measured(model: str, frame: pd.DataFrame, folder: Path, page) -> str:
+def measured(model: str, frame: pd.DataFrame, folder: Path, page, n_timed: int) -> dict[str, float | str]:
     write_run(folder, frame, model)
     path = folder / "map.html"
     text = path.read_text()
@@ -99,20 +104,19 @@ def measured(model: str, frame: pd.DataFrame, folder: Path, page) -> str:
     waits = []
     for row in (0, 1):
         waits.append(page.value(f"({ASK})({lines(frame.iloc[[row]])[0]!r})"))
-    rates, worst = [], 0
-    for loci in CHAINS.values():
-        some = frame.iloc[np.arange(N_TIMED) % len(frame)]
+    rates, worst = {}, 0.0
+    for name, loci in CHAINS.items():
+        some = frame.iloc[np.arange(n_timed) % len(frame)]
         command = f"({EMBED})({chr(10).join(lines(some, loci))!r})"
         answers = [page.value(command) for _ in range(REPEATS)]
         wanted = Sceptr(model).embed(table_of(some, loci))
         worst = max(worst, np.abs(np.reshape(answers[0][0], wanted.shape) - wanted).max())
-        rates.append(N_TIMED / min(seconds for _, seconds in answers))
-    sizes = f"{len(text) / 1e6:.2f} | {(len(text) - len(held)) / 1e6:.2f}"
-    return (
-        f"| {model} | {len(frame):,} | {sizes} | {waits[0]:.1f} | {waits[1]:.1f} |"
-        + "".join(f" {rate:,.0f} |" for rate in rates)
-        + f" {worst:.0e} |"
-    )
+        rates[f"{name}_a_second"] = n_timed / min(seconds for _, seconds in answers)
+    return {
+        **{"model": model, "receptors": len(frame), "largest_difference": worst},
+        **{"page_MB": len(text) / 1e6, "page_without_model_MB": (len(text) - len(held)) / 1e6},
+        **{"first_answer_s": waits[0], "second_answer_s": waits[1], **rates},
+    }
 
 
 if __name__ == "__main__":

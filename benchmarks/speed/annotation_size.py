@@ -6,11 +6,8 @@ OLGA makes the receptors, and they are embedded before. The script runs as the p
 of its own, with a reference that `calibrate_annotation.py` wrote.
 """
 
-import argparse
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,11 +20,13 @@ from airrvec.synthetic.synthesis import synthesise
 
 import pyarrow as pa
 
+from benchmarks.common import results, timing
+
 PART = 2**16
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("reference", type=Path, help="folder of .npz files")
     parser.add_argument("--receptors", type=int, nargs="+", default=[10**5, 10**6])
     parser.add_argument("--chains", choices=("paired", "beta"), default="paired")
@@ -66,7 +65,7 @@ def _pairing(receptors: pa.Table, chains: str) -> pa.Array:
 
 def main(argv=None):
     args = parse_args(argv)
-    print("| Receptors | Chains | Wall, s | processor, s | Memory, MB |\n|---|---|---|---|---|")
+    table = results.Table(receptors=",", chains="", wall_s=".0f", processor_s=".0f", memory_MB=",.0f")
     for n in args.receptors:
         folder = args.folder / f"{args.chains}_{n}"
         if not folder.exists():
@@ -74,16 +73,9 @@ def main(argv=None):
         words = [sys.executable, args.scripts / "annotate_receptors.py", "--sample", "x"]
         words += ["--cells", folder / "x.cells.parquet", "--receptors", folder / "receptors.parquet"]
         words += ["--embeddings", folder / "embeddings.parquet", "--reference", args.reference]
-        start = time.perf_counter()
-        process = subprocess.Popen([*words, "--cpus", str(args.cpus), "--outdir", folder / "results"])
-        _, status, used = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-        assert status == 0
-        processor = used.ru_utime + used.ru_stime
-        print(
-            f"| {n:,} | {args.chains} | {wall:.0f} | {processor:.0f} | {used.ru_maxrss / 1000:,.0f} |",
-            flush=True,
-        )
+        used = timing.program(*words, "--cpus", args.cpus, "--outdir", folder / "results")
+        table.add(receptors=n, chains=args.chains, **used)
+    results.write(args, {"samples": table.rows})
 
 
 if __name__ == "__main__":

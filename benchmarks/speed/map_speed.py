@@ -10,10 +10,7 @@ the first columns alone are measured.
     python benchmarks/map_speed.py 10000 50000 1000000
 """
 
-import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,16 +27,21 @@ from airrvec.core import schema, tables
 import numpy as np
 import psutil
 import pyarrow as pa
-from neighbours_speed import vectors
 
 import browser
+from benchmarks.common import results, timing
+from benchmarks.common.material import unit_vectors
 
 PART = 250_000  # receptors that are made at once
 SAMPLES = 8
 EPITOPES = 40
 MOVES = 40
-COLUMNS = ("Receptors", "Points", "Map, s", "Processor, s", "Memory, MB", "Page, MB")
-COLUMNS += ("Open, s", "Heap, MB", "Frame, ms: median", "worst", "processor", "Search, s")
+COLUMNS = {
+    **dict.fromkeys(("receptors", "points"), ","),
+    **{"wall_s": ".1f", "processor_s": ".1f", "memory_MB": ",.0f", "page_MB": ".1f"},
+    **{"open_s": ".1f", "heap_MB": ".0f", "frame_ms": ".0f", "worst_frame_ms": ".0f"},
+    **{"processor_of_frame_ms": ".0f", "search_s": ".1f"},
+}
 # Collects the time between frames from now on.
 WATCH = """(() => { window.frames_ = []; let last;
   const next = now => { if (last) frames_.push(now - last); last = now; requestAnimationFrame(next); };
@@ -47,9 +49,7 @@ WATCH = """(() => { window.frames_ = []; let last;
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("receptors", type=int, nargs="*", default=[10_000, 50_000, 1_000_000])
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="folder of the pages and screenshots")
@@ -94,7 +94,7 @@ def _part(number: int, first: int, n: int) -> tuple[pa.Table, pa.Table, pa.Table
     }
     return (
         pa.table(receptors, schema=schema.RECEPTORS),
-        pa.table([ids, *vectors(n, 64, number + 1).T], names=["receptor_id", *schema.dimensions(64)]),
+        pa.table([ids, *unit_vectors(n, 64, number + 1).T], names=["receptor_id", *schema.dimensions(64)]),
         pa.table(cells),
     )
 
@@ -120,7 +120,10 @@ def looked_at(page: browser.Page, path: Path, picture: Path | None) -> dict:
     begin = time.perf_counter()
     page.type("#search", "C")
     searched = time.perf_counter() - begin
-    return {"opened": opened, "heap": heap, "frames": frames, "busy": busy, "searched": searched}
+    return {
+        **{"open_s": opened, "heap_MB": heap, "search_s": searched, "processor_of_frame_ms": 1000 * busy},
+        **{"frame_ms": float(np.median(frames)), "worst_frame_ms": max(frames)},
+    }
 
 
 def processor() -> float:
@@ -131,7 +134,7 @@ def processor() -> float:
 
 def main(argv=None):
     args = parse_args(argv)
-    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)
+    table = results.Table(**COLUMNS)
     for n in args.receptors:
         with tempfile.TemporaryDirectory() as name:
             folder = args.keep / f"{n}" if args.keep else Path(name)
@@ -139,31 +142,16 @@ def main(argv=None):
             # By another process: a child's highest memory counts that of its parent, until it has started.
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 pool.submit(write_run, n, folder).result()
-            begin = time.perf_counter()
             options = [f"--{part}={folder / part}.parquet" for part in ("cells", "receptors", "embeddings")]
-            options += [f"--page={ROOT / 'assets/report'}", f"--cpus={args.cpus}"]
-            process = subprocess.Popen(
-                [sys.executable, ROOT / "bin/map_receptors.py", *options, f"--outdir={folder}"]
-            )
-            _, status, usage = os.wait4(process.pid, 0)
-            if status:
-                sys.exit("the script failed")
-            wall, processor = time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+            options += [f"--page={ROOT / 'assets/report'}", f"--cpus={args.cpus}", f"--outdir={folder}"]
+            used = timing.program(sys.executable, ROOT / "bin/map_receptors.py", *options)
             shown = json.loads((folder / "map.qc.json").read_text())["shown"]
-            numbers = (
-                f"{n:,} | {shown:,} | {wall:.0f} | {processor:.0f} | {usage.ru_maxrss / 1024:,.0f}",
-                f"{(folder / 'map.html').stat().st_size / 1e6:.1f}",
-            )
+            seen = {"page_MB": (folder / "map.html").stat().st_size / 1e6}
             if browser.CHROMIUM is not None:
                 with browser.opened(Path(name)) as page:
-                    seen = looked_at(page, folder / "map.html", args.keep and folder / "map.png")
-                frames, busy = seen["frames"], 1000 * seen["busy"]
-                numbers += (
-                    f"{seen['opened']:.1f} | {seen['heap']:.0f}",
-                    f"{np.median(frames):.0f} | {max(frames):.0f} | {busy:.0f}",
-                    f"{seen['searched']:.1f}",
-                )
-            print("| " + " | ".join(numbers) + " |", flush=True)
+                    seen |= looked_at(page, folder / "map.html", args.keep and folder / "map.png")
+        table.add(receptors=n, points=shown, **used, **seen)
+    results.write(args, {"maps": table.rows})
 
 
 if __name__ == "__main__":

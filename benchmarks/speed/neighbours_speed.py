@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """
-Exact k-nearest neighbours, timed: random unit vectors in cells of their own, as embeddings have them.
+k nearest neighbours of random unit vectors in cells of their own, as embeddings have them: time and memory.
 
-Wall time on a shared machine says little; the seconds of processor are printed beside it. Memory is the
+Wall time on a shared machine varies with other work; the seconds of processor are beside it. Memory is the
 highest of the process, less what it took before the search.
 """
 
-import argparse
-import resource
 import sys
 import time
 from pathlib import Path
@@ -22,9 +20,13 @@ from airrvec.search import neighbours
 
 import numpy as np
 
+from benchmarks.common import results
+from benchmarks.common.material import unit_vectors
+from benchmarks.common.timing import peak_memory
+
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--queries", type=int, default=1_000_000)
     parser.add_argument("--references", type=int, default=100_000)
     parser.add_argument("--dimensions", type=int, default=64)
@@ -34,38 +36,28 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def vectors(n: int, d: int, seed: int) -> np.ndarray:
-    """Unit vectors about 1,000 centres."""
-    rng = np.random.default_rng(seed)
-    centres = np.random.default_rng(0).standard_normal((1000, d), np.float32)
-    found = centres[rng.integers(1000, size=n)]
-    found += rng.standard_normal((n, d), np.float32)
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return found
-
-
-def peak() -> float:
-    """Highest memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def main(argv=None):
     args = parse_args(argv)
-    references = vectors(args.references, args.dimensions, 1)
-    queries = vectors(args.queries, args.dimensions, 2)
+    references = unit_vectors(args.references, args.dimensions, 1)
+    queries = unit_vectors(args.queries, args.dimensions, 2)
     neighbours.nearest(queries[:10], references[:100], args.k)  # compiles
-    before, wall, processor = peak(), time.perf_counter(), time.process_time()
-    limit = 0 if args.approximate else np.inf
-    distances, _ = neighbours.nearest(
-        queries, references, args.k, threads=args.threads, approximate_above=limit
-    )
+    before, wall, processor = peak_memory(), time.perf_counter(), time.process_time()
+    options = {"threads": args.threads, "approximate_above": 0 if args.approximate else np.inf}
+    distances, _ = neighbours.nearest(queries, references, args.k, **options)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(
-        f"{args.queries:,} queries, {args.references:,} references, {args.dimensions} dimensions,"
-        f" k = {args.k}, {args.threads} threads: {wall:.0f} s, {processor:.0f} s of processor"
-        f" ({processor / args.threads:.0f} s a thread), {peak() - before:.0f} MB beside"
-        f" {queries.nbytes / 2**20:.0f} MB of queries; mean distance {distances.mean():.3f}"
+    table = results.Table(
+        queries=",", references=",", k="d", threads="d", wall_s=".2f", processor_s=".2f",
+        memory_MB=",.0f", queries_MB=",.0f", mean_distance=".3f",
+    )  # fmt: skip
+    table.add(
+        **{name: getattr(args, name) for name in ("queries", "references", "k", "threads")},
+        wall_s=wall,
+        processor_s=processor,
+        memory_MB=peak_memory() - before,
+        queries_MB=queries.nbytes / 2**20,
+        mean_distance=distances.mean(),
     )
+    results.write(args, {"dimensions": args.dimensions, **table.rows[0]}, ["numba"])
 
 
 if __name__ == "__main__":

@@ -6,12 +6,8 @@ The tables are made from the β chains of a real one, by drawing rows and changi
 junction. Each is normalised by the script as the pipeline runs it, in a process of its own.
 """
 
-import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,12 +19,14 @@ from airrvec.model.tokens import AMINO_ACIDS
 import numpy as np
 import pandas as pd
 
+from benchmarks.common import results, timing
+
 AT_ONCE = 200_000
 WIDTH = 32
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("table", type=Path, help="a table with β chains, in any format that airrvec reads")
     parser.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5, 10**6])
     return parser.parse_args(argv)
@@ -61,37 +59,22 @@ def write_mutated(chains: pd.DataFrame, n_rows: int, path: Path) -> None:
             drawn.to_csv(handle, sep="\t", header=start == 0, index=False)
 
 
-def run(table: Path, outdir: Path) -> tuple[float, float]:
-    """Seconds and peak memory (MB) of the script."""
-    command = [
-        sys.executable,
-        ROOT / "bin/normalise_receptors.py",
-        table,
-        "--sample",
-        "x",
-        "--format",
-        "airr",
-    ]
-    start = time.perf_counter()
-    process = subprocess.Popen([*map(str, command), "--outdir", str(outdir)])
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit("the script failed")
-    return time.perf_counter() - start, usage.ru_maxrss / 1000
-
-
 def main(argv=None):
     args = parse_args(argv)
     chains = beta_chains(args.table)
     print(f"Normalising AIRR TSV made from {len(chains):,} β chains of {args.table.name}, whole process")
-    print(f"{'rows':>12}{'MB':>8}{'seconds':>10}{'rows a second':>16}{'peak MB':>10}")
+    table = results.Table(
+        rows=",", file_MB=".1f", wall_s=".1f", processor_s=".1f", rows_a_second=",.0f", memory_MB=",.0f"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for n_rows in args.rows:
-            table = Path(folder) / "rows.tsv"
-            write_mutated(chains, n_rows, table)
-            seconds, memory = run(table, Path(folder))
-            size = table.stat().st_size / 1e6
-            print(f"{n_rows:>12,}{size:>8.1f}{seconds:>10.1f}{n_rows / seconds:>16,.0f}{memory:>10.0f}")
+            path = Path(folder) / "rows.tsv"
+            write_mutated(chains, n_rows, path)
+            command = [sys.executable, ROOT / "bin/normalise_receptors.py", path, "--sample", "x"]
+            used = timing.program(*command, "--format", "airr", "--outdir", folder)
+            size = path.stat().st_size / 1e6
+            table.add(rows=n_rows, file_MB=size, rows_a_second=n_rows / used["wall_s"], **used)
+    results.write(args, {"chains": len(chains), "tables": table.rows}, ["pyarrow", "tidytcells"])
 
 
 if __name__ == "__main__":

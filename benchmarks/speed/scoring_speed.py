@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 """Seconds to score all few-shot splits of the epitopes that reach the largest k, for some encoders."""
 
-import argparse
 import dataclasses
-import resource
 import sys
 import time
 from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from airrvec.core import runtime
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.common import results
+from benchmarks.common.timing import peak_memory
 
 
 def grown(labelled, n: int):
@@ -32,19 +33,21 @@ def grown(labelled, n: int):
     return dataclasses.replace(labelled, receptors=pa.concat_tables([receptors, made]))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cells", help="labelled cells of a run, cells/labelled.parquet")
-    parser.add_argument("receptors", help="receptors of the run, receptors/receptors.parquet")
+def parse_args(argv=None):
+    parser = results.Parser(__file__, __doc__)
+    parser.add_argument("cells", type=Path, help="labelled cells of a run, cells/labelled.parquet")
+    parser.add_argument("receptors", type=Path, help="receptors of the run, receptors/receptors.parquet")
     parser.add_argument("--encoders", default="sceptr,tcrdist,cdr3_levenshtein")
     parser.add_argument("--rules", default="nearest_neighbour,average_distance")
     parser.add_argument("--k", type=int, nargs="+", default=[1, 2, 5, 10, 20, 50, 100, 200])
     parser.add_argument("--splits", type=int, default=100)
-    parser.add_argument(
-        "--among", type=int, default=0, metavar="N", help="test receptors, the further ones made"
-    )
+    parser.add_argument("--among", type=int, default=0, help="test receptors, the further ones made")
     parser.add_argument("--cpus", type=int, default=2)
-    args = parser.parse_args()
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    args = parse_args(argv)
     runtime.limit_threads(args.cpus)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring
@@ -61,6 +64,7 @@ def main():
     splits = [split for split in splits if split.epitope in largest]
     n_splits = sum(len(split.references) for split in splits)
     print(f"{len(labelled.receptors):,} receptors, {len(largest)} epitopes, {n_splits:,} splits")
+    table = results.Table(encoder="", wall_s=".1f", scores=",", memory_MB=",.0f")
     for name in args.encoders.split(","):
         encoder = encoders.load(name)
         if hasattr(encoder, "embed"):
@@ -68,9 +72,11 @@ def main():
         else:  # numba compiles
             encoder.distances(labelled.receptors.slice(0, 2), labelled.receptors.slice(0, 2))
         start = time.monotonic()
-        scoring.score(encoder, name, labelled, splits, rules=tuple(args.rules.split(",")))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{name}: {time.monotonic() - start:.1f} s, distances included; peak so far {peak:.2f} GiB")
+        found = scoring.score(encoder, name, labelled, splits, rules=tuple(args.rules.split(",")))
+        seconds = time.monotonic() - start  # distances included
+        table.add(encoder=name, wall_s=seconds, scores=len(found.auroc), memory_MB=peak_memory())
+    figures = {"receptors": len(labelled.receptors), "epitopes": len(largest), "splits": n_splits}
+    results.write(args, {**figures, "encoders": table.rows}, ["numba", "rapidfuzz"])
 
 
 if __name__ == "__main__":
