@@ -8,7 +8,6 @@ with background receptors of OLGA or of a real sample, are annotated with the ot
 trained or calibrated is nested in these other folds, and with other background receptors than those tested.
 """
 
-import argparse
 import sys
 import time
 from dataclasses import replace
@@ -22,7 +21,7 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import evidence, fitting, reference_set
+from airrvec.annotation import evidence, fitting, reference_set, search
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
 from airrvec.annotation.cross_validation import N_FOLDS, study_folds
@@ -35,24 +34,26 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from benchmarks.common.annotation_material import MIN_REFERENCES, normalised
+from benchmarks.common import results
+from benchmarks.common.material import normalised
 from benchmarks.common.peer_measures import Calls, Ranking
 
+MIN_REFERENCES = search.MIN_REFERENCES
 PREVALENCES = (0.5, 0.1)
 MIXED = (0.01, 0.05, 0.1, 0.3)  # shares of labelled receptors in the mixtures of claimed rates
 CLAIMED = (0.05, 0.1, 0.2)
 N_MIXTURES = 4
-N_CONTRAST = 5_000
-N_TEST = 20_000
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--labelled", type=Path, required=True, help="a VDJdb export")
     parser.add_argument("--sample", type=Path, help="a real sample, e.g. of 10x: background to test with")
     parser.add_argument("--exclude-references", default="10xgenomics")
     parser.add_argument("--chains", default="paired", help="paired, alpha or beta")
     parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
+    parser.add_argument("--contrast", type=int, default=5_000, help="receptors in the densities")
+    parser.add_argument("--test", type=int, default=20_000, help="receptors that test")
     parser.add_argument("--seeds", type=int, default=3, help="divisions into folds")
     parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
     parser.add_argument("--ablation", action="store_true", help="leave out each kind of evidence too")
@@ -169,9 +170,9 @@ def main(argv=None):
         for chains in COMPARED[args.chains]
     }
     embed = Sceptr("sceptr").embed
-    made = tables.distinct_receptors(synthesise(N_CONTRAST + args.background + N_TEST, seed=1))
-    parts = [made.slice(0, N_CONTRAST), made.slice(N_CONTRAST, args.background)]
-    parts.append(made.slice(N_CONTRAST + args.background))
+    made = tables.distinct_receptors(synthesise(args.contrast + args.background + args.test, seed=1))
+    parts = [made.slice(0, args.contrast), made.slice(args.contrast, args.background)]
+    parts.append(made.slice(args.contrast + args.background))
     contrast, background, test = (on_chains(part, args.chains) for part in parts)
     limits = {"min_references": MIN_REFERENCES, "threads": args.threads}
     sources = Sources.embedded(args.chains, references, contrast, embed, **limits)
@@ -181,14 +182,17 @@ def main(argv=None):
         own = on_chains(reference_set.conventional(with_chains(own, args.chains)), args.chains)
         trials["OLGA; tested with the sample"] = sources, background, (own, embed(own))
         trials["half of the sample; tested with the other"] = with_background(sources, own)
+    found = []
     for name, trial in trials.items():
         sizes = len(sources.reference), *(len(part[0]) for part in trial[1:])
         print("\nBackground of {}: {:,} references, {:,} that calibrate, {:,} tested".format(name, *sizes))
-        compare(*trial, args)
+        counts = dict(zip(("references", "calibrating", "tested"), sizes, strict=True))
+        found.append({"background": name, **counts, **compare(*trial, args)})
+    results.write(args, {"chains": args.chains, "trials": found}, ["scikit-learn", "numba"])
 
 
-def compare(sources: Sources, background: tuple, test: tuple, args) -> None:
-    """Print what the scores find in all folds of all divisions."""
+def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str, list[dict]]:
+    """Print and return what the scores find in all folds of all divisions."""
     names = evidence.NAMES[args.chains]
     variants = {"SCEPTR": [], "sum": [], "all": []}
     if args.ablation:
@@ -213,17 +217,22 @@ def compare(sources: Sources, background: tuple, test: tuple, args) -> None:
                 measured = Ranking(calls, prevalence).measure()
                 found = measured["recall_10"] * calls.reachable.mean()
                 rows.append({"score": name, "labelled": prevalence, **measured, "recall_10_all": found})
-    show(pd.DataFrame(rows), pd.DataFrame(claims, columns=COUNTS))
+    return show(pd.DataFrame(rows), pd.DataFrame(claims, columns=COUNTS))
 
 
-def show(rows: pd.DataFrame, claims: pd.DataFrame) -> None:
-    """Means over the divisions, and sums over their mixtures."""
-    print(rows.groupby(["labelled", "score"], sort=False).mean().round(4).to_string())
+def show(rows: pd.DataFrame, claims: pd.DataFrame) -> dict[str, list[dict]]:
+    """Print and return means over the divisions, and sums over their mixtures."""
+    means = rows.groupby(["labelled", "score"], sort=False).mean()
+    print(means.round(4).to_string())
     print(f"share of all best epitopes right {rows['top_1'].mean():.3f}")
     found = claims.groupby(["labelled", "score", "claimed"], sort=False).sum()
     found["observed"] = (found["false"] / found["calls"]).round(4)
     found["recall"] = (found["right"] / found["reachable"]).round(3)
     print(found.to_string())
+    return {
+        "scores": means.reset_index().to_dict("records"),
+        "claims": found.reset_index().to_dict("records"),
+    }
 
 
 if __name__ == "__main__":

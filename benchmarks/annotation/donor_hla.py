@@ -7,7 +7,6 @@ of the other folds, donor by donor, each among background receptors of OLGA. Cal
 count as false. The alleles of an epitope are those of the reference: the held-out studies tell nothing.
 """
 
-import argparse
 import re
 import sys
 from collections import Counter
@@ -33,7 +32,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import calibrate_annotation
-from benchmarks.common.annotation_material import normalised
+from benchmarks.common import results
+from benchmarks.common.material import normalised
 
 CLAIMED = (0.05, 0.1, 0.2)
 MIN_REFERENCES = 10
@@ -43,7 +43,7 @@ COLUMNS = ["receptor_id", "clonotype_id", "species", *schema.RECEPTOR_FIELDS]
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--labelled", type=Path, required=True, help="VDJdb's full table")
     parser.add_argument("--exclude-references", default="10xgenomics")
     parser.add_argument("--chains", default="paired", help="paired, alpha or beta")
@@ -166,27 +166,28 @@ def average_precision(scores: pd.DataFrame, findable: int) -> float:
     return float(precision[right].sum() / findable)
 
 
-def show(counts: pd.DataFrame, scores: pd.DataFrame, title: str) -> None:
+def show(counts: pd.DataFrame, scores: pd.DataFrame, title: str) -> dict:
+    """Print and return calls by claim and use of HLA, and the average precision of the best epitopes."""
     donors = counts["typing"].nunique()
     print(f"\n{title}: {donors} typings")
-    print(
-        f"{'claimed':>9}{'HLA':>11}{'calls':>8}{'false':>8}{'of background':>15}{'observed':>10}{'recall':>8}"
+    table = results.Table(
+        claimed=".0%", hla="", calls=",", false=",", of_background=",", observed=".3f", recall=".3f"
     )
     for (claimed, use), rows in counts.groupby(["claimed", "hla"], sort=False):
         calls, right, findable, background = rows[["calls", "right", "findable", "background"]].sum()
-        observed = (calls - right) / calls if calls else float("nan")
-        print(
-            f"{claimed:>9.0%}{use:>11}{calls:>8,}{calls - right:>8,}{background:>15,}{observed:>10.3f}"
-            f"{right / findable:>8.3f}"
+        observed = (calls - right) / calls if calls else None
+        table.add(
+            **{"claimed": claimed, "hla": use, "calls": calls, "false": calls - right},
+            **{"of_background": background, "observed": observed},
+            recall=right / findable if findable else None,
         )
-    print("best epitopes, called or not:")
+    print("\nbest epitopes, called or not")
+    best = results.Table(hla="", right=",", reachable=",", average_precision=".3f")
     findable = counts[(counts["hla"] == "without") & (counts["claimed"] == CLAIMED[0])]["findable"].sum()
     for use, rows in scores.groupby("hla", sort=False):
-        n_right = rows["right"].sum()
-        print(
-            f"{use:>18}: right for {n_right:,} of {findable:,} findable queries ({n_right / findable:.3f}),"
-            f" average precision {average_precision(rows, findable):.3f}"
-        )
+        precision = average_precision(rows, findable) if findable else None
+        best.add(hla=use, right=rows["right"].sum(), reachable=findable, average_precision=precision)
+    return {"typings": donors, "calls": table.rows, "best": best.rows}
 
 
 def main(argv=None):
@@ -242,9 +243,11 @@ def main(argv=None):
                 flush=True,
             )
     counts, scores = pd.DataFrame(counts), pd.concat(scores)
-    show(counts, scores, "All typings")
-    full = "Typings of A and B with three alleles at least"
-    show(counts[counts["full"]], scores[scores["full"]], full)
+    figures = {"chains": args.chains, "all": show(counts, scores, "All typings")}
+    if counts["full"].any():
+        title = "Typings of A and B with three alleles at least"
+        figures["full"] = show(counts[counts["full"]], scores[scores["full"]], title)
+    results.write(args, figures, ["scikit-learn", "numba"])
 
 
 if __name__ == "__main__":

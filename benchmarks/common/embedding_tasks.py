@@ -32,13 +32,13 @@ def run_task(source: Path, folder: Path, out: Path, cpus: int) -> dict:
     return dict(zip(("seconds", "cpu_seconds", "peak_gib"), map(float, printed), strict=True))
 
 
-def workers(made: pa.Table, folder: Path, rounds: int) -> dict:
+def workers(made: pa.Table, folder: Path, rounds: int, sizes: tuple[int, ...] = SCALED) -> dict:
     """
     Wall time of further receptors by one worker and by two, in turn: a longer shard less a shorter one.
 
     Two tasks of one worker each, which share nothing, say what the machine gives to two of anything.
     """
-    paths = {n: folder / f"some_{n}.parquet" for n in (0, *SCALED)}
+    paths = {n: folder / f"some_{n}.parquet" for n in (0, *sizes)}
     for n, path in paths.items():
         tables.write(made.slice(0, n), path)
 
@@ -52,9 +52,7 @@ def workers(made: pa.Table, folder: Path, rounds: int) -> dict:
     starts, gains, limits = [], [], []
     for _ in range(rounds):
         starts.append(seconds(0, 1))
-        one, two, apart = (
-            seconds(SCALED[1], *how) - seconds(SCALED[0], *how) for how in ((1,), (2,), (1, 2))
-        )
+        one, two, apart = (seconds(sizes[1], *how) - seconds(sizes[0], *how) for how in ((1,), (2,), (1, 2)))
         gains.append(one / two)
         limits.append(2 * one / apart)
     return {

@@ -6,8 +6,6 @@ The reference is the ``sceptr`` package, in float32 on the CPU. Compared with it
 torch's path, on a GPU where there is one, both in float32 and bf16.
 """
 
-import argparse
-import json
 import logging
 import sys
 import warnings
@@ -27,17 +25,19 @@ from airrvec.model.tokens import tokenise
 import numpy as np
 import sceptr
 import torch
-from embedding_speed import PEER_COLUMNS
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.common import results
+from benchmarks.common.material import SCEPTR_COLUMNS
+
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("table", type=Path, help="labelled receptors, in any format that airrvec reads")
     parser.add_argument("--k", type=int, default=200, help="references of an epitope")
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--positives", type=int, default=100, help="least receptors of an epitope to test")
     return parser.parse_args(argv)
 
 
@@ -45,7 +45,7 @@ def vectors_of(receptors) -> dict[str, np.ndarray]:
     """Name of a way → vectors, shape (n_receptors, 64)."""
     loaded = weights.load("sceptr")
     tokens = tokenise(receptors, loaded.config.loops)
-    frame = receptors.to_pandas()[list(PEER_COLUMNS)].rename(columns=PEER_COLUMNS)
+    frame = receptors.to_pandas()[list(SCEPTR_COLUMNS)].rename(columns=SCEPTR_COLUMNS)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     networks = {
         f"airrvec, CPU, {precision}": inference.Network(loaded.config, loaded.state, precision)
@@ -63,7 +63,9 @@ def vectors_of(receptors) -> dict[str, np.ndarray]:
 
 def auroc(distances: np.ndarray, labelled, args) -> float:
     """Mean over epitopes and splits, by the nearest of k references."""
-    splits, _ = fewshot.plan_splits(labelled, ks=[args.k], n_splits=args.splits, min_positives=100, seed=420)
+    splits, _ = fewshot.plan_splits(
+        labelled, ks=[args.k], n_splits=args.splits, min_positives=args.positives, seed=420
+    )
     n, found = len(distances), {}
     for split in splits:
         positive = np.isin(np.arange(n), labelled.epitopes[split.epitope])
@@ -86,9 +88,10 @@ def main(argv=None):
     )
     ways = vectors_of(labelled.receptors)
     reference = ways["sceptr"]
-    figures = {}
     print(f"{len(reference):,} receptors, {args.splits} splits, k = {args.k}")
-    print(f"{'':<36}{'largest distance':>18}{'other neighbour':>18}{'AUROC':>10}{'difference':>12}")
+    table = results.Table(
+        way="", largest_distance=".1e", other_neighbour=".3%", auroc=".4f", auroc_difference="+.1e"
+    )
     for name, vectors in ways.items():
         distances = cdist(vectors, vectors).astype(np.float32)
         value = auroc(distances, labelled, args)
@@ -99,19 +102,15 @@ def main(argv=None):
             true = cdist(reference, reference).astype(np.float32)
         # Another neighbour that is as near as the first, for the reference, is none.
         changed = true[np.arange(len(true)), nearest] > expected * (1 + 1e-6) + 1e-7
-        figures[name] = {
-            "largest_distance": float(np.linalg.norm(vectors - reference, axis=1).max()),
-            "other_neighbour": float(changed.mean()),
-            "auroc": value,
-            "auroc_difference": value - first,
-        }
-        row = figures[name]
-        print(
-            f"{name:<36}{row['largest_distance']:>18.1e}{row['other_neighbour']:>18.3%}"
-            f"{value:>10.4f}{row['auroc_difference']:>+12.1e}"
+        table.add(
+            way=name,
+            largest_distance=np.linalg.norm(vectors - reference, axis=1).max(),
+            other_neighbour=changed.mean(),
+            auroc=value,
+            auroc_difference=value - first,
         )
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    figures = {"receptors": len(reference), "k": args.k, "splits": args.splits, "ways": table.rows}
+    results.write(args, figures, ["sceptr", "torch", "numba"])
 
 
 if __name__ == "__main__":

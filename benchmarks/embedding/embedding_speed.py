@@ -9,15 +9,12 @@ each in a process of its own, and two workers against one by the clock. Prints t
 ``--json``.
 """
 
-import argparse
 import contextlib
-import json
 import logging
 import os
 import statistics
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -27,7 +24,7 @@ sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 import airrvec  # noqa: F401  before numpy, as in the scripts
 from airrvec.core import devices, tables
-from airrvec.input import normalise, reading
+from airrvec.model import tokens as tk
 from airrvec.model import transformer, weights
 from airrvec.model.cpu import inference
 from airrvec.model.tokens import tokenise
@@ -39,38 +36,26 @@ import sceptr
 import torch
 from threadpoolctl import threadpool_info
 
+from benchmarks.common import results
 from benchmarks.common.embedding_tasks import SCALED, run_task, workers
+from benchmarks.common.material import SCEPTR_COLUMNS, paired_receptors
+from benchmarks.common.timing import alternate, ratio
 
-PEER_COLUMNS = {
-    "tra_v_call": "TRAV",
-    "tra_junction_aa": "CDR3A",
-    "trb_v_call": "TRBV",
-    "trb_junction_aa": "CDR3B",
-}
 PARTS = ["ways", "models", "steps", "growth", "scaling"]
 MODELS = ["sceptr_tiny", "sceptr_small", "sceptr", "sceptr_large", "sceptr_beta_only"]
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("table", type=Path, help="receptors, in any format that airrvec reads")
     parser.add_argument("--receptors", type=int, default=7000)
     parser.add_argument("--rounds", type=int, default=5, help="alternations")
     parser.add_argument("--growth", default="10000,100000", help="synthetic receptors, Parquet to Parquet")
     parser.add_argument("--cpus", type=int, default=2, help="workers of the larger runs")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to run")
-    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--steps", type=int, default=30_000, help="receptors of the steps of a task")
+    parser.add_argument("--scaled", type=int, nargs=2, default=SCALED, help="sizes of the shards of workers")
     return parser.parse_args(argv)
-
-
-def paired_receptors(path: Path, n: int) -> pa.Table:
-    """The first ``n`` paired human receptors of a table."""
-    chains = reading.open_chains(path)
-    receptors = normalise.normalise(chains, sample_id="bench", species="homosapiens").receptors
-    frame = receptors.to_pandas()
-    paired = frame[(frame["chain_pairing"] == "single pair") & (frame["species"] == "homosapiens")]
-    paired = paired.dropna(subset=["tra_v_call", "trb_v_call"])
-    return pa.Table.from_pandas(paired.head(n), schema=receptors.schema, preserve_index=False)
 
 
 def in_numpy(loaded: weights.LoadedModel, receptors: pa.Table, precision: str):
@@ -81,7 +66,7 @@ def in_numpy(loaded: weights.LoadedModel, receptors: pa.Table, precision: str):
 
 def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
     """Name → what takes the receptors to vectors, or does the products of that alone."""
-    frame = receptors.to_pandas()[list(PEER_COLUMNS)].rename(columns=PEER_COLUMNS)
+    frame = receptors.to_pandas()[list(SCEPTR_COLUMNS)].rename(columns=SCEPTR_COLUMNS)
     peer = sceptr.variant.default()
 
     def without_fast_path():
@@ -119,7 +104,7 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
     lengths = tokenise(receptors, loaded.config.loops).lengths
     batches = [
         (len(rows), int(lengths[rows[0]]))
-        for rows in inference.tk.batches_of_one_length(lengths, inference.TOKENS_PER_BATCH)
+        for rows in tk.equal_length_batches(lengths, inference.TOKENS_PER_BATCH)
     ]
     d, wide, layers = loaded.config.d_model, loaded.config.d_feedforward, loaded.config.n_layers
     rng = np.random.default_rng(1)
@@ -145,24 +130,6 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
     return all_of_it
 
 
-def alternate(functions: dict, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each function in each round; the first round is not counted."""
-    seconds = {name: [] for name in functions}
-    for number in range(rounds + 1):
-        for name, function in functions.items():
-            # A GPU's work is not the processor's time.
-            clock = time.perf_counter if "GPU" in name else time.process_time
-            start = clock()
-            function()
-            if number:
-                seconds[name].append(clock() - start)
-    return seconds
-
-
-def ratios(seconds: dict[str, list[float]], of: str, to: str) -> float:
-    return statistics.median(b / a for a, b in zip(seconds[of], seconds[to], strict=True))
-
-
 def of_models(receptors: pa.Table, rounds: int) -> dict:
     """Models of all sizes, and one chain alone: their speed, and the share of it that is matrix products."""
     found = {}
@@ -179,7 +146,7 @@ def of_models(receptors: pa.Table, rounds: int) -> dict:
             "dimensions": loaded.config.d_model,
             "per_second": len(receptors) / taken,
             "tokens_per_second": n_tokens / taken,
-            "share_of_products": ratios(seconds, "all", "products"),
+            "share_of_products": ratio(seconds, "all", "products"),
         }
     return found
 
@@ -216,7 +183,7 @@ def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
     print(f"{n:,} paired receptors, one thread, {args.rounds} alternations; load {load:.1f}, BLAS for {blas}")
     seconds = alternate(ways(loaded, receptors), args.rounds)
     rates = {name: n / statistics.median(taken) for name, taken in seconds.items()}
-    times = {name: ratios(seconds, name, "sceptr") for name in seconds}
+    times = {name: ratio(seconds, name, "sceptr") for name in seconds}
     show(
         "Receptors a second of one core, and times as many as sceptr",
         {name: f"{rate:>10,.0f}{times[name]:>8.1f}" for name, rate in rates.items()},
@@ -230,7 +197,7 @@ def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
     }
     for suffix in ("", ", bf16"):
         if (way := f"airrvec{suffix}") in seconds:
-            share = figures[f"share_of_products{suffix}"] = ratios(
+            share = figures[f"share_of_products{suffix}"] = ratio(
                 seconds, way, f"matrix products alone{suffix}"
             )
             print(f"  matrix products take {share:.0%} of the time of {way}")
@@ -274,22 +241,21 @@ def main(argv=None):
         folder = Path(temporary)
         loaded.save(folder / "model")
         made = (
-            synthesis.synthesise(max([*SCALED, *sizes]), seed=1)
+            synthesis.synthesise(max([*args.scaled, *sizes, args.steps]), seed=1)
             if set(args.only) - {"ways", "models"}
             else None
         )
         if "steps" in args.only:
-            figures["steps"] = steps(loaded, made.slice(0, 30_000), folder, args.rounds)
+            figures["steps"] = steps(loaded, made.slice(0, args.steps), folder, args.rounds)
             show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
         if sizes:
             figures["growth"] = growth(made, sizes, folder, args.cpus)
         if "scaling" in args.only:
-            figures |= workers(made, folder, args.rounds)
+            figures |= workers(made, folder, args.rounds, tuple(args.scaled))
             print(f"\nStart of a task {figures['start_seconds']:.2f} s")
             print(f"Two workers against one: {figures['two_workers']:.2f} times as fast")
             print(f"Two tasks of one worker, which share nothing: {figures['two_tasks']:.2f} times as fast")
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    results.write(args, figures, ["sceptr", "torch", "numba"])
 
 
 if __name__ == "__main__":

@@ -6,16 +6,15 @@ Receptors and background are OLGA's; the radius is that of 0.01 neighbours by ch
 its own. `--check` compares the pairs with all distances up to a size. faiss, if installed, searches the same
 radius in IVF cells, in one process with its vectors; recall is the share of our pairs.
 
-    python benchmarks/neighbours_at_size.py --sizes 10000 100000 1000000 --chains paired beta
+    python benchmarks/neighbours/neighbours_at_size.py --sizes 10000 100000 1000000 --chains paired beta
 """
 
-import argparse
 import importlib.util
-import multiprocessing
-import resource
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -26,14 +25,17 @@ from airrvec.core import runtime
 runtime.limit_threads(2)
 import numpy as np
 
+from benchmarks.common import results
+from benchmarks.common.timing import peak_memory
+
 PART = 163_840  # receptors that are made at once
-BACKGROUND = 10_000
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--chains", nargs="+", default=["paired", "beta"])
+    parser.add_argument("--background", type=int, default=10_000, help="receptors")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--check", type=int, default=100_000, help="largest size compared with all distances")
     parser.add_argument("--probed", type=int, nargs="*", default=[16, 64], help="cells that faiss searches")
@@ -65,34 +67,36 @@ def measured(function, *arguments):
     return result, time.perf_counter() - wall, time.process_time() - processor
 
 
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def measure(n: int, chains: str, args, folder: Path) -> None:
-    """Print the rows of one size."""
+def measure(n: int, chains: str, args, folder: Path) -> list[dict]:
+    """Return the rows of one size."""
     from airrvec.repertoire.clustering import radius_by_chance
     from airrvec.search import lower_bounds, radius_search
 
+    rows = []
+
+    def add(search: str, seconds: list[float], **more) -> None:
+        times = {"wall_s": seconds[0], "processor_s": seconds[1], "peak_MB": peak_memory()}
+        rows.append({"chains": chains, "receptors": n, "search": search, "radius": radius, **times, **more})
+
     found = vectors(max(args.sizes), chains, 1, folder)[:n].copy()
-    background = vectors(BACKGROUND, chains, 420, folder)
+    background = vectors(args.background, chains, 420, folder)
     radius_by_chance(found[:1000], background, 0.01, threads=args.threads)  # compiles
     radius, *seconds = measured(lambda: radius_by_chance(found, background, 0.01, threads=args.threads))
-    show(chains, n, "radius", radius, "", seconds, peak())
+    add("radius", seconds)
     (first, second, _), *seconds = measured(
         lambda: radius_search.pairs_within(found, radius, threads=args.threads)
     )
     bounds = lower_bounds.lower_bounds(found, found, radius, seed=radius_search.SEED)
-    show(chains, n, f"pairs, {bounds.axes.shape[1]} components", radius, len(first), seconds, peak())
+    add("pairs", seconds, pairs=len(first), components=bounds.axes.shape[1])
     if n <= args.check:
         same, *seconds = measured(lambda: same_as_all(found, radius, first, second, args.threads))
-        show(chains, n, "all distances", radius, f"same: {same}", seconds, peak())
+        add("all distances", seconds, same=same)
     if importlib.util.find_spec("faiss"):
         ours = first * n + second
         for probed in args.probed:
             pairs, *seconds = measured(lambda p=probed: faiss_pairs(found, radius, p, args.threads))
-            recall = np.isin(ours, pairs).mean()
-            show(chains, n, f"faiss IVF, {probed} cells", radius, f"recall {recall:.3f}", seconds, peak())
+            add(f"faiss IVF, {probed} cells", seconds, recall=np.isin(ours, pairs).mean())
+    return rows
 
 
 def same_as_all(found, radius: float, first, second, threads: int) -> bool:
@@ -123,25 +127,23 @@ def faiss_pairs(found, radius: float, n_probed: int, threads: int) -> np.ndarray
     return (query * n + rows)[query < rows]
 
 
-def show(chains, n, what, radius, result, seconds, memory) -> None:
-    numbers = f"{seconds[0]:.1f} | {seconds[1]:.1f} | {memory:.0f}"
-    print(f"| {chains} | {n:,} | {what} | {radius:.3f} | {result} | {numbers} |", flush=True)
-
-
 def main(argv=None):
     args = parse_args(argv)
+    if not importlib.util.find_spec("faiss"):
+        print("faiss is not installed: left out")
+    table = results.Table(
+        chains="", receptors=",", search="", radius=".3f", components="d", pairs=",", same="", recall=".3f",
+        wall_s=".2f", processor_s=".2f", peak_MB=",.0f",
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        print("| chains | receptors | search | radius | result | wall, s | processor, s | peak, MB |")
-        print("|---|---|---|---|---|---|---|---|")
         for chains in args.chains:
             for n in args.sizes:
-                process = multiprocessing.get_context("spawn").Process(
-                    target=measure, args=(n, chains, args, folder)
-                )
-                process.start()
-                process.join()
+                with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                    for row in pool.submit(measure, n, chains, args, folder).result():
+                        table.add(**row)
+    results.write(args, {"searches": table.rows}, ["numba", "faiss-cpu"])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ default or published cutoff, which differ: compare growth, not numbers of pairs.
 own, with a limit of time, and is stopped once it holds more memory than the limit. A program that stops at
 one size is not run at a larger one.
 
-    python benchmarks/peers_at_size.py --sizes 10000 30000 100000 300000 1000000 --minutes 5 --gigabytes 8
+    python benchmarks/size/peers_at_size.py --sizes 10000 30000 100000 300000 1000000 --minutes 5
 """
 
 import argparse
@@ -18,12 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 import pandas as pd
+
+from benchmarks.common import results
 
 GENES = ["tra_v_call", "tra_j_call", "trb_v_call", "trb_j_call"]
 JUNCTIONS = ["tra_junction_aa", "trb_junction_aa"]
@@ -132,6 +135,15 @@ METHODS = {
 }
 
 
+PACKAGES = {"scirpy": "scirpy", "tcrdist3": "tcrdist", "pyrepseq": "pyrepseq"}  # package → module
+
+
+def is_installed(method: str) -> bool:
+    """Return whether the package of a method, the first word of its name, is installed."""
+    module = PACKAGES.get(method.split(",")[0])
+    return module is None or find_spec(module) is not None
+
+
 def resident(group: int) -> float:
     """Gigabytes that the processes of a group hold."""
     total = 0
@@ -165,20 +177,18 @@ def limited(command: list[str], minutes: float, gigabytes: float) -> dict:
     if not why and process.returncode:
         why = errors.strip().splitlines()[-1][:120] if errors.strip() else f"status {process.returncode}"
     processor = after.children_user + after.children_system - before.children_user - before.children_system
-    pairs = None if why else json.loads(output.splitlines()[-1])
     return {
-        "wall": time.monotonic() - started,
-        "processor": processor,
-        "memory": most,
-        "pairs": pairs,
-        "why": why,
+        "wall_s": time.monotonic() - started,
+        # A killed program's processor time lacks that of its own children.
+        "processor_s": None if why else processor,
+        "memory_GB": most,
+        "pairs": None if why else json.loads(output.splitlines()[-1]),
+        "stopped": why,
     }
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--gigabytes", type=float, default=8)
@@ -191,19 +201,23 @@ def parse_args(argv=None):
 def main(argv=None):
     args = parse_args(argv)
     if args.one:
-        method, table = args.one
-        print(METHODS[method](pd.read_parquet(table), args.threads))
+        method, path = args.one
+        print(METHODS[method](pd.read_parquet(path), args.threads))
         return
     from airrvec.core import schema
     from airrvec.synthetic.synthesis import synthesise
 
-    print("| Receptors | Program | Wall, s | Processor, s | Memory, GB | Pairs |\n|---|---|---|---|---|---|")
-    stopped = set()
+    table = results.Table(
+        receptors=",", program="", wall_s=",.1f", processor_s=",.1f", memory_GB=".2f", pairs=",", stopped=""
+    )
+    stopped = {name for name in args.methods if not is_installed(name)}
+    for name in stopped:
+        print(f"{name}: not installed, left out")
     with tempfile.TemporaryDirectory() as folder:
         for n in sorted(args.sizes):
-            table = Path(folder, "receptors.parquet")
+            path = Path(folder, "receptors.parquet")
             made = synthesise(n, seed=1, first=0)
-            made.select(["species", *schema.RECEPTOR_FIELDS]).to_pandas().to_parquet(table)
+            made.select(["species", *schema.RECEPTOR_FIELDS]).to_pandas().to_parquet(path)
             for method in [name for name in args.methods if name not in stopped]:
                 command = [
                     sys.executable,
@@ -212,18 +226,13 @@ def main(argv=None):
                     str(args.threads),
                     "--one",
                     method,
-                    str(table),
+                    str(path),
                 ]
                 used = limited(command, args.minutes, args.gigabytes)
-                # A killed program's processor time lacks that of its own children.
-                processor = "–" if used["why"] else f"{used['processor']:,.0f}"
-                numbers = f"{used['wall']:,.0f} | {processor} | {used['memory']:.1f}"
-                print(
-                    f"| {n:,} | {method} | {numbers} | {used['why'] or format(used['pairs'], ',')} |",
-                    flush=True,
-                )
-                if used["why"]:
+                table.add(receptors=n, program=method, **used)
+                if used["stopped"]:
                     stopped.add(method)
+    results.write(args, {"runs": table.rows}, PACKAGES)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ out. Inputs and traces stay in ``--folder``: ``--show`` prints the tables of ear
 options do not name goes to Nextflow, e.g. ``-profile slurm -process.queue=short``.
 """
 
-import argparse
 import csv
 import multiprocessing
 import shutil
@@ -21,8 +20,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from nextflow_overhead import ROOT, covered
-
+ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from airrvec.core import schema, tables
@@ -31,6 +29,9 @@ from airrvec.synthetic import synthesis
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+
+from benchmarks.common import results
+from benchmarks.common.timing import covered
 
 BLOCK = 16_384 * 4  # receptors made at once
 CORES = 2
@@ -49,7 +50,7 @@ MB = 1e6
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument(
         "--receptors", type=int, nargs="+", default=[10**5, 10**6], help="sizes, one run each"
     )
@@ -171,15 +172,19 @@ def by_process(tasks: list[dict]) -> dict[str, dict]:
     return found
 
 
-def show(tasks: list[dict], n_samples: int, start: float, end: float) -> None:
-    """Print a Markdown table of the processes, and Nextflow's own time."""
-    columns = ["Tasks", "Seconds", "Longest", "Processor, s", "Peak MB", "Requested MB", "Read MB"]
-    print(f"| Process | {' | '.join([*columns, 'Written MB', 'To disk MB'])} |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+def show(tasks: list[dict], n_samples: int, start: float, end: float) -> dict:
+    """Print a table of the processes, and Nextflow's own time; return both."""
+    table = results.Table(
+        process="", tasks="d", seconds=",.1f", longest_s=",.1f", processor_s=",.1f",
+        peak_MB=",.0f", requested_MB=",.0f", read_MB=",.0f", written_MB=",.0f", to_disk_MB=",.0f",
+    )  # fmt: skip
     for name, part in by_process(tasks).items():
-        seconds = [f"{part[key]:,.1f}" for key in ("realtime", "longest", "processor")]
-        sizes = [f"{part[key]:,.0f}" for key in ("memory", "requested", "read", "written", "disk")]
-        print(f"| {name} | {' | '.join([str(part['tasks']), *seconds, *sizes])} |")
+        table.add(
+            **{"process": name, "tasks": part["tasks"], "seconds": part["realtime"]},
+            **{"longest_s": part["longest"], "processor_s": part["processor"], "peak_MB": part["memory"]},
+            **{"requested_MB": part["requested"], "read_MB": part["read"], "written_MB": part["written"]},
+            to_disk_MB=part["disk"],
+        )
     wall = end - start
     idle = wall - covered([(task["start"], task["complete"]) for task in tasks])
     before = min(task["start"] for task in tasks) - start
@@ -188,6 +193,10 @@ def show(tasks: list[dict], n_samples: int, start: float, end: float) -> None:
     print(f"\nWall {wall:,.1f} s; {len(tasks)} tasks of {total:,.1f} s, {processor:,.1f} s of processor.")
     print(f"Wall in which no task ran: {idle:,.1f} s, {idle / n_samples:.2f} s a sample;", end=" ")
     print(f"{before:,.1f} s before the first task, {after:,.1f} s after the last.\n")
+    return {
+        **{"wall_s": wall, "tasks": len(tasks), "tasks_s": total, "processor_s": processor},
+        **{"without_task_s": idle, "before_s": before, "after_s": after, "processes": table.rows},
+    }
 
 
 def show_growth(sizes: list[int], runs: list[dict[str, dict]]) -> None:
@@ -197,35 +206,35 @@ def show_growth(sizes: list[int], runs: list[dict[str, dict]]) -> None:
     for name in runs[-1]:
         cells = []
         for before, after in pairwise(runs):
-            pair = before.get(name), after.get(name)
             for key in ("processor", "memory"):
-                known = all(part and part[key] for part in pair)
-                cells.append(f"× {pair[1][key] / pair[0][key]:.1f}" if known else "")
+                first, second = before.get(name, {}).get(key), after.get(name, {}).get(key)
+                cells.append(f"× {second / first:.1f}" if first and second else "")
         print(f"| {name} | {' | '.join(cells)} |")
 
 
 def main(argv=None):
     args, of_nextflow = parse_args(argv)
-    measured = []
+    measured, runs = [], []
     with tempfile.TemporaryDirectory() as temporary:
         parent = (args.folder or Path(temporary)).absolute()
         for n in args.receptors:
             folder = parent / f"{args.chains}_{n}_{args.samples}"
             trace, times = folder / "trace.txt", folder / "times.txt"
             if not args.show:
-                start = time.perf_counter()
+                begin = time.perf_counter()
                 sheet = write_samples(n, args.samples, args.chains, folder / "input")
-                print(f"{n:,} receptors written in {time.perf_counter() - start:.1f} s", file=sys.stderr)
+                print(f"{n:,} receptors written in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
                 start, end = run(sheet, folder, args, of_nextflow)
                 shutil.copy(folder / "results/pipeline_info/execution_trace.txt", trace)
                 times.write_text(f"{start} {end}\n")
             tasks = read_trace(trace)
             measured.append(by_process(tasks))
-            print(f"\n{n:,} {args.chains} receptors in {args.samples} samples\n")
-            show(tasks, args.samples, *map(float, times.read_text().split()))
-            sys.stdout.flush()
+            print(f"\n{n:,} {args.chains} receptors in {args.samples} samples")
+            start, end = map(float, times.read_text().split())
+            runs.append({"receptors": n, "samples": args.samples, **show(tasks, args.samples, start, end)})
     if len(measured) > 1:
         show_growth(args.receptors, measured)
+    results.write(args, {"chains": args.chains, "runs": runs})
 
 
 if __name__ == "__main__":

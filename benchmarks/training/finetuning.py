@@ -5,10 +5,9 @@ Fine-tuning on the paper's task, with several seeds: the tables of docs/benchmar
 Each run is `finetune.py` as the pipeline calls it, on one thread. A run that is in the folder of results is
 not repeated, and one that was cut off resumes.
 
-    python benchmarks/finetuning.py vdjdb_full_2023-06-01.txt.gz --jobs 2 --outdir finetuning
+    python benchmarks/training/finetuning.py vdjdb_full_2023-06-01.txt.gz --jobs 2 --outdir finetuning
 """
 
-import argparse
 import subprocess
 import sys
 import time
@@ -23,6 +22,8 @@ sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 from airrvec.benchmark import fewshot
 from airrvec.core import tables
 from airrvec.core.schema import MEAN, NOT_TRAINED
+
+from benchmarks.common import results
 
 # Start, preset and how the tables call the model; the slowest first.
 TRAINED = (
@@ -49,14 +50,15 @@ TABLES = (
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("labelled", type=Path, help="labelled table, in any input format")
     parser.add_argument("--seeds", type=int, nargs="+", default=[420, 1, 2])
     presets = sorted({preset for _, preset, _ in TRAINED})
     parser.add_argument("--presets", nargs="+", choices=presets, default=presets)
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser.add_argument("--starts", nargs="+", default=["sceptr", "sceptr_large"], help="models to tune")
+    parser.add_argument("--device", default="cpu", help="of finetune.py: auto, cpu, gpu")
+    parser.add_argument("--options", default="", help="further options of finetune.py, in one word")
     parser.add_argument("--outdir", type=Path, default=Path("finetuning"))
     return parser.parse_args(argv)
 
@@ -65,7 +67,8 @@ def script(name: str, *options) -> None:
     subprocess.run([sys.executable, ROOT / "bin" / name, *map(str, options)], check=True)
 
 
-def finetune(outdir: Path, start: str, preset: str, seed: int) -> None:
+def finetune(args, start: str, preset: str, seed: int) -> None:
+    outdir = args.outdir
     folder = outdir / f"{start}_{preset}_{seed}"
     if (folder / "finetune.qc.json").exists():
         return
@@ -77,7 +80,8 @@ def finetune(outdir: Path, start: str, preset: str, seed: int) -> None:
         *("--receptors", outdir / "labelled.receptors_0000.parquet"),
         *("--exclude-references", "10xgenomics", "--model", start),
         *("--preset", ROOT / f"conf/models/{preset}.json", "--name", f"{start}_{preset}"),
-        *("--seed", seed, "--device", "cpu", "--checkpoints", folder / "checkpoints", "--outdir", folder),
+        *("--seed", seed, "--device", args.device, *args.options.split()),
+        *("--checkpoints", folder / "checkpoints", "--outdir", folder),
     )
     print(f"{folder.name}: {(time.monotonic() - begin) / 60:.1f} minutes", file=sys.stderr, flush=True)
 
@@ -116,15 +120,20 @@ def main(argv=None):
     args.outdir.mkdir(parents=True, exist_ok=True)
     if not (args.outdir / "labelled.cells.parquet").exists():
         script("normalise_receptors.py", args.labelled, "--sample", "labelled", "--outdir", args.outdir)
-    trained = [(start, preset) for start, preset, _ in TRAINED if preset in args.presets]
+    trained = [
+        (start, preset) for start, preset, _ in TRAINED if preset in args.presets and start in args.starts
+    ]
     runs = [(*model, seed) for model in trained for seed in args.seeds]
     with ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(lambda run: finetune(args.outdir, *run), runs))
+        list(pool.map(lambda run: finetune(args, *run), runs))
     found = pd.concat(figures(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
     # SCEPTR before training is measured beside each preset, alike.
     found = found.drop_duplicates(["encoder", "rule", "test_set", "k", "seed"])
     for columns in TABLES:
         print(f"\n{table(found, columns)}")
+    keys = ["model", "rule", "test_set", "k", "added", "seed", "auroc"]
+    figures = {"seeds": args.seeds, "aurocs": found[keys].to_dict("records")}
+    results.write(args, figures, ["torch", "lightning"])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Training stops at the numbers of steps in POINTS and goes on from its checkpoint
 training alone. The task is the 200-shot nearest neighbour on a labelled table, mean of its epitopes.
 """
 
-import argparse
 import csv
 import sys
 import tempfile
@@ -19,16 +18,23 @@ sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
 from airrvec.core import runtime
 
+from benchmarks.common import results
+
 POINTS = (25, 50, 100, 200, *range(400, 200_000, 400))
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("cells", type=Path, help="labelled cells, as airrvec normalises them")
     parser.add_argument("receptors", type=Path, help="their receptors")
     parser.add_argument("--preset", type=Path, default=ROOT / "conf/models/short.json")
     parser.add_argument("--synthetic", type=int, default=100_000, help="receptors to learn from")
     parser.add_argument("--budget", type=float, default=3600, help="seconds of training")
+    parser.add_argument("--points", type=int, nargs="+", default=POINTS, help="steps to measure at")
+    parser.add_argument("--k", type=int, default=200, help="references of an epitope")
+    parser.add_argument("--splits", type=int, default=100)
+    parser.add_argument("--positives", type=int, default=100, help="least receptors of an epitope to test")
+    parser.add_argument("--device", default="cpu", help="of training: cpu or cuda")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=420)
     parser.add_argument("--outdir", type=Path, default=Path("pretraining_curve"))
@@ -54,7 +60,8 @@ def main(argv=None):
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"
     )
-    splits, _ = fewshot.plan_splits(labelled, ks=[200], n_splits=100, min_positives=100, seed=args.seed)
+    options = {"n_splits": args.splits, "min_positives": args.positives, "seed": args.seed}
+    splits, _ = fewshot.plan_splits(labelled, ks=[args.k], **options)
 
     def auroc(encoder) -> dict[str, float]:
         table = scoring.score(encoder, "", labelled, splits, rules=("nearest_neighbour",)).auroc
@@ -88,21 +95,22 @@ def main(argv=None):
     measure(0, 0.0)
     spent = 0.0
     with tempfile.TemporaryDirectory() as checkpoints:
-        for steps in POINTS:
+        for steps in args.points:
             start = time.perf_counter()
             trainer.train(
                 encoder.train(), trainer.Receptors(tokens), None, preset.objective,
                 replace(preset.schedule, steps=steps), seed=args.seed, folder=Path(checkpoints),
-                checkpoint_every=25, device="cpu",
+                checkpoint_every=25, device=args.device,
             )  # fmt: skip
             spent += time.perf_counter() - start
             measure(steps, round(spent, 1))
             if spent > args.budget:
                 break
-    draw(args.outdir / "auroc.tsv", args.outdir / "pretraining_curve.png")
+    draw(args.outdir / "auroc.tsv", args.outdir / "pretraining_curve.png", args.k)
+    results.write(args, {"k": args.k, "splits": args.splits, "points": rows}, ["torch", "lightning"])
 
 
-def draw(table: Path, path: Path) -> None:
+def draw(table: Path, path: Path, k: int) -> None:
     """The mean AUROC against the step, between the floors and the published models."""
     import matplotlib
 
@@ -125,7 +133,7 @@ def draw(table: Path, path: Path) -> None:
     axis.minorticks_off()
     axis.set_xlim(left=0)
     axis.set_xlabel("Steps of 256 synthetic receptors; 0 is random weights")
-    axis.set_ylabel("AUROC, 200 references, mean of the epitopes")
+    axis.set_ylabel(f"AUROC, {k} references, mean of the epitopes")
     axis.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 

@@ -7,7 +7,6 @@ trains `libtcrlm`'s model (the one in the ``sceptr`` package), as the reference'
 the same receptors, batch, objective (autocontrastive and masked-language), threads and float32.
 """
 
-import argparse
 import importlib.util
 import json
 import random
@@ -33,14 +32,17 @@ from libtcrlm import schema as tcr_schema
 from libtcrlm.config_reader import ConfigReader
 from torch.nn.utils.rnn import pad_sequence
 
+from benchmarks.common import results
+
 ALPHA_LOOPS = 3
 FIRST_AMINO_ACID = 3
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = results.Parser(__file__, __doc__)
     parser.add_argument("--batch-size", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--receptors", type=int, help="synthetic; ten batches if not given")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
 
@@ -113,14 +115,14 @@ def our_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
             ReceptorEncoder(ModelConfig()).train(), data, None, Objective(), schedule,
             seed=1, folder=Path(folder), device="cpu",
         )  # fmt: skip
-    ends = [row["seconds"] for row in trained.history.to_pylist()]
+    ends = [row["seconds"] for row in trained.times.to_pylist()]
     return [end - start for start, end in pairwise(ends)]
 
 
 def main(argv=None):
     args = parse_args(argv)
     torch.set_num_threads(args.threads)
-    receptors = synthesis.synthesise(10 * args.batch_size, seed=1)
+    receptors = synthesis.synthesise(args.receptors or 10 * args.batch_size, seed=1)
     our_steps(receptors, args.batch_size, 2)
     plain_steps(receptors, args.batch_size, 1)
     # In turn, so that a slow minute of the machine falls on both.
@@ -131,12 +133,12 @@ def main(argv=None):
         )
     ours, plain = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratios = [theirs / own for own, theirs in pairs]
-    print(
-        f"Training, batch of {args.batch_size:,}, {args.threads} threads, float32, {len(pairs)} alternations"
-    )
-    print(f"  airrvec     {1 / ours:.3f} steps a second")
-    print(f"  plain loop  {1 / plain:.3f} steps a second")
-    print(f"  ratio       {statistics.median(ratios):.1f} (from {min(ratios):.1f} to {max(ratios):.1f})")
+    table = results.Table(way="", steps_a_second=".3f", times_plain_loop=".1f", least=".1f", most=".1f")
+    times = {"times_plain_loop": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}
+    table.add(way="airrvec", steps_a_second=1 / ours, **times)
+    table.add(way="plain loop", steps_a_second=1 / plain)
+    sizes = {"batch_size": args.batch_size, "threads": args.threads, "rounds": args.steps}
+    results.write(args, {**sizes, "ways": table.rows}, ["torch", "lightning", "sceptr", "libtcrlm"])
 
 
 if __name__ == "__main__":
