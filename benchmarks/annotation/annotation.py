@@ -21,7 +21,7 @@ from airrvec.core import runtime, tables
 
 runtime.limit_threads(2)
 
-from airrvec.annotation import evidence, fitting, reference_set, search
+from airrvec.annotation import evidence, fitting, reference_set, scorer, search
 from airrvec.annotation.calibration import CalibrationScores
 from airrvec.annotation.candidates import Candidates, binds_epitope, stacked
 from airrvec.annotation.cross_validation import N_FOLDS, study_folds
@@ -94,7 +94,8 @@ class Fold:
         self.study = np.array([reference.studies[[row]].indices[0] for row in asking])
         asked = reference.receptors.take(pa.array(asking)), vectors[asking]
         self.asked, self.test = (
-            evidence.both_looks(self.left, *given, self.collected.threshold) for given in (asked, test)
+            evidence.both_looks(self.left, receptors, found, self.collected.threshold)
+            for receptors, found in (asked, test)
         )
 
     def calls(self, asked: Candidates, test: Candidates) -> Calls:
@@ -107,7 +108,7 @@ class Fold:
         collected = self.collected
         labelled = collected.found
         # The sum of SCEPTR's and TCRdist's log odds: nothing is trained.
-        plain = fitting.scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
+        plain = scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
         candidates_of = {"SCEPTR": lambda part: part.first, "sum": plain.candidates}.get(score)
         if candidates_of:
             asked, test, others = map(candidates_of, (self.asked, self.test, collected.others))
@@ -156,7 +157,8 @@ def with_background(sources: Sources, receptors: pa.Table) -> tuple[Sources, tup
     contrast, *others = (receptors.take(pa.array(rows)) for rows in taken)
     vectors = {chains: sources.embed(on_chains(contrast, chains)) for chains in sources.references}
     changed = replace(sources, contrast=contrast, contrast_vectors=vectors)
-    return changed, *((table, sources.embed(table)) for table in others)
+    calibrating, tested = ((table, sources.embed(table)) for table in others)
+    return changed, calibrating, tested
 
 
 def main(argv=None):
@@ -194,7 +196,7 @@ def main(argv=None):
 def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str, list[dict]]:
     """Print and return what the scores find in all folds of all divisions."""
     names = evidence.NAMES[args.chains]
-    variants = {"SCEPTR": [], "sum": [], "all": []}
+    variants: dict[str, list[int]] = {"SCEPTR": [], "sum": [], "all": []}
     if args.ablation:
         kinds = {name: [number] for number, name in enumerate(names)}
         kinds |= {"genes": [n for n, name in enumerate(names) if "genes" in name]}
@@ -202,20 +204,21 @@ def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str,
         variants |= {f"all but {name}": columns for name, columns in kinds.items() if columns}
     rows, claims = [], []
     for seed in range(args.seeds):
-        fold_of, pooled = divided(sources.reference, seed), {name: [] for name in variants}
+        fold_of = divided(sources.reference, seed)
+        of_folds: dict[str, list[Calls]] = {name: [] for name in variants}
         for number in range(N_FOLDS):
             fold = Fold(sources, fold_of, number, background, test)
             print(f"division {seed}, fold {number}: {fold.collecting:.0f} s of processor", flush=True)
             for name, columns in variants.items():
                 calls, scores = fold.measured(name, columns)
-                pooled[name].append(calls)
+                of_folds[name].append(calls)
                 if not columns:
                     claims += [(name, *counts) for counts in rates(calls, scores, np.random.default_rng(420))]
-        for name, calls in pooled.items():
-            calls = Calls.pooled(calls)
+        for name, parts in of_folds.items():
+            pooled = Calls.pooled(parts)
             for prevalence in PREVALENCES:
-                measured = Ranking(calls, prevalence).measure()
-                found = measured["recall_10"] * calls.reachable.mean()
+                measured = Ranking(pooled, prevalence).measure()
+                found = measured["recall_10"] * pooled.reachable.mean()
                 rows.append({"score": name, "labelled": prevalence, **measured, "recall_10_all": found})
     return show(pd.DataFrame(rows), pd.DataFrame(claims, columns=COUNTS))
 

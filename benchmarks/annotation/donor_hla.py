@@ -134,7 +134,7 @@ def measured(annotator: Annotator, queries: pd.DataFrame, asked, test, rng) -> t
     candidates = set(known.loc[known["n_references"] >= MIN_REFERENCES, "epitope"])
     counts, scores = [], []
     for text, rows in queries.groupby("typing_text"):
-        typing = hla.parse_typing(text)
+        typing = hla.parse_typing(str(text))
         n_background = min(max(DONOR_BACKGROUND, 9 * len(rows)), len(test[1]))
         others = rng.permutation(len(test[1]))[:n_background]
         mixed = np.concatenate([asked[1][rows["row"]], test[1][others]])
@@ -242,11 +242,11 @@ def main(argv=None):
                 f"  fold {fold}: {len(queries):,} queries, {len(annotator.reference):,} references",
                 flush=True,
             )
-    counts, scores = pd.DataFrame(counts), pd.concat(scores)
-    figures = {"chains": args.chains, "all": show(counts, scores, "All typings")}
-    if counts["full"].any():
+    calls, best = pd.DataFrame(counts), pd.concat(scores)
+    figures = {"chains": args.chains, "all": show(calls, best, "All typings")}
+    if calls["full"].any():
         title = "Typings of A and B with three alleles at least"
-        figures["full"] = show(counts[counts["full"]], scores[scores["full"]], title)
+        figures["full"] = show(calls[calls["full"]], best[best["full"]], title)
     results.write(args, figures, ["scikit-learn", "numba"])
 
 

@@ -158,9 +158,10 @@ def compare(args, folder: Path) -> pd.DataFrame:
         except RuntimeError as error:
             print(f"\n{method.title}, fold {len(calls)}: {error}", flush=True)
             continue
-        for part, judgements in {**dict(enumerate(calls)), POOLED: Calls.pooled(calls)}.items():
+        parts: dict[int | str, Calls] = {**dict(enumerate(calls)), POOLED: Calls.pooled(calls)}
+        for part, judgements in parts.items():
             drawn = draws[name, part] = bootstrap(judgements, args.draws)
-            costs = used if part == POOLED else [used[part]]
+            costs = [used[part]] if isinstance(part, int) else used
             measured = _figures(judgements, drawn, draws.get((OWN, part)), costs)
             rows += [{"method": method.title, "fold": part, **row} for row in measured]
     return pd.DataFrame(rows)

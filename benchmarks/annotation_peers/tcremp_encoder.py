@@ -62,7 +62,7 @@ class Tcremp:
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 written, found = Path(own) / "receptors.tsv", Path(own) / "distances.npy"
                 written.write_text(table)
-                command = [os.environ["TCREMP_PYTHON"], "-c", PROGRAM, written, found]
+                command = [os.environ["TCREMP_PYTHON"], "-c", PROGRAM, str(written), str(found)]
                 subprocess.run(command, check=True)
                 found.rename(path)
         distances = np.load(path, mmap_mode="r")

@@ -137,12 +137,12 @@ def main(argv=None):
         background(None, species="homosapiens", seed=args.seed, leave_out=receptors["clonotype_id"])
     )
     for chance in CHANCES:
-        radius = clustering.radius_by_chance(vectors, others, chance)
-        graph = clustering.neighbourhood(vectors, others, radius).graph
+        limit = clustering.radius_by_chance(vectors, others, chance)
+        graph = clustering.neighbourhood(vectors, others, limit).graph
         for method in clustering.METHODS:
             cluster = clustering.assign_clusters(graph, method, seed=args.seed)
             title = encoders.Titles()[args.model]
-            report(cluster, distances=title, chance=chance, radius=radius, method=method)
+            report(cluster, distances=title, chance=chance, radius=limit, method=method)
     sizes = {"receptors": len(receptors), "epitopes": len(labelled.epitopes)}
     results.write(args, {**sizes, "clusters": table.rows}, ["igraph"])
 

@@ -47,7 +47,7 @@ def environment(package: str, cache: Path) -> Path:
             [python, "-m", "pip", "install", "--quiet", PACKAGES[package]],
         ]
     for command in commands:
-        subprocess.run(command, check=True, stdout=sys.stderr)
+        subprocess.run(list(map(str, command)), check=True, stdout=sys.stderr)
     finished.touch()
     return python
 
@@ -194,7 +194,7 @@ def with_alleles(receptors: pa.Table) -> pd.DataFrame:
     return frame
 
 
-METHODS = {
+METHODS: dict[str, Own | Vdjmatch | Tcremp] = {
     "airrvec": Own("airrvec", "airrvec"),
     "tcrdist": Own("TCRdist, nearest reference", "tcrdist"),
     "exact": Own("exact match", "exact"),

@@ -98,7 +98,7 @@ def write(args: argparse.Namespace, figures: dict[str, Any], packages: Iterable[
 
 def commit() -> str | None:
     """Return the commit of the checkout, with ``-dirty`` if files differ from it; None outside of one."""
-    command = ["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
     found = subprocess.run(command, capture_output=True, text=True)
     return None if found.returncode else found.stdout.strip()
 

@@ -66,7 +66,8 @@ def auroc(distances: np.ndarray, labelled, args) -> float:
     splits, _ = fewshot.plan_splits(
         labelled, ks=[args.k], n_splits=args.splits, min_positives=args.positives, seed=420
     )
-    n, found = len(distances), {}
+    n = len(distances)
+    found: dict[str, list[float]] = {}
     for split in splits:
         positive = np.isin(np.arange(n), labelled.epitopes[split.epitope])
         for references in split.references:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROOT = Path(__file__).parents[2]
@@ -223,7 +224,7 @@ def main(argv=None):
     logging.disable()  # the peer doubts some junctions, in each round
     torch.set_num_threads(1)
     loaded = weights.load("sceptr")
-    figures = {}
+    figures: dict[str, Any] = {}
     if {"ways", "models"} & set(args.only):
         receptors = paired_receptors(args.table, args.receptors)
     if "ways" in args.only:
@@ -240,11 +241,8 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         loaded.save(folder / "model")
-        made = (
-            synthesis.synthesise(max([*args.scaled, *sizes, args.steps]), seed=1)
-            if set(args.only) - {"ways", "models"}
-            else None
-        )
+        needed = max([*args.scaled, *sizes, args.steps]) if set(args.only) - {"ways", "models"} else 0
+        made = synthesis.synthesise(needed, seed=1)
         if "steps" in args.only:
             figures["steps"] = steps(loaded, made.slice(0, args.steps), folder, args.rounds)
             show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})

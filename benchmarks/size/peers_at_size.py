@@ -95,7 +95,7 @@ def tcrdist3_pairs(receptors: pd.DataFrame, threads: int) -> int:
         )
     )
     table = receptors[JUNCTIONS + GENES].rename(columns=columns).assign(count=1)
-    for name in [name for name in table if name.endswith("gene")]:
+    for name in [name for name in columns.values() if name.endswith("gene")]:
         table[name] = table[name].str.replace(r"(\*.*)?$", "*01", n=1, regex=True)
     found = TCRrep(
         cell_df=table,

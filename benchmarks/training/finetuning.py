@@ -106,11 +106,12 @@ def table(found: pd.DataFrame, columns) -> str:
     ]
     lines = ["| Model | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     names = {**NAMES, **{f"{start}_{preset}": name for start, preset, name in TRAINED}}
+    values = dict(zip(of_seeds.index, of_seeds.to_numpy().tolist(), strict=True))
     for model in filter(of_seeds.index.get_level_values("model").__contains__, names):
         row = []
         for rule, test_set, k, added in columns:
             key = (model, rule, test_set, k, "tcrdist" if added else "")
-            row.append("{:.3f} ({:.3f}–{:.3f})".format(*of_seeds.loc[key]) if key in of_seeds.index else "")
+            row.append("{:.3f} ({:.3f}–{:.3f})".format(*values[key]) if key in values else "")
         lines.append(f"| {names[model]} | " + " | ".join(row).replace("0.", ".") + " |")
     return "\n".join(lines)
 

@@ -52,6 +52,7 @@ def main(argv=None):
     from airrvec.model.transformer import ReceptorEncoder
     from airrvec.synthetic import synthesis
     from airrvec.training import presets, trainer
+    from airrvec.training.batches import Receptors
 
     import numpy as np
     import torch
@@ -98,7 +99,7 @@ def main(argv=None):
         for steps in args.points:
             start = time.perf_counter()
             trainer.train(
-                encoder.train(), trainer.Receptors(tokens), None, preset.objective,
+                encoder.train(), Receptors(tokens), None, preset.objective,
                 replace(preset.schedule, steps=steps), seed=args.seed, folder=Path(checkpoints),
                 checkpoint_every=25, device=args.device,
             )  # fmt: skip
@@ -125,9 +126,9 @@ def draw(table: Path, path: Path, k: int) -> None:
     own, known = rows[rows["steps"].notna()], rows[rows["steps"].isna()]
     figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
     axis.plot(own["steps"], own["mean"], "o-", color=COLOURS[0], label="Trained here", markersize=4)
-    for number, row in enumerate(known.itertuples(), start=1):
-        axis.axhline(row.mean, color=COLOURS[number], linestyle=["-", "--", ":", "-."][number % 4])
-        axis.text(1, row.mean, Titles()[row.model], va="bottom", fontsize=9)
+    for number, (model, mean) in enumerate(zip(known["model"], known["mean"], strict=True), start=1):
+        axis.axhline(mean, color=COLOURS[number], linestyle=["-", "--", ":", "-."][number % 4])
+        axis.text(1, mean, Titles()[model], va="bottom", fontsize=9)
     axis.set_xscale("symlog", linthresh=25)
     axis.set_xticks(ticks := [0, 25, 100, 400, 1600], [f"{tick:,}" for tick in ticks])
     axis.minorticks_off()

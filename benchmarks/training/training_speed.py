@@ -7,23 +7,25 @@ trains `libtcrlm`'s model (the one in the ``sceptr`` package), as the reference'
 the same receptors, batch, objective (autocontrastive and masked-language), threads and float32.
 """
 
-import importlib.util
 import json
 import random
 import statistics
 import sys
 import tempfile
 import time
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT)]
 
+from airrvec.model.architecture import ModelConfig
 from airrvec.model.tokens import tokenise
-from airrvec.model.transformer import ModelConfig, ReceptorEncoder
+from airrvec.model.transformer import ReceptorEncoder
 from airrvec.synthetic import synthesis
 from airrvec.training import trainer
+from airrvec.training.batches import Receptors
 from airrvec.training.presets import Objective, Schedule
 
 import torch
@@ -72,8 +74,8 @@ def masked(tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def plain_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
     """Seconds of each step of the plain loop."""
-    package = Path(importlib.util.find_spec("sceptr").submodule_search_locations[0])
-    reader = ConfigReader(json.loads((package / "_model_saves/SCEPTR/config.json").read_text()))
+    config = resources.files("sceptr") / "_model_saves/SCEPTR/config.json"
+    reader = ConfigReader(json.loads(config.read_text()))
     tokeniser, bert = reader.get_tokeniser(), reader.get_bert().train()
     optimiser = torch.optim.Adam(bert.parameters(), lr=1e-4)
     columns = ("tra_v_call", "tra_junction_aa", "trb_v_call", "trb_junction_aa")
@@ -89,13 +91,13 @@ def plain_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
         start = time.perf_counter()
         batch = [tokeniser.tokenise(tcr) for tcr in random.sample(tcrs, batch_size)]
         views = [censored(tokens) for tokens in batch for _ in range(2)]
-        shown, targets = zip(*map(masked, batch), strict=True)
+        shown, hidden = map(list, zip(*map(masked, batch), strict=True))
         vectors = bert.get_vector_representations_of(pad_sequence(views, batch_first=True))
         similarities = vectors @ vectors.T / 0.05
         similarities.fill_diagonal_(-torch.inf)
         other = torch.arange(len(vectors)) ^ 1
         logits = bert.get_mlm_token_predictions_for(pad_sequence(shown, batch_first=True))
-        targets = pad_sequence(targets, batch_first=True) - FIRST_AMINO_ACID
+        targets = pad_sequence(hidden, batch_first=True) - FIRST_AMINO_ACID
         loss = F.cross_entropy(similarities, other) + F.cross_entropy(
             logits.flatten(0, 1), targets.flatten(), ignore_index=-FIRST_AMINO_ACID, label_smoothing=0.1
         )
@@ -108,7 +110,7 @@ def plain_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
 
 def our_steps(receptors, batch_size: int, n_steps: int) -> list[float]:
     """Seconds of each step of `airrvec.training.trainer`."""
-    data = trainer.Receptors(tokenise(receptors))
+    data = Receptors(tokenise(receptors))
     schedule = Schedule(steps=n_steps, batch_size=batch_size, validate_every=n_steps + 1)
     with tempfile.TemporaryDirectory() as folder:
         trained = trainer.train(
