@@ -242,7 +242,7 @@ def main(argv=None):
                 f"  fold {fold}: {len(queries):,} queries, {len(annotator.reference):,} references",
                 flush=True,
             )
-    calls, best = pd.DataFrame(counts), pd.concat(scores)
+    calls, best = pd.DataFrame(counts), pd.DataFrame(pd.concat(scores))
     figures = {"chains": args.chains, "all": show(calls, best, "All typings")}
     if calls["full"].any():
         title = "Typings of A and B with three alleles at least"

@@ -86,7 +86,7 @@ def finetune(args, start: str, preset: str, seed: int) -> None:
     print(f"{folder.name}: {(time.monotonic() - begin) / 60:.1f} minutes", file=sys.stderr, flush=True)
 
 
-def figures(folder: Path) -> pd.DataFrame:
+def aurocs(folder: Path) -> pd.DataFrame:
     """Means over the epitopes of a run; `k` is 0 where the epitopes were trained."""
     specificity = pd.read_parquet(folder / "specificity.parquet").assign(k=0)
     unseen = fewshot.summarise(tables.read(folder / "unseen.parquet")).to_pandas()
@@ -127,7 +127,7 @@ def main(argv=None):
     runs = [(*model, seed) for model in trained for seed in args.seeds]
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(lambda run: finetune(args, *run), runs))
-    found = pd.concat(figures(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
+    found = pd.concat(aurocs(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
     # SCEPTR before training is measured beside each preset, alike.
     found = found.drop_duplicates(["encoder", "rule", "test_set", "k", "seed"])
     for columns in TABLES:

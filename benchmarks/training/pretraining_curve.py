@@ -34,7 +34,7 @@ def parse_args(argv=None):
     parser.add_argument("--k", type=int, default=200, help="references of an epitope")
     parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--positives", type=int, default=100, help="least receptors of an epitope to test")
-    parser.add_argument("--device", default="cpu", help="of training: cpu or cuda")
+    parser.add_argument("--device", default="cpu", help="of training: cpu or gpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=420)
     parser.add_argument("--outdir", type=Path, default=Path("pretraining_curve"))
