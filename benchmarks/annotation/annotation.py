@@ -54,6 +54,7 @@ def parse_args(argv=None):
     parser.add_argument("--background", type=int, default=25_000, help="receptors that train and calibrate")
     parser.add_argument("--contrast", type=int, default=5_000, help="receptors in the densities")
     parser.add_argument("--test", type=int, default=20_000, help="receptors that test")
+    parser.add_argument("--folds", type=int, default=N_FOLDS, help="the first folds alone")
     parser.add_argument("--seeds", type=int, default=3, help="divisions into folds")
     parser.add_argument("--innate", action="store_true", help="keep innate-like receptors (MAIT, iNKT)")
     parser.add_argument("--ablation", action="store_true", help="leave out each kind of evidence too")
@@ -206,7 +207,7 @@ def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str,
     for seed in range(args.seeds):
         fold_of = divided(sources.reference, seed)
         of_folds: dict[str, list[Calls]] = {name: [] for name in variants}
-        for number in range(N_FOLDS):
+        for number in range(args.folds):
             fold = Fold(sources, fold_of, number, background, test)
             print(f"division {seed}, fold {number}: {fold.collecting:.0f} s of processor", flush=True)
             for name, columns in variants.items():

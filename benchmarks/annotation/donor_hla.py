@@ -49,6 +49,7 @@ def parse_args(argv=None):
     parser.add_argument("--chains", default="paired", help="paired, alpha or beta")
     parser.add_argument("--background", type=int, default=60_000, help="receptors of the calibration")
     parser.add_argument("--test-background", type=int, default=20_000, help="receptors among the donors'")
+    parser.add_argument("--folds", type=int, default=cross_validation.N_FOLDS, help="the first folds alone")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
 
@@ -224,7 +225,7 @@ def main(argv=None):
         names = reference.epitopes["epitope"].to_numpy()
         print(f"{len(reference):,} {args.chains} references, {len(donors):,} of a typed donor")
         rng = np.random.default_rng(420)
-        for fold in range(folds.shape[1]):
+        for fold in range(args.folds):
             held_out = np.flatnonzero(folds[:, fold])
             queries = donors[donors["row"].isin(np.flatnonzero(folds[:, fold] & (folds.sum(axis=1) == 1)))]
             if not len(queries):

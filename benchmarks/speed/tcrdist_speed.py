@@ -8,7 +8,6 @@ genes tcrdist3 does not know are left out for all. A peer that is not installed 
 """
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -132,7 +131,6 @@ def measure(receptors: pa.Table, args: argparse.Namespace) -> list[dict]:
 
 def main(argv=None):
     args = parse_args(argv)
-    os.environ["NUMBA_NUM_THREADS"] = str(args.cpus)
     warnings.simplefilter("ignore")
     runtime.limit_threads(args.cpus)
     receptors = paired(args.table, args.receptors)

@@ -1,0 +1,370 @@
+"""
+Every benchmark runs on small real data, and writes results of the right form; its speed is not asserted.
+
+A program without an entry in `ENTRIES` fails `test_every_benchmark_has_an_entry`.
+"""
+
+import importlib
+import json
+import logging
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from airrvec.core import tables
+
+import numba  # noqa: F401  before a benchmark limits its threads, which differ
+import pandas as pd
+import pytest
+
+import browser
+import calibrate_annotation
+from benchmarks.common import results
+from benchmarks.common.material import normalised
+
+HERE = Path(__file__).parent
+DASH = results.ROOT / "assets/demo/dash_human.csv"
+EPITOPES = {"M1": "GILGFVFTL", "BMLF": "GLCTLVAML", "pp65": "NLVPMVATV"}
+DONOR = "HLA-A*02:01,HLA-A*01:01,HLA-B*07:02"
+TRACE = """task_id\tprocess\tstatus\tstart\tcomplete\trealtime
+1\tA\tCOMPLETED\t1000\t3000\t1500
+2\tB\tCOMPLETED\t2000\t5000\t2500
+3\tC\tCOMPLETED\t6000\t7000\t1000
+"""
+MAKEFILE = """demo:
+\t@echo nextflow run .
+\t@mkdir -p results/demo/multiqc .venv
+\t@echo report > results/demo/multiqc/multiqc_report.html
+\t@echo library > .venv/library
+"""
+REPORT = """<!doctype html><body style="color: #222; background: #fff">
+<div class="mainpage"><p>Words</p></div><div class="js-plotly-plot">
+<svg width="200" height="60"><g class="legend"><text y="20" fill="#222">One</text></g>
+<g class="xtick"><text y="40" fill="#222">1</text></g></svg></div>
+"""
+
+
+class Material:
+    """Inputs of the benchmarks, made when they are needed."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    @cached_property
+    def vdjdb(self) -> Path:
+        """The demonstration's labelled receptors as a VDJdb table, a study for each donor."""
+        dash = pd.read_csv(DASH)
+        table = pd.DataFrame({"cdr3.alpha": dash["cdr3_a_aa"], "v.alpha": dash["v_a_gene"]})
+        table = table.assign(**{"j.alpha": dash["j_a_gene"], "cdr3.beta": dash["cdr3_b_aa"]})
+        table = table.assign(**{"v.beta": dash["v_b_gene"], "d.beta": "", "j.beta": dash["j_b_gene"]})
+        table = table.assign(species="HomoSapiens", **{"mhc.a": "HLA-A*02:01", "mhc.b": "B2M"})
+        table["mhc.class"] = "MHCI"
+        table["antigen.epitope"] = dash["epitope"].map(EPITOPES)
+        table = table.assign(**{"antigen.gene": dash["epitope"], "antigen.species": "virus"})
+        table["reference.id"] = "PMID:" + dash["subject"].str.extract(r"(\d+)")[0]
+        table = table.assign(**{"meta.clone.id": dash["clone_id"], "meta.donor.MHC": DONOR})
+        table.to_csv(self.folder / "vdjdb.tsv", sep="\t", index=False)
+        return self.folder / "vdjdb.tsv"
+
+    @cached_property
+    def run(self) -> tuple[Path, Path]:
+        """Cells and receptors of the labelled table, as a run writes them."""
+        paths = self.folder / "cells.parquet", self.folder / "receptors.parquet"
+        for table, path in zip(normalised(self.vdjdb, self.folder), paths, strict=True):
+            tables.write(table, path)
+        return paths
+
+    @cached_property
+    def reference(self) -> Path:
+        """The folder of a calibrated reference of annotation."""
+        cells, receptors = map(str, self.run)
+        words = ["--cells", cells, "--receptors", receptors, "--background-receptors", "300"]
+        calibrate_annotation.main([*words, "--cpus", "1", "--outdir", str(self.folder)])
+        return self.folder / "reference"
+
+    @cached_property
+    def repository(self) -> Path:
+        """A repository whose ``make demo`` takes no time."""
+        folder = self.folder / "repository"
+        folder.mkdir()
+        (folder / "Makefile").write_text(MAKEFILE)
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        for words in (["init", "--quiet"], ["add", "Makefile"], [*author, "commit", "--quiet", "-m", "a"]):
+            subprocess.run(["git", "-C", str(folder), *words], check=True)
+        return folder
+
+    def named(self, word: str) -> str:
+        """Return a word of a command, with the path of the input that it names in capitals."""
+        name, slash, rest = word.partition("/")
+        paths: dict[str, Callable[[], Path]] = {
+            "CELLS": lambda: self.run[0],
+            "DASH": lambda: DASH,
+            "FOLDER": lambda: self.folder,
+            "RECEPTORS": lambda: self.run[1],
+            "REFERENCE": lambda: self.reference,
+            "REPORT": lambda: self._written("report.html", REPORT),
+            "REPOSITORY": lambda: self.repository,
+            "TRACE": lambda: self._written("trace.txt", TRACE),
+            "VDJDB": lambda: self.vdjdb,
+        }
+        return f"{paths[name]()}{slash}{rest}" if name in paths else word
+
+    def _written(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """
+    How a benchmark is run, and what its figures must satisfy; or why it is not run.
+
+    Words in capitals are inputs of `Material`.
+    """
+
+    words: str = ""
+    check: Callable[[dict], object] = bool
+    why_not: str = ""
+
+
+# --- What the figures must satisfy
+
+
+def annotation(figures: dict) -> None:
+    (trial,) = figures["trials"]
+    assert {row["score"] for row in trial["scores"]} == {"SCEPTR", "sum", "all"}
+    assert all(row["calls"] == row["false"] + row["right"] for row in trial["claims"])
+    assert all(0 <= row["ap"] <= 1 for row in trial["scores"])
+
+
+def donor_hla(figures: dict) -> None:
+    rows = figures["all"]["calls"]
+    assert {row["hla"] for row in rows} == {"without", "with", "one field"}
+    assert all(row["calls"] >= row["false"] >= row["of_background"] for row in rows)
+    assert figures["all"]["typings"] == figures["full"]["typings"] == 1
+
+
+def annotation_peers(figures: dict) -> None:
+    values = {(row["method"], row["fold"], row["measure"]): row["value"] for row in figures["figures"]}
+    methods = {method for method, *_ in values}
+    assert methods == {"airrvec", "TCRdist, nearest reference", "exact match"}
+    assert all(values[method, "pooled", "n_queries"] == values[method, 0, "n_queries"] for method in methods)
+    assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
+
+
+def clustering(figures: dict) -> None:
+    assert figures["receptors"] > 300
+    assert figures["epitopes"] == 3
+    assert {"TCRdist", "SCEPTR"} <= {row["distances"] for row in figures["clusters"]}
+    assert all(2 * row["clusters"] <= figures["receptors"] for row in figures["clusters"])
+    assert all(
+        row["largest"] <= row["retention"] * figures["receptors"] + 1e-6 for row in figures["clusters"]
+    )
+
+
+def embedding_speed(figures: dict) -> None:
+    assert {"airrvec", "sceptr", "matrix products alone"} <= set(figures["per_second"])
+    assert set(figures["per_second"]) == set(figures["times_sceptr"])
+    assert figures["times_sceptr"]["sceptr"] == 1
+    assert all(rate > 0 for rate in figures["per_second"].values())
+    assert len(figures["models"]) == 5
+    assert set(figures["growth"]) == {"100"}
+    assert {"reading Parquet", "the model"} <= set(figures["steps"])
+
+
+def embedding_accuracy(figures: dict) -> None:
+    first, *others = figures["ways"]
+    assert first["way"] == "sceptr"
+    assert first["largest_distance"] == first["other_neighbour"] == first["auroc_difference"] == 0
+    assert all(row["largest_distance"] < 1e-5 for row in others if row["way"].endswith("fp32"))
+
+
+def find_speed(figures: dict) -> None:
+    rows = {row["what"]: row for row in figures["commands"]}
+    assert rows["find, OLGA"]["recall"] == 1  # a small index is compared as a whole
+    assert {"index", "index again", "index --check", "find one"} <= set(rows)
+    assert figures["index_GB"] > 0
+
+
+def gpu(figures: dict) -> None:
+    failed = {
+        name: part["error"] for name, part in figures.items() if isinstance(part, dict) and "error" in part
+    }
+    assert not failed
+    assert figures["cuda_tests"]["tests"] > 0
+    assert [row["precision"] for row in figures["vectors"]["models"]] == ["fp32", "tf32", "bf16"]
+    assert figures["sharing"]["largest_distance"] < 1e-5
+    embedding = figures["memory"]["embedding"]
+    assert embedding["largest_batch"] < embedding["requested"]
+    assert figures["memory"]["training"]["notes"]
+    assert {"airrvec, fp32", "airrvec, tf32", "airrvec, bf16"} <= {
+        row["way"] for row in figures["speed"]["ways"]
+    }
+    assert [row["steps"] for row in figures["pretraining"]["points"]][-2:] == [0, 2]
+    assert all(0 <= row["mean"] <= 1 for row in figures["pretraining"]["points"])
+    assert {row["model"] for row in figures["fine_tuning"]["aurocs"]} >= {"sceptr", "sceptr_neighbour"}
+
+
+def nextflow_overhead(figures: dict) -> None:
+    assert figures["tasks"] == 3
+    assert (figures["wall_s"], figures["tasks_s"], figures["without_task_s"]) == (6, 5, 1)
+
+
+def size(figures: dict) -> None:
+    (run,) = figures["runs"]
+    assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
+    assert {"NORMALISE_RECEPTORS", "EMBED_RECEPTORS", "REPORT"} <= {
+        row["process"] for row in run["processes"]
+    }
+
+
+def tcrdist_speed(figures: dict) -> None:
+    assert [row["program"] for row in figures["programs"]] == ["airrvec", "pyrepseq", "tcrdist3"]
+    assert all(row["equal"] for row in figures["programs"])
+
+
+def has_rows(name: str, n: int, **values) -> Callable[[dict], None]:
+    """Return a check of the number of rows of a table, and of values that all of them have."""
+
+    def check(figures: dict) -> None:
+        assert len(figures[name]) == n
+        assert all(row[key] == value for row in figures[name] for key, value in values.items())
+
+    return check
+
+
+NO_CHROMIUM = "" if browser.CHROMIUM else "no Chromium on the path"
+NO_INTERFACES = "" if Path("/sys/class/net").exists() else "counts the bytes of Linux's interfaces"
+ENTRIES = {
+    "annotation/annotation.py": Entry(
+        "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100", annotation
+    ),
+    "annotation/donor_hla.py": Entry(
+        "--labelled VDJDB --folds 1 --background 300 --test-background 100", donor_hla
+    ),
+    "annotation_peers/annotation_peers.py": Entry(
+        "--labelled VDJDB --folds 1 --draws 10 --methods airrvec tcrdist exact"
+        " --contrast 100 --negatives 300 --background 100",
+        annotation_peers,
+    ),
+    "annotation_peers/tcremp_encoder.py": Entry(
+        why_not="an encoder, not a program; it needs mirpy-lib (GPL) in an environment of its own"
+    ),
+    "clusters/clustering.py": Entry("CELLS RECEPTORS", clustering),
+    "embedding/embedding_accuracy.py": Entry("DASH --k 20 --splits 2 --positives 20", embedding_accuracy),
+    "embedding/embedding_speed.py": Entry(
+        "DASH --receptors 50 --rounds 1 --growth 100 --steps 100 --scaled 50 100"
+        " --only ways models steps growth",
+        embedding_speed,
+    ),
+    "find/find_speed.py": Entry("--receptors 300 --queries 20 --folder FOLDER/find", find_speed),
+    "gpu/gpu.py": Entry("DASH --device cpu --size small", gpu),
+    "installing/first_report.py": Entry(
+        "HEAD --repository REPOSITORY", has_rows("commits", 1, commit="HEAD"), NO_INTERFACES
+    ),
+    "installing/import_time.py": Entry(
+        "export_airr --repeats 1", has_rows("scripts", 1, script="export_airr")
+    ),
+    "neighbours/neighbours_at_size.py": Entry(
+        "--sizes 400 --chains beta --background 400 --threads 1", has_rows("searches", 3)
+    ),
+    "report/map_embedding.py": Entry(
+        "--models sceptr_tiny --receptors 200 --timed 50", has_rows("maps", 1), NO_CHROMIUM
+    ),
+    "report/report_in_browser.py": Entry("REPORT", has_rows("pages", 4, errors=0), NO_CHROMIUM),
+    "size/peers_at_size.py": Entry(
+        "--sizes 200 --threads 1 --methods airrvec 'pyrepseq, β'",
+        has_rows("runs", 2, receptors=200, stopped=""),
+    ),
+    "size/size.py": Entry(
+        "--receptors 40 --samples 2 --folder FOLDER/size --skip cluster compare airr anndata map -stub-run",
+        size,
+    ),
+    "speed/annotation_size.py": Entry(
+        "REFERENCE --receptors 200 --cpus 1 --folder FOLDER/annotated",
+        has_rows("samples", 1, receptors=200),
+    ),
+    "speed/map_speed.py": Entry("300 --cpus 1", has_rows("maps", 1, points=300)),
+    "speed/neighbours_speed.py": Entry(
+        "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
+    ),
+    "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
+    "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
+    "speed/scoring_speed.py": Entry(
+        "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --cpus 1", has_rows("encoders", 2)
+    ),
+    "speed/tcrdist_speed.py": Entry("DASH --receptors 60 --repeats 1 --cpus 1", tcrdist_speed),
+    "training/finetuning.py": Entry(why_not="gpu/gpu.py runs it"),
+    "training/pretraining_curve.py": Entry(why_not="gpu/gpu.py runs it"),
+    "training/training_speed.py": Entry(
+        "--batch-size 16 --steps 1 --receptors 64 --threads 1", has_rows("ways", 2)
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def material(tmp_path_factory) -> Material:
+    return Material(tmp_path_factory.mktemp("material"))
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch):
+    """Undo what programs change for themselves: the environment and the logging."""
+    before = dict(os.environ)
+    yield
+    logging.disable(logging.NOTSET)
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def test_every_benchmark_has_an_entry():
+    programs = {str(path.relative_to(HERE)) for path in HERE.glob("*/*.py") if path.parent.name != "common"}
+    assert programs == set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_benchmark_runs_and_writes_its_figures(name, material, tmp_path):
+    entry = ENTRIES[name]
+    if entry.why_not:
+        pytest.skip(entry.why_not)
+    module = importlib.import_module("benchmarks." + name.removesuffix(".py").replace("/", "."))
+    path = tmp_path / "results.json"
+    # import_time ends so where a machine is slow; the results are written before.
+    with suppress(SystemExit):
+        module.main([*map(material.named, shlex.split(entry.words)), "--json", str(path)])
+    found = json.loads(path.read_text())
+    assert_form(found)
+    assert found["command"].startswith(f"python benchmarks/{name} ")
+    assert str(tmp_path) not in path.read_text()
+    assert entry.check(found["figures"]) is not False
+
+
+def assert_form(found: dict[str, Any]) -> None:
+    """Check the keys of a results file, whose numbers are finite because JSON has no others."""
+    assert tuple(found) == results.KEYS
+    assert {"name", "cores", "avx512", "load"} <= set(found["processor"])
+    assert {"python", "numpy"} <= set(found["versions"])
+    assert found["figures"]
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "results").glob("*.json")), ids=lambda path: path.name)
+def test_kept_results_are_of_a_commit_and_of_no_machine_folder(path):
+    found = json.loads(path.read_text())
+    assert_form(found)
+    assert found["command"].split()[1].removeprefix("benchmarks/") in ENTRIES
+    assert found["commit"]
+    assert not found["commit"].endswith("-dirty")
+    assert not any(word.startswith("/") for word in found["command"].split())
+
+
+def test_a_figure_that_could_not_be_measured_is_null():
+    assert results.plain({"a": float("nan"), "b": [float("inf"), 1]}) == {"a": None, "b": [None, 1]}
