@@ -273,7 +273,7 @@ ENTRIES = {
         "export_airr --repeats 1", has_rows("scripts", 1, script="export_airr")
     ),
     "neighbours/neighbours_at_size.py": Entry(
-        "--sizes 400 --chains beta --background 400 --threads 1", has_rows("searches", 3)
+        "--sizes 400 --chains beta --background 2000 --threads 1", has_rows("searches", 3)
     ),
     "report/map_embedding.py": Entry(
         "--models sceptr_tiny --receptors 200 --timed 50", has_rows("maps", 1), NO_CHROMIUM

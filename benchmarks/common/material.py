@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from airrvec.core import tables
+from airrvec.core import schema, tables
 from airrvec.input import normalise, reading
 
 import numpy as np
@@ -37,6 +37,17 @@ def paired_receptors(path: Path, n: int) -> pa.Table:
     paired = frame[(frame["chain_pairing"] == "single pair") & (frame["species"] == "homosapiens")]
     paired = paired.dropna(subset=["tra_v_call", "trb_v_call"])
     return pa.Table.from_pandas(paired.head(n), schema=receptors.schema, preserve_index=False)
+
+
+def cells_table(receptors: pa.Table, **columns) -> pa.Table:
+    """Return a cell of each receptor, with the columns of `airrvec.core.schema.CELLS`; others are null."""
+    n = len(receptors)
+    values = {
+        name: pa.nulls(n, kind) for name, kind in zip(schema.CELLS.names, schema.CELLS.types, strict=True)
+    }
+    values |= {name: receptors[name] for name in schema.CELLS.names if name in receptors.column_names}
+    values |= {"input_rows": pa.repeat(1, n), **columns}
+    return pa.table(values).select(schema.CELLS.names).cast(schema.CELLS)
 
 
 def unit_vectors(n: int, d: int, seed: int) -> np.ndarray:

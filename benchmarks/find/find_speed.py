@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.common import results, timing
+from benchmarks.common.material import cells_table
 
 PART = 1_000_000  # receptors made at once, a sample each
 SEED, SEED_OF_QUERIES = 77, 78
@@ -87,10 +88,7 @@ def write_part(run: Path, number: int, kept: pa.Table, vectors: np.ndarray, meta
     tables.write(kept, run / f"receptors/receptors_{number:04d}.parquet")
     table = tables.embeddings_table(kept["receptor_id"], vectors)
     tables.write(table, run / f"embeddings/sceptr/sceptr_{number:04d}.parquet", metadata)
-    columns = {name: kept[name] for name in schema.CELLS.names if name in kept.column_names}
-    columns |= {"sample_id": pa.repeat(f"sample_{number}", len(kept)), "input_rows": np.ones(len(kept), int)}
-    nulls = {field.name: pa.nulls(len(kept), field.type) for field in schema.CELLS}
-    cells = pa.table({**nulls, **columns}).select(schema.CELLS.names).cast(schema.CELLS)
+    cells = cells_table(kept, sample_id=pa.repeat(f"sample_{number}", len(kept)))
     cells = cells.append_column("half", pa.repeat("even" if number % 2 == 0 else "odd", len(kept)))
     tables.write(cells, run / f"cells/sample_{number}.parquet")
 

@@ -21,6 +21,7 @@ from airrvec.synthetic.synthesis import synthesise
 import pyarrow as pa
 
 from benchmarks.common import results, timing
+from benchmarks.common.material import cells_table
 
 PART = 2**16
 
@@ -41,11 +42,10 @@ def write_input(n: int, chains: str, cpus: int, folder: Path) -> None:
     folder.mkdir(parents=True)
     encoder = Sceptr("sceptr", threads=cpus)
     metadata = encoder.loaded.vector_model.metadata()
-    cells = pa.schema([(name, pa.string()) for name in ("sample_id", "cell_id", "receptor_id")])
     with (
         tables.writer(folder / "receptors.parquet", schema.RECEPTORS) as receptors,
         tables.writer(folder / "embeddings.parquet", schema.embeddings(64), metadata) as embeddings,
-        tables.writer(folder / "x.cells.parquet", cells) as of_cells,
+        tables.writer(folder / "x.cells.parquet", schema.CELLS) as of_cells,
     ):
         for first in range(0, n, PART):
             made = on_chains(synthesise(min(PART, n - first), seed=1, first=first), chains)
@@ -56,7 +56,7 @@ def write_input(n: int, chains: str, cpus: int, folder: Path) -> None:
             receptors.write_table(made)
             embeddings.write_table(tables.embeddings_table(made["receptor_id"], encoder.embed(made)))
             names = [f"cell_{number}" for number in range(first, first + len(made))]
-            of_cells.write_table(pa.table([["x"] * len(made), names, made["receptor_id"]], schema=cells))
+            of_cells.write_table(cells_table(made, sample_id=pa.repeat("x", len(made)), cell_id=names))
 
 
 def _pairing(receptors: pa.Table, chains: str) -> pa.Array:

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bin"), str(ROOT / "tests"), str(ROOT)]
 
 from airrvec.core import schema, tables
+from airrvec.model import weights
 
 import numpy as np
 import psutil
@@ -58,13 +59,13 @@ def parse_args(argv=None):
 
 def write_run(n: int, folder: Path) -> None:
     """Receptors, vectors and cells of a run that never was, part by part."""
-    names = ("receptors", "embeddings", "cells")
+    names, model = ("receptors", "embeddings", "cells"), weights.load("sceptr")
     with ExitStack() as stack:
         writers = {}
         for number, first in enumerate(range(0, n, PART)):
             for name, table in zip(names, _part(number, first, min(PART, n - first)), strict=True):
                 if name not in writers:
-                    path, metadata = folder / f"{name}.parquet", {"model": "sceptr"}
+                    path, metadata = folder / f"{name}.parquet", model.vector_model.metadata()
                     writers[name] = stack.enter_context(tables.writer(path, table.schema, metadata))
                 writers[name].write_table(table)
 
