@@ -46,6 +46,7 @@ def parse_args(argv=None):
     )
     parser.add_argument("--folder", type=Path, required=True, help="what is made; used again if it is there")
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--background", type=int, help="background receptors of a new index")
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--parts", type=int, help="write so many parts of the results, and stop")
     return parser.parse_args(argv)
@@ -165,7 +166,8 @@ def main(argv=None):
 
     common = ("--index", index, "--cpus", args.cpus)
     if not index.is_dir():
-        show("index", airrvec("index", run, *common))
+        background = ("--background", args.background) if args.background else ()
+        show("index", airrvec("index", run, *common, *background))
         show("index again", airrvec("index", run, *common))
         show("index --check", airrvec("index", *common, "--check"))
     where = ("--in", index, "--cpus", args.cpus, "--k", args.k)
