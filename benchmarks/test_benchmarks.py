@@ -264,7 +264,9 @@ ENTRIES = {
         " --only ways models steps growth",
         embedding_speed,
     ),
-    "find/find_speed.py": Entry("--receptors 300 --queries 20 --background 500 --folder FOLDER/find", find_speed),
+    "find/find_speed.py": Entry(
+        "--receptors 300 --queries 20 --background 500 --folder FOLDER/find", find_speed
+    ),
     "gpu/gpu.py": Entry("DASH --device cpu --size small", gpu),
     "installing/first_report.py": Entry(
         "HEAD --repository REPOSITORY", has_rows("commits", 1, commit="HEAD"), NO_INTERFACES
