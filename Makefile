@@ -144,7 +144,7 @@ bench: $(TEST_ENV) ## Measure speed against named peers (LABELLED=table of label
 	python benchmarks/speed/nextflow_overhead.py --json results/nextflow_overhead.json
 
 gpu: $(TEST_ENV) ## Run all that needs a GPU, in less than 25 minutes; results in results/gpu.json (DEVICE=cpu SIZE=small: on a CPU)
-	python benchmarks/gpu/gpu.py $(LABELLED) --device $(DEVICE) --size $(SIZE) --json results/gpu.json
+	python benchmarks/gpu/gpu.py $(if $(filter small,$(SIZE)),assets/demo/dash_human.csv,$(LABELLED)) --device $(DEVICE) --size $(SIZE) --json results/gpu.json
 
 .PHONY: package test-package
 package: $(RELEASE_ENV) ## Build wheel and sdist into dist/ and check their metadata; write the conda recipe with the sdist's SHA-256
