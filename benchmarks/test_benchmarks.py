@@ -8,6 +8,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,8 @@ from benchmarks.common import results
 from benchmarks.common.small_material import Material
 
 HERE = Path(__file__).parent
+# A program and its options, in text or in a block, over continued lines.
+COMMAND = re.compile(r"python benchmarks/([\w/]+\.py)((?:\\\n|[^\n`#|])*)")
 
 
 @dataclass(frozen=True)
@@ -272,6 +275,20 @@ def test_kept_results_are_of_a_commit_and_of_no_machine_folder():
         assert found["commit"], path.name
         assert not found["commit"].endswith("-dirty")
         assert not any(word.startswith("/") for word in found["command"].split())
+
+
+def test_documented_commands_name_programs_and_options_that_exist():
+    pages = [
+        *(results.ROOT / name for name in ("README.md", "Makefile")),
+        *(results.ROOT / "docs").rglob("*.md"),
+    ]
+    found = [match.groups() for page in pages for match in COMMAND.finditer(page.read_text())]
+    assert len(found) > 40
+    for name, words in found:
+        source = (HERE / name).read_text()
+        known = {"--json", *re.findall(r'"(--[\w-]+)"', source)}
+        if "parse_known_args" not in source:  # which hands further options to Nextflow
+            assert set(re.findall(r"(?<=\s)--[\w-]+", words)) <= known, (name, words)
 
 
 def test_a_figure_that_could_not_be_measured_is_null():

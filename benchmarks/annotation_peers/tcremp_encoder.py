@@ -7,7 +7,8 @@ computes them:
 
     python3 -m venv mirpy && mirpy/bin/pip install mirpy-lib==4.7.0
     export TCREMP_PYTHON=$PWD/mirpy/bin/python TCREMP_CACHE=$PWD/distances
-    nextflow run . --labelled table.csv --encoders sceptr,tcrdist,benchmarks/tcremp_encoder.py
+    nextflow run . --labelled table.csv \\
+        --encoders sceptr,tcrdist,benchmarks/annotation_peers/tcremp_encoder.py
 
 Distances of the same receptors are computed once. TCREMP_CACHE holds 4 bytes for each pair of receptors.
 """

@@ -1,5 +1,6 @@
 """Small inputs with which `test_benchmarks` runs every benchmark."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from functools import cached_property
@@ -97,7 +98,7 @@ class Material:
             "REPORT": lambda: self._written("report.html", REPORT),
             "REPOSITORY": lambda: self.repository,
             "TRACE": lambda: self._written("trace.txt", TRACE),
-            "VDJDB": lambda: self.vdjdb,
+            "VDJDB": lambda: Path(os.path.relpath(self.vdjdb)),  # as in the documented commands
         }
         return f"{paths[name]()}{slash}{rest}" if name in paths else word
 

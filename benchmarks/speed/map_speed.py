@@ -7,7 +7,7 @@ Vectors are random ones in cells of their own, genes and junctions random words.
 the mouse drags the map. Without a graphics card, as here, Chromium paints by the processor; without Chromium
 the first columns alone are measured.
 
-    python benchmarks/map_speed.py 10000 50000 1000000
+    python benchmarks/speed/map_speed.py 10000 50000 1000000
 """
 
 import json
