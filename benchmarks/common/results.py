@@ -10,6 +10,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -99,6 +100,8 @@ def write(args: argparse.Namespace, figures: dict[str, Any], packages: Iterable[
 def commit() -> str | None:
     """Return the commit of the checkout, with ``-dirty`` if files differ from it; None outside of one."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
+    if shutil.which("git") is None:
+        return None
     found = subprocess.run(command, capture_output=True, text=True)
     return None if found.returncode else found.stdout.strip()
 
