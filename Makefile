@@ -26,6 +26,9 @@ SECONDS  ?= 600
 RUNS     ?= 100
 SEED     ?= 0
 ENGINE   ?= docker
+# Of `make gpu`.
+DEVICE   ?= gpu
+SIZE     ?= full
 # Unit tests run in random order, with a printed seed; the others share runs, in the order of their files.
 IN_ORDER := python -m pytest -p no:randomly
 REGISTRY ?= ghcr.io/airrvec
@@ -33,7 +36,7 @@ IMAGES   := image-airrvec image-airrvec-learn image-airrvec-r
 VERSION  := $(shell sed -n "s/^ *version *= '\(.*\)'/\1/p" nextflow.config)
 
 .PHONY: help env demo demo-finetune same test check lint unit fuzz fuzz-guided faults soak pipeline docs screenshots images test-containers test-apptainer test-slurm test-r test-stranger
-.PHONY: bench chromium clean $(IMAGES)
+.PHONY: bench gpu chromium clean $(IMAGES)
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -75,8 +78,9 @@ lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conve
 	nf-core --hide-progress pipelines schema lint nextflow_schema.json
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
 
-unit: $(TEST_ENV) ## Run the tests of the library and the scripts
+unit: $(TEST_ENV) ## Run the tests of the library and the scripts, and every benchmark on small data
 	python -m pytest tests/fuzz tests/unit -n $(JOBS) -q --durations 10 -o faulthandler_timeout=600
+	python -m pytest benchmarks -n $(JOBS) -q --durations 10
 
 fuzz: $(TEST_ENV) ## Read mutated inputs (CASES=100000 SEED=0), or one that failed once more (REPEAT=folder)
 	PYTHONPATH=bin:tests python -m fuzz $(if $(REPEAT),--repeat $(REPEAT),--cases $(CASES) --seed $(SEED) --jobs $(JOBS))
@@ -132,12 +136,15 @@ test-r: $(TEST_ENV) ## Export to Bioconductor and run docs/guides/r.md, in the R
 
 bench: $(TEST_ENV) ## Measure speed against named peers (LABELLED=table of labelled receptors)
 	mkdir -p results
-	python benchmarks/embedding_speed.py $(LABELLED) --growth 10000,100000,1000000 --json results/embedding_speed.json
-	python benchmarks/embedding_accuracy.py $(LABELLED) --json results/embedding_accuracy.json
-	python benchmarks/normalising_speed.py $(LABELLED)
-	python benchmarks/tcrdist_speed.py $(LABELLED)
-	python benchmarks/training_speed.py
-	python benchmarks/nextflow_overhead.py
+	python benchmarks/embedding/embedding_speed.py $(LABELLED) --growth 10000,100000,1000000 --json results/embedding_speed.json
+	python benchmarks/embedding/embedding_accuracy.py $(LABELLED) --json results/embedding_accuracy.json
+	python benchmarks/speed/normalising_speed.py $(LABELLED) --json results/normalising_speed.json
+	python benchmarks/speed/tcrdist_speed.py $(LABELLED) --json results/tcrdist_speed.json
+	python benchmarks/training/training_speed.py --json results/training_speed.json
+	python benchmarks/speed/nextflow_overhead.py --json results/nextflow_overhead.json
+
+gpu: $(TEST_ENV) ## Run all that needs a GPU, in less than 25 minutes; results in results/gpu.json (DEVICE=cpu SIZE=small: on a CPU)
+	python benchmarks/gpu/gpu.py $(if $(filter small,$(SIZE)),assets/demo/dash_human.csv,$(LABELLED)) --device $(DEVICE) --size $(SIZE) --json results/gpu.json
 
 .PHONY: package test-package
 package: $(RELEASE_ENV) ## Build wheel and sdist into dist/ and check their metadata; write the conda recipe with the sdist's SHA-256

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from first_report import on_disk, stranger
+from benchmarks.installing.first_report import on_disk, stranger
 
 ROOT = Path(__file__).parents[2]
 GB = 10**9

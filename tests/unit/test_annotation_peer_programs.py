@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-import peer_programs
-from peer_methods import Fold, exact_scores, tcrdist_scores
+from benchmarks.common import peer_programs
+from benchmarks.common.peer_methods import Fold, exact_scores, tcrdist_scores
 
 GENES = ("TRAV12-2", "TRAJ24*02", "TRBV6-5", "TRBJ2-7")
 JUNCTIONS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from peer_measures import MEASURES, Calls, Ranking, bootstrap, interval
+from benchmarks.common.peer_measures import MEASURES, Calls, Ranking, bootstrap, interval
 
 PREVALENCE = 0.25
 

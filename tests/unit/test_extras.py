@@ -10,7 +10,7 @@ from airrvec.core.errors import InputError
 import pytest
 from inputs import ROOT
 
-from import_time import LEARNING, imports
+from benchmarks.installing.import_time import LEARNING, imports
 
 BIN = ROOT / "bin"
 

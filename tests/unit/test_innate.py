@@ -76,6 +76,6 @@ def test_receptors_tables_name_the_kind():
 
 
 def test_generated_receptors_are_almost_never_innate_like():
-    # 17 of 200,000 in benchmarks/innate_like.py; of 20,000, more than 10 have a chance of 1 in 100,000.
+    # 17 of 200,000 were (docs/explanations/innate_like.md); more than 10 of 20,000 are 1 in 100,000.
     found = synthesise(20_000, seed=3)["innate_like"]
     assert len(found) - found.null_count <= 10

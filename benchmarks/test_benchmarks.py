@@ -1,0 +1,295 @@
+"""
+Every benchmark runs on small real data, and writes results of the right form; its speed is not asserted.
+
+A program without an entry in `ENTRIES` fails `test_every_benchmark_has_an_entry`.
+"""
+
+import importlib
+import json
+import logging
+import os
+import re
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import airrvec  # noqa: F401  before numpy, as in the scripts
+
+import numba  # noqa: F401  before a benchmark limits its threads, which differ
+import pytest
+
+import browser
+from benchmarks.common import results
+from benchmarks.common.small_material import Material
+
+HERE = Path(__file__).parent
+# A program and its options, in text or in a block, over continued lines.
+COMMAND = re.compile(r"python benchmarks/([\w/]+\.py)((?:\\\n|[^\n`#|])*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """
+    How a benchmark is run, and what its figures must satisfy; or why it is not run.
+
+    Words in capitals are inputs of `Material`.
+    """
+
+    words: str = ""
+    check: Callable[[dict], object] = bool
+    why_not: str = ""
+
+
+# --- What the figures must satisfy
+
+
+def annotation(figures: dict) -> None:
+    (trial,) = figures["trials"]
+    assert {row["score"] for row in trial["scores"]} == {"SCEPTR", "sum", "all"}
+    assert all(row["calls"] == row["false"] + row["right"] for row in trial["claims"])
+    assert all(0 <= row["ap"] <= 1 for row in trial["scores"])
+
+
+def donor_hla(figures: dict) -> None:
+    rows = figures["all"]["calls"]
+    assert {row["hla"] for row in rows} == {"without", "with", "one field"}
+    assert all(row["calls"] >= row["false"] >= row["of_background"] for row in rows)
+    assert figures["all"]["typings"] == figures["full"]["typings"] == 1
+
+
+def annotation_peers(figures: dict) -> None:
+    values = {(row["method"], row["fold"], row["measure"]): row["value"] for row in figures["figures"]}
+    methods = {method for method, *_ in values}
+    assert methods == {"airrvec", "TCRdist, nearest reference", "exact match"}
+    assert all(values[method, "pooled", "n_queries"] == values[method, 0, "n_queries"] for method in methods)
+    assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
+
+
+def clustering(figures: dict) -> None:
+    assert figures["receptors"] > 300
+    assert figures["epitopes"] == 3
+    assert {"TCRdist", "SCEPTR"} <= {row["distances"] for row in figures["clusters"]}
+    assert all(2 * row["clusters"] <= figures["receptors"] for row in figures["clusters"])
+    assert all(
+        row["largest"] <= row["retention"] * figures["receptors"] + 1e-6 for row in figures["clusters"]
+    )
+
+
+def embedding_speed(figures: dict) -> None:
+    assert {"airrvec", "sceptr", "matrix products alone"} <= set(figures["per_second"])
+    assert set(figures["per_second"]) == set(figures["times_sceptr"])
+    assert figures["times_sceptr"]["sceptr"] == 1
+    assert all(rate > 0 for rate in figures["per_second"].values())
+    assert len(figures["models"]) == 5
+    assert set(figures["growth"]) == {"100"}
+    assert {"reading Parquet", "the model"} <= set(figures["steps"])
+
+
+def embedding_accuracy(figures: dict) -> None:
+    first, *others = figures["ways"]
+    assert first["way"] == "sceptr"
+    assert first["largest_distance"] == first["other_neighbour"] == first["auroc_difference"] == 0
+    assert all(row["largest_distance"] < 1e-5 for row in others if row["way"].endswith("fp32"))
+
+
+def find_speed(figures: dict) -> None:
+    rows = {row["what"]: row for row in figures["commands"]}
+    assert rows["find, OLGA"]["recall"] == 1  # a small index is compared as a whole
+    assert {"index", "index again", "index --check", "find one"} <= set(rows)
+    assert figures["index_GB"] > 0
+
+
+def gpu(figures: dict) -> None:
+    failed = {
+        name: part["error"] for name, part in figures.items() if isinstance(part, dict) and "error" in part
+    }
+    assert not failed
+    assert figures["cuda_tests"]["tests"] > 0
+    assert [row["precision"] for row in figures["vectors"]["models"]] == ["fp32", "tf32", "bf16"]
+    assert figures["sharing"]["largest_distance"] < 1e-5
+    embedding = figures["memory"]["embedding"]
+    assert embedding["largest_batch"] < embedding["requested"]
+    assert figures["memory"]["training"]["notes"]
+    assert {"airrvec, fp32", "airrvec, tf32", "airrvec, bf16"} <= {
+        row["way"] for row in figures["speed"]["ways"]
+    }
+    assert [row["steps"] for row in figures["pretraining"]["points"]][-2:] == [0, 2]
+    assert all(0 <= row["mean"] <= 1 for row in figures["pretraining"]["points"])
+    assert {row["model"] for row in figures["fine_tuning"]["aurocs"]} >= {"sceptr", "sceptr_neighbour"}
+
+
+def nextflow_overhead(figures: dict) -> None:
+    assert figures["tasks"] == 3
+    assert (figures["wall_s"], figures["tasks_s"], figures["without_task_s"]) == (6, 5, 1)
+
+
+def size(figures: dict) -> None:
+    (run,) = figures["runs"]
+    assert run["tasks"] == sum(row["tasks"] for row in run["processes"])
+    assert {"NORMALISE_RECEPTORS", "EMBED_RECEPTORS", "REPORT"} <= {
+        row["process"] for row in run["processes"]
+    }
+
+
+def tcrdist_speed(figures: dict) -> None:
+    assert [row["program"] for row in figures["programs"]] == ["airrvec", "pyrepseq", "tcrdist3"]
+    assert all(row["equal"] for row in figures["programs"])
+
+
+def has_rows(name: str, n: int, **values) -> Callable[[dict], None]:
+    """Return a check of the number of rows of a table, and of values that all of them have."""
+
+    def check(figures: dict) -> None:
+        assert len(figures[name]) == n
+        assert all(row[key] == value for row in figures[name] for key, value in values.items())
+
+    return check
+
+
+NO_CHROMIUM = "" if browser.CHROMIUM else "no Chromium on the path"
+NO_INTERFACES = "" if Path("/sys/class/net").exists() else "counts the bytes of Linux's interfaces"
+ENTRIES = {
+    "annotation/annotation.py": Entry(
+        "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100", annotation
+    ),
+    "annotation/donor_hla.py": Entry(
+        "--labelled VDJDB --folds 1 --background 300 --test-background 100", donor_hla
+    ),
+    "annotation_peers/annotation_peers.py": Entry(
+        "--labelled VDJDB --folds 1 --draws 10 --methods airrvec tcrdist exact"
+        " --contrast 100 --negatives 300 --background 100",
+        annotation_peers,
+    ),
+    "annotation_peers/tcremp_encoder.py": Entry(
+        why_not="an encoder, not a program; it needs mirpy-lib (GPL) in an environment of its own"
+    ),
+    "clusters/clustering.py": Entry("CELLS RECEPTORS", clustering),
+    "embedding/embedding_accuracy.py": Entry("DASH --k 20 --splits 2 --positives 20", embedding_accuracy),
+    "embedding/embedding_speed.py": Entry(
+        "DASH --receptors 50 --rounds 1 --growth 100 --steps 100 --scaled 50 100"
+        " --only ways models steps growth",
+        embedding_speed,
+    ),
+    "find/find_speed.py": Entry(
+        "--receptors 300 --queries 20 --background 500 --folder FOLDER/find", find_speed
+    ),
+    "gpu/gpu.py": Entry("DASH --device cpu --size small", gpu),
+    "installing/first_report.py": Entry(
+        "HEAD --repository REPOSITORY", has_rows("commits", 1, commit="HEAD"), NO_INTERFACES
+    ),
+    "installing/import_time.py": Entry(
+        "export_airr --repeats 1", has_rows("scripts", 1, script="export_airr")
+    ),
+    "neighbours/neighbours_at_size.py": Entry(
+        "--sizes 400 --chains beta --background 2000 --threads 1", has_rows("searches", 3)
+    ),
+    "report/map_embedding.py": Entry(
+        "--models sceptr_tiny --receptors 200 --timed 50", has_rows("maps", 1), NO_CHROMIUM
+    ),
+    "report/report_in_browser.py": Entry("REPORT", has_rows("pages", 4, errors=0), NO_CHROMIUM),
+    "size/peers_at_size.py": Entry(
+        "--sizes 200 --threads 1 --methods airrvec 'pyrepseq, β'",
+        has_rows("runs", 2, receptors=200, stopped=""),
+    ),
+    "size/size.py": Entry(
+        "--receptors 40 --samples 2 --folder FOLDER/size --skip cluster compare airr anndata map -stub-run",
+        size,
+    ),
+    "speed/annotation_size.py": Entry(
+        "REFERENCE --receptors 200 --cpus 1 --folder FOLDER/annotated",
+        has_rows("samples", 1, receptors=200),
+    ),
+    "speed/map_speed.py": Entry("300 --cpus 1", has_rows("maps", 1, points=300)),
+    "speed/neighbours_speed.py": Entry(
+        "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
+    ),
+    "speed/nextflow_overhead.py": Entry("--trace TRACE", nextflow_overhead),
+    "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
+    "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
+    "speed/scoring_speed.py": Entry(
+        "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --cpus 1", has_rows("encoders", 2)
+    ),
+    "speed/tcrdist_speed.py": Entry("DASH --receptors 60 --repeats 1 --cpus 1", tcrdist_speed),
+    "training/finetuning.py": Entry(why_not="gpu/gpu.py runs it"),
+    "training/pretraining_curve.py": Entry(why_not="gpu/gpu.py runs it"),
+    "training/training_speed.py": Entry(
+        "--batch-size 16 --steps 1 --receptors 64 --threads 1", has_rows("ways", 2)
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def material(tmp_path_factory) -> Material:
+    return Material(tmp_path_factory.mktemp("material"))
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch):
+    """Undo what programs change for themselves: the environment and the logging."""
+    before = dict(os.environ)
+    yield
+    logging.disable(logging.NOTSET)
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def test_every_benchmark_has_an_entry():
+    programs = {str(path.relative_to(HERE)) for path in HERE.glob("*/*.py") if path.parent.name != "common"}
+    assert programs == set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_benchmark_runs_and_writes_its_figures(name, material, tmp_path):
+    entry = ENTRIES[name]
+    if entry.why_not:
+        pytest.skip(entry.why_not)
+    module = importlib.import_module("benchmarks." + name.removesuffix(".py").replace("/", "."))
+    path = tmp_path / "results.json"
+    # import_time ends so where a machine is slow; the results are written before.
+    with suppress(SystemExit):
+        module.main([*map(material.named, shlex.split(entry.words)), "--json", str(path)])
+    found = json.loads(path.read_text())
+    assert_form(found)
+    assert found["command"].startswith(f"python benchmarks/{name} ")
+    assert str(tmp_path) not in path.read_text()
+    assert entry.check(found["figures"]) is not False
+
+
+def assert_form(found: dict[str, Any]) -> None:
+    """Check the keys of a results file, whose numbers are finite because JSON has no others."""
+    assert tuple(found) == results.KEYS
+    assert {"name", "cores", "avx512", "load"} <= set(found["processor"])
+    assert {"python", "numpy"} <= set(found["versions"])
+    assert found["figures"]
+
+
+def test_kept_results_are_of_a_commit_and_of_no_machine_folder():
+    for path in (HERE / "results").glob("*.json"):
+        found = json.loads(path.read_text())
+        assert_form(found)
+        assert found["command"].split()[1].removeprefix("benchmarks/") in ENTRIES
+        assert found["commit"], path.name
+        assert not found["commit"].endswith("-dirty")
+        assert not any(word.startswith("/") for word in found["command"].split())
+
+
+def test_documented_commands_name_programs_and_options_that_exist():
+    pages = [
+        *(results.ROOT / name for name in ("README.md", "Makefile")),
+        *(results.ROOT / "docs").rglob("*.md"),
+    ]
+    found = [match.groups() for page in pages for match in COMMAND.finditer(page.read_text())]
+    assert len(found) > 40
+    for name, words in found:
+        source = (HERE / name).read_text()
+        known = {"--json", *re.findall(r'"(--[\w-]+)"', source)}
+        if "parse_known_args" not in source:  # which hands further options to Nextflow
+            assert set(re.findall(r"(?<=\s)--[\w-]+", words)) <= known, (name, words)
+
+
+def test_a_figure_that_could_not_be_measured_is_null():
+    assert results.plain({"a": float("nan"), "b": [float("inf"), 1]}) == {"a": None, "b": [None, 1]}
