@@ -156,7 +156,7 @@ ENTRIES = {
         "--labelled VDJDB --seeds 1 --folds 1 --contrast 100 --background 300 --test 100", annotation
     ),
     "annotation/donor_hla.py": Entry(
-        "--labelled VDJDB --folds 1 --background 300 --test-background 100", donor_hla
+        "--labelled VDJDB --folds 1 --background 1000 --test-background 100", donor_hla
     ),
     "annotation_peers/annotation_peers.py": Entry(
         "--labelled VDJDB --folds 1 --draws 10 --methods airrvec tcrdist exact"
@@ -199,10 +199,10 @@ ENTRIES = {
         size,
     ),
     "speed/annotation_size.py": Entry(
-        "REFERENCE --receptors 200 --cpus 1 --folder FOLDER/annotated",
+        "REFERENCE --receptors 200 --threads 1 --folder FOLDER/annotated",
         has_rows("samples", 1, receptors=200),
     ),
-    "speed/map_speed.py": Entry("300 --cpus 1", has_rows("maps", 1, points=300)),
+    "speed/map_speed.py": Entry("300 --threads 1", has_rows("maps", 1, points=300)),
     "speed/neighbours_speed.py": Entry(
         "--queries 300 --references 200 --threads 1", lambda figures: figures["mean_distance"] > 0
     ),
@@ -210,9 +210,9 @@ ENTRIES = {
     "speed/normalising_speed.py": Entry("DASH --rows 200", has_rows("tables", 1, rows=200)),
     "speed/rarefaction.py": Entry("1000", has_rows("samples", 1, receptors=1000)),
     "speed/scoring_speed.py": Entry(
-        "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --cpus 1", has_rows("encoders", 2)
+        "CELLS RECEPTORS --encoders sceptr,tcrdist --k 1 5 --splits 2 --threads 1", has_rows("encoders", 2)
     ),
-    "speed/tcrdist_speed.py": Entry("DASH --receptors 60 --repeats 1 --cpus 1", tcrdist_speed),
+    "speed/tcrdist_speed.py": Entry("DASH --receptors 60 --repeats 1 --threads 1", tcrdist_speed),
     "training/finetuning.py": Entry(why_not="gpu/gpu.py runs it"),
     "training/pretraining_curve.py": Entry(why_not="gpu/gpu.py runs it"),
     "training/training_speed.py": Entry(

@@ -21,7 +21,7 @@ from airrvec.core import hla, identity, runtime, schema, tables
 runtime.limit_threads(2)
 
 from airrvec.annotation import annotator_file, calibrate, reference_set
-from airrvec.annotation.annotator import Annotator
+from airrvec.annotation.annotator import Annotator, allowed_epitopes
 from airrvec.core.chains import has_chains, on_chains
 from airrvec.encoders.sceptr import Sceptr
 from airrvec.synthetic.synthesis import synthesise
@@ -119,7 +119,7 @@ def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> d
     coarse = {locus: frozenset(fields[:1] for fields in alleles) for locus, alleles in typing.items()}
     calls = {"without": annotator.annotate(receptors, vectors, fdr=max(CLAIMED))[0]}
     for use, donor in (("with", typing), ("one field", coarse)):
-        allowed, _ = annotator.allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
+        allowed, _ = allowed_epitopes(donor, reference.epitopes["epitope"], annotator.molecules)
         calls[use] = annotator.annotate(receptors, vectors, fdr=max(CLAIMED), allowed=allowed)[0]
     return calls
 

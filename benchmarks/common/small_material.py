@@ -71,7 +71,7 @@ class Material:
     def reference(self) -> Path:
         """The folder of a calibrated reference of annotation."""
         cells, receptors = map(str, self.run)
-        words = ["--cells", cells, "--receptors", receptors, "--background-receptors", "300"]
+        words = ["--cells", cells, "--receptors", receptors, "--background-receptors", "1000"]
         calibrate_annotation.main([*words, "--threads", "1", "--outdir", str(self.folder)])
         return self.folder / "reference"
 

@@ -52,7 +52,7 @@ def parse_args(argv=None):
     parser.add_argument("--receptors", type=int, default=7000)
     parser.add_argument("--rounds", type=int, default=5, help="alternations")
     parser.add_argument("--growth", default="10000,100000", help="synthetic receptors, Parquet to Parquet")
-    parser.add_argument("--cpus", type=int, default=2, help="workers of the larger runs")
+    parser.add_argument("--threads", type=int, default=2, help="workers of the larger runs")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to run")
     parser.add_argument("--steps", type=int, default=30_000, help="receptors of the steps of a task")
     parser.add_argument("--scaled", type=int, nargs=2, default=SCALED, help="sizes of the shards of workers")
@@ -247,7 +247,7 @@ def main(argv=None):
             figures["steps"] = steps(loaded, made.slice(0, args.steps), folder, args.rounds)
             show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
         if sizes:
-            figures["growth"] = growth(made, sizes, folder, args.cpus)
+            figures["growth"] = growth(made, sizes, folder, args.threads)
         if "scaling" in args.only:
             figures |= workers(made, folder, args.rounds, tuple(args.scaled))
             print(f"\nStart of a task {figures['start_seconds']:.2f} s")

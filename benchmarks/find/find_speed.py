@@ -47,7 +47,7 @@ def parse_args(argv=None):
     parser.add_argument("--folder", type=Path, required=True, help="what is made; used again if it is there")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--background", type=int, help="background receptors of a new index")
-    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--parts", type=int, help="write so many parts of the results, and stop")
     return parser.parse_args(argv)
 
@@ -164,13 +164,13 @@ def main(argv=None):
     def show(what: str, used: dict[str, float], **more) -> None:
         table.add(what=what, **used, **more, load=os.getloadavg()[0])
 
-    common = ("--index", index, "--threads", args.cpus)
+    common = ("--index", index, "--threads", args.threads)
     if not index.is_dir():
         background = ("--background", args.background) if args.background else ()
         show("index", airrvec("index", run, *common, *background))
         show("index again", airrvec("index", run, *common))
         show("index --check", airrvec("index", *common, "--check"))
-    where = ("--index", index, "--threads", args.cpus, "--k", args.k)
+    where = ("--index", index, "--threads", args.threads, "--k", args.k)
     for name, receptors in queries.items():
         n = len(receptors)
         path, part = args.folder / f"{name}.tsv", args.folder / f"{name}_part.tsv"

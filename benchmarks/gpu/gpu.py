@@ -234,7 +234,7 @@ def pretraining(run: Run) -> dict[str, Any]:
 def fine_tuning(run: Run) -> dict[str, Any]:
     """Return seconds and AUROCs of a fine-tuning with the preset ``neighbour``."""
     cells, _ = normalised(run.labelled, run.folder)
-    options = "" if is_large(cells) else "--split random --min-receptors 60 --steps 1"
+    options = "" if is_large(cells) else "--finetune-split random --finetune-min-receptors 60 --train-steps 1"
     begin = time.perf_counter()
     found = measured(
         finetuning.main, run, "finetuning", run.labelled, "--presets", "neighbour", "--starts", "sceptr",

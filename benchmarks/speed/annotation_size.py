@@ -31,7 +31,7 @@ def parse_args(argv=None):
     parser.add_argument("reference", type=Path, help="folder of .npz files")
     parser.add_argument("--receptors", type=int, nargs="+", default=[10**5, 10**6])
     parser.add_argument("--chains", choices=("paired", "beta"), default="paired")
-    parser.add_argument("--cpus", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, required=True, help="for input and results; the input is kept")
     parser.add_argument("--scripts", type=Path, default=ROOT / "bin", help="of another version")
     return parser.parse_args(argv)
@@ -69,11 +69,11 @@ def main(argv=None):
     for n in args.receptors:
         folder = args.folder / f"{args.chains}_{n}"
         if not folder.exists():
-            write_input(n, args.chains, args.cpus, folder)
+            write_input(n, args.chains, args.threads, folder)
         words = [sys.executable, args.scripts / "annotate_receptors.py", "--sample", "x"]
         words += ["--cells", folder / "x.cells.parquet", "--receptors", folder / "receptors.parquet"]
         words += ["--embeddings", folder / "embeddings.parquet", "--reference", args.reference]
-        used = timing.program(*words, "--threads", args.cpus, "--outdir", folder / "results")
+        used = timing.program(*words, "--threads", args.threads, "--outdir", folder / "results")
         table.add(receptors=n, chains=args.chains, **used)
     results.write(args, {"samples": table.rows})
 

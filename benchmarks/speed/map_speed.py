@@ -52,7 +52,7 @@ WATCH = """(() => { window.frames_ = []; let last;
 def parse_args(argv=None):
     parser = results.Parser(__file__, __doc__)
     parser.add_argument("receptors", type=int, nargs="*", default=[10_000, 50_000, 1_000_000])
-    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="folder of the pages and screenshots")
     return parser.parse_args(argv)
 
@@ -144,7 +144,7 @@ def main(argv=None):
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 pool.submit(write_run, n, folder).result()
             options = [f"--{part}={folder / part}.parquet" for part in ("cells", "receptors", "embeddings")]
-            options += [f"--page={ROOT / 'assets/report'}", f"--cpus={args.cpus}", f"--outdir={folder}"]
+            options += [f"--page={ROOT / 'assets/report'}", f"--threads={args.threads}", f"--outdir={folder}"]
             used = timing.program(sys.executable, ROOT / "bin/map_receptors.py", *options)
             shown = json.loads((folder / "map.qc.json").read_text())["shown"]
             seen = {"page_MB": (folder / "map.html").stat().st_size / 1e6}

@@ -42,13 +42,13 @@ def parse_args(argv=None):
     parser.add_argument("--k", type=int, nargs="+", default=[1, 2, 5, 10, 20, 50, 100, 200])
     parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--among", type=int, default=0, help="test receptors, the further ones made")
-    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
 
 
 def main(argv=None):
     args = parse_args(argv)
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     from airrvec import encoders
     from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables

@@ -39,7 +39,7 @@ def parse_args(argv=None):
     parser.add_argument("table", type=Path, help="labelled receptors, in any format that airrvec reads")
     parser.add_argument("--receptors", type=int, default=7000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args(argv)
 
 
@@ -102,7 +102,7 @@ def programs(receptors: pa.Table, cpus: int) -> dict[str, Callable[[int], np.nda
 
 def measure(receptors: pa.Table, args: argparse.Namespace) -> list[dict]:
     """Return a row for each program: seconds, times as long as ours, and whether all distances are equal."""
-    found = programs(receptors, args.cpus)
+    found = programs(receptors, args.threads)
     for distances in found.values():
         distances(min(50, len(receptors)))
     seconds: dict[str, list[float]] = {name: [] for name in found}
@@ -132,13 +132,13 @@ def measure(receptors: pa.Table, args: argparse.Namespace) -> list[dict]:
 def main(argv=None):
     args = parse_args(argv)
     warnings.simplefilter("ignore")
-    runtime.limit_threads(args.cpus)
+    runtime.limit_threads(args.threads)
     receptors = paired(args.table, args.receptors)
     print(
-        f"{len(receptors):,} × {len(receptors):,} paired receptors, {args.cpus} threads, {args.repeats} times"
+        f"{len(receptors):,} × {len(receptors):,} paired receptors, {args.threads} threads, {args.repeats} times"
     )
     rows = measure(receptors, args)
-    results.write(args, {"receptors": len(receptors), "cpus": args.cpus, "programs": rows}, PEERS)
+    results.write(args, {"receptors": len(receptors), "cpus": args.threads, "programs": rows}, PEERS)
 
 
 if __name__ == "__main__":
