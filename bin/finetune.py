@@ -26,43 +26,83 @@ def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "fine-tuning")
     runtime.limit_threads(args.threads)
-    from airrvec import encoders
-    from airrvec.benchmark import fewshot, training_labels
+    from airrvec.benchmark import training_labels
     from airrvec.benchmark.heldout import specificity, splits
-    from airrvec.encoders.combined import Embedded, Sum
     from airrvec.figures.training import training_curves
     from airrvec.model import weights
-    from airrvec.model.tokens import tokenise
-    from airrvec.training import model_folder, trainer
-
-    import numpy as np
-    import pyarrow as pa
+    from airrvec.training import model_folder
 
     preset = presets.load(args.preset).changed(
         name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
     )
     preset.check_finetuning()
-    labelled = fewshot.select_labelled(**labelled_options(args))
-    if args.finetune_split == "study":
-        split = splits.study_split(
-            labelled,
-            per_epitope=args.finetune_per_epitope,
-            min_receptors=args.finetune_min_receptors,
-            seed=args.seed,
-        )
-    elif args.finetune_split == "random":
-        split = splits.random_split(labelled, min_receptors=args.finetune_min_receptors, seed=args.seed)
-    else:
-        split = splits.given_split(labelled)
+    split = _split(args)
     splits.check_leaks(split)
     start_labels = training_labels.labels_from_encoder(args.model)
     split = splits.exclude_trained_on(split, start_labels)
-
     start = weights.load(args.model)
     if start.name == preset.name:
         raise InputError(
             f"the model that training starts from is called '{preset.name}' too", fix="Give --name"
         )
+    tables.write_both(split.table(), args.outdir / "split")
+    digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
+    trained = _trained(args, preset, start, split, digest)
+
+    folder = args.outdir / preset.name
+    counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
+    data = {
+        "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by"
+        f" {args.finetune_split}",
+        "Digest of the split": digest[:16],
+    }
+    labels = training_labels.labels_from_split(split, start_labels)
+    names = {"name": preset.name, "start": start.name}
+    model_folder.write(folder, trained, preset, **names, data=data, labels=labels)
+    training_curves(trained.history, folder / "training")
+
+    models = {start.name: args.model, preset.name: str(folder)}
+    measured, unseen = specificity.measure(models, split, seed=args.seed)
+    tables.write_both(measured, args.outdir / "specificity")
+    tables.write_both(unseen, args.outdir / "unseen")
+    card = model_folder.card(trained, preset, **names, data=data, labelled=True, measured=measured)
+    tables.write_text(card, folder / model_folder.FILE_NAME)
+    qc = {
+        **names,
+        "split": args.finetune_split,
+        "receptors": counts,
+        "removed": split.removed,
+        "left_out": split.left_out,
+        "step": trained.step,
+        "notes": [*_cautions(start_labels), *trained.notes],
+    }
+    tables.write_json(qc, args.outdir / "finetune.qc.json")
+    script.write_versions(
+        args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "torch"
+    )
+
+
+def _split(args):
+    """Return the labelled receptors as training, validation and test receptors."""
+    from airrvec.benchmark import fewshot
+    from airrvec.benchmark.heldout import splits
+
+    labelled = fewshot.select_labelled(**labelled_options(args))
+    if args.finetune_split == "given":
+        return splits.given_split(labelled)
+    options = {"min_receptors": args.finetune_min_receptors, "seed": args.seed}
+    if args.finetune_split == "random":
+        return splits.random_split(labelled, **options)
+    return splits.study_split(labelled, per_epitope=args.finetune_per_epitope, **options)
+
+
+def _trained(args, preset, start, split, digest: str):
+    """Return the start model, trained on a split with this digest."""
+    from airrvec.model.tokens import tokenise
+    from airrvec.training import trainer
+
+    import numpy as np
+    import pyarrow as pa
 
     def receptors(part: str) -> trainer.Receptors | None:
         rows = getattr(split, part)
@@ -73,9 +113,7 @@ def main(argv=None):
         table = split.labelled.receptors.take(pa.array(order))
         return trainer.Receptors(tokenise(table, start.config.loops), labels)
 
-    tables.write_both(split.table(), args.outdir / "split")
-    digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
-    trained = trainer.train(
+    return trainer.train(
         start.encoder.train(),
         receptors("train"),
         receptors("validation"),
@@ -89,44 +127,6 @@ def main(argv=None):
         trainable=preset.trainable(start.config.n_layers),
         progress=counter("steps trained", preset.schedule.steps),
         **training_options(args),
-    )
-    folder = args.outdir / preset.name
-    counts = {part: sum(map(len, getattr(split, part).values())) for part in splits.PARTS}
-    data = {
-        "Data": f"{counts['train']:,} receptors of {', '.join(split.epitopes)}, split by"
-        f" {args.finetune_split}",
-        "Digest of the split": digest[:16],
-    }
-    labels = training_labels.labels_from_split(split, start_labels)
-    model_folder.write(folder, trained, preset, name=preset.name, start=start.name, data=data, labels=labels)
-    training_curves(trained.history, folder / "training")
-
-    measured, unseen = [specificity.gene_baseline(split)], []
-    tcrdist = encoders.load("tcrdist")
-    for source, name in ((args.model, start.name), (folder, preset.name)):
-        embedded = Embedded(encoders.load(str(source)), split.labelled.receptors)
-        for measurable, called in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
-            measured.append(specificity.evaluate(measurable, called, split))
-            unseen.append(specificity.evaluate_unseen_epitopes(measurable, called, split, seed=args.seed))
-    measured = pa.concat_tables(measured)
-    tables.write_both(measured, args.outdir / "specificity")
-    names = {"name": preset.name, "start": start.name}
-    card = model_folder.card(trained, preset, **names, data=data, labelled=True, measured=measured)
-    tables.write_text(card, folder / model_folder.FILE_NAME)
-    tables.write_both(pa.concat_tables(unseen), args.outdir / "unseen")
-    qc = {
-        "name": preset.name,
-        "start": start.name,
-        "split": args.finetune_split,
-        "receptors": counts,
-        "removed": split.removed,
-        "left_out": split.left_out,
-        "step": trained.step,
-        "notes": [*_cautions(start_labels), *trained.notes],
-    }
-    tables.write_json(qc, args.outdir / "finetune.qc.json")
-    script.write_versions(
-        args, "lightning", "numba", "numpy", "pyarrow", "safetensors", "scikit-learn", "torch"
     )
 
 

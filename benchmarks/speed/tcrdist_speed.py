@@ -135,7 +135,8 @@ def main(argv=None):
     runtime.limit_threads(args.threads)
     receptors = paired(args.table, args.receptors)
     print(
-        f"{len(receptors):,} × {len(receptors):,} paired receptors, {args.threads} threads, {args.repeats} times"
+        f"{len(receptors):,} × {len(receptors):,} paired receptors, {args.threads} threads,"
+        f" {args.repeats} times"
     )
     rows = measure(receptors, args)
     results.write(args, {"receptors": len(receptors), "cpus": args.threads, "programs": rows}, PEERS)

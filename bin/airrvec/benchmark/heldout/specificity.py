@@ -6,14 +6,17 @@ The training receptors of a split are the references. Test receptors of one epit
 receptors of the other epitopes.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from airrvec import encoders
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout.splits import Split, check_leaks
 from airrvec.benchmark.rules import DISTANCE_RULES
 from airrvec.benchmark.similarity import LEAST_IDENTITY
 from airrvec.core import schema
 from airrvec.encoders import distance_rows
+from airrvec.encoders.combined import Embedded, Sum
 from airrvec.stats import metrics
 
 import numpy as np
@@ -23,6 +26,43 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v_call", "j_call"))
+
+
+def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.Table, pa.Table]:
+    """
+    Measure models on a split, each alone and with TCRdist (`airrvec.encoders.combined.Sum`).
+
+    Parameters
+    ----------
+    models : mapping
+        Name in the tables → name or folder of a model, as for `airrvec.encoders.load`.
+    split : Split
+        A model must not have been trained on its test receptors (`airrvec.benchmark.heldout.splits`).
+    seed : int
+        As for `evaluate_unseen_epitopes`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `evaluate` of all models, after `gene_baseline`.
+    pyarrow.Table
+        `evaluate_unseen_epitopes` of all models.
+
+    Examples
+    --------
+    A folder of another training, on the receptors of the column ``split`` of a labelled table:
+
+    >>> split = splits.given_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
+    >>> auroc, unseen = measure({"mine": "models/mine"}, split, seed=420)  # doctest: +SKIP
+    """
+    tested, unseen = [gene_baseline(split)], []
+    tcrdist = encoders.load("tcrdist")
+    for name, source in models.items():
+        embedded = Embedded(encoders.load(source), split.labelled.receptors)
+        for encoder, label in ((embedded, name), (Sum([embedded, tcrdist]), f"{name}+tcrdist")):
+            tested.append(evaluate(encoder, label, split))
+            unseen.append(evaluate_unseen_epitopes(encoder, label, split, seed=seed))
+    return pa.concat_tables(tested), pa.concat_tables(unseen)
 
 
 def evaluate(encoder, name: str, split: Split) -> pa.Table:
