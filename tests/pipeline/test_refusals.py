@@ -14,7 +14,6 @@ CASES = [
     ((), "there is nothing to do: give a samplesheet with --input"),
     (("--labeled", "dash.csv"), "there is no parameter --labeled; did you mean --labelled?"),
     (("--benchmark_split", "5"), "there is no parameter --benchmark_split; did you mean --benchmark_splits?"),
-    ((*DASH, "--abundance", "cells"), "there is no parameter --abundance any more: each table is counted in"),
     ((*DASH, "--benchmark_splits", "many"), "--benchmark_splits: 'many' is not a whole number"),
     ((*DASH, "--shard_tokens", "0"), "--shard_tokens: 0 is below the least allowed value, 1"),
     ((*DASH, "--partitions", "513"), "--partitions: 513 is above the largest allowed value, 512"),

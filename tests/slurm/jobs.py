@@ -13,15 +13,16 @@ import pandas as pd
 from cluster import HANGS, wait
 from pipeline_runs import NEXTFLOW, ROOT, Run, environment, run_pipeline
 
-# Nextflow looks at its jobs every second, as they take only a few.
+# Nextflow looks at its jobs every second, as they take only a few; limits as those of the profile `test`.
 QUICK = """
+process.resourceLimits = [cpus: 2, memory: 6.GB, time: 1.h]
 executor {
     pollInterval      = '1 sec'
     queueStatInterval = '2 sec'
     exitReadTimeout   = '15 sec'
 }
 """
-TABLES = ("embeddings/sceptr.parquet", "benchmark/auroc.parquet", "cells/a.parquet", "rejects/b.parquet")
+TABLES = ("embeddings/sceptr.parquet", "receptors/receptors.parquet", "cells/a.parquet", "rejects/b.parquet")
 PRESET = {
     "data": "synthetic",
     "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "d_feedforward": 32},

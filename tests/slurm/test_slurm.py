@@ -32,8 +32,11 @@ from jobs import (
 from pipeline_runs import ROOT, Run, environment
 from safetensors.numpy import load_file
 
-# One encoder is enough of the benchmark here.
-TEST = ("-profile", "test,slurm", "--encoders", "cdr3_levenshtein")
+# The samples of the profile `test` in several shards, without what no job of another kind needs.
+TEST = (
+    *("-profile", "slurm", "--input", ROOT / "assets/test/samplesheet.csv"),
+    *("--shard_tokens", "6000", "--skip_map"),
+)
 PRETRAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300")
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
@@ -97,7 +100,7 @@ def test_a_task_killed_for_memory_gets_more(slurm, folder):
 
 def test_a_drained_node_ends_its_jobs_and_gets_no_more(slurm, folder, undisturbed):
     with head(slurm, folder, *TEST) as process:
-        running(slurm, folder, "EMBED_RECEPTORS", "BENCHMARK_FEWSHOT", on=slurm.gpu)
+        running(slurm, folder, "NORMALISE_RECEPTORS", "EMBED_RECEPTORS", on=slurm.gpu)
         slurm.set_node(slurm.gpu, "drain")
         drained = time.strftime("%Y-%m-%dT%H:%M:%S")
         done = ended(process, folder)

@@ -1,13 +1,12 @@
 """An index beside foreign files, after kills, on a disk that refuses, and of results that were moved."""
 
 import errno
-import json
 import os
 import shutil
 import signal
 from pathlib import Path
 
-from airrvec.app import cli, folders, run_index
+from airrvec.app import cli, folders
 from airrvec.core import tables
 
 import pyarrow as pa
@@ -215,19 +214,3 @@ def test_another_number_of_background_receptors_is_refused(runs, index, tmp_path
             cli.main(["index", str(results), "--index", str(tmp_path / "new"), "--background", number])
         assert ended.value.code == 2
     assert "--background: 0 is less than 1" in capsys.readouterr().err
-
-
-def test_an_index_of_an_earlier_version_has_no_digests_of_samples(index):
-    """Its runs are recognised by their folder alone."""
-    for path in index.glob("runs/*/content.json"):
-        path.unlink()
-        about = path.with_name("about.json")
-        content = json.loads(about.read_bytes())
-        del content["sha256"], content["files"]["content.json"]
-        sealed = {**content, "sha256": folders.digest(content)}
-        about.write_text(json.dumps(sealed))
-    runs = run_index.open_index(index).runs()
-    assert len(runs) == 2
-    assert not run_index.is_earlier(runs[0], "elsewhere", {"flu_1": "x"})
-    assert run_index.is_earlier(runs[0], runs[0].about["results"], {})
-    assert run_index.samples_twice(runs, {"flu_1": "x"}) == []

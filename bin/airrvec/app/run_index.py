@@ -317,9 +317,8 @@ def write_content(results: Path, folder: Path) -> None:
 
 
 def read_content(folder: Path) -> dict[str, str]:
-    """Return what `write_content` wrote; nothing of a run that was indexed by an earlier version."""
-    path = folder / CONTENT
-    return json.loads(path.read_bytes()) if path.is_file() else {}
+    """Return what `write_content` wrote."""
+    return json.loads((folder / CONTENT).read_bytes())
 
 
 def is_earlier(run: Run, path: str, content: dict[str, str]) -> bool:

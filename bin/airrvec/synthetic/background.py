@@ -13,7 +13,7 @@ There are three ways to get them:
 from functools import reduce
 from pathlib import Path
 
-from airrvec.core import identity, innate, schema, tables
+from airrvec.core import identity, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.progress import step
 from airrvec.core.seeds import generator, numbered_generator
@@ -118,10 +118,6 @@ def read_run(path: Path) -> pa.Table:
     """
     try:
         receptors = tables.read(path)
-        if "clonotype_id" not in receptors.column_names:  # a table of airrvec 0.1.0
-            receptors = receptors.append_column("clonotype_id", identity.clonotype_ids(receptors))
-        if "innate_like" not in receptors.column_names:
-            receptors = receptors.append_column("innate_like", innate.innate_like(receptors))
         return receptors.select(schema.RECEPTORS.names)
     except (pa.ArrowInvalid, FileNotFoundError, KeyError) as problem:
         raise InputError(

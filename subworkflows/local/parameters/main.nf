@@ -9,7 +9,7 @@ def checkedParameters(given, schemaPath) {
     def known = schemaProperties(schemaPath)
     // Nextflow adds a kebab-case twin to every name.
     def unknown = (given.keySet() - known.keySet()).findAll { name -> !name.contains('-') }.collect { name ->
-        gone()[name] ? "there is no parameter --${name} any more: ${gone()[name]}".toString() : "there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help_full` lists all".toString()
+        "there is no parameter --${name}; did you mean --${nearest(name, known.keySet())}? `--help_full` lists all".toString()
     }
     def wrong = known.collect { name, definition -> [name, problemOf(name, given[name], definition)] }
         .findAll { _name, problem -> problem }
@@ -33,11 +33,6 @@ def checkedTogether(settings) {
         log.info("Configuration of ${settings.config_profile_name}: ${about.findAll { text -> text }.join(', ')}")
     }
     return settings
-}
-
-// map: parameter of an earlier version → what to do in its place
-def gone() {
-    return [abundance: 'each table is counted in its own unit; give the columns row_unit and count_unit of the samplesheet to change it']
 }
 
 def typed(value, type) {
