@@ -1,12 +1,31 @@
-"""Write the settings of `airrvec.core.settings` into ``nextflow_schema.json``: ``make generated``."""
+"""
+Write settings and registries into the schemas of parameters and samplesheet: ``make generated``.
 
+What the schemas say beside them (patterns, icons, groups, error messages) stays.
+"""
+
+import copy
 import json
 from pathlib import Path
 
+from airrvec.benchmark.rules import RULES
+from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core.settings import SETTINGS, Setting
+from airrvec.encoders import ENCODERS
+from airrvec.input.formats.registry import FORMATS
+from airrvec.input.samplesheet.names import ROLES
+from airrvec.model.variants import VARIANTS
 
-SCHEMA = Path(__file__).parents[1] / "nextflow_schema.json"
+ROOT = Path(__file__).parents[1]
+PARAMETERS, SAMPLESHEET = ROOT / "nextflow_schema.json", ROOT / "assets/schema_input.json"
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+# Parameter → key of its schema, and the names that it lists.
+_LISTS = {
+    "model": ("variants", VARIANTS),
+    "encoders": ("choices", ENCODERS),
+    "benchmark_rules": ("choices", RULES),
+    "benchmark_test_sets": ("choices", TEST_SETS),
+}
 
 
 def properties(setting: Setting) -> dict:
@@ -22,19 +41,32 @@ def properties(setting: Setting) -> dict:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def with_settings(schema: dict) -> dict:
-    """Return the schema with these settings; what it says beside them stays."""
-    written = json.loads(json.dumps(schema))
+def parameters(schema: dict) -> dict:
+    """Return the schema of the parameters with the settings and registries of today."""
+    written = copy.deepcopy(schema)
     for group in written["$defs"].values():
         for name, known in group["properties"].items():
             if name in SETTINGS:
-                stale = {"default", "enum", "minimum", "maximum"} - {*properties(SETTINGS[name])}
-                known.update(properties(SETTINGS[name]))
-                for key in stale & {*known}:
+                said = properties(SETTINGS[name])
+                for key in ({"default", "enum", "minimum", "maximum"} - {*said}) & {*known}:
                     del known[key]
+                known.update(said)
+            if name in _LISTS:
+                key, names = _LISTS[name]
+                known[key] = list(names)
+    return written
+
+
+def samplesheet(schema: dict) -> dict:
+    """Return the schema of the samplesheet with the formats and roles of today."""
+    written = copy.deepcopy(schema)
+    columns = written["items"]["properties"]
+    columns["format"]["enum"] = ["", *FORMATS]
+    columns["role"]["enum"] = ["", *ROLES]
     return written
 
 
 if __name__ == "__main__":
-    text = json.dumps(with_settings(json.loads(SCHEMA.read_text())), indent=4, ensure_ascii=False)
-    SCHEMA.write_text(text + "\n")
+    for path, written in ((PARAMETERS, parameters), (SAMPLESHEET, samplesheet)):
+        text = json.dumps(written(json.loads(path.read_text())), indent=4, ensure_ascii=False)
+        path.write_text(text + "\n")

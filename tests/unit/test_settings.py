@@ -3,7 +3,7 @@
 import argparse
 import importlib
 import json
-from importlib.util import module_from_spec, spec_from_file_location
+import runpy
 
 from airrvec.app import cli
 from airrvec.core import script, settings
@@ -42,11 +42,11 @@ def long_options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     }
 
 
-def test_the_schema_has_these_settings():
-    spec = spec_from_file_location("written_settings", ROOT / "docs/settings.py")
-    written = module_from_spec(spec)
-    spec.loader.exec_module(written)
-    assert written.with_settings(SCHEMA) == SCHEMA  # else: make generated
+def test_the_schemas_have_these_settings_and_registries():
+    written = runpy.run_path(str(ROOT / "docs/settings.py"))
+    assert written["parameters"](SCHEMA) == SCHEMA  # else: make generated
+    samplesheet = json.loads((ROOT / "assets/schema_input.json").read_text())
+    assert written["samplesheet"](samplesheet) == samplesheet
     assert set(SETTINGS) <= PARAMETERS
 
 
