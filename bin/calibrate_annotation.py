@@ -63,14 +63,14 @@ def _digest(args) -> str:
         "species",
         "exclude_references",
         "background_receptors",
-        "min_references",
-        "fdr",
-        "innate",
+        "annotation_references",
+        "annotation_fdr",
+        "annotate_innate",
         "seed",
     )
-    settings = {name: getattr(args, name) for name in names}
-    settings["background"] = args.background and args.background.name  # is in the results
-    return kept_calibrations.digest(Path(__file__), weights.model_folder(args.model), inputs, settings)
+    options = {name: getattr(args, name) for name in names}
+    options["background"] = args.background and args.background.name  # is in the results
+    return kept_calibrations.digest(Path(__file__), weights.model_folder(args.model), inputs, options)
 
 
 def _calibrate_all(args, labels) -> None:
