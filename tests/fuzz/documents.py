@@ -27,21 +27,29 @@ def changed_json(document, random: Random):
         parent, key = random.choice(places)
         way = random.randrange(6)
         if way <= 1:
-            parent[key] = json.loads(json.dumps(random.choice([*_VALUES, *WORDS])))
+            parent[key] = _copy(random.choice([*_VALUES, *WORDS]))
         elif way == 2:
             del parent[key]
         elif way == 3 and isinstance(parent, list):
-            parent.insert(random.randrange(len(parent) + 1), json.loads(json.dumps(parent[key])))
+            parent.insert(random.randrange(len(parent) + 1), _copy(parent[key]))
         elif way == 3:
             parent[random.choice(["row", "annotations", "Clone", "", "x", key.upper()])] = parent.pop(key)
         elif way == 4:
             other, name = random.choice(places)
             if name in other if isinstance(other, dict) else name < len(other):
-                parent[key] = json.loads(json.dumps(other[name]))
+                parent[key] = _copy(other[name])
         else:
             for _ in range(random.choice([1, 2, 2_000 if random.random() < 0.02 else 3])):
                 parent[key] = random.choice([[parent[key]], {"a": parent[key]}])
     return document
+
+
+def _copy(value):
+    """A copy of a value; of one that is nested too deeply for `json`, an empty list."""
+    try:
+        return json.loads(json.dumps(value))
+    except RecursionError:
+        return []
 
 
 def json_bytes(document, random: Random) -> bytes:
