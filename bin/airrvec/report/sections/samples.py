@@ -102,7 +102,8 @@ def _main_group(diversity: pd.DataFrame, groups: list[dict]) -> pd.DataFrame:
     """Return the rows of the group with most samples; of those with as many, the first."""
     order = [(group["species"], group["chains"]) for group in groups]
     parts = dict(list(diversity.groupby(["species", "chains"], sort=False)))
-    return parts[max(order, key=lambda key: (len(parts[key]), -order.index(key)))]
+    largest = max(order, key=lambda key: (len(parts[key]), -order.index(key)))
+    return parts[largest]
 
 
 def _names(rows: pd.DataFrame) -> tuple[list[str], str]:
