@@ -140,7 +140,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         for row in shown.itertuples()
     }
     effective = {"format": "{:,.1f}", "scale": False}
-    headers = {
+    headers: dict[str, dict] = {
         "cells": {
             "title": units_title(shown["count_unit"]),
             **COUNT,
@@ -348,7 +348,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         line["innate"] = row.innate_like or ""
         line["epitope"] = text_cell(row.epitope)
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
-    headers = {
+    headers: dict[str, dict] = {
         "cells": {
             "title": units_title(shown["count_unit"]),
             **COUNT,
