@@ -180,7 +180,7 @@ def _nothing_to_evaluate(labelled, not_evaluated) -> InputError:
             f"the labelled table holds no receptor with an epitope and both chains complete ({left_out})",
             fix="See docs/reference/input.md for the columns that name the epitope",
         )
-    largest = max(n, key=n.get)
+    largest = max(n, key=n.__getitem__)
     largest_rows = [row for row in not_evaluated.to_pylist() if row["epitope"] == largest]
     reason = min(largest_rows, key=lambda row: row["k"])["reason"]
     return InputError(

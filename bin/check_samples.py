@@ -54,9 +54,10 @@ def main(argv=None):
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
     hla = {sample.name: sample.hla for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
+    reasons = [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems]
     result = {
         "notes": [*condition_notes(request["compare_by"], sheet, failed), *checks.warnings(seen)],
-        "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
+        "problems": reasons,
         "tables": [
             {
                 "number": number,
@@ -76,7 +77,7 @@ def main(argv=None):
     tables.write_tsv(seen, args.seen)
     missing = [
         {"part": "sample", "name": problem["sample"], "reason": problem["reason"]}
-        for problem in result["problems"]
+        for problem in reasons
         if problem["sample"]
     ]
     write_missing(missing, args.missing)
@@ -89,19 +90,20 @@ def tables_of_run(
     """Return the tables of the run with their numbers in the request: the samplesheet's first."""
     at_line = {entry.get("line"): number for number, entry in enumerate(entries)}
     found = []
-    for sample in sheet.samples if sheet else []:
-        number = at_line[sample.line]
-        entry = entries[number]
-        if entry["path"] != sample.path:
-            raise InputError(
-                f"the path '{sample.path}' was taken for '{entry['path']}'",
-                file=sheet.path,
-                row=sample.row,
-                fix="This is an error of airrvec: please report it with the samplesheet",
-            )
-        where = f"{sheet.path.name}, row {sample.row}"
-        table = _table(entry, sample.name, where, sample.row, sample.format, sample.species, args)
-        found.append((number, replace(table, unit=sample.unit)))
+    if sheet is not None:
+        for sample in sheet.samples:
+            number = at_line[sample.line]
+            entry = entries[number]
+            if entry["path"] != sample.path:
+                raise InputError(
+                    f"the path '{sample.path}' was taken for '{entry['path']}'",
+                    file=sheet.path,
+                    row=sample.row,
+                    fix="This is an error of airrvec: please report it with the samplesheet",
+                )
+            where = f"{sheet.path.name}, row {sample.row}"
+            table = _table(entry, sample.name, where, sample.row, sample.format, sample.species, args)
+            found.append((number, replace(table, unit=sample.unit)))
     others = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
     for number, entry in others:
         several = sum(other["part"] == entry["part"] for _, other in others) > 1

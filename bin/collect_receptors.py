@@ -53,7 +53,7 @@ def collected(connection, samples: list[Path], labelled: Path | None) -> duckdb.
 def first_of_clonotypes(receptors: pa.Table, before: str | None) -> np.ndarray:
     """Return whether each sorted receptor is the first of its clonotype; ``before``: previous clonotype."""
     ids = receptors["clonotype_id"].to_numpy()
-    return ids != np.append(before, ids[:-1])[: len(ids)]
+    return ids != np.concatenate([np.array([before], object), ids[:-1]])[: len(ids)]
 
 
 @exit_on_input_error

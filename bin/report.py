@@ -136,9 +136,9 @@ def main(argv=None):
     for name, part in PARTS.items():
         with _without(name, missing):
             if found.get(name):
-                results = (found[name], titles) if part.names_encoders else (found[name],)
-                shown[name] = part.sections(*results)
-                lines[name] = part.lines(*results)
+                arguments = (found[name], titles) if part.names_encoders else (found[name],)
+                shown[name] = part.sections(*arguments)
+                lines[name] = part.lines(*arguments)
     versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
     results = {name: found.get(name) if name in shown else None for name in PARTS}
     unavailable = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}

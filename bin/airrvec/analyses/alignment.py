@@ -32,7 +32,7 @@ def measure(material: Material) -> pa.Table:
     """Return alignment and uniformity, by the paper's equations and as logged in training."""
     vectors = np.asarray(material.embed(material.sample.receptors), np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    has_vector = np.isfinite(vectors).all(axis=1)
+    has_vector = np.asarray(np.isfinite(vectors).all(axis=1))
     i, j = positive_pairs(material.sample, generator(material.seed, "alignment"))
     known = has_vector[i] & has_vector[j]
     if not known.any():

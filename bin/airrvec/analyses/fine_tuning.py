@@ -57,7 +57,7 @@ def measure(material: Material) -> pa.Table:
 
 
 def _split(material: Material) -> splits.Split:
-    options = dict(material.splitting)
+    options = dict(material.splitting or {})
     method = options.pop("method")
     try:
         if method == "given":

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from airrvec import encoders
 from airrvec.analyses import AnalysisSkipped
@@ -50,7 +51,7 @@ class Material:
     min_receptors: int
     seed: int
     name: str = ""
-    encoder: object = None
+    encoder: Any = None  # with the methods of the contract for encoders that it has
     generation: pa.Table | None = None
     splitting: dict | None = None
 

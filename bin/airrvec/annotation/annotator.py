@@ -9,7 +9,7 @@ from airrvec.annotation.reference_set import DESCRIPTION, NO_STUDY, ReferenceSet
 from airrvec.annotation.scorer import Calibration, CalibrationScores, Scorer
 from airrvec.core import chains, hla, schema
 from airrvec.core.chains import CHAIN_LOCI
-from airrvec.core.tables import contiguous
+from airrvec.core.tables import contiguous, named_rows
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def epitope_molecules(alleles: pd.DataFrame) -> dict[str, list[hla.Alleles]]:
 
 def _molecules(rows: pd.DataFrame) -> list[hla.Alleles]:
     molecules, n_references, n_studies = {}, {}, {}
-    for row in rows.itertuples():
+    for row in named_rows(rows):
         for molecule in hla.parse_mhc(row.mhc):
             name = hla.molecule_text(molecule)
             molecules[name] = molecule
@@ -57,7 +57,7 @@ def _molecules(rows: pd.DataFrame) -> list[hla.Alleles]:
         name
         for name in molecules
         if n_references[name] >= MIN_SHARE * total or n_studies[name] >= MIN_STUDIES
-    ] or sorted(molecules, key=n_references.get)[-1:]
+    ] or sorted(molecules, key=n_references.__getitem__)[-1:]
     return [
         molecules[name]
         for name in sorted(kept)
@@ -220,6 +220,7 @@ class Annotator:
     @cached_property
     def calibration(self) -> Calibration:
         """The calibration for a donor who may present any epitope."""
+        assert self.scores is not None  # asked for only where there are scores
         return self.scores.calibration()
 
     @cached_property
@@ -347,7 +348,9 @@ class Annotator:
     def excluded_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``excluded_epitope``, shape (n,)."""
         epitopes = self.reference.epitopes["epitope"].to_numpy(object)
-        return np.where(rated.excluded, epitopes[rated.found.epitope], None)
+        words = epitopes[rated.found.epitope]
+        words[~rated.excluded] = None
+        return words
 
     def _evidence(self, found: Found) -> dict[str, np.ndarray]:
         """Return the columns `schema.EVIDENCE`; NaN where a class has no such evidence."""

@@ -60,7 +60,7 @@ def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
     if scores is not None:
         arrays |= _scores_arrays(scores)
     with tables.atomic_path(path) as temporary, temporary.open("wb") as handle:
-        np.savez(handle, **arrays)
+        np.savez(handle, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
 
 
 def _scores_arrays(scores: CalibrationScores) -> dict[str, np.ndarray]:
@@ -140,10 +140,9 @@ def load(
 def _scores(values: dict[str, np.ndarray], n_epitopes: int) -> CalibrationScores | None:
     if "binds" not in values:
         return None
-    return CalibrationScores(
-        *(_candidates(_part(values, name), n_epitopes) for name in ("labelled", "negatives")),
-        _matrix(values["binds"], (len(values["labelled_floor"]), n_epitopes)),
-    )
+    labelled, negatives = (_candidates(_part(values, name), n_epitopes) for name in ("labelled", "negatives"))
+    binds = _matrix(values["binds"], (len(values["labelled_floor"]), n_epitopes))
+    return CalibrationScores(labelled, negatives, binds)
 
 
 def _part(values: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ from airrvec.core import schema
 from airrvec.core.progress import step
 from airrvec.core.runtime import in_threads
 from airrvec.core.seeds import generator
+from airrvec.core.tables import named_rows
 from airrvec.core.terminal import counted
 
 import numpy as np
@@ -254,16 +255,16 @@ def train(collected: Collected, *, threads: int = 1) -> Fitted:
         given = material.measures[used], material.right[used], material.weight[used]
         return scorer.fit(*given, collected.threshold, collected.typical)
 
-    labelled, negatives = [no_candidates(labels.shape[1])], [no_candidates(labels.shape[1])]
+    labelled_parts, negative_parts = [no_candidates(labels.shape[1])], [no_candidates(labels.shape[1])]
     *scorers, of_all = in_threads(scorer_without, [*range(len(folds)), None], threads)
     for fold, of_fold in enumerate(scorers):
-        labelled.append(of_fold.candidates(collected.found[fold]))
-        negatives.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
-    labelled = stacked(labelled)
+        labelled_parts.append(of_fold.candidates(collected.found[fold]))
+        negative_parts.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
+    labelled = stacked(labelled_parts)
     epitope, score = labelled.best()
     queries = queries.assign(epitope=epitope, score=score, right=binds_epitope(labels, epitope))
     kept = np.flatnonzero(queries.pop("kept"))
-    scores = CalibrationScores(labelled.take(kept), stacked(negatives), labels[kept])
+    scores = CalibrationScores(labelled.take(kept), stacked(negative_parts), labels[kept])
     return Fitted(of_all, scores, queries.iloc[kept].reset_index(drop=True))
 
 
@@ -394,10 +395,9 @@ def precision_recall(
 def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group: dict) -> pa.Table:
     """Return `airrvec.core.schema.PRECISION_RECALL`, at most `MAX_POINTS` rows per curve."""
     parts = []
+    score, right, findable = (queries[name].to_numpy() for name in ("score", "right", "findable"))
     for prevalence in PREVALENCES:
-        curve = precision_recall(
-            *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, prevalence
-        )
+        curve = precision_recall(score, right, findable, background, prevalence)
         shown = np.unique(np.linspace(0, len(curve) - 1, MAX_POINTS).astype(int))
         parts.append(curve.iloc[shown].assign(**group, prevalence=prevalence))
     return pa.Table.from_pandas(pd.concat(parts), schema.PRECISION_RECALL, preserve_index=False)
@@ -424,9 +424,8 @@ def epitope_table(
     epitopes is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Wrong
     calls do not include those of background receptors, which have no epitope.
     """
-    curve = precision_recall(
-        *(queries[name].to_numpy() for name in ("score", "right", "findable")), background, PREVALENCE
-    )
+    score, right, findable = (queries[name].to_numpy() for name in ("score", "right", "findable"))
+    curve = precision_recall(score, right, findable, background, PREVALENCE)
     precise = curve[curve["precision"] >= 1 - fdr]
     called = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     binds = reference.labels[queries["row"].to_numpy()].tocsc()
@@ -434,7 +433,7 @@ def epitope_table(
     n_excluded = (
         {} if excluded is None else dict(zip(excluded["epitope"], excluded["n_excluded"], strict=True))
     )
-    for number, epitope in enumerate(reference.epitopes.itertuples()):
+    for number, epitope in enumerate(named_rows(reference.epitopes)):
         is_binder = np.zeros(len(queries), bool)
         is_binder[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
         is_called = called & (queries["epitope"] == number)

@@ -149,8 +149,9 @@ def search_candidates(
     threads : int
         Number of threads.
     """
-    options = {"min_references": min_references, "kernel": kernel, "threads": threads}
-    return stacked([part[0] for part in chunks(queries, reference, vectors, background, **options)])
+    options = {"min_references": min_references, "kernel": kernel}
+    parts = chunks(queries, reference, vectors, background, threads=threads, **options)
+    return stacked([candidates for candidates, *_ in parts])
 
 
 def chunks(queries, reference, vectors, background, *, threads: int = 1, **options) -> Iterator[tuple]:

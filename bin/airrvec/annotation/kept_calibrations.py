@@ -169,7 +169,8 @@ def _read(path: Path) -> dict[str, bytes]:
         with tarfile.open(
             fileobj=pa.input_stream(pa.py_buffer(packed), compression="zstd"), mode="r|"
         ) as archive:
-            results = {entry.name: archive.extractfile(entry).read() for entry in archive if entry.isfile()}
+            files = ((entry.name, archive.extractfile(entry)) for entry in archive if entry.isfile())
+            results = {name: file.read() for name, file in files if file}
     except (tarfile.TarError, EOFError, OSError, ValueError) as problem:
         raise records.DamagedError("it is no archive") from problem
     if strange := results.keys() - _RESULTS:
@@ -244,7 +245,7 @@ def _delete_oldest(folder: Path) -> None:
                 used[path] = path.stat().st_mtime
             elif _is_abandoned(path):
                 path.unlink()
-    for path in sorted(used, key=used.get)[:-N_KEPT]:
+    for path in sorted(used, key=used.__getitem__)[:-N_KEPT]:
         path.unlink(missing_ok=True)
 
 

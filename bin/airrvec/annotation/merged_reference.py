@@ -216,7 +216,9 @@ def _labelled_cells(source: SourceTable) -> pa.Table:
     for name in _MHC:
         cells = _replaced(cells, name, mhc_alleles(cells[name]))
     given = cells["reference_id"].to_pylist()
-    found = {text: _split(text, study_id) or [None] for text in set(given)}
+    found: dict[str | None, Sequence[str | None]] = {
+        text: _split(text, study_id) or (None,) for text in set(given)
+    }
     studies = [found[text] for text in given]
     place = np.repeat(np.arange(len(studies)), [len(words) for words in studies])
     # A cell counts its input rows once, in the first of its studies.

@@ -1,7 +1,7 @@
 """Reference set: the labelled receptors that annotation compares samples with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airrvec.core import identity, schema, tables
 from airrvec.core.antigens import ANTIGEN_FIELDS, from_study, mhc_name, study_ids
@@ -39,7 +39,7 @@ class ReferenceSet:
     studies : csr_array of float32, shape (n_receptors, n_studies)
         1 where the study reports the receptor; receptors without a study share the study ``none``.
     study_names : list of str
-    alleles : DataFrame or None
+    alleles : DataFrame
         From `count_alleles`; `take` leaves it as it is.
     confidence : ndarray of float32, shape (n_receptors,), or None
         VDJdb's highest score (0 to 3) of the receptor's labels; NaN if no source gives one.
@@ -50,7 +50,7 @@ class ReferenceSet:
     labels: sparse.csr_array
     studies: sparse.csr_array
     study_names: list[str]
-    alleles: pd.DataFrame | None = None
+    alleles: pd.DataFrame = field(default_factory=pd.DataFrame)
     confidence: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -158,10 +158,10 @@ def count_alleles(labels: pd.DataFrame) -> pd.DataFrame:
     return counts.reset_index()
 
 
-def mhc_names(pairs: pd.DataFrame) -> list[str | None]:
-    """Return both chains of the MHC of each label, ``mhc_a`` and ``mhc_b``, as one text."""
+def mhc_names(pairs: pd.DataFrame) -> pd.Series:
+    """Return both chains of the MHC of each label, ``mhc_a`` and ``mhc_b``, as one text, or None."""
     chains = pairs[["mhc_a", "mhc_b"]].astype(object).where(pairs[["mhc_a", "mhc_b"]].notna(), None)
-    return [mhc_name(*both) for both in chains.itertuples(index=False)]
+    return pd.Series([mhc_name(*both) for both in chains.itertuples(index=False)], pairs.index, object)
 
 
 def _described(pairs: pd.DataFrame, rows: np.ndarray, n_rows: int) -> dict[str, pa.Array]:
@@ -379,10 +379,11 @@ class KnownVectors:
 
     def __call__(self, receptors: pa.Table) -> np.ndarray:
         """Return the vectors of receptors, shape (n, d)."""
-        known, vectors = self._known.get(_chains(receptors), (None, None))
+        known = self._known.get(_chains(receptors))
         if known is None:
             return self._embed(receptors)
-        place = pc.fill_null(pc.index_in(_keys(receptors), known), -1).to_numpy()
+        keys, vectors = known
+        place = pc.fill_null(pc.index_in(_keys(receptors), keys), -1).to_numpy()
         found = vectors[place]
         new = np.flatnonzero(place < 0)
         if len(new):

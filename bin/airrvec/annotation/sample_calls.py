@@ -1,6 +1,6 @@
 """Calls of the receptors of samples: receptors are searched once, in parts, and rated by sample."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -74,7 +74,7 @@ class Search:
         return {group: about for group, about in found.items() if about[1]}
 
     def run(
-        self, samples: list[tuple[np.ndarray, hla.Alleles | None]], parts: Iterable
+        self, samples: Sequence[tuple[np.ndarray, hla.Alleles | None]], parts: Iterable
     ) -> Iterator["SampleCalls"]:
         """
         Search all receptors, and yield the calls of each sample.

@@ -25,6 +25,8 @@ ALL_TOKENS = 10**18  # more than any run has: a single shard
 def script(name: str):
     """Return the module of ``bin/<name>.py``."""
     spec = spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None  # of a .py file
+    assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -237,7 +239,7 @@ def _one(paths: list[Path]) -> Path:
 # Verbs without scripts.
 ALONE = ("columns", "find", "index", "verify")
 # verb → its function, its help text, and the script that receives further options.
-VERBS = {
+VERBS: dict[str, tuple[Callable, str, str | None]] = {
     "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
     "embed": (_embed, "embed the distinct receptors", None),
     "annotate": (_annotate, "annotate receptors with epitopes of a labelled table", "calibrate_annotation"),

@@ -42,11 +42,11 @@ def column(values: pd.Series) -> pd.Series:
         return column(values.astype(_INFERRED[inferred])) if inferred in _INFERRED else values
     if isinstance(values.dtype, pd.StringDtype):
         return _text(values)
+    numpy_dtype = getattr(values.dtype, "numpy_dtype", None)  # of a nullable type
     if isinstance(values.dtype, pd.Float32Dtype | pd.Float64Dtype):
-        return values.astype(values.dtype.numpy_dtype)
-    is_nullable = hasattr(values.dtype, "numpy_dtype") and values.dtype.kind in "iub"
-    if is_nullable and values.notna().all():
-        return values.astype(values.dtype.numpy_dtype)
+        return values.astype(numpy_dtype)
+    if numpy_dtype is not None and values.dtype.kind in "iub" and values.notna().all():
+        return values.astype(numpy_dtype)
     return values
 
 

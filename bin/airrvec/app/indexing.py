@@ -9,7 +9,7 @@ from airrvec.annotation.annotator import CALLED
 from airrvec.app import folders, manifest, run_index, verify
 from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
-from airrvec.core import identity, schema, tables
+from airrvec.core import identity, records, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.progress import counter
 from airrvec.core.terminal import counted
@@ -49,7 +49,9 @@ class Results:
     @property
     def model(self) -> VectorModel:
         """Model of the vectors."""
-        return VectorModel.read(self.metadata)
+        model = VectorModel.read(self.metadata)
+        assert model is not None  # as `read_description` has described it
+        return model
 
 
 def open_results(folder: Path, *, finished: bool = True) -> Results:
@@ -74,7 +76,7 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
         problem = f"'{folder}' holds no receptors with their vectors"
         raise InputError(problem, fix="Give the --outdir of a run of the pipeline")
     if (folder / manifest.MANIFEST).is_file():
-        digest = run_index.manifest_digest(folder)
+        digest = records.sha256(folder / manifest.MANIFEST)
         used = {"embeddings", "receptors", "cells", "annotation"}
         rows, problems = manifest.read_manifest(folder)
         for row in rows:

@@ -233,4 +233,4 @@ def _first_twice(names: list[str]) -> str | None:
 
 
 def _states(states: own_files.States | None) -> list:
-    return [] if states is None or states == own_files.CHANGING else states
+    return [] if states is None or isinstance(states, str) else states

@@ -94,8 +94,8 @@ def is_own(path: Path, states: States | None) -> bool:
     """Return whether a regular file is in one of these states."""
     if states is None or not stat.S_ISREG(path.lstat().st_mode):
         return False
-    if states == CHANGING:
-        return True
+    if isinstance(states, str):
+        return states == CHANGING
     sizes = {size for size, _ in states}
     return path.stat().st_size in sizes and state(path) in states
 
@@ -119,7 +119,8 @@ class Inputs:
             status = os.stat(path)
             if source := self._files.get((status.st_dev, status.st_ino)):
                 return source
-        return self._spellings.get(_spelling(path))
+        spelling = _spelling(path)
+        return self._spellings.get(spelling) if spelling else None
 
     @cached_property
     def _files(self) -> dict[tuple[int, int], Path]:

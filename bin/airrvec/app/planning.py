@@ -104,7 +104,11 @@ def estimate_table(
                 raise
     counts = normaliser.counts
     return TableEstimate(
-        *(n / share for n in (counts.rows_in, counts.cells, counts.receptors, tokens)), share
+        rows=counts.rows_in / share,
+        cells=counts.cells / share,
+        receptors=counts.receptors / share,
+        tokens=tokens / share,
+        share=share,
     )
 
 

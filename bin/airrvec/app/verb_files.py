@@ -55,7 +55,7 @@ def normalise_and_merge(
 def merge(run: Callable, names: Sequence[str], folder: Path) -> tuple[Path, Path]:
     """Merge the normalised tables of a folder; return the paths of the cells and receptors of the result."""
     run("merge_references", "--sources", *names, "--tables", folder, "--outdir", folder / "merged")
-    return tuple(folder / f"merged/reference.{kind}.parquet" for kind in ("cells", "receptors_0000"))
+    return folder / "merged/reference.cells.parquet", folder / "merged/reference.receptors_0000.parquet"
 
 
 def publish(folder: Path, names: Sequence[str], outdir: Path) -> None:

@@ -3,7 +3,7 @@ Paired comparisons of encoders on the same splits (paper, Methods, "Benchmarking
 its Results).
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import combinations
 
 from airrvec.benchmark.fewshot import complete_epitopes
@@ -90,7 +90,7 @@ def _compare_setting(wide: pd.DataFrame, complete: list[str]) -> Iterator[pd.Dat
     }
     is_pair = np.arange(len(names["encoder"])) < len(first)
     for k, group in wide.groupby(level="k"):
-        per_epitope = {}
+        per_epitope: dict[Hashable, dict] = {}
         for epitope, splits in group.groupby(level="epitope"):
             values = splits.to_numpy()
             difference = np.hstack(

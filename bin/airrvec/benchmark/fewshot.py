@@ -8,7 +8,7 @@ splits depend only on the table and the seed, so all encoders share them.
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from airrvec.benchmark.training_labels import TrainingLabels
 from airrvec.core import identity, schema, tables
@@ -24,6 +24,12 @@ import pyarrow.compute as pc
 
 TRAINED_ON = "a model of this run has been trained on it"
 OPEN_READING_FRAME = "a gene that is an open reading frame"
+
+
+def _no_sources() -> pa.Table:
+    return pa.schema(
+        [(name, pa.string()) for name in ("receptor_id", "epitope", "reference_id")]
+    ).empty_table()
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class LabelledReceptors:
     receptors: pa.Table
     epitopes: dict[str, np.ndarray]
     removed: dict[str, int]
-    sources: pa.Table | None = None
+    sources: pa.Table = field(default_factory=_no_sources)
     excluded: str = "none"
 
 

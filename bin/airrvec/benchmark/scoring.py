@@ -252,20 +252,21 @@ def _score_split(
 ) -> None:
     """Score one epitope and k by all rules; ``others``: references of other epitopes, for ``contrast``."""
     positive = report.positive(split.epitope)
-    shared = None
+    shared: list[_Part] = []
     for rule in rules:
         takes = RULES[rule].takes
-        if takes == "all" and others is None:
+        contrasted = others if takes == "all" else split.references[:, :0]
+        if contrasted is None:
             reason = "no other epitope is evaluated at this k, to contrast it with"
             report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
             continue
         # With a single reference, all rules of the distances to one epitope give the same ranking.
         same_ranking = split.k == 1 and takes == "epitope"
-        if not (same_ranking and shared):
-            contrasted = others if takes == "all" else split.references[:, :0]
+        parts = shared if same_ranking else []
+        if not parts:
             parts = list(_measured(rule, split, contrasted, encoded, positive, filters, with_roc))
             shared = parts if same_ranking else shared
-        report.add(rule, split, shared if same_ranking else parts)
+        report.add(rule, split, parts)
 
 
 def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 
 from airrvec.benchmark.fewshot import LabelledReceptors, Splits
 from airrvec.core import identity, schema
@@ -64,11 +66,16 @@ def similar_pairs(
     for v_genes, numbers in reference_groups.items():
         columns = np.array(test_groups[v_genes])
         rows = references[numbers], tests[columns]
-        edits = sum(
-            cdist(chain[rows[0]], chain[rows[1]], scorer=Levenshtein.distance, dtype=np.int32)
-            for chain in junctions
+        edits = reduce(
+            add,
+            (
+                cdist(chain[rows[0]], chain[rows[1]], scorer=Levenshtein.distance, dtype=np.int32)
+                for chain in junctions
+            ),
         )
-        lengths = sum(np.array([len(junction) for junction in chain[rows[1]]]) for chain in junctions)
+        lengths = reduce(
+            add, (np.array([len(junction) for junction in chain[rows[1]]]) for chain in junctions)
+        )
         first, second = np.nonzero(1 - edits / lengths >= similarity)
         pairs.append(np.stack([np.array(numbers)[first], columns[second]]))
     first, second = np.concatenate(pairs, axis=1)
@@ -133,8 +140,6 @@ def exclusion_filter(
             (np.ones(references.size, np.int32), (rows, references.ravel())), shape=(len(references), n)
         )
 
-    if test_set == "all":
-        return lambda references: np.zeros((len(references), n), bool)
     if test_set == OTHER_CLONOTYPES:
         clonotypes = clonotype_matrix(receptors)
         return lambda references: (chosen(references) @ clonotypes @ clonotypes.T).toarray() > 0
@@ -142,7 +147,10 @@ def exclusion_filter(
         studies = study_matrix(labelled.receptors, labelled.sources)
         unknown = np.diff(studies.indptr) == 0
         return lambda references: ((chosen(references) @ studies @ studies.T).toarray() > 0) | unknown
+    similarity = LEAST_IDENTITY[test_set]
+    if similarity is None:
+        return lambda references: np.zeros((len(references), n), bool)
     rows = np.unique(np.concatenate([split.references.ravel() for split in splits]))
-    similar = similar_pairs(receptors, rows, np.arange(n), LEAST_IDENTITY[test_set])
+    similar = similar_pairs(receptors, rows, np.arange(n), similarity)
     columns = sparse.csr_array((np.ones(len(rows), np.int32), (rows, np.arange(len(rows)))), (n, len(rows)))
     return lambda references: (chosen(references) @ columns @ similar).toarray() > 0

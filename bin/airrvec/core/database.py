@@ -24,7 +24,7 @@ def connect(folder: Path, *, memory: str, threads: int) -> Iterator[duckdb.DuckD
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as spill:
-        config = {
+        config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,
             "threads": threads,
             "temp_directory": spill,

@@ -6,12 +6,24 @@ from functools import partial
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
+from typing import TypedDict
 
 from airrvec.core.progress import reported
 from airrvec.core.terminal import print_tracebacks, print_warning, printable
 
 OUT_OF_MEMORY = 137  # exit status of a process that the system kills for lack of memory
 LONGEST = 1_500  # characters of a message; parts of it come from the input
+
+
+class Described(TypedDict):
+    """The parameters of an `InputError`."""
+
+    problem: str
+    fix: str | None
+    file: str | Path | None
+    row: int | None
+    column: str | None
+    reasons: Sequence[str]
 
 
 class InputError(Exception):
@@ -45,7 +57,7 @@ class InputError(Exception):
         column: str | None = None,
         reasons: Sequence[str] = (),
     ):
-        self.described = {
+        self.described: Described = {
             "problem": problem,
             "fix": fix,
             "file": str(file) if file else None,

@@ -121,12 +121,13 @@ def _human_name(word: str, locus: str | None, before: _Name | None) -> _Name | N
     if found["first"]:
         return _Name(spelling, (found["first"],), "", has_colon=True, is_code=True)
     digits, letter, has_colon = found["digits"], found["letter"].upper(), ":" in found["digits"]
-    is_short = before is not None and not found["locus"]
-    fields = (digits,) if is_short and before.has_colon and not has_colon else _fields(digits)
-    if is_short and len(fields) == 1:
-        if before.is_code:
+    completed_by = None if found["locus"] else before
+    is_field = completed_by is not None and completed_by.has_colon and not has_colon
+    fields = (digits,) if is_field else _fields(digits)
+    if completed_by is not None and len(fields) == 1:
+        if completed_by.is_code:
             return None
-        fields, has_colon = before.fields[:-1] + fields, before.has_colon
+        fields, has_colon = completed_by.fields[:-1] + fields, completed_by.has_colon
     is_cut = letter in ("G", "P") and len(fields) < 2  # a group has two fields at least
     if is_cut or (found["broad"] and (found["star"] or letter)):
         return None

@@ -49,6 +49,7 @@ def reported(name: str) -> Iterator[None]:
 
 
 def _end(process: subprocess.Popen, *, at_once: bool) -> None:
+    assert process.stdin is not None  # a pipe
     with suppress(OSError):
         process.stdin.close()
     if at_once:
@@ -77,7 +78,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def _send(line: bytes) -> None:
-    if _process is not None:
+    if _process is not None and _process.stdin is not None:
         with suppress(OSError):  # somebody has killed it
             _process.stdin.write(line)
 

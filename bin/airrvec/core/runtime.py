@@ -37,7 +37,8 @@ def numba_threads(n: int) -> Iterator[None]:
     import numba
 
     before = numba.get_num_threads()
-    numba.set_num_threads(max(1, min(n, numba.config.NUMBA_NUM_THREADS)))
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # numba sets it when imported
+    numba.set_num_threads(max(1, min(n, most)))
     try:
         yield
     finally:

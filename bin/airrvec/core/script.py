@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from airrvec.core import records, tables
 from airrvec.core.version import __version__
@@ -57,7 +58,7 @@ def named_path(text: str) -> Path:
     return Path(text)
 
 
-_OPTIONS = {
+_OPTIONS: dict[str, dict[str, Any]] = {
     "seed": {"type": int, "default": 420, "help": "seed of all random numbers"},
     "threads": {"type": at_least(1), "default": 1, "help": "number of threads"},
     "outdir": {"type": Path, "default": Path("."), "help": "folder of the results"},

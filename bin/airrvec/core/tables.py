@@ -28,6 +28,11 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 
 
+def named_rows(frame: pd.DataFrame) -> Iterator[Any]:  # Any: pandas-stubs give each cell all types of a cell
+    """Return the rows of a frame as named tuples."""
+    return iter(frame.itertuples())
+
+
 def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

@@ -98,7 +98,7 @@ def load(name: str, *, hub_cache: str | Path | None = None, device: str = "cpu")
         return import_module(f"{__name__}.combined").Sum(parts)
     require_known(name)
     module, class_name, title = ENCODERS[name]
-    options = {"device": device} if name in VARIANTS else {}
+    options: dict[str, str | Path | None] = {"device": device} if name in VARIANTS else {}
     if module == "language_model":
         require_extra("plm", title)
         options = {"hub_cache": hub_cache, "device": device}

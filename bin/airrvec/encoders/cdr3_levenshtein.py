@@ -1,5 +1,8 @@
 """Edit distance between CDR3s, the baseline of the paper (Methods, "Model benchmarking")."""
 
+from functools import reduce
+from operator import add
+
 from airrvec.core import schema
 from airrvec.encoders import present_loci
 
@@ -34,7 +37,7 @@ class Cdr3Levenshtein:
             schema.field(locus, "junction_aa")
             for locus in present_loci("CDR3 Levenshtein", ("junction_aa",), queries, references)
         ]
-        return sum(
+        parts = (
             cdist(
                 queries[name].to_pylist(),
                 references[name].to_pylist(),
@@ -43,3 +46,4 @@ class Cdr3Levenshtein:
             )
             for name in names
         )
+        return reduce(add, parts)

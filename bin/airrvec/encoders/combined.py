@@ -1,6 +1,8 @@
 """Encoders made of others: vectors computed once, and sums of distances."""
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 
 from airrvec.encoders import distance_rows
 
@@ -64,7 +66,8 @@ class Sum:
         weights = _weights(spreads)
 
         def rows_to_all(rows: np.ndarray) -> np.ndarray:
-            return sum(w * part(rows) for w, part in zip(weights, parts, strict=True)).astype(np.float32)
+            weighted = (w * part(rows) for w, part in zip(weights, parts, strict=True))
+            return reduce(add, weighted).astype(np.float32)
 
         return rows_to_all
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel
 from transformers.utils import logging
 
 # Largest number of tokens in a batch, padding included.
@@ -206,7 +206,7 @@ def _model_folder(model: str, repository: str, hub_cache: str | Path | None) -> 
         ) from None
 
 
-def _load_model(model: str, folder: Path, layer: int | None) -> torch.nn.Module:
+def _load_model(model: str, folder: Path, layer: int | None) -> PreTrainedModel:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

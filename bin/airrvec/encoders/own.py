@@ -31,6 +31,8 @@ def load_file(path: Path) -> tuple["OwnEncoder", str]:
     if not path.is_file():
         raise InputError(f"there is no file '{path}'", fix="Give the path of a Python file")
     spec = spec_from_file_location(path.stem, path)
+    assert spec is not None  # of a .py file
+    assert spec.loader is not None
     module = module_from_spec(spec)
     _called(path, "the file", spec.loader.exec_module, module)
     for name in ("encoder", "TITLE"):

@@ -41,8 +41,8 @@ _GAP = len(AMINO_ACIDS)  # costs 0 against any residue, as in the numba metrics 
 def _substitution_costs() -> np.ndarray:
     costs = np.full((_GAP + 1, _GAP + 1), 4, np.uint8)
     for cost, pairs in _CLOSE_PAIRS.items():
-        for first, second in pairs.split():
-            i, j = AMINO_ACIDS.index(first), AMINO_ACIDS.index(second)
+        for pair in pairs.split():
+            i, j = map(AMINO_ACIDS.index, pair)
             costs[i, j] = costs[j, i] = cost
     np.fill_diagonal(costs, 0)
     costs[_GAP] = costs[:, _GAP] = 0

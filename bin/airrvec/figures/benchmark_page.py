@@ -100,7 +100,7 @@ def _k_tables(means: pd.DataFrame, titles: Titles) -> list[str]:
         lines = [
             [titles[name], *map(_number, line)] for name, line in zip(wide.index, wide.values, strict=True)
         ]
-        parts.append(_table([RULE_TITLES[rule].capitalize(), *map(str, wide.columns)], lines))
+        parts.append(_table([RULE_TITLES[str(rule)].capitalize(), *map(str, wide.columns)], lines))
     return parts if len(parts) > 1 else []
 
 

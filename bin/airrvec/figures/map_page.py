@@ -62,6 +62,7 @@ def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None 
             "absent": f"The model has {weights.nbytes / 1e6:.1f} MB of weights; this page holds at most"
             f" {MAX_BYTES / 1e6:.0f} MB. airrvec embed and airrvec annotate take receptors of your own."
         }
+    clustering = clusters or {}
     return {
         "model": VARIANTS[model.name][1] if model.name in VARIANTS else model.name,
         "shape": {
@@ -79,8 +80,8 @@ def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None 
         "longest": MAX_LENGTH,
         "species": {name: genes(name) for name in sorted(set(receptors["species"]))},
         "radii": {
-            group["species"]: [group["radius"], clusters["chance"]]
-            for group in (clusters or {}).get("groups", [])
+            group["species"]: [group["radius"], clustering["chance"]]
+            for group in clustering.get("groups", [])
             if group["chains"] == "paired"
         },
         "compared": int(min(len(receptors), max(1, MAX_WORK // config.n_parameters))),

@@ -137,8 +137,8 @@ def _words(call: str) -> list[str]:
     """Return the words that may be genes or their numbers; all if none is a gene."""
     text = _SCORE.sub(" ", call.translate(_DASHES))
     text = _APART.sub("", _DELTA_APART.sub("/", _COLON_ALLELE.sub(r"*\1", text)))
-    words = (word.strip("-._/").rstrip("*") for word in _BETWEEN_WORDS.split(text))
-    words = list(filter(None, words))
+    stripped = (word.strip("-._/").rstrip("*") for word in _BETWEEN_WORDS.split(text))
+    words = list(filter(None, stripped))
     if not any(map(_GENE.match, words)):
         return words
     return [word for word in words if _GENE.match(word) or _NUMBER.fullmatch(word)]
@@ -158,7 +158,7 @@ def _completed(number: str, name: str, species: str) -> str:
     gene = name.split("*")[0]
     if number.startswith("*"):
         return gene + number
-    letters = re.match(r"\D*", gene).group()
+    letters = re.split(r"\d", gene, maxsplit=1)[0]
     of_family = f"{gene.partition('-')[0]}-{number}"
     is_member = number.split("*")[0].isdigit() and _imgt_symbol(of_family.split("*")[0], species)
     return of_family if is_member else letters + number

@@ -206,7 +206,7 @@ def no_receptor_message(sample_id: str, counts: Counts) -> str:
             f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is an α or β chain of a"
             f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
         )
-    first = counts.first_reject
+    first = counts.first_reject or {}
     value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
     return (
         f"{sample_id}: none of the {counted(counts.rows_in, 'row')} could be read as a receptor"

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from airrvec.core.errors import InputError
@@ -286,6 +287,7 @@ def open_chains(
         the batches are read.
     """
     container = _container(path, max_unpacked)
+    reader: MappedColumns | ModuleType | None
     if columns is not None:
         reader = MappedColumns(columns)
         check_map(path, columns, container)

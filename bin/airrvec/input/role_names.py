@@ -138,8 +138,8 @@ def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
         at = (place for begin, place in begins.items() if plain(name).startswith(begin))
         return places.get(plain(name), next(at, None))
 
-    found = {name: place_of(name) for name in names}
-    return sorted((name for name, place in found.items() if place is not None), key=found.get)
+    found = {name: place for name in names if (place := place_of(name)) is not None}
+    return sorted(found, key=found.__getitem__)
 
 
 def names_of_roles(names: Iterable[str], of_reader: Mapping[str, Iterable[str]]) -> list[str]:

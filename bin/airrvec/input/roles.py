@@ -175,12 +175,13 @@ def choose(
     # A column `umi` may hold the UMIs themselves.
     wanted = spelled(table.column_names, [name for names in counts.values() for name in names])
     numbers = table.drop_columns([name for name in wanted if are_sequences(table, name)])
-    named = {unit: _chosen(numbers, f"number of {unit}", wanted, _differ) for unit, wanted in counts.items()}
-    order = sorted(named, key=lambda unit: not _has_value(table, named[unit]))
-    taken, units = {}, {}
-    for unit in order:
-        if named[unit] is not None and UNITS[unit] not in taken:
-            taken[UNITS[unit]], units[UNITS[unit]] = named[unit], unit
+    columns = {unit: _chosen(numbers, f"number of {unit}", names, _differ) for unit, names in counts.items()}
+    taken: dict[str, str] = {}
+    units: dict[str, str] = {}
+    for unit in sorted(columns, key=lambda unit: not _has_value(table, columns[unit])):
+        column = columns[unit]
+        if column is not None and UNITS[unit] not in taken:
+            taken[UNITS[unit]], units[UNITS[unit]] = column, unit
     named = {name: _chosen(table, f"flag '{name}'", wanted, _say_other) for name, wanted in flags.items()}
     chosen = _chosen(table, "name of the cell", cell, _divide_otherwise)
     return Roles(

@@ -73,7 +73,7 @@ class Proposal:
     @property
     def words(self) -> str | None:
         """The map as JSON."""
-        return self.columns and json.dumps(self.columns, allow_nan=False, ensure_ascii=False)
+        return json.dumps(self.columns, allow_nan=False, ensure_ascii=False) if self.columns else None
 
     @property
     def reason(self) -> str:
@@ -130,8 +130,8 @@ def propose(container: Container, header_rows: int, species: str) -> Proposal:
     species : str
         A key of `airrvec.core.schema.SPECIES`.
     """
-    names = dict.fromkeys(container.names(header_rows))
-    names = [name for name in names if name and name != "row"][:N_COLUMNS]
+    distinct = dict.fromkeys(container.names(header_rows))
+    names = [name for name in distinct if name and name != "row"][:N_COLUMNS]
     try:
         table = next(container.batches(names, header_rows)).table.slice(0, N_ROWS)
     except (InputError, StopIteration):

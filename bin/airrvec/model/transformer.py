@@ -19,6 +19,8 @@ class RelativeEmbedding(nn.Module):
     The projection of a one-hot vector is a row of the weights, so no zeros are multiplied.
     """
 
+    residue_features: Tensor
+
     def __init__(self, config: ModelConfig):
         super().__init__()
         n_features = config.n_features
@@ -57,6 +59,8 @@ def relative_position(position: Tensor, length: Tensor) -> Tensor:
 
 class LeftAlignedEmbedding(nn.Module):
     """Learnt residue and loop vectors plus sinusoidal positions counted from the loop's start."""
+
+    position: Tensor
 
     def __init__(self, config: ModelConfig):
         super().__init__()

@@ -279,14 +279,14 @@ def clusters_table(
     """
     innate = repertoires.receptors["innate_like"].is_valid().to_numpy()
     labels = labels[~innate[labels["receptor"].to_numpy(int)]]
-    wanted = [clustered.rows[members] for clustered in found for members in clustered.members]
-    wanted = np.concatenate([np.empty(0, np.int64), *wanted])
+    members_rows = [clustered.rows[members] for clustered in found for members in clustered.members]
+    wanted = np.concatenate([np.empty(0, np.int64), *members_rows])
     receptors = repertoires.read_receptors(wanted)
     names = pd.Series(receptor_names(receptors).to_pylist(), wanted)
     receptors = receptors.to_pandas().set_index(wanted)
     rows, positions = [], []
     for clustered in found:
-        place = pd.Index(clustered.rows).get_indexer(labels["receptor"])
+        place = pd.Index(clustered.rows).get_indexer(pd.Index(labels["receptor"]))
         of_group = labels.assign(receptor=place)[place >= 0]
         cluster_labels = label_clusters(clustered.label, of_group).to_dict("records")
         abundances = _abundances(repertoires, clustered)
@@ -353,7 +353,7 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
     """Return each cluster's share of a sample's cells with these chains, (n_samples, n_clusters), or NaN."""
     labels = pd.Series(clustered.label, index=clustered.rows)
     counts = repertoires.counts[repertoires.counts["receptor"].isin(labels.index)]
-    sample = repertoires.samples.index.get_indexer(counts["sample_id"])
+    sample = repertoires.samples.index.get_indexer(pd.Index(counts["sample_id"]))
     label = labels.loc[counts["receptor"]].to_numpy()
     totals = np.bincount(sample, counts["n"], len(repertoires.samples))
     inside = label >= 0
@@ -367,7 +367,7 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
 def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
     """Return the cells, their unit and the samples of each cluster."""
     counts = repertoires.counts
-    place = pd.Index(clustered.rows).get_indexer(counts["receptor"])
+    place = pd.Index(clustered.rows).get_indexer(pd.Index(counts["receptor"]))
     label = np.where(place < 0, -1, clustered.label[place])
     found = repertoires.totals(counts.assign(label=label)[label >= 0], "label")
     none = {"n_cells": 0, "count_unit": None, "n_samples": 0}  # of labelled receptors alone
@@ -390,7 +390,7 @@ def _genes(receptors: pd.DataFrame, locus: str) -> dict:
         numbers = receptors[column].str.split("*").str[0].value_counts()
         top = min(numbers.index[numbers == numbers.iloc[0]]) if len(numbers) else None
         row[column] = top
-        row[column.replace("_call", "_share")] = numbers[top] / len(receptors) if len(numbers) else None
+        row[column.replace("_call", "_share")] = numbers.iloc[0] / len(receptors) if len(numbers) else None
     return row
 
 

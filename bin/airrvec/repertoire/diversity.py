@@ -343,7 +343,7 @@ def diversity_table(
 def _at_coverage(cells: np.ndarray, reference: float | None) -> dict:
     """Return the method, depth and Hill numbers of a sample at the reference coverage."""
     reached = reach(cells)
-    if not reached:
+    if not reached or reference is None:
         return {"method": schema.NO_REPEATS}
     if reached < reference:
         return {"method": schema.TOO_LOW}

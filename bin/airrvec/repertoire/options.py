@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airrvec.core import settings, tables
 from airrvec.core.chains import with_chains
@@ -13,6 +14,9 @@ from airrvec.core.script import add_options
 from airrvec.core.vectors import VectorModel, check_same_model, read_model
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from airrvec.repertoire.repertoires import Repertoires  # takes seconds to import
 
 ABOUT = "about.json"  # beside the files of the groups
 
@@ -91,7 +95,7 @@ class Group:
 
     species: str
     chains: str
-    repertoires: "Repertoires"  # noqa: F821 - the module takes seconds to import
+    repertoires: "Repertoires"
     rows: np.ndarray
     vectors: np.ndarray
     background: np.ndarray

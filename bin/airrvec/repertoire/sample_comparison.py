@@ -196,7 +196,7 @@ def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
     moments = {name: significance.moments(vectors) for name, vectors in drawn.items()}
     rows = []
     for first, second in pairs:
-        row = {"n_compared_1": None, "mmd_p": None}
+        row: dict[str, float | None] = {"n_compared_1": None, "mmd_p": None}
         if first in place and second in place:
             i, j = place[first], place[second]
             row |= {

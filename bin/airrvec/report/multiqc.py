@@ -41,7 +41,7 @@ def write_page(content: Path, options: list[str]) -> None:
     # MultiQC itself reads a folder in the order of the disk.
     files = Path("multiqc_files.txt")
     tables.write_text("".join(f"{path}\n" for path in sorted(content.iterdir())), files)
-    command = [sys.executable, "-m", "multiqc", "--filename", PAGE, "--force", "--no-version-check"]
+    command = [sys.executable, "-m", "multiqc", "--filename", str(PAGE), "--force", "--no-version-check"]
     status = subprocess.run([*command, *options, "--file-list", files]).returncode
     if status < 0:  # killed, for example for its memory: the task then runs again with more
         sys.exit(128 - status)

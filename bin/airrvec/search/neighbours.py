@@ -482,7 +482,8 @@ def _nearest_torch(
         exact = torch.linalg.vector_norm(block[:, None] - candidates[places], dim=2)
         exact, nearest_first = exact.sort(stable=True)
         parts.append((exact[:, :k].cpu().numpy(), places.gather(1, nearest_first)[:, :k].cpu().numpy()))
-    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    distances, rows = zip(*parts, strict=True)
+    return np.concatenate(distances), np.concatenate(rows)
 
 
 def _report_recall(queries, index: Index, neighbours, *, seed: int, threads: int) -> None:

@@ -489,8 +489,8 @@ def join(
     if not radius >= 0:
         raise ValueError(f"the radius is {radius}, and must be at least 0")
     same = references is None
-    neighbours.check_widths(queries, queries if same else references)
-    found = [neighbours.finite(vectors) for vectors in ([queries] if same else [queries, references])]
+    neighbours.check_widths(queries, queries if references is None else references)
+    found = [neighbours.finite(vectors) for vectors in (queries, references) if vectors is not None]
     usable = [rows for rows, _ in found]
     parts = [np.ascontiguousarray(vectors, np.float32) for _, vectors in found]
     fewest = min(len(part) for part in parts)

@@ -156,8 +156,8 @@ def spans(starts: np.ndarray, wanted: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def cells_of(vectors: np.ndarray, centres: np.ndarray, *, threads: int = 1) -> np.ndarray:
     """Return the cell of each vector, that of the nearest centre; ndarray of int64, shape (n,)."""
-    exact = {"threads": threads, "approximate_above": np.inf}
-    return neighbours.nearest(vectors, centres, 1, **exact)[1][:, 0]
+    _, rows = neighbours.nearest(vectors, centres, 1, threads=threads, approximate_above=np.inf)
+    return rows[:, 0]
 
 
 def cell_centres(vectors: np.ndarray, n_cells: int, *, seed: int, threads: int = 1) -> np.ndarray:

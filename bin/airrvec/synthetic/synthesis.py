@@ -202,8 +202,9 @@ def recombination(locus: str, species: str) -> Recombination:
         _calls(segment, [gene[0] for gene in genes], sequences, species)
         for segment, genes, sequences in (("V", genomic.genV, segments[0]), ("J", genomic.genJ, segments[2]))
     )
-    lengths = tuple(np.array([len(sequence) for sequence in sequences]) for sequences in segments)
-    ends = np.cumsum(np.concatenate(lengths))
+    v, d, j = (np.array([len(sequence) for sequence in sequences]) for sequences in segments)
+    all_lengths = np.concatenate([v, d, j])
+    starts = np.cumsum(all_lengths) - all_lengths
     return Recombination(
         calls=(v_calls, j_calls),
         n_genes=p_genes.shape,
@@ -221,8 +222,8 @@ def recombination(locus: str, species: str) -> Recombination:
         germline=np.array(
             [_NUCLEOTIDES.index(letter) for sequences in segments for letter in "".join(sequences)], np.uint8
         ),
-        starts=tuple(np.split(ends - np.concatenate(lengths), np.cumsum([len(n) for n in lengths[:-1]]))),
-        lengths=lengths,
+        starts=(starts[: len(v)], starts[len(v) : -len(j)], starts[-len(j) :]),
+        lengths=(v, d, j),
     )
 
 

@@ -84,9 +84,14 @@ class Receptors:
         with_label = self.known_labels[rows[first]].sum(axis=0)
         return bool(((with_label > 1) & (with_label < len(contents))).any())
 
+    @property
+    def n_labels(self) -> int:
+        """Number of distinct labels."""
+        return len(self._groups)
+
     def places(self, batch_size: int) -> int:
         """Return the number of places of each label in a batch."""
-        return max(batch_size // len(self._groups), 1)
+        return max(batch_size // self.n_labels, 1)
 
     @cached_property
     def contents(self) -> np.ndarray:
@@ -96,12 +101,15 @@ class Receptors:
     @cached_property
     def known_labels(self) -> np.ndarray:
         """True for every label of a row's receptor, over all its rows; shape (n, largest label + 1)."""
-        known = np.zeros((self.contents.max(initial=-1) + 1, self.labels.max(initial=-1) + 1), bool)
+        assert self.labels is not None  # only losses of labels ask for them
+        n_labels = self.labels.max(initial=-1) + 1
+        known = np.zeros((self.contents.max(initial=-1) + 1, n_labels), np.bool_)
         known[self.contents, self.labels] = True
         return known[self.contents]
 
     @cached_property
     def _groups(self) -> list[np.ndarray]:
+        assert self.labels is not None
         return [np.flatnonzero(self.labels == label) for label in np.unique(self.labels)]
 
 
@@ -112,8 +120,8 @@ def _cycled(rows: np.ndarray, step: int, size: int, seed: int, distinct: bool) -
         size = min(size, len(rows))
         cycle, within = divmod(step, len(rows) // size)
         return rows[_order(len(rows), seed, cycle)[within * size : (within + 1) * size]]
-    cycles, within = np.divmod(np.arange(step * size, (step + 1) * size), len(rows))
-    parts = [_order(len(rows), seed, cycle)[within[cycles == cycle]] for cycle in np.unique(cycles).tolist()]
+    cycles, places = np.divmod(np.arange(step * size, (step + 1) * size), len(rows))
+    parts = [_order(len(rows), seed, cycle)[places[cycles == cycle]] for cycle in np.unique(cycles).tolist()]
     return rows[np.concatenate(parts)]
 
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -29,7 +30,7 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
 
-def attempt(function: Callable, device: torch.device) -> tuple[bool, object]:
+def attempt(function: Callable, device: torch.device) -> tuple[bool, Any]:
     """
     Call a function that does not communicate, and share whether memory was sufficient.
 
@@ -72,14 +73,16 @@ def average_gradients(parameters: list[torch.nn.Parameter]) -> None:
     """Replace each gradient by its mean over devices; a missing gradient counts as zero."""
     if not _is_shared():
         return
+    gradients = []
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    joined = sum_over_devices(torch.cat([parameter.grad.flatten() for parameter in parameters]))
+        gradients.append(parameter.grad)
+    joined = sum_over_devices(torch.cat([gradient.flatten() for gradient in gradients]))
     joined /= dist.get_world_size()
     sizes = [parameter.numel() for parameter in parameters]
-    for parameter, values in zip(parameters, joined.split(sizes), strict=True):
-        parameter.grad.copy_(values.view_as(parameter))
+    for gradient, values in zip(gradients, joined.split(sizes), strict=True):
+        gradient.copy_(values.view_as(gradient))
 
 
 def _is_shared() -> bool:
@@ -144,7 +147,8 @@ class Portions:
             where = part_targets != NO_TARGET
             logits = self._computed(lambda p, w=where: encoder.guess_residues(p.tokens, p.padding, w), part)
             parts.append((logits, part_targets[where]))
-        return tuple(torch.cat(values) for values in zip(*parts, strict=True))
+        logits, at_targets = zip(*parts, strict=True)
+        return torch.cat(logits), torch.cat(at_targets)
 
     def _divided(self, batch: PaddedTokens) -> Iterator[tuple[Tensor, PaddedTokens]]:
         """Yield row numbers and receptors of each portion, sorted by length to minimise padding."""
@@ -185,7 +189,8 @@ class Loop(L.LightningModule):
     # --- Lightning's hooks
 
     def train_dataloader(self):
-        return DataLoader(range(self.schedule.steps), batch_size=None)
+        steps = range(self.schedule.steps)
+        return DataLoader(steps, batch_size=None)  # type: ignore[arg-type]  # any sequence serves
 
     def configure_optimizers(self):
         parameters = [parameter for parameter in self.encoder.parameters() if parameter.requires_grad]
@@ -197,9 +202,12 @@ class Loop(L.LightningModule):
         if self.global_step == 0:
             self._validate()
 
+    def _optimiser(self) -> Any:  # Lightning types it as one or several
+        return self.optimizers()
+
     def training_step(self, *_):
         step = self.global_step
-        optimiser = self.optimizers()
+        optimiser = self._optimiser()
         rate = self.schedule.rate(step + 1)
         for group in optimiser.param_groups:
             group["lr"] = rate
@@ -239,7 +247,7 @@ class Loop(L.LightningModule):
         """
         while True:
             if training:
-                self.optimizers().zero_grad()
+                self._optimiser().zero_grad()
             terms = self._attempt(receptors, step, training=training)
             if terms is not None:
                 return terms
@@ -247,6 +255,7 @@ class Loop(L.LightningModule):
 
     def _save_memory(self, step: int) -> None:
         self.portions.save_memory()
+        assert self.portions.size is not None
         n = counted(self.portions.size, "receptor is", "receptors are")
         self.notes.append(
             f"memory ran out at step {step + 1}: from then on {n} processed at a time and activations are"
@@ -277,14 +286,19 @@ class Loop(L.LightningModule):
             if not fits:
                 return None
             terms |= contrastive
-            vector_gradients = sum_over_devices(all_vectors.grad)[own] if training else None
+            if training:
+                assert all_vectors.grad is not None
+                vector_gradients = sum_over_devices(all_vectors.grad)[own]
         if masked_language is not None:
             terms["mlm_loss"] = masked_language
         if training:
             parts = [(vectors, vector_gradients), (masked_language, None)]
             differentiable = [part for part in parts if part[0] is not None and part[0].requires_grad]
             fits, _ = attempt(
-                lambda: torch.autograd.backward(*zip(*differentiable, strict=True)), self.device
+                lambda: torch.autograd.backward(
+                    [values for values, _ in differentiable], [gradients for _, gradients in differentiable]
+                ),
+                self.device,
             )
             if not fits:
                 return None
@@ -343,7 +357,7 @@ class Loop(L.LightningModule):
         if vectors.requires_grad:
             loss.backward()
         with torch.no_grad():
-            terms = {"contrastive_loss": loss, "alignment": losses.alignment(*vectors.unbind(1))}
+            terms = {"contrastive_loss": loss, "alignment": losses.alignment(vectors[:, 0], vectors[:, 1])}
             if (receptors.contents[numbers] != receptors.contents[numbers[0]]).any():
                 terms["uniformity"] = losses.uniformity(vectors[:, 0], receptors=copies)
         return terms

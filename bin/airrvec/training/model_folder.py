@@ -192,18 +192,18 @@ def _evaluation(losses: dict, means: dict, name: str, start: str) -> list[str]:
     lines = _table(("Split", "Step", "Loss"), rows)
     if not means:
         return lines
-    rows = []
+    compared = []
     for rule in RULES_SHOWN:
         for test_set, split in SPLITS.items():
             values = [means.get((encoder, rule, test_set)) for encoder in (start, name)]
             if values != [None, None]:
-                numbers = ("" if value is None else f"{value:.3f}" for value in values)
-                rows.append((RULES[rule].title, split, *numbers))
+                before, after = ("" if value is None else f"{value:.3f}" for value in values)
+                compared.append((RULES[rule].title, split, before, after))
     header = ("Rule", "Split", f"AUROC, {escaped(start)}", f"AUROC, {escaped(name)}")
     why = (
         "Mean over the epitopes. Test receptors of an epitope are ranked against those of the other epitopes."
     )
-    return [*lines, "", why, "", *_table(header, rows)]
+    return [*lines, "", why, "", *_table(header, compared)]
 
 
 def _table(header: tuple, rows: list[tuple]) -> list[str]:

@@ -191,10 +191,12 @@ class Preset:
         InputError
             If the steps or the batch size are below 1.
         """
-        given = {"steps": steps, "batch_size": batch_size}
+        schedule = self.schedule
         try:
             schedule = replace(
-                self.schedule, **{key: value for key, value in given.items() if value is not None}
+                schedule,
+                steps=schedule.steps if steps is None else steps,
+                batch_size=schedule.batch_size if batch_size is None else batch_size,
             )
         except ValueError as error:
             raise InputError(str(error)) from error

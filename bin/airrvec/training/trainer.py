@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from airrvec.core import tables
 from airrvec.core.errors import InputError
@@ -139,7 +140,7 @@ def read(path: Path) -> dict:
 # --- Training
 
 # airrvec name → Lightning name. bf16 is mixed precision: weights and losses stay float32.
-PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}
+PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {"fp32": "32-true", "bf16": "bf16-mixed"}
 LIBRARY = Path(__file__).parents[1]
 
 
@@ -261,14 +262,14 @@ def _check(receptors: Receptors, objective: Objective, schedule: Schedule) -> No
     """Raise `InputError` if the contrastive loss of the receptors does not depend on the model."""
     kind, loss = objective.contrastive, objective.loss
     if not receptors.comparable(np.arange(len(receptors.tokens)), loss):
-        labels = " of one label and one of another" if loss.needs_pairs else ""
+        labels = " of one label and one of another" if loss and loss.needs_pairs else ""
         raise InputError(
             f"the {kind} contrastive loss needs two receptors{labels} that differ in what the model reads,"
             f" and there are none among {counted(len(receptors.tokens), 'training receptor')}",
             fix="Give more receptors, or a model that reads more of their loops",
         )
     if loss and loss.needs_pairs and receptors.places(schedule.batch_size) < 2:
-        n_labels = len(np.unique(receptors.labels))
+        n_labels = receptors.n_labels
         raise InputError(
             f"a batch of {schedule.batch_size} has one place for each of {n_labels} labels, and the"
             f" {kind} loss compares receptors of one label",

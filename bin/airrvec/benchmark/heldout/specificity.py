@@ -168,8 +168,11 @@ def evaluate_unseen_epitopes(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )
     learnt = np.union1d(split.rows("train"), split.rows("validation"))
-    options = {"rules": scoring.PAPER_RULES, "never_tested": {schema.NOT_TRAINED: learnt}}
-    return scoring.score(encoder, name, labelled, planned, **options).auroc
+    never_tested = {schema.NOT_TRAINED: learnt}
+    scores = scoring.score(
+        encoder, name, labelled, planned, rules=scoring.PAPER_RULES, never_tested=never_tested
+    )
+    return scores.auroc
 
 
 def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
@@ -190,8 +193,8 @@ def _table(name: str, split: Split, scores: dict[str, np.ndarray]) -> pa.Table:
                 measurable = len(positive_scores) and len(negative_scores)
                 value = metrics.auroc(positive_scores, negative_scores) if measurable else None
                 group.append((epitope, value, len(positive_scores), len(negative_scores)))
-            values = [value for _, value, _, _ in group]
-            mean = None if None in values else float(np.mean(values))
+            values = [value for _, value, _, _ in group if value is not None]
+            mean = float(np.mean(values)) if len(values) == len(group) else None
             rows += [(name, rule, test_set, *row) for row in (*group, (schema.MEAN, mean, None, None))]
     names = schema.SPECIFICITY.names
     return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema.SPECIFICITY)

@@ -1,5 +1,6 @@
 """Figure, plot and text of the analysis ``complexity``."""
 
+from airrvec.core import tables
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
@@ -18,7 +19,7 @@ def draw(table: pa.Table, titles: Titles):
     for axis, column, words in zip(
         axes, ("n_parameters", "n_dimensions"), ("Parameters", "Vector dimensions"), strict=True
     ):
-        for index, row in enumerate(data.itertuples()):
+        for index, row in enumerate(tables.named_rows(data)):
             look = {**style(index), "linestyle": ""}
             axis.plot(getattr(row, column), row.auroc, label=titles[row.encoder], markersize=8, **look)
         axis.set_xscale("symlog" if (data[column] < 1).any() else "log")
@@ -34,7 +35,7 @@ def plot(table: pa.Table, titles: Titles) -> dict:
         "kind": "scatter",
         "data": {
             titles[row.encoder]: {"x": row.n_parameters, "y": round(row.auroc, 4)}
-            for row in _evaluated(table).itertuples()
+            for row in tables.named_rows(_evaluated(table))
         },
         "pconfig": {"xlab": "Parameters", "ylab": "AUROC", "xlog": True, "marker_size": 8, "tt_decimals": 3},
     }

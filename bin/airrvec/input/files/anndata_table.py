@@ -13,6 +13,8 @@ from airrvec.input.files import separate
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch
 from airrvec.input.files.hdf5 import OBS_NAMES
 
+import pyarrow as pa
+
 __all__ = ["MAGIC", "OBS_NAMES", "AnnDataTable"]
 
 # HDF5 starts with its signature; MuData has a block with its name before the signature.
@@ -39,11 +41,14 @@ class AnnDataTable:
     delimiter = None
 
     def __init__(self, path: str | Path, limit: int = MAX_UNPACKED):
-        self._request = {"kind": separate.ANNDATA, "path": str(path), "limit": limit}
-        answer, _ = separate.process.ask(**self._request, columns=None)
+        self._path, self._limit = str(path), limit
+        answer, _ = self._ask(columns=None)
         self._names, self._n_observations = answer["names"], answer["n_observations"]
         if not self._n_observations:
             raise InputError("the file has no observations", file=path)
+
+    def _ask(self, columns: list[str] | None) -> tuple[dict, pa.Table | None]:
+        return separate.process.ask(separate.ANNDATA, self._path, limit=self._limit, columns=columns)
 
     def names(self, header_rows: int = 1) -> list[str]:
         """Return the paths of the columns."""
@@ -54,5 +59,5 @@ class AnnDataTable:
     ) -> Iterator[TextBatch]:
         """Yield all observations in one batch; one row per chain if chain fields are requested."""
         wanted = [name for name in columns if name in self._names]
-        _, table = separate.process.ask(**self._request, columns=wanted)
+        _, table = self._ask(columns=wanted)
         yield TextBatch(table, self._n_observations, [])

@@ -68,7 +68,8 @@ class Container(Protocol):
         Tab or comma for text, else None.
     """
 
-    delimiter: str | None
+    @property
+    def delimiter(self) -> str | None: ...
 
     def names(self, header_rows: int = 1) -> list[str]:
         """Return the column names of a header with ``header_rows`` rows."""

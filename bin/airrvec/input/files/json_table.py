@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 CHUNK = 1 << 20  # characters read at a time
 VALUE_LIMIT = 64 << 20  # characters of one record or other value
 
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = re.compile(r"[ \t\r\n]+")
 _AFTER_A_VALUE = tuple(" \t\r\n,:]}")
 # Integers stay text, so that they may have any length.
 _decode = json.JSONDecoder(parse_int=str).raw_decode
@@ -47,7 +47,8 @@ class JsonText:
     def peek(self) -> str:
         """Return the next character that is not blank; empty at the end."""
         while True:
-            self._at = _BLANK.match(self._text, self._at).end()
+            if blanks := _BLANK.match(self._text, self._at):
+                self._at = blanks.end()
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more():
@@ -302,7 +303,7 @@ def _part(records: list[dict], first_row: int, path) -> pa.Table:
 
 def _is_broken(text: str | None) -> bool:
     """Return True if a text contains half of a surrogate pair."""
-    return bool(text) and any("\ud800" <= character <= "\udfff" for character in text)
+    return any("\ud800" <= character <= "\udfff" for character in text or "")
 
 
 def _no_character(path, row: int | None = None, column: str | None = None) -> InputError:

@@ -11,6 +11,8 @@ from pathlib import Path
 from airrvec.input.files import separate
 from airrvec.input.files.container import MAX_UNPACKED, TextBatch
 
+import pyarrow as pa
+
 MAGIC = b"PAR1"
 BATCH_ROWS = 100_000
 BEGINNING_ROWS = 10_000
@@ -38,8 +40,11 @@ class ParquetTable:
     delimiter = None
 
     def __init__(self, path: str | Path, limit: int = MAX_UNPACKED):
-        self._request = {"kind": separate.PARQUET, "path": str(path), "limit": limit}
-        self._names = separate.process.ask(**self._request, do="describe")[0]["names"]
+        self._path, self._limit = str(path), limit
+        self._names = self._ask(do="describe")[0]["names"]
+
+    def _ask(self, **request) -> tuple[dict, pa.Table | None]:
+        return separate.process.ask(separate.PARQUET, self._path, limit=self._limit, **request)
 
     def names(self, header_rows: int = 1) -> list[str]:
         """Return the names of the columns."""
@@ -50,17 +55,16 @@ class ParquetTable:
     ) -> Iterator[TextBatch]:
         """Yield the columns as strings, in batches of rows."""
         number = next(_numbers)
-        asked = {**self._request, "number": number, "columns": columns, "rows": BATCH_ROWS}
+        request = {"number": number, "columns": columns, "rows": BATCH_ROWS}
         try:
             for place in count():
-                answer, table = separate.process.ask(**asked, do="next", place=place)
+                answer, table = self._ask(**request, do="next", place=place)
                 if table is None:
                     return
                 yield TextBatch(table, answer["n_rows"], [])
         finally:
-            separate.process.ask(**asked, do="close")
+            self._ask(**request, do="close")
 
     def write_beginning(self, path: Path) -> float:
         """Write the first 10,000 rows to a new file; return their share of all rows."""
-        ask = {"do": "begin", "part": str(path), "rows": BEGINNING_ROWS}
-        return separate.process.ask(**self._request, **ask)[0]["share"]
+        return self._ask(do="begin", part=str(path), rows=BEGINNING_ROWS)[0]["share"]

@@ -55,6 +55,8 @@ class Process:
             if self._running is None:
                 self._running = _start()
             process = self._running
+            assert process.stdin is not None  # pipes
+            assert process.stdout is not None
             try:
                 process.stdin.write(json.dumps(request, allow_nan=False).encode() + b"\n")
                 process.stdin.flush()

@@ -1,6 +1,6 @@
 """Shared functions of the readers: columns of text to chain records."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 from airrvec.core import schema
@@ -164,7 +164,7 @@ def chain_table(**columns: pa.ChunkedArray) -> pa.Table:
 
 def chains_of_pairs(
     table: pa.Table,
-    chain_columns: dict[str, dict[str, str]],
+    chain_columns: Mapping[str, Mapping[str, str | None]],
     *,
     cell_id: str | None = None,
     species: str | None = None,

@@ -16,7 +16,7 @@ DELIMITER = "\t"
 
 _LOCI = ("TRA", "TRB")
 PREFIXES = {f"{rank}{locus}_": locus for locus in _LOCI for rank in ("", "secondary_")}
-_FIELDS = {"v_call": ("V",), "j_call": ("J",), "junction_aa": ("cdr3_aa",)}
+_FIELDS: dict[str, tuple[str, ...]] = {"v_call": ("V",), "j_call": ("J",), "junction_aa": ("cdr3_aa",)}
 # Counts of version 1.0 and of later ones.
 ROLES = {
     "cell": ("Barcode",),

@@ -118,8 +118,8 @@ def check_columns(path, reader: ModuleType, container: Container) -> None:
     names = container.names(max(getattr(reader, "HEADER_ROWS", (1,))))
     closest = min(reader.LAYOUTS, key=lambda layout: len(set(layout) - set(names)))
     missing = [name for name in closest if name not in names]
-    wrong_text = container.delimiter and reader.DELIMITER not in (None, container.delimiter)
-    if wrong_text and len(missing) == len(closest):
+    wrong_text = reader.DELIMITER not in (None, container.delimiter)
+    if container.delimiter and wrong_text and len(missing) == len(closest):
         words = {"\t": "tab", ",": "comma"}
         raise InputError(
             f"format '{reader.NAME}' is {words[reader.DELIMITER]}-separated, and this file is"

@@ -130,5 +130,6 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
 def _of_cell(table: pa.Table, prefix: str, names: tuple[str, ...]) -> pa.ChunkedArray:
     """Return the first column of a cell that the table has."""
     name = next((prefix + name for name in names if prefix + name in table.column_names), None)
-    is_pubmed = name == prefix + iggytop.LABELS["reference_id"]
-    return iggytop.studies(table, name) if is_pubmed else column(table, name)
+    if name is not None and name == prefix + iggytop.LABELS["reference_id"]:
+        return iggytop.studies(table, name)
+    return column(table, name)

@@ -120,13 +120,13 @@ def chains(table: pa.Table) -> pa.Table:
 
     A cell that binds a negative control binds whatever it meets, so it has no label.
     """
-    names = further(table.column_names)
+    named = {name: known for name in table.column_names if (known := dextramer(name))}
     # Sorted, so that the order of the columns does not matter; a dextramer may have two columns.
-    dextramers = sorted({dextramer(name) for name in names}, key=str)
+    dextramers = sorted(set(named.values()), key=str)
     binds = np.zeros((len(table), len(dextramers)), bool)
-    for name in names:
+    for name, known in named.items():
         yes = truths(column(table, name))
-        binds[:, dextramers.index(dextramer(name))] |= pc.fill_null(yes, False).to_numpy()
+        binds[:, dextramers.index(known)] |= pc.fill_null(yes, False).to_numpy()
     control = np.array([known.is_control for known in dextramers], bool)
     labelled = binds & ~control & ~binds[:, control].any(axis=1, keepdims=True)
 

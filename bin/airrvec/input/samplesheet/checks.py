@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -286,8 +287,8 @@ def _row(table: Table) -> dict:
     head = look(table.path, table.format, columns, table.species, table.max_unpacked, table.unit)
     if head.format is None:
         return row
-    species = ", ".join(sorted(head.species, key=head.species.get, reverse=True)) or None
-    counts = {"rows": head.rows, "kept": head.kept, "share": head.share, **head.chains}
+    species = ", ".join(sorted(head.species, key=head.species.__getitem__, reverse=True)) or None
+    counts: dict[str, Any] = {"rows": head.rows, "kept": head.kept, "share": head.share, **head.chains}
     counts |= head.unit.words
     counts["columns"] = head.roles or None
     counts["warnings"] = BETWEEN_WARNINGS.join(map(printable, head.doubts)) or None

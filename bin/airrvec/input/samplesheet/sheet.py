@@ -312,7 +312,7 @@ class _Row:
         own_species = self._check_table(given, species, name if role == "sample" else None)
         hla = self._check_hla(given.get("hla", ""), name) if role == "sample" else ""
         unit = Given(*(self._check_unit(given, column, name) for column in UNIT_COLUMNS))
-        if self.problems:
+        if self.problems or own_species is None:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
         format, column_map = given.get("format") or None, given.get("column_map") or None
@@ -340,7 +340,7 @@ class _Row:
 
     def _check_table(self, given: dict[str, str], species: str, name: str | None) -> str | None:
         """Record the problems of a row's other columns; return its species, or None if it is unknown."""
-        format, word = given.get("format"), given.get("species")
+        format, word = given.get("format"), given.get("species", "")
         if not given["path"]:
             self._add("the row names no file", "path", name)
         if format and format not in FORMATS:

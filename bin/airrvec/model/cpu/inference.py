@@ -156,9 +156,12 @@ class Layer:
         weight, bias = part("qkv")
         self.query, self.query_bias = Matrix(weight[:d], precision), bias[:d]
         self.key_value, self.value_bias = Matrix(weight[d:], precision), bias[2 * d :]
-        for name in ("out", "expand", "contract"):
+
+        def product(name: str) -> tuple[Matrix, np.ndarray]:
             weight, bias = part(name)
-            setattr(self, name, (Matrix(weight, precision), bias))
+            return Matrix(weight, precision), bias
+
+        self.out, self.expand, self.contract = product("out"), product("expand"), product("contract")
 
     def forward(self, x: np.ndarray, b: int, t: int, cls_only: bool = False) -> np.ndarray:
         """Return a column per token; with ``cls_only`` the query is ``<cls>``: a column per receptor."""

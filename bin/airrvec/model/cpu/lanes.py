@@ -6,12 +6,16 @@ dimensions. Here the vectors are explicit: `load`, `add`, `multiply` … work on
 register, two of AVX2, four of NEON), which stay in registers between operations.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from airrvec.core.environment import compiled_features
 
+import numba.extending
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 
 LANES = 16
 # Block of a product that is summed at once, in registers: rows, and columns in units of 16.
@@ -24,6 +28,11 @@ _INTEGERS = ir.VectorType(ir.IntType(32), LANES)
 _INDEX = ir.IntType(64)
 # 2^f for f from -1/2 to 1/2, by Chebyshev interpolation; highest power first, relative error 1e-7.
 _POWER_OF_TWO = (0.0013390863, 0.009676032, 0.05550357, 0.24022107, 0.6931472, 1.0000001)
+
+
+def intrinsic(function: Callable) -> Callable[..., Any]:  # Any: numba's type has the typing context in front
+    """Return numba's intrinsic of a function; its calls are without the first parameter."""
+    return numba.extending.intrinsic(function)
 
 
 class _Lanes(types.Type):

@@ -40,7 +40,7 @@ def _not_done(path: Path, titles: Titles) -> list[str]:
     """Return the reasons; a reason that concerns one encoder starts with its title."""
     if not path.exists():
         return []
-    rows = pd.read_csv(path, sep="\t", keep_default_na=False).itertuples()
+    rows = tables.named_rows(pd.read_csv(path, sep="\t", keep_default_na=False))
     return [f"{titles[row.encoder]}: {row.reason}" if row.encoder else row.reason for row in rows]
 
 

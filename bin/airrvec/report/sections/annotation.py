@@ -179,7 +179,7 @@ def _place(row: dict) -> tuple:
     return row["fdr"], -row["probability"], row["sample_id"], row["receptor_id"]
 
 
-def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
+def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> dict:
     """
     Return the section of the calls with the lowest FDR.
 
@@ -256,7 +256,7 @@ def calls_section(rows: list[dict], titles: dict[tuple[str, str], str]) -> dict:
 def _evidence(row: dict) -> str:
     """Return the evidence of a call in words, the strongest first."""
     weights = {words: row.get(name) or 0.0 for name, words in EVIDENCE.items()}
-    strongest = sorted(weights, key=weights.get, reverse=True)
+    strongest = sorted(weights, key=weights.__getitem__, reverse=True)
     shown = [f"{words} +{weights[words]:.1f}" for words in strongest if weights[words] >= LEAST]
     return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in shown)
 
@@ -329,9 +329,9 @@ def annotation_lines(annotation: Annotation) -> list[str]:
     ]
     if len(samples) > MOST:
         head = [f"{len(samples)} samples; the {WORST} with most calls:"]
-        _, *numbers = zip(*rows, strict=True)
+        totals = (sum(row[1] for row in rows), sum(row[2] for row in rows), sum(row[3] for row in rows))
         rows = sorted(rows, key=lambda row: -row[2])[:WORST]
-        rows.append((f"all {len(samples)}", *map(sum, numbers)))
+        rows.append((f"all {len(samples)}", *totals))
     lines = [*head, "Sample            Receptors    Called   Expected false"]
     lines += [
         f"{name[:17]:<17}{receptors:>10,}{called:>10,}{expected:>17.1f}"
@@ -513,7 +513,7 @@ def _epitopes(annotation: Annotation) -> dict:
     )
     rows["name"] = [
         f"{row.epitope} ({row.antigen_species})" if row.antigen_species else row.epitope
-        for row in rows.itertuples()
+        for row in tables.named_rows(rows)
     ]
     largest = rows.groupby("name")["receptors"].sum().nlargest(N_EPITOPES).index
     data = {

@@ -34,7 +34,7 @@ def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
         headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False, **meaning("auroc_summary", "k")}}
         headers |= {name: {"title": titles[name], **score} for name in encoders}
     else:
-        for row in largest.itertuples():
+        for row in tables.named_rows(largest):
             data.setdefault(titles[row.encoder], {})[row.epitope] = row.auroc_mean
         epitopes = largest.drop_duplicates("epitope")
         headers = {
@@ -164,7 +164,7 @@ def not_evaluated_table(left_out: pd.DataFrame, titles: Titles) -> dict | None:
             **({"k": int(row.k)} if pd.notna(row.k) else {}),
             "reason": escaped(row.reason),
         }
-        for row in shown.head(MAX_ROWS).itertuples()
+        for row in tables.named_rows(shown.head(MAX_ROWS))
     }
     return section(
         "airrvec_not_evaluated",
@@ -265,8 +265,11 @@ def read_benchmark(folder: Path | None) -> Benchmark | None:
     if folder is None or not (folder / "auroc_summary.parquet").exists():
         return None
     names = ("auroc_summary", "comparisons", "roc", "not_evaluated")
-    frames = [tables.read(folder / f"{name}.parquet").to_pandas() for name in names]
-    return Benchmark(*frames, json.loads((folder / "benchmark.json").read_text()))
+    summary, comparisons, roc, not_evaluated = (
+        tables.read(folder / f"{name}.parquet").to_pandas() for name in names
+    )
+    counts = json.loads((folder / "benchmark.json").read_text())
+    return Benchmark(summary, comparisons, roc, not_evaluated, counts)
 
 
 def benchmark_sections(benchmark: Benchmark, titles: Titles) -> list[dict]:
@@ -329,7 +332,7 @@ def auroc_lines(summary: pd.DataFrame, titles: Titles) -> list[str]:
         n = counted(n_averaged_epitopes(shown), "epitope")
         return [
             f"AUROC, {rule}, k = {means['k'].max()}, mean over {n}",
-            *(f"{titles[row.encoder]:<30}{row.auroc_mean:>7.3f}" for row in means.itertuples()),
+            *(f"{titles[row.encoder]:<30}{row.auroc_mean:>7.3f}" for row in tables.named_rows(means)),
         ]
     width = max(12, *(len(titles[name]) + 2 for name in encoders))
     lines = [
@@ -339,7 +342,7 @@ def auroc_lines(summary: pd.DataFrame, titles: Titles) -> list[str]:
     for (epitope, k), rows in largest.groupby(["epitope", "k"], sort=False):
         values = dict(zip(rows["encoder"], rows["auroc_mean"], strict=True))
         cells = [f"{values[name]:.3f}" if name in values else "" for name in encoders]
-        lines.append(f"{epitope[:17]:<18}{k:>5}" + "".join(f"{cell:>{width}}" for cell in cells))
+        lines.append(f"{str(epitope)[:17]:<18}{k:>5}" + "".join(f"{cell:>{width}}" for cell in cells))
     return lines
 
 

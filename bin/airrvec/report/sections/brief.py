@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from importlib.resources import files
 
+from airrvec.core import tables
 from airrvec.core.missing import PARTS
 from airrvec.core.schema import COUNT_UNITS, MEAN
 from airrvec.core.terminal import counted
@@ -121,7 +122,9 @@ def _benchmark_sentence(benchmark: Benchmark | None, titles: Titles) -> str | No
     means = largest[largest["epitope"] == MEAN].sort_values("auroc_mean", ascending=False, kind="stable")
     if means.empty:
         return None
-    first = ", ".join(f"{titles[row.encoder]} {row.auroc_mean:.3f}" for row in means.head(3).itertuples())
+    first = ", ".join(
+        f"{titles[row.encoder]} {row.auroc_mean:.3f}" for row in tables.named_rows(means.head(3))
+    )
     return (
         f"AUROC of recognising an epitope from {counted(int(means['k'].max()), 'known receptor')}, mean over"
         f" epitopes: {escaped(first)}."

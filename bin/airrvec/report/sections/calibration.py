@@ -1,6 +1,7 @@
 """Calibration in the MultiQC report: reliability of the probabilities, precision and recall, cautions."""
 
 from airrvec.benchmark.training_labels import not_recorded_warning
+from airrvec.core import tables
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import section
 
@@ -12,7 +13,7 @@ def reliability_section(
 ) -> dict:
     """Return observed shares of correct calls against probabilities, with the Brier score of each group."""
     data = {
-        title: {_place(row.probability): round(row.observed, 4) for row in rows.itertuples()}
+        title: {_place(row.probability): round(row.observed, 4) for row in tables.named_rows(rows)}
         for title, rows in calibration.groupby("group")
     }
     lines = dict(zip(titles.values(), COLOURS, strict=False))
@@ -51,7 +52,7 @@ def precision_recall_section(precision_recall: pd.DataFrame) -> dict:
     for (title, prevalence), group in precision_recall.groupby(["group", "prevalence"]):
         line = f"{title}, {100 * prevalence:g} % labelled"
         colours[line] = COLOURS[len(colours) % len(COLOURS)]
-        data[line] = {_place(row.recall): round(row.precision, 4) for row in group.itertuples()}
+        data[line] = {_place(row.recall): round(row.precision, 4) for row in tables.named_rows(group)}
     return section(
         "airrvec_annotation_precision_recall",
         "Precision against recall",

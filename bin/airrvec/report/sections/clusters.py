@@ -201,7 +201,7 @@ def cluster_sections(found: Clusters) -> list[dict]:
     if len(found.clusters):
         sections += [_sizes(found.clusters), _largest(found.clusters)]
     if found.logos:
-        sections.append(_logos(found))
+        sections.append(_logos(found.logos))
     if found.counts["condition"]:
         motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
         sections.append(conditions_section(found, motifs))
@@ -387,8 +387,8 @@ def _antigen(cluster) -> dict[str, str]:
     return {"antigen": text_cell(antigen if shown else ""), "mhc": text_cell(cluster.mhc if shown else "")}
 
 
-def _logos(found: Clusters) -> dict:
-    encoded = b64encode(found.logos).decode()
+def _logos(logos: bytes) -> dict:
+    encoded = b64encode(logos).decode()
     return section(
         "airrvec_clusters_logos",
         "Junctions of the largest clusters",

@@ -107,10 +107,11 @@ def read_comparison(folder: Path | None) -> Comparison | None:
         return None
     counts = json.loads((folder / "comparison.qc.json").read_text())
     titles = group_titles(counts["groups"])
-    frames = (
+    pairs, samples_pca, conditions = (
         with_group_titles(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES
     )
-    return Comparison(counts, *frames, *read_public(folder / "public.parquet"))
+    public, n_public = read_public(folder / "public.parquet")
+    return Comparison(counts, pairs, samples_pca, conditions, public, n_public)
 
 
 def comparison_sections(found: Comparison) -> list[dict]:

@@ -141,6 +141,7 @@ def difference_answer(clusters: Clusters | None, comparison: Comparison | None) 
             " receptors. No condition was tested."
         )
     found = comparison if comparison is not None and len(comparison.conditions) else clusters
+    assert found is not None  # it holds these tests
     frame = found.conditions
     column = escaped(found.counts["condition"])
     values = sorted({*frame["value_1"], *frame["value_2"]})

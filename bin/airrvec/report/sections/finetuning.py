@@ -92,7 +92,7 @@ def conclusions(finetuning: Finetuning) -> list[str]:
             f"with TCRdist added to the distances, {RULES[SUM_RULE].title} reaches {summed[0]:.3f} before"
             f" and {summed[1]:.3f} after"
         )
-    for row in unseen_differences(finetuning).itertuples():
+    for row in tables.named_rows(unseen_differences(finetuning)):
         if row.epitope == "mean" and row.last:
             sentences.append(
                 f"{counted(row.n_epitopes, 'epitope')} not used in training, by {RULES[row.rule].title},"
@@ -148,7 +148,11 @@ def n_epitopes(finetuning: Finetuning) -> int:
 def mean_aurocs(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     """Return (encoder, rule, test set) → mean AUROC, NaN if an epitope has no test receptors."""
     means = specificity[specificity["epitope"] == "mean"]
-    return means.set_index(["encoder", "rule", "test_set"])["auroc"].astype(float).to_dict()
+    keys = means[["encoder", "rule", "test_set"]].to_numpy()
+    return {
+        (encoder, rule, test_set): value
+        for (encoder, rule, test_set), value in zip(keys, means["auroc"].astype(float), strict=True)
+    }
 
 
 def _best(means: dict, encoder: str) -> tuple[str, float] | None:
@@ -158,7 +162,7 @@ def _best(means: dict, encoder: str) -> tuple[str, float] | None:
         for (name, rule, test_set), value in means.items()
         if name == encoder and test_set == "all" and not np.isnan(value)
     }
-    rule = max(found, key=found.get, default=None)
+    rule = max(found, key=found.__getitem__, default=None)
     return rule and (RULES[rule].title if rule in RULES else rule, found[rule])
 
 

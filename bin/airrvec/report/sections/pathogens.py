@@ -80,12 +80,12 @@ def pathogens_figure(annotation: Annotation, name: str) -> dict | None:
     others = f"{len(ordered) - len(shown)} others"
     drawn = sorted(of_sample, key=lambda sample: (-sum(of_sample[sample].values()), sample))[:N_SAMPLES]
     data = {}
-    for sample in drawn:
-        counts = {group: of_sample[sample].get(group, 0) for group in shown}
-        rest = sum(of_sample[sample].values()) - sum(counts.values())
-        data[escaped(sample)] = {escaped(group): n for group, n in counts.items()}
+    for sample_id in drawn:
+        counts = {group: of_sample[sample_id].get(group, 0) for group in shown}
+        rest = sum(of_sample[sample_id].values()) - sum(counts.values())
+        data[escaped(sample_id)] = {escaped(group): n for group, n in counts.items()}
         if shown != ordered:
-            data[escaped(sample)][others] = rest
+            data[escaped(sample_id)][others] = rest
     colours = {escaped(group): COLOURS[place % len(COLOURS)] for place, group in enumerate(shown)}
     if shown != ordered:
         colours[others] = OTHERS

@@ -102,7 +102,8 @@ def _main_group(diversity: pd.DataFrame, groups: list[dict]) -> pd.DataFrame:
     """Return the rows of the group with most samples; of those with as many, the first."""
     order = [(group["species"], group["chains"]) for group in groups]
     parts = dict(list(diversity.groupby(["species", "chains"], sort=False)))
-    return parts[max(order, key=lambda key: (len(parts[key]), -order.index(key)))]
+    largest = max(order, key=lambda key: (len(parts[key]), -order.index(key)))
+    return parts[largest]
 
 
 def _names(rows: pd.DataFrame) -> tuple[list[str], str]:
@@ -139,7 +140,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         for row in shown.itertuples()
     }
     effective = {"format": "{:,.1f}", "scale": False}
-    headers = {
+    headers: dict[str, dict] = {
         "cells": {
             "title": units_title(shown["count_unit"]),
             **COUNT,
@@ -347,7 +348,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         line["innate"] = row.innate_like or ""
         line["epitope"] = text_cell(row.epitope)
         data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
-    headers = {
+    headers: dict[str, dict] = {
         "cells": {
             "title": units_title(shown["count_unit"]),
             **COUNT,
