@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -42,7 +43,7 @@ def column(values: pd.Series) -> pd.Series:
         return column(values.astype(_INFERRED[inferred])) if inferred in _INFERRED else values
     if isinstance(values.dtype, pd.StringDtype):
         return _text(values)
-    numpy_dtype = getattr(values.dtype, "numpy_dtype", None)  # of a nullable type
+    numpy_dtype: Any = getattr(values.dtype, "numpy_dtype", None)  # of nullable types; the stubs lack it
     if isinstance(values.dtype, pd.Float32Dtype | pd.Float64Dtype):
         return values.astype(numpy_dtype)
     if numpy_dtype is not None and values.dtype.kind in "iub" and values.notna().all():

@@ -183,7 +183,8 @@ def read_json(path: str | Path, limit: int = MAX_UNPACKED) -> Records:
     """
     try:
         with open_bytes(path) as handle:
-            text = JsonText(io.TextIOWrapper(handle, "utf-8-sig"), path)
+            decoded = io.TextIOWrapper(handle, "utf-8-sig")  # type: ignore[type-var]  # its stub needs a name
+            text = JsonText(decoded, path)
             table = _table(text.items(), path, limit) if text.peek() == "[" else _airr(text, path, limit)
             if text.peek():
                 raise ValueError("text after its end")
