@@ -73,11 +73,13 @@ def main(argv=None):
         table = split.labelled.receptors.take(pa.array(order))
         return trainer.Receptors(tokenise(table, start.config.loops), labels)
 
+    training = receptors("train")
+    assert training is not None  # a split has training receptors of two epitopes or more
     tables.write_both(split.table(), args.outdir / "split")
     digest = hashlib.sha256((args.outdir / "split.tsv").read_bytes()).hexdigest()
     trained = trainer.train(
         start.encoder.train(),
-        receptors("train"),
+        training,
         receptors("validation"),
         preset.objective,
         preset.schedule,
