@@ -54,10 +54,9 @@ def main(argv=None):
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
     hla = {sample.name: sample.hla for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
-    reasons = [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems]
     result = {
         "notes": [*condition_notes(request["compare_by"], sheet, failed), *checks.warnings(seen)],
-        "problems": reasons,
+        "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
         "tables": [
             {
                 "number": number,
@@ -76,9 +75,9 @@ def main(argv=None):
     tables.write_json(result, args.out)
     tables.write_tsv(seen, args.seen)
     missing = [
-        {"part": "sample", "name": problem["sample"], "reason": problem["reason"]}
-        for problem in reasons
-        if problem["sample"]
+        {"part": "sample", "name": problem.sample, "reason": str(problem.error)}
+        for problem in problems
+        if problem.sample
     ]
     write_missing(missing, args.missing)
     script.write_versions(args, "pyarrow", "tidytcells")

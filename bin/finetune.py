@@ -113,9 +113,11 @@ def _trained(args, preset, start, split, digest: str):
         table = split.labelled.receptors.take(pa.array(order))
         return trainer.Receptors(tokenise(table, start.config.loops), labels)
 
+    training = receptors("train")
+    assert training is not None  # a split has training receptors of two epitopes or more
     return trainer.train(
         start.encoder.train(),
-        receptors("train"),
+        training,
         receptors("validation"),
         preset.objective,
         preset.schedule,

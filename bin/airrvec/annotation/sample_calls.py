@@ -106,7 +106,7 @@ class Search:
                         own[number] = Restricted(found, ask.allowed, ask.counts)
             yield SampleCalls(self, rows, own)
 
-    def _asked(self, number: int, samples: list) -> Iterator["_Ask"]:
+    def _asked(self, number: int, samples: Sequence) -> Iterator["_Ask"]:
         """Yield what is asked of a group: once for all samples without HLA, and for each of the others."""
         found = self.annotators[number]
         n_names = len(evidence.NAMES[found.chains])

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from airrvec.app import columns, find_verbs, verb_files
 from airrvec.app.outputs import sentences_of_the_disk
+from airrvec.app.places import PRESETS, SCRIPTS
 from airrvec.app.verb_files import raise_or_print, samples
-from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, PRESETS, SCRIPTS, add_options, donor_typing
+from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, donor_typing
 from airrvec.benchmark import training_labels
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.script import Parser

@@ -9,8 +9,8 @@ from typing import Literal
 from airrvec.app import api, frames
 from airrvec.app.finding import Search, opened
 from airrvec.app.finding import find as find_queries
+from airrvec.app.places import default_index
 from airrvec.app.queries import of_normalised, read_queries
-from airrvec.app.verb_options import default_index
 from airrvec.core import schema
 from airrvec.core.errors import require_at_least_one, require_choice
 

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from airrvec.app.verb_options import default_index
+from airrvec.app.places import default_index
 from airrvec.core import chains as chain_words
 from airrvec.core import runtime
 from airrvec.core.errors import InputError

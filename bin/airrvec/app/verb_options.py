@@ -6,22 +6,10 @@ from pathlib import Path
 
 from airrvec.annotation import kept_calibrations
 from airrvec.app import columns, find_verbs
+from airrvec.app.places import PRESETS
 from airrvec.core import schema, settings
 from airrvec.core.errors import InputError
 from airrvec.core.script import at_least, named_path
-
-_LIBRARY = Path(__file__).parents[1]
-INSTALLED = (_LIBRARY / "scripts").is_dir()
-SCRIPTS = _LIBRARY / "scripts" if INSTALLED else _LIBRARY.parent
-PRESETS = _LIBRARY / "models" if INSTALLED else _LIBRARY.parents[1] / "conf/models"
-
-
-def default_index() -> Path:
-    """Return the index of runs that is used if none is named: of the environment, or of this folder."""
-    return Path(os.environ.get("AIRRVEC_INDEX") or "airrvec_index")
-
-
-# --- Options of the verbs of the command `airrvec`
 
 DEFAULT_MODEL = settings.SETTINGS["model"].default
 # Options of scripts that the verbs themselves give, or that name files for the pipeline.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any
 
 from airrvec.core import schema
 from airrvec.core.errors import InputError
@@ -25,7 +26,7 @@ import pyarrow as pa
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 # Largest number of tokens in a batch, padding included.
@@ -206,7 +207,7 @@ def _model_folder(model: str, repository: str, hub_cache: str | Path | None) -> 
         ) from None
 
 
-def _load_model(model: str, folder: Path, layer: int | None) -> PreTrainedModel:
+def _load_model(model: str, folder: Path, layer: int | None) -> Any:  # its own methods have wrapped types
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

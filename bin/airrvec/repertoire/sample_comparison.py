@@ -256,7 +256,8 @@ class Samples:
     @cached_property
     def units(self) -> dict[str, str]:
         """What each sample of the run counts."""
-        return self.compared.repertoires.units.to_dict()
+        units = self.compared.repertoires.units
+        return dict(zip(units.index, units, strict=True))
 
     @cached_property
     def with_vectors(self) -> dict[str, np.ndarray]:

@@ -147,8 +147,8 @@ class Portions:
             where = part_targets != NO_TARGET
             logits = self._computed(lambda p, w=where: encoder.guess_residues(p.tokens, p.padding, w), part)
             parts.append((logits, part_targets[where]))
-        logits, at_targets = zip(*parts, strict=True)
-        return torch.cat(logits), torch.cat(at_targets)
+        all_logits, all_targets = zip(*parts, strict=True)
+        return torch.cat(all_logits), torch.cat(all_targets)
 
     def _divided(self, batch: PaddedTokens) -> Iterator[tuple[Tensor, PaddedTokens]]:
         """Yield row numbers and receptors of each portion, sorted by length to minimise padding."""

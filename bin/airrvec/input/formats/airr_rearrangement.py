@@ -13,7 +13,7 @@ from airrvec.input.formats.chains import (
     junctions,
     kept_fields,
 )
-from airrvec.input.role_names import CELL, COPIES, READS, UMIS, spelled, strings_of
+from airrvec.input.role_names import CELL, COPIES, FLAGS, READS, UMIS, spelled, strings_of
 from airrvec.input.roles import Roles, choose, or_inside
 
 import pyarrow as pa
@@ -83,7 +83,7 @@ def roles(table: pa.Table) -> Roles:
     """Return the columns of cell, counts and flags; a cell or count may be inside ``sequence_id``."""
     counts = spelled(table.column_names, (*UMIS, *READS, "consensus_count", *COPIES, "is_cell"))
     given = [name for name in counts if strings_of(table, name).null_count < len(table)]
-    roles = or_inside(choose(table, cell=CELL, **airr_counts(given)), table, "sequence_id")
+    roles = or_inside(choose(table, cell=CELL, flags=FLAGS, **airr_counts(given)), table, "sequence_id")
     if roles.cell is not None:
         return roles
     clonotypes = choose(table, cells=ROLES["cells"])

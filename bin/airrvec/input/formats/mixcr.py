@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from airrvec.input.formats.chains import cell_keys, chain_table, first_value
+from airrvec.input.role_names import FLAGS
 from airrvec.input.roles import Roles, choose
 
 import pyarrow as pa
@@ -67,7 +68,7 @@ def further(columns: Iterable[str]) -> tuple[str, ...]:
 def roles(table: pa.Table) -> Roles:
     """Return the columns of counts and flags, and of the cell: all of its tags."""
     counts = {unit: names for unit, names in ROLES.items() if unit != "cell"}
-    return choose(table, cell=("+".join(further(table.column_names)), _GROUP), **counts)
+    return choose(table, cell=("+".join(further(table.column_names)), _GROUP), flags=FLAGS, **counts)
 
 
 def chains(table: pa.Table, roles: Roles) -> pa.Table:

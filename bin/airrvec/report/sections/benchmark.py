@@ -29,7 +29,7 @@ def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
     score = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}
     data = {}
     if len(encoders) <= MAX_COLUMNS:
-        for row in largest.itertuples():
+        for row in tables.named_rows(largest):
             data.setdefault(escaped(row.epitope), {"k": row.k})[row.encoder] = row.auroc_mean
         headers = {"k": {"title": "k", "format": "{:,.0f}", "scale": False, **meaning("auroc_summary", "k")}}
         headers |= {name: {"title": titles[name], **score} for name in encoders}
@@ -39,7 +39,7 @@ def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
         epitopes = largest.drop_duplicates("epitope")
         headers = {
             row.epitope: {"title": f"{escaped(row.epitope)} (k = {row.k})", **score}
-            for row in epitopes.itertuples()
+            for row in tables.named_rows(epitopes)
         }
     return section(
         "airrvec_auroc_by_epitope",
@@ -106,7 +106,7 @@ def comparisons_table(comparisons: pd.DataFrame, titles: Titles) -> dict | None:
             "better": f"{row.n_better:.0f} of {row.n_epitopes:.0f}",
             **{name: value for name, value in _p_values(row).items() if pd.notna(value)},
         }
-        for row in pairs.itertuples()
+        for row in tables.named_rows(pairs)
     }
     number = {"format": "{:,.4f}", "scale": False}
     return section(
@@ -417,7 +417,7 @@ def _curves(
         lines = {title: means[means["encoder"] == name] for name, title in encoders.items()}
         data.append(
             {
-                title: {str(row.k): row.auroc_mean for row in line.itertuples()}
+                title: {str(row.k): row.auroc_mean for row in tables.named_rows(line)}
                 for title, line in lines.items()
                 if len(line)
             }
@@ -452,7 +452,7 @@ def _roc_section(roc: pd.DataFrame, encoders: dict[str, str], colours: dict) -> 
         lines = {title: epitope_rows[epitope_rows["encoder"] == name] for name, title in encoders.items()}
         datasets.append(
             {
-                title: {round(row.fpr, 4): round(row.tpr_mean, 4) for row in line.itertuples()}
+                title: {round(row.fpr, 4): round(row.tpr_mean, 4) for row in tables.named_rows(line)}
                 for title, line in lines.items()
                 if len(line)
             }

@@ -118,7 +118,7 @@ def conditions_section(found, motifs: dict[str, str]) -> dict:
             "motif": motifs[row.cluster_id],
             "id": text_cell(row.cluster_id),
         }
-        for row in shown.itertuples()
+        for row in tables.named_rows(shown)
     }
     share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
     headers = {
@@ -328,7 +328,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
             "id": text_cell(row.cluster_id),
             "centre_id": text_cell(row.centre_id),
         }
-        for row in shown.itertuples()
+        for row in tables.named_rows(shown)
     }
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
     headers = {

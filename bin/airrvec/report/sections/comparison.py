@@ -172,7 +172,7 @@ def _pairs(found: Comparison) -> dict:
                 for name in ("frechet", "frechet_by_chance", "mmd", "mmd_fdr")
             },
         }
-        for row in shown.itertuples()
+        for row in tables.named_rows(shown)
     }
     headers = {
         "shared": {"title": "Shared", **COUNT, **meaning("pairs", "n_shared")},
@@ -242,7 +242,7 @@ def _components(found: Comparison) -> dict:
                     if row.sample_id in condition
                     else COLOURS[-1],
                 }
-                for row in rows.itertuples()
+                for row in tables.named_rows(rows)
             }
         )
     first = found.samples_pca.iloc[0]
@@ -291,7 +291,7 @@ def _conditions(found: Comparison) -> dict:
             "p": row.p,
             "fdr": row.fdr,
         }
-        for row in found.conditions.itertuples()
+        for row in tables.named_rows(found.conditions)
     }
     headers = {
         "samples": {"title": "Samples"},

@@ -254,7 +254,7 @@ def unseen_table(finetuning: Finetuning) -> dict:
                 ("splits", row.n_splits),
             )
         }
-        for row in differences.itertuples()
+        for row in tables.named_rows(differences)
         if row.last or row.epitope == "mean"
     }
     auroc = {"format": "{:,.3f}", "min": 0.5, "max": 1, "scale": "Blues"}

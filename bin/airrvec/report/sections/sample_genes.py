@@ -52,7 +52,8 @@ def pairing_sections(pairing: pd.DataFrame) -> list[dict]:
         shares = _wide(rows, ["v_gene", "j_gene"])
         shares.columns = [" ".join(genes) for genes in shares.columns]
         top = shares.mean().sort_values(ascending=False, kind="stable").index[:MAX_PAIRS]
-        shown, words = _rows_to_show(shares[sorted(top.tolist(), key=_gene_order)])
+        ordered = sorted(top, key=_gene_order)
+        shown, words = _rows_to_show(shares[ordered])
         sections.append(
             _heatmap(
                 f"airrvec_repertoire_{locus.lower()}_pairs{_id(pairing, species)}",
@@ -137,7 +138,8 @@ def _wide(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Return the share of cells in per cent: a row per sample, a column per value, in the genes' order."""
     wide = rows.pivot_table(index="sample_id", columns=columns, values="cell_share", fill_value=0.0) * 100
     if columns == ["gene"]:
-        return wide[sorted(wide.columns.tolist(), key=_gene_order)]
+        ordered = sorted(wide.columns, key=_gene_order)
+        return wide[ordered]
     return wide
 
 

@@ -137,7 +137,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
             },
             "coincidence": row.coincidence if pd.notna(row.coincidence) else None,
         }
-        for row in shown.itertuples()
+        for row in tables.named_rows(shown)
     }
     effective = {"format": "{:,.1f}", "scale": False}
     headers: dict[str, dict] = {
@@ -239,7 +239,7 @@ def _not_comparable(diversity: pd.DataFrame) -> str:
 
 def _few(rows: pd.DataFrame) -> str:
     """Return the names of at most five rows, and the number of others."""
-    names = [f"{escaped(row.sample_id)} ({row.group})" for row in rows.head(5).itertuples()]
+    names = [f"{escaped(row.sample_id)} ({row.group})" for row in tables.named_rows(rows.head(5))]
     more = len(rows) - len(names)
     return ", ".join(names) + (f" and {counted(more, 'other')}" if more else "")
 
@@ -340,7 +340,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
         shown = shown.head(N_CLONES)
     data = {}
-    for row in shown.itertuples():
+    for row in tables.named_rows(shown):
         line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
         for locus in schema.LOCI:
             for name in schema.CHAIN_FIELDS:
@@ -435,7 +435,7 @@ def _clone_sizes(sizes: pd.DataFrame) -> dict:
         )
     shown = sizes[sizes["sample_id"].isin(names)]
     data = {
-        escaped(sample): {row.clone_size: 100 * row.share for row in rows.itertuples()}
+        escaped(sample): {row.clone_size: 100 * row.share for row in tables.named_rows(rows)}
         for sample, rows in shown.groupby("sample_id", sort=False)
     }
     limits = ("0.01 %", "0.1 %", "1 %", "10 %")
