@@ -1,4 +1,4 @@
-"""Each module of `airrvec.app` can be the first that a program imports: none waits for another in a circle."""
+"""Each module of `airrvec.app` can be the first that a program imports: no circle of imports."""
 
 import os
 import subprocess
