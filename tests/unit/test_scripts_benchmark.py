@@ -124,8 +124,6 @@ def test_the_background_is_complete_unlabelled_and_always_the_same(tmp_path):
     for path in (tmp_path / "receptors.parquet", tmp_path):
         from_run = drawn(path)
         assert set(from_run["receptor_id"].to_pylist()) <= set(own["receptor_id"].to_pylist())
-    tables.write(own.drop_columns("clonotype_id"), tmp_path / "earlier.parquet")  # of airrvec 0.1.0
-    assert drawn(tmp_path / "earlier.parquet").equals(from_run)
     tables.write(own.slice(0, 900), tmp_path / "few.parquet")
     with pytest.raises(InputError, match=r"few\.parquet: linear_svc needs 1000 unlabelled .* there are"):
         drawn(tmp_path / "few.parquet")
