@@ -33,7 +33,7 @@ def parse_args(argv=None):
         "--receptors", type=Path, nargs="+", required=True, help="receptors of all, files or folders"
     )
     parser.add_argument("--embeddings", type=Path, help="vectors of the same model; if not given, computed")
-    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
+    settings.add(parser, "model")
     parser.add_argument(
         "--reference", type=Path, required=True, help="folder written by calibrate_annotation.py"
     )

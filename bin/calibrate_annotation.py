@@ -25,7 +25,7 @@ MIN_TESTED = 20  # labelled receptors per class whose epitope can be called
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser, several_species=True)
-    parser.add_argument("--model", default="sceptr", help="published variant, or model folder")
+    settings.add(parser, "model")
     settings.add(parser, "background_receptors", "annotation_references", "annotation_fdr", "annotate_innate")
     # In the environment, percent-encoded (`kept_calibrations.shared_folder`).
     settings.add(
@@ -172,7 +172,7 @@ def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
     trained_on = seen[queries["row"]]
     counts = {"queries": int(trained_on.sum()), "left_out": False}
-    if counts["queries"] and queries["findable"][~trained_on].sum() >= MIN_TESTED:
+    if counts["queries"] and queries["reachable"][~trained_on].sum() >= MIN_TESTED:
         return ~trained_on, {**counts, "left_out": True}
     return np.ones(len(queries), bool), counts
 
@@ -241,7 +241,7 @@ def _calibrate(
     collected = calibrate.collect(sources, *others, seed=args.seed)
     seen = labels.include(reference.receptors, chains)
     collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
-    counts["tested"] = int(collected.queries["findable"][collected.queries["kept"]].sum())
+    counts["tested"] = int(collected.queries["reachable"][collected.queries["kept"]].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
             f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"

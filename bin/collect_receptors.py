@@ -4,7 +4,7 @@
 from functools import reduce
 from pathlib import Path
 
-from airrvec.core import database, schema, script, tables
+from airrvec.core import database, schema, script, settings, tables
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.pages import check_pages
 from airrvec.model.tokens import shards
@@ -20,9 +20,7 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("receptors", type=Path, nargs="*", help="receptors of each sample")
     parser.add_argument("--labelled", type=Path, help="receptors of the labelled table; it is not a sample")
-    parser.add_argument(
-        "--shard-tokens", type=script.at_least(1), default=10_000_000, help="loop residues per shard"
-    )
+    settings.add(parser, "shard_tokens")
     parser.add_argument("--part", default="", help="suffix of the file names, e.g. _0003 for a partition")
     script.add_options(parser, "memory", "threads", "outdir")
     return parser.parse_args(argv)

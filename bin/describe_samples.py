@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from airrvec.core import database, runtime, schema, script, tables
+from airrvec.core import database, runtime, schema, script, settings, tables
 from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import counter
@@ -29,7 +29,7 @@ def parse_args(argv=None):
         "--receptors", type=Path, required=True, help="folder of <sample>.receptors_*.parquet"
     )
     parser.add_argument("--labelled", type=Path, nargs="*", default=[], help="labelled cells, for epitopes")
-    parser.add_argument("--compare-by", help="metadata column by which the report groups the samples")
+    settings.add(parser, "compare_by", help="metadata column by which the report groups the samples")
     script.add_options(parser, "memory", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 

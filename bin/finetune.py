@@ -14,7 +14,7 @@ from airrvec.training.presets import add_training_options, training_options
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_labelled_options(parser)
-    parser.add_argument("--model", default="sceptr", help="start: published variant, or model folder")
+    settings.add(parser, "model", help="start: published variant, or model folder")
     parser.add_argument("--name", help="name of the new model; if not given, the name of the preset")
     settings.add(parser, "finetune_split", "finetune_per_epitope", "finetune_min_receptors")
     add_training_options(parser)

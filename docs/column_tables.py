@@ -48,9 +48,8 @@ def _about(table: Table) -> str:
 
 def _rows(table: Table, elsewhere: dict[Column, str], anchors: dict[str, str]) -> list[list[str]]:
     """Return the cells of rows: one row for columns that are alike, and for neighbours said elsewhere."""
-    columns = (*table.columns, *([table.further] if table.further else []))
     rows: dict[tuple, list[Column]] = {}
-    for place, run in groupby(columns, elsewhere.get):
+    for place, run in groupby(table.all_columns, elsewhere.get):
         found = list(run)
         if place and (len(found) > 1 or len(found[0].meaning.split()) > _SHORT):
             rows[(place, found[0].name)] = found

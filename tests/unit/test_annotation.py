@@ -238,7 +238,7 @@ def test_cells_and_references_are_written_by_name(spiked):
 
 
 def test_evidence_is_that_of_the_chain_class(spiked):
-    """Null without a second look; no evidence lowers a score."""
+    """Null without rescoring; no evidence lowers a score."""
     frame = tables.read(spiked / "x.parquet").to_pandas()
     called = frame[frame["call"] == "called"]
     assert set(called["chains"]) == {"paired"}

@@ -153,8 +153,8 @@ def test_background_alone_has_almost_no_calls():
 
 def test_precision_and_recall_are_counted():
     scores = np.array([4.0, 3, 2, 1])
-    right, findable = np.array([1, 0, 1, 0], bool), np.array([1, 1, 1, 0], bool)
-    curve = calibrate.precision_recall(scores, right, findable, np.array([2.5, 0, 0, 0]), 0.5)
+    right, reachable = np.array([1, 0, 1, 0], bool), np.array([1, 1, 1, 0], bool)
+    curve = calibrate.precision_recall(scores, right, reachable, np.array([2.5, 0, 0, 0]), 0.5)
     assert curve["score"].tolist() == [4, 3, 2, 1]
     assert curve["recall"].tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
     assert curve["precision"].tolist() == pytest.approx([1, 1 / 2, 2 / 4, 2 / 5])
@@ -163,7 +163,7 @@ def test_precision_and_recall_are_counted():
 def test_the_epitopes_have_their_species_and_chains():
     reference, _ = reference_of(["a", "a", "b"], ["s", "t", "u"])
     queries = pd.DataFrame(
-        {"row": [0, 1, 2], "score": [3.0, 2, 1], "epitope": 0, "right": [True] * 3, "findable": [True] * 3}
+        {"row": [0, 1, 2], "score": [3.0, 2, 1], "epitope": 0, "right": [True] * 3, "reachable": [True] * 3}
     )
     excluded = reference.epitopes.assign(epitope=["a", "c"], n_excluded=[0, 4])
     table = calibrate.epitope_table(

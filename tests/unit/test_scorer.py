@@ -83,7 +83,7 @@ def test_candidates_without_a_second_look_are_below_all_others(fitted):
     evidence = Evidence(np.array([0, 0]), np.array([1, 2]), pairs(6, 2)[0], first)
     found = fitted.candidates(evidence).scores.toarray()
     np.testing.assert_allclose(found[0, 1:], fitted.score(evidence.measures))
-    low = scorer.NOT_LOOKED_AT
+    low = scorer.NOT_RESCORED
     np.testing.assert_allclose([found[0, 0], *found[1]], [low - 1, low - 30, 0, low - 20])
     assert found[0, 1:].min() > found[0, 0]
     np.testing.assert_allclose(fitted.candidates(evidence).floor, first.floor + low)

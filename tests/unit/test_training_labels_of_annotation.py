@@ -26,7 +26,7 @@ def demo():
 def test_the_calibration_leaves_out_queries_of_training(script, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "bin")
     calibrate = importlib.import_module("calibrate_annotation")
-    queries = pd.DataFrame({"row": np.repeat(np.arange(30), 2), "findable": True})
+    queries = pd.DataFrame({"row": np.repeat(np.arange(30), 2), "reachable": True})
     for n_seen, left_out, n_left in ((0, False, 60), (15, True, 30), (29, False, 60)):
         seen = np.arange(30) < n_seen
         asked, counts = calibrate._asked(queries, seen)

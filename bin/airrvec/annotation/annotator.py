@@ -106,7 +106,7 @@ class Found:
         Their scores; NaN without a vector.
     weights : ndarray of float64, shape (n, n_names)
         What each kind of evidence adds to the score of the allowed epitope; NaN for receptors that were not
-        looked at again.
+        rescored.
     distances, rows : ndarray of float32 and int32, shape (n, N_REPORTED)
         The nearest references; -1 where there is none.
     """

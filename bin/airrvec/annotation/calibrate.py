@@ -85,7 +85,7 @@ def evidence_by_fold(
     Returns
     -------
     queries : DataFrame
-        One row per query, in the order of the folds: ``row`` in the reference, ``fold``, ``findable`` (at
+        One row per query, in the order of the folds: ``row`` in the reference, ``fold``, ``reachable`` (at
         least one of its epitopes has enough references in the other folds).
     evidence : list of Evidence
         For the queries of each fold that has any.
@@ -107,19 +107,19 @@ def evidence_by_fold(
         found.append(both_looks(left, asked, vectors[asking], threshold))
         possible = np.zeros(len(reference.epitopes), np.float32)
         possible[left.candidates] = 1
-        columns = {"row": asking, "fold": fold, "findable": reference.labels[asking] @ possible > 0}
+        columns = {"row": asking, "fold": fold, "reachable": reference.labels[asking] @ possible > 0}
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), found
 
 
 _NO_QUERIES = pd.DataFrame(
-    {"row": np.empty(0, np.int64), "fold": np.empty(0, np.int64), "findable": np.empty(0, bool)}
+    {"row": np.empty(0, np.int64), "fold": np.empty(0, np.int64), "reachable": np.empty(0, bool)}
 )
 
 
 # --- Scorer and calibration of a chain class, fitted so that no receptor is scored by what it trained
 
-LOOKED_AT = 0.2  # share of background receptors that are looked at again
+RESCORED = 0.2  # share of background receptors that are rescored
 PREVALENCE = 0.1  # share of labelled receptors in training
 MIN_RIGHT = 100  # right epitopes of labelled receptors without which nothing is trained, in any fold
 
@@ -135,8 +135,8 @@ class Fitted:
     scores : CalibrationScores
         Of labelled receptors by scorers that their studies did not train, and of background receptors.
     queries : DataFrame
-        One row per labelled receptor: ``row`` in the reference, ``fold``, ``findable``, ``epitope`` (the best
-        one, -1 if there is none), ``score``, ``right``.
+        One row per labelled receptor: ``row`` in the reference, ``fold``, ``reachable``, ``epitope`` (the
+        best one, -1 if there is none), ``score``, ``right``.
     """
 
     scorer: Scorer
@@ -151,10 +151,8 @@ class Collected:
 
     Attributes
     ----------
-    threshold : float
-        Lowest best score by SCEPTR of receptors that are looked at again.
-    typical : ndarray of float64, shape (n_names,)
-        Median evidence for the likeliest epitope of background receptors that are looked at again.
+    threshold, typical
+        As of `airrvec.annotation.scorer.Scorer`.
     queries : DataFrame
         From `evidence_by_fold`, and ``kept``: whether the query trains and calibrates. All do at first.
     labels : csr_array of float32, shape (n_queries, n_epitopes)
@@ -216,7 +214,7 @@ def _evidence_of_background(
     """Return ``threshold``, ``typical`` and ``others`` of `Collected`."""
     first = first_look(sources, vectors)
     epitope, best = first.best()
-    threshold = float(np.quantile(best, 1 - LOOKED_AT))
+    threshold = float(np.quantile(best, 1 - RESCORED))
     others = second_look(sources, background, first, threshold)
     likeliest = others.epitope == epitope[others.receptor]
     return threshold, np.median(others.measures[likeliest], axis=0), others
@@ -226,7 +224,7 @@ def untrained(sources: Sources, background: pa.Table, vectors: np.ndarray) -> Sc
     """
     Return a scorer without trees, for a class that cannot be calibrated; parameters as in `collect`.
 
-    Without background receptors, all receptors are looked at again, and no evidence has a weight.
+    Without background receptors, all receptors are rescored, and no evidence has a weight.
     """
     if not len(background):
         return scorer.untrained(-np.inf, np.full(len(NAMES[sources.chains]), np.nan))
@@ -360,14 +358,14 @@ def reliability_table(
 
 
 def precision_recall(
-    scores: np.ndarray, right: np.ndarray, findable: np.ndarray, background: np.ndarray, prevalence: float
+    scores: np.ndarray, right: np.ndarray, reachable: np.ndarray, background: np.ndarray, prevalence: float
 ) -> pd.DataFrame:
     """
     Return precision and recall of calls, with each labelled receptor's score as threshold.
 
     Parameters
     ----------
-    scores, right, findable : ndarray, shape (n,)
+    scores, right, reachable : ndarray, shape (n,)
         Score of each labelled receptor, whether its call is right, and whether any of its epitopes can be
         called.
     background : ndarray, shape (b,)
@@ -378,7 +376,7 @@ def precision_recall(
     Returns
     -------
     DataFrame
-        ``score``, descending; ``precision``; ``recall`` of the findable receptors.
+        ``score``, descending; ``precision``; ``recall`` of the reachable receptors.
     """
     thresholds = np.unique(scores)[::-1]
     passing, passing_right, passing_background = (
@@ -387,7 +385,7 @@ def precision_recall(
     )
     called = prevalence * passing / len(scores) + (1 - prevalence) * passing_background / len(background)
     precision = prevalence * passing_right / len(scores) / called
-    recall = passing_right / max(findable.sum(), 1)
+    recall = passing_right / max(reachable.sum(), 1)
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})
 
 
@@ -395,9 +393,9 @@ def precision_recall(
 def precision_recall_table(queries: pd.DataFrame, background: np.ndarray, group: dict) -> pa.Table:
     """Return `airrvec.core.schema.PRECISION_RECALL`, at most `MAX_POINTS` rows per curve."""
     parts = []
-    score, right, findable = (queries[name].to_numpy() for name in ("score", "right", "findable"))
+    score, right, reachable = (queries[name].to_numpy() for name in ("score", "right", "reachable"))
     for prevalence in PREVALENCES:
-        curve = precision_recall(score, right, findable, background, prevalence)
+        curve = precision_recall(score, right, reachable, background, prevalence)
         shown = np.unique(np.linspace(0, len(curve) - 1, MAX_POINTS).astype(int))
         parts.append(curve.iloc[shown].assign(**group, prevalence=prevalence))
     return pa.Table.from_pandas(pd.concat(parts), schema.PRECISION_RECALL, preserve_index=False)
@@ -424,8 +422,8 @@ def epitope_table(
     epitopes is at least 1 − ``fdr``, in a mixture with a share `PREVALENCE` of labelled receptors. Wrong
     calls do not include those of background receptors, which have no epitope.
     """
-    score, right, findable = (queries[name].to_numpy() for name in ("score", "right", "findable"))
-    curve = precision_recall(score, right, findable, background, PREVALENCE)
+    score, right, reachable = (queries[name].to_numpy() for name in ("score", "right", "reachable"))
+    curve = precision_recall(score, right, reachable, background, PREVALENCE)
     precise = curve[curve["precision"] >= 1 - fdr]
     called = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     binds = reference.labels[queries["row"].to_numpy()].tocsc()
@@ -437,7 +435,7 @@ def epitope_table(
         is_binder = np.zeros(len(queries), bool)
         is_binder[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
         is_called = called & (queries["epitope"] == number)
-        tested = is_binder & queries["findable"]
+        tested = is_binder & queries["reachable"]
         few = epitope.n_references < min_references
         n = counted(epitope.n_references, "reference")
         reason = f"{n}, and {min_references} are needed" if few else None

@@ -1,10 +1,10 @@
 """
 Evidence for the epitopes that a receptor may have.
 
-All receptors are compared by SCEPTR's vectors. Those whose best epitope is at least as likely by them as that
-of one background receptor in five are looked at again: for their five likeliest epitopes there is the share
-of each epitope in the density by TCRdist, in that by either chain alone among all references with this chain,
-and the likelihood of the V and J genes. Numbers are natural logarithms; greater is more likely.
+All receptors are compared by SCEPTR's vectors. Receptors whose best share exceeds the background's 80th
+percentile are rescored: for their five likeliest epitopes there is the share of each epitope in the density
+by TCRdist, in that by either chain alone among all references with this chain, and the likelihood of the V
+and J genes. Numbers are natural logarithms; greater is more likely.
 """
 
 from collections.abc import Callable, Iterator
@@ -313,7 +313,7 @@ class Sources:
 
 # --- Evidence
 
-N_EPITOPES = 5  # epitopes of a receptor that are looked at again
+N_EPITOPES = 5  # epitopes of a receptor that are rescored
 LOWEST = -40.0  # lower shares say no more
 GENE_WEIGHT = 20.0  # receptors that the gene frequencies of the background count as, in those of an epitope
 QUERIES = 2048  # queries whose TCRdist to all references is in memory at once

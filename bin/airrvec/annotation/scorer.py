@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.optimize import isotonic_regression
 
 LINEAR = 0.3  # weight of the log odds of SCEPTR's and TCRdist's shares beside the trees
-NOT_LOOKED_AT = -60.0  # added to the scores of candidates without a second look
+NOT_RESCORED = -60.0  # added to the scores of candidates that are not rescored
 
 N_LEVELS = 255  # values of a kind of evidence that trees tell apart
 
@@ -40,9 +40,9 @@ class Scorer:
     Attributes
     ----------
     threshold : float
-        Lowest best score by SCEPTR of receptors that are looked at again.
+        Lowest best score by SCEPTR of receptors that are rescored.
     typical : ndarray of float64, shape (n_names,)
-        Median evidence for the likeliest epitope of background receptors that are looked at again.
+        Median evidence for the likeliest epitope of background receptors that are rescored.
     start : float
         Score before the first tree; 0 without trees.
     feature, left, right : ndarray of int32, shape (n_nodes,)
@@ -95,19 +95,19 @@ class Scorer:
         """
         Return the scores of the candidates of all receptors.
 
-        Candidates without a second look have SCEPTR's score, so much lower that they are below all others.
+        Candidates that are not rescored have SCEPTR's score, so much lower that they are below all others.
         """
         first = evidence.first
         n_epitopes = first.scores.shape[1]
         row = np.repeat(np.arange(len(first)), np.diff(first.scores.indptr))
         looked_at = evidence.receptor * n_epitopes + evidence.epitope
         left = ~np.isin(row * n_epitopes + first.scores.indices, looked_at)
-        score = np.concatenate([self.score(evidence.measures), first.scores.data[left] + NOT_LOOKED_AT])
+        score = np.concatenate([self.score(evidence.measures), first.scores.data[left] + NOT_RESCORED])
         rows = np.concatenate([evidence.receptor, row[left]])
         columns = np.concatenate([evidence.epitope, first.scores.indices[left]])
         scores = sparse.csr_array((score, (rows, columns)), first.scores.shape)
         scores.sort_indices()
-        return Candidates(scores, first.floor + NOT_LOOKED_AT)
+        return Candidates(scores, first.floor + NOT_RESCORED)
 
 
 def fit(values: np.ndarray, right: np.ndarray, weight: np.ndarray, threshold: float, typical) -> Scorer:

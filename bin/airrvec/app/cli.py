@@ -85,16 +85,8 @@ class Work:
         """Write the vectors of all distinct receptors to ``out``; return the path of these receptors."""
         run("collect_receptors", *paths, "--shard-tokens", ALL_TOKENS, "--outdir", self.folder)
         receptors = self.folder / "receptors.parquet"
-        run(
-            "embed_receptors",
-            receptors,
-            "--model",
-            self.args.model,
-            "--threads",
-            self.args.threads,
-            "--out",
-            out,
-        )
+        options = ("--model", self.args.model, "--threads", self.args.threads)
+        run("embed_receptors", receptors, *options, "--out", out)
         return receptors
 
     def labelled(

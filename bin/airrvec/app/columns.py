@@ -61,7 +61,7 @@ def described_table(table: Table, *, with_columns: bool) -> dict:
     """Return a table as a dictionary, without the links of its texts."""
     about = {"name": table.name, "file": table.file, "tsv": table.twin}
     about["about"] = without_links(table.about)
-    return about | ({"columns": [*map(_described, _all(table))]} if with_columns else {})
+    return about | ({"columns": [*map(_described, table.all_columns)]} if with_columns else {})
 
 
 def table_lines(table: Table) -> list[str]:
@@ -69,17 +69,13 @@ def table_lines(table: Table) -> list[str]:
     width = min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
     lines = [f"{table.file}{' and .tsv' if table.twin else ''}"]
     lines += textwrap.wrap(without_links(table.about), width)
-    for column in _all(table):
+    for column in table.all_columns:
         unit = f", {column.unit}" if column.unit else ""
         null = "" if column.null == NEVER else f" Null: {without_links(column.null)}."
         lines += ["", f"{column.name}  ({column.type_name}{unit})"]
         text = f"{column.text.removesuffix('.')}.{null}"
         lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
     return lines
-
-
-def _all(table: Table) -> tuple[Column, ...]:
-    return (*table.columns, *([table.further] if table.further else []))
 
 
 def _described(column: Column) -> dict:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from airrvec.core.environment import compiled_features
 from airrvec.core.errors import InputError, is_installed, require_choice, require_extra
+from airrvec.core.settings import SETTINGS
 
-DEVICES = ("auto", "cpu", "gpu")
-PRECISIONS = ("auto", "fp32", "bf16")
+DEVICES, PRECISIONS = (SETTINGS[name].choices for name in ("device", "precision"))
 
 
 def has_gpu() -> bool:

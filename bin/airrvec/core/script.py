@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from airrvec.core import records, tables
+from airrvec.core.settings import SETTINGS
 from airrvec.core.version import __version__
 
 GB = 1 << 30
@@ -59,7 +60,7 @@ def named_path(text: str) -> Path:
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "seed": {"type": int, "default": 420, "help": "seed of all random numbers"},
+    "seed": {"type": int, "default": SETTINGS["seed"].default, "help": "seed of all random numbers"},
     "threads": {"type": at_least(1), "default": 1, "help": "number of threads"},
     "outdir": {"type": Path, "default": Path("."), "help": "folder of the results"},
     "background": {

@@ -8,6 +8,7 @@ functional genes rather than an open reading frame, then the first in the table.
 
 from airrvec.core import imgt, schema
 from airrvec.core.chains import has_equal_junctions
+from airrvec.core.settings import SETTINGS
 from airrvec.core.tables import BATCH, contiguous
 from airrvec.input.standardise import failures
 
@@ -90,7 +91,7 @@ DUPLICATE_ROW = "repeats another row: the same chain of the same cell"
 MULTIPLE_CHAINS = "its cell has more than one α or β chain, and such cells are dropped"
 
 # Treatment of cells with more than one α or β chain.
-POLICIES = ("top", "split", "drop")
+POLICIES = SETTINGS["multichain"].choices
 
 
 def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict, pa.Table]:

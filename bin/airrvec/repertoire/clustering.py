@@ -13,6 +13,7 @@ from functools import cached_property
 
 from airrvec.core.errors import InputError, require_choice
 from airrvec.core.progress import step
+from airrvec.core.settings import SETTINGS
 from airrvec.core.terminal import counted
 from airrvec.search import neighbours, radius_search
 
@@ -20,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-METHODS = ("leiden", "components")
+METHODS = SETTINGS["cluster_method"].choices
 MIN_PAIRS = 20  # receptor-background pairs that are needed to set the radius
 # Share of the pairs of two groups that must be neighbours for the groups to be one community.
 RESOLUTION = 0.001

@@ -95,6 +95,11 @@ class Table:
         """Names and types of the columns, without ``further``."""
         return pa.schema([(column.name, column.type) for column in self.columns])
 
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        """The columns, and ``further`` if there is one."""
+        return self.columns if self.further is None else (*self.columns, self.further)
+
     def __getitem__(self, name: str) -> Column:
         """Return the column of this name."""
         return next(column for column in self.columns if column.name == name)
