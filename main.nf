@@ -5,7 +5,8 @@
 include { checkedParameters           } from './subworkflows/local/parameters/main'
 include { checkedTogether             } from './subworkflows/local/parameters/main'
 include { printed                     } from './subworkflows/local/parameters/main'
-include { pathsOfRoles ; tablesOfRun  } from './subworkflows/local/samplesheet/main'
+include { pathsOfRoles ; rowsOfSheet  } from './subworkflows/local/samplesheet/main'
+include { tablesOfRun                 } from './subworkflows/local/samplesheet/main'
 include { folderDigests ; planRun     } from './subworkflows/local/models/main'
 include { codeDigests ; libraryDigests } from './subworkflows/local/digest/main'
 include { CHECK                       } from './subworkflows/local/check/main'
@@ -32,8 +33,9 @@ workflow {
     def run = [tasks: [], inputs: []]
     if (!printed(params, schema)) { // --help or --version
         values = checkedParameters(params, schema)
-        run.settings = checkedTogether(values + pathsOfRoles(values))
-        run.tables = tablesOfRun(run.settings)
+        rows = rowsOfSheet(values)
+        run.settings = checkedTogether(values + pathsOfRoles(values, rows))
+        run.tables = tablesOfRun(run.settings, rows)
         plan = planRun(run.settings, schema) // map: start, pretrain, finetune, encoders, analyses, extras
         settings = run.settings + folderDigests(run.settings, plan.start)
         digests = libraryDigests(projectDir)

@@ -4,7 +4,7 @@
 from itertools import chain
 from pathlib import Path
 
-from airrvec.core import runtime, script, settings, tables
+from airrvec.core import runtime, script, settings, tables, vectors
 from airrvec.core.errors import exit_on_input_error
 from airrvec.core.progress import counter
 from airrvec.core.version import __version__
@@ -19,6 +19,7 @@ def parse_args(argv=None):
     settings.add(parser, "model", "device", "precision")
     script.add_options(parser, "threads")
     parser.add_argument("--out", type=Path, required=True, help="Parquet file of the vectors")
+    parser.add_argument("--qc", type=Path, help="JSON file for the counts, if the shard is all receptors")
     return parser.parse_args(argv)
 
 
@@ -48,6 +49,8 @@ def main(argv=None):
     with tables.writer(args.out, first.schema, metadata) as writer:
         for table in chain([first], done):
             writer.write_table(table)
+    if args.qc:
+        vectors.write_counts(args.out, args.qc)
     packages = ["numba", "numpy", "pyarrow", "safetensors", "tidytcells"]
     script.write_versions(args, *packages, *(["torch"] if on_gpu else []))
 

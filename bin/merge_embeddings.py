@@ -52,19 +52,17 @@ def main(argv=None):
     metadata = merged_metadata(args.shards)
     expected = tables.read(args.receptors, ["receptor_id"])["receptor_id"]
     shards = sorted(args.shards, key=lambda shard: place(shard, expected))
-    done = n_null = 0
+    done = 0
     with tables.writer(args.out, tables.arrow_schema(shards[0]), metadata) as writer:
         for shard in map(tables.read, shards):
             if not shard["receptor_id"].equals(expected.slice(done, len(shard))):
                 raise InputError("the embedded receptors are not those of the run")
             done += len(shard)
-            n_null += shard["dim_01"].null_count
             writer.write_table(shard)
         if done != len(expected):
             n = counted(len(expected) - done, "receptor of the run was", "receptors of the run were")
             raise InputError(f"{n} not embedded")
-    described = vectors.read_description(args.out)
-    tables.write_json({**described, "receptors": done, "without_vector": n_null}, args.qc)
+    vectors.write_counts(args.out, args.qc)
     script.write_versions(args, "pyarrow")
 
 

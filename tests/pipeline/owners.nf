@@ -3,7 +3,7 @@
 
 include { checkedParameters          } from './subworkflows/local/parameters/main'
 include { lookAround                 } from './subworkflows/local/ownership/main'
-include { pathsOfRoles ; tablesOfRun } from './subworkflows/local/samplesheet/main'
+include { pathsOfRoles ; rowsOfSheet ; tablesOfRun } from './subworkflows/local/samplesheet/main'
 include { planRun                    } from './subworkflows/local/models/main'
 
 workflow {
@@ -12,8 +12,9 @@ workflow {
         def said = null
         try {
             def values = checkedParameters(params.findAll { name, _value -> name != 'cases' } + given, schema)
-            def settings = values + pathsOfRoles(values)
-            lookAround([settings: settings, tables: tablesOfRun(settings)], planRun(settings, schema))
+            def rows = rowsOfSheet(values)
+            def settings = values + pathsOfRoles(values, rows)
+            lookAround([settings: settings, tables: tablesOfRun(settings, rows)], planRun(settings, schema))
         }
         catch (Exception problem) {
             said = rootOf(problem).toString()

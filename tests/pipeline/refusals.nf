@@ -1,7 +1,7 @@
 // What the checks of parameters say to many runs, in one JVM: the main.nf of a project that is otherwise this one.
 
 include { checkedParameters ; checkedTogether } from './subworkflows/local/parameters/main'
-include { pathsOfRoles                        } from './subworkflows/local/samplesheet/main'
+include { pathsOfRoles ; rowsOfSheet           } from './subworkflows/local/samplesheet/main'
 include { planRun                             } from './subworkflows/local/models/main'
 
 workflow {
@@ -10,7 +10,7 @@ workflow {
         def said = null
         try {
             def values = checkedParameters(params.findAll { name, _value -> name != 'cases' } + given, schema)
-            planRun(checkedTogether(values + pathsOfRoles(values)), schema)
+            planRun(checkedTogether(values + pathsOfRoles(values, rowsOfSheet(values))), schema)
         }
         catch (Exception problem) {
             said = rootOf(problem).message

@@ -72,7 +72,12 @@ def test_it_holds_every_parameter(graph):
     values = {
         entity["name"]: entity["value"] for entity in graph.values() if entity["@type"] == "PropertyValue"
     }
-    expected = {"benchmark_k": "1,5", "benchmark_splits": "10", "shard_tokens": "6000", "export_airr": "true"}
+    expected = {
+        "benchmark_k": "1,5",
+        "benchmark_splits": "10",
+        "shard_tokens": "16000",
+        "export_airr": "true",
+    }
     assert expected.items() <= values.items()
     formal = {entity["name"] for entity in graph.values() if entity["@type"] == "FormalParameter"}
     assert formal == values.keys()

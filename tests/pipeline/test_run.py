@@ -182,7 +182,9 @@ def test_embeddings_are_sceptrs_own(real_run):
     receptors = table(real_run, "receptors/receptors.parquet")
     embeddings = table(real_run, "embeddings/sceptr.parquet")
     n_tokens = token_counts(pa.Table.from_pandas(receptors)).sum()
-    assert sum(task["process"].endswith("EMBED_RECEPTORS") for task in real_run.tasks) == -(-n_tokens // 6000)
+    assert sum(task["process"].endswith("EMBED_RECEPTORS") for task in real_run.tasks) == -(
+        -n_tokens // 16000
+    )
     assert list(embeddings["receptor_id"]) == list(receptors["receptor_id"])
     plain = receptors.rename(
         columns={

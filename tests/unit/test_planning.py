@@ -113,6 +113,11 @@ def test_shards_follow_from_tokens_and_partitions():
     assert planned(SAMPLE, SAMPLE, partitions=1)["EMBED_RECEPTORS"]["tasks"] == 82
 
 
+def test_a_partition_of_one_shard_is_not_merged():
+    assert planned(SAMPLE)["MERGE_EMBEDDINGS"]["tasks"] == 4
+    assert "MERGE_EMBEDDINGS" not in planned(SAMPLE, partitions=512)
+
+
 def test_times_are_those_of_the_rates():
     plan = planned(SAMPLE, partitions=1)
     seconds = planning.START + 4.1e7 / 41 / planning.TOKENS_EMBEDDED[64]

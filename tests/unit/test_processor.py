@@ -1,5 +1,6 @@
 """No instruction is used that the processor at hand lacks, whatever the environment says."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -94,8 +95,11 @@ def test_no_code_believes_a_file_about_the_processor():
     assert sources == []
 
 
-def test_scripts_look_at_the_environment_before_libraries_read_it(tmp_path):
-    """A script imports airrvec before numpy, so that a wrong kernel has been replaced by then."""
+SCRIPTS = sorted((ROOT / "bin").glob("*.py"))
+
+
+def test_a_wrong_kernel_is_replaced_before_a_library_reads_it(tmp_path):
+    """In processes of a script that imports numpy itself, and of one whose packages do."""
     (tmp_path / "masked.py").write_text(
         "import llvmlite.binding as binding, runpy, sys\n"
         f"binding.get_host_cpu_features = lambda: {OLD!r}\n"
@@ -103,11 +107,21 @@ def test_scripts_look_at_the_environment_before_libraries_read_it(tmp_path):
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     environ = {**os.environ, "OPENBLAS_CORETYPE": "SkylakeX", "PYTHONPATH": str(ROOT / "bin")}
-    for path in sorted((ROOT / "bin").glob("*.py")):
+    for path in (ROOT / "bin/collect_receptors.py", ROOT / "bin/check_samples.py"):
         command = [sys.executable, tmp_path / "masked.py", path]
         done = subprocess.run(command, env=environ, capture_output=True, text=True)
         assert "OPENBLAS_CORETYPE names instructions" in done.stderr, path
         assert (done.returncode, done.stdout) == (0, f"airrvec {airrvec.__version__}\n"), (path, done.stderr)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_import_airrvec_before_libraries(path):
+    imports = [
+        node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    modules = [node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in imports]
+    packages = [module.split(".")[0] for module in modules]
+    assert next(name for name in packages if name not in sys.stdlib_module_names) == "airrvec"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The report on samples: its numbers are those of the tables; 300 samples stay readable."""
+"""The report on samples: its numbers are those of the tables; 210 samples stay readable."""
 
 import json
 
@@ -172,27 +172,27 @@ def test_no_results_no_sections(tmp_path):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """300 samples; clones of the last ones are the largest."""
+    """210 samples; clones of the last ones are the largest."""
     rng = np.random.default_rng(0)
     made = {
         f"sample_{number:03d}": receptors([5 + number, *rng.integers(1, 4, 30)], "G" * (number % 5))
-        for number in range(300)
+        for number in range(210)
     }
     found = described(tmp_path_factory.mktemp("many"), made)
     return found, sections_of(found)
 
 
-def test_300_samples_stay_readable(many):
+def test_210_samples_stay_readable(many):
     _, sections = many
     assert len(sections["clones"]["data"]) == samples.N_CLONES
-    assert "sample_299, clone 01" in sections["clones"]["data"]
+    assert "sample_209, clone 01" in sections["clones"]["data"]
     assert "sample_000, clone 01" not in sections["clones"]["data"]
-    assert "The largest clone of 150 samples of 300" in sections["clones"]["description"]
+    assert "The largest clone of 150 samples of 210" in sections["clones"]["description"]
     assert len(sections["clone_sizes"]["data"]) == samples.MAX_BARS
     for name in ("trbv", "trb_pairs"):
         assert len(sections[name]["ycats"]) == len(sections[name]["data"]) == sample_genes.MAX_ROWS
         assert sections[name]["ycats"][0] == "Median of all samples"
-        assert "Of 300 samples, the 59 that differ most" in sections[name]["description"]
+        assert "Of 210 samples, the 59 that differ most" in sections[name]["description"]
     assert len(sections["lengths"]["data"][0]) == sample_genes.MAX_LINES
     solid = [name for name in sections["rarefaction"]["data"][0] if not name.endswith("predicted")]
     assert len(solid) == MAX_LINES

@@ -197,6 +197,7 @@ def plan(
     per_sample = {"EXPORT_SCE": len(samples)}
     unlabelled_cells = cells - (samples[-1].cells if encoders else 0)
     n_samples = len(samples) - bool(encoders)
+    merging = [("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes)]
     # Process, tasks, work, unit of work, units per second, bytes written.
     steps = [
         ("CHECK_SAMPLES", 1, None, None, None, None),
@@ -204,7 +205,7 @@ def plan(
         ("COLLECT_RECEPTORS", partitions, receptors, "receptors", RECEPTORS_COLLECTED, 2 * receptor_bytes),
         *((name, 1, None, None, None, None) for name in trained),
         ("EMBED_RECEPTORS", shards, tokens, "tokens", rate, vector_bytes),
-        ("MERGE_EMBEDDINGS", partitions, receptors, "receptors", RECEPTORS_MERGED, vector_bytes),
+        *(merging if shards > partitions else []),
         *(
             _export(name, per_sample.get(name, normalising), cells, name in TOGETHER and unlabelled)
             for name in exports

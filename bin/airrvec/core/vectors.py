@@ -115,6 +115,13 @@ def read_description(*paths: str | Path) -> dict[str, Any]:
     return {**metadata, **read_model(*paths).described()}
 
 
+def write_counts(path: str | Path, out: Path) -> None:
+    """Write the description of ``embeddings`` and the numbers of receptors and of those without a vector."""
+    first = tables.read(path, ["dim_01"])["dim_01"]
+    counts = {"receptors": len(first), "without_vector": first.null_count}
+    tables.write_json({**read_description(path), **counts}, out)
+
+
 def _model_of_file(path: str) -> VectorModel:
     described: Mapping[str, Any] = tables.metadata(path)
     model = VectorModel.read({**described, "dimensions": n_dimensions(path)})

@@ -7,7 +7,7 @@ include { digestOf         } from '../digest/main'
 
 workflow EMBED {
     take:
-    shards     // channel: [ partition, shard ], grouped by partition
+    shards     // channel: [ partition, whether it is all of it, shard ], grouped by partition
     partitions // channel: [ partition, receptors ]
     model      // value: [ name, folder or [] ]
     settings   // map: parameters
@@ -20,17 +20,22 @@ workflow EMBED {
         settings.subMap(['device', 'precision', 'model_digest']),
         digestOf(library, 'embed_receptors'),
     )
-    embedded = EMBED_RECEPTORS.out.embeddings
+    embedded = EMBED_RECEPTORS.out.embeddings.branch { _partition, whole, _file ->
+        whole: whole
+        parts: true
+    }
+    merged = embedded.parts
+        .map { partition, _whole, file -> [partition, file] }
         .groupTuple()
         .map { partition, vectors -> [partition.toString(), vectors.sort { file -> file.name }] }
-    MERGE_EMBEDDINGS( // one task per partition
-        embedded.join(partitions),
+    MERGE_EMBEDDINGS( // one task per partition of several shards
+        merged.join(partitions),
         model.map { name, _folder -> name },
         digestOf(library, 'merge_embeddings'),
     )
 
-    embeddings = byName(MERGE_EMBEDDINGS.out.embeddings)
-    qc = MERGE_EMBEDDINGS.out.qc
+    embeddings = byName(embedded.whole.map { _partition, _whole, file -> file }.mix(MERGE_EMBEDDINGS.out.embeddings))
+    qc = EMBED_RECEPTORS.out.qc.mix(MERGE_EMBEDDINGS.out.qc)
     versions = EMBED_RECEPTORS.out.versions.mix(MERGE_EMBEDDINGS.out.versions)
 
     emit:

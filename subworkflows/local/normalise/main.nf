@@ -57,7 +57,9 @@ workflow NORMALISE {
 
     receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
     partitions = COLLECT_RECEPTORS.out.receptors
-    shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files -> files.collect { file -> [groupKey(name, files.size()), file] } }
+    shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files ->
+        files.collect { file -> [groupKey(name, files.size()), files.size() == 1, file] }
+    }
     batches = normalised.cells.join(normalised.chains)
         .combine(receptors.map { _files -> true }) // exports leave the cores to embedding, for which more tasks wait
         .map { metas, cells, chains, _collected -> inOrder(metas, [cells, chains]) }
@@ -72,7 +74,7 @@ workflow NORMALISE {
     reference = reference // channel: [ meta, cells, receptors, qc ] of each table of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]
-    shards = shards // channel: [ partition, shard ], grouped by partition
+    shards = shards // channel: [ partition, whether it is all of it, shard ], grouped by partition
     qc = qc // channel: file
     collected = collected // channel: file
     missing = missing // channel: file

@@ -2,10 +2,9 @@
 
 include { inBucket ; listedPaths ; problemOfName } from '../files/main'
 
-// The tables of a run, as CHECK takes them: part, key, line and path of a sample, format and species of another;
-// table and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
-def tablesOfRun(given) {
-    def rows = given.input ? tablesOfSheet(given) : []
+// The tables of a run, as CHECK takes them: the rows of the samplesheet, and format and species of another table; table
+// and map, a file or []; whether it is looked at; problem. The rules of the samplesheet are in bin/airrvec.
+def tablesOfRun(given, rows) {
     def parts = ['labelled'].findAll { part -> given[part] && !rows.any { row -> row.part == part } }.collect { part -> [part, given[part]] }
     def others = (parts + given.references.collect { path -> ['reference', path] }).withIndex().collect { entry, number ->
         def part = entry[0]
@@ -19,8 +18,7 @@ def tablesOfRun(given) {
 
 // The labelled and the reference table, by parameter or by a row of the samplesheet: map, role → path or null. There may
 // be several references, by both: references are the paths that the parameter gives.
-def pathsOfRoles(given) {
-    def rows = given.input ? tablesOfSheet(given) : []
+def pathsOfRoles(given, rows) {
     return ['labelled', 'reference'].collectEntries { role ->
         def row = rows.find { row -> row.part == role }
         if (row && given[role] && role == 'labelled') {
@@ -40,7 +38,12 @@ def withinLimit(tables) {
     }.collect { entry -> entry.key }
 }
 
-def tablesOfSheet(given) {
+// The rows of the samplesheet: role, sample, line, path, table, map, problem. They decide which tasks there are and what
+// files these take, so they are read before the first task; CHECK_SAMPLES compares them with what Python reads.
+def rowsOfSheet(given) {
+    if (!given.input) {
+        return []
+    }
     def sheet = file(given.input, glob: false)
     def lines = sheetText(sheet).split('\r\n|\n|\r', -1).toList().withIndex(1).findAll { line, _number -> line.replaceAll('[\\x00-\\x20,]', '') }
     def header = lines ? csvCells(lines[0][0]) : []
