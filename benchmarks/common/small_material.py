@@ -71,9 +71,10 @@ class Material:
     def reference(self) -> Path:
         """The folder of a calibrated reference of annotation."""
         cells, receptors = map(str, self.run)
+        folder = self.folder / "calibration"  # it writes a table `receptors` of its own
         words = ["--cells", cells, "--receptors", receptors, "--background-receptors", "1000"]
-        calibrate_annotation.main([*words, "--threads", "1", "--outdir", str(self.folder)])
-        return self.folder / "reference"
+        calibrate_annotation.main([*words, "--threads", "1", "--outdir", str(folder)])
+        return folder / "reference"
 
     @cached_property
     def repository(self) -> Path:
