@@ -8,6 +8,7 @@ import copy
 import json
 from pathlib import Path
 
+from airrvec import analyses
 from airrvec.benchmark.rules import RULES
 from airrvec.benchmark.similarity import TEST_SETS
 from airrvec.core.settings import SETTINGS, Setting
@@ -25,6 +26,7 @@ _LISTS = {
     "encoders": ("choices", ENCODERS),
     "benchmark_rules": ("choices", RULES),
     "benchmark_test_sets": ("choices", TEST_SETS),
+    "analyses": ("choices", ("none", "all", *analyses.ANALYSES)),
 }
 
 
@@ -54,6 +56,8 @@ def parameters(schema: dict) -> dict:
             if name in _LISTS:
                 key, names = _LISTS[name]
                 known[key] = list(names)
+            if name == "analyses":
+                known["scopes"] = {analysis: analyses.load(analysis).SCOPE for analysis in analyses.ANALYSES}
     return written
 
 

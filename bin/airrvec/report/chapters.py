@@ -6,6 +6,7 @@ Chapters of the report, in the order of a reader: the one list that decides the 
 
 from typing import NamedTuple
 
+from airrvec.analyses import ANALYSES
 from airrvec.report.readings import READINGS, Reading, explained
 
 
@@ -108,15 +109,7 @@ CHAPTERS = (
             "airrvec_roc",
             "airrvec_comparisons",
             "airrvec_not_evaluated",
-            "airrvec_analysis_distances",
-            "airrvec_analysis_generation",
-            "airrvec_analysis_power_mean",
-            "airrvec_analysis_alignment",
-            "airrvec_analysis_complexity",
-            "airrvec_analysis_entropy",
-            "airrvec_analysis_coincidence",
-            "airrvec_analysis_fine_tuning",
-            "airrvec_analysis_edits",
+            *(f"airrvec_analysis_{name}" for name in ANALYSES),
         ),
         ("airrvec_",),
     ),
