@@ -180,6 +180,7 @@ generated: ro-crate-metadata.json ## Write again what is made from other files: 
 	PYTHONPATH=bin python docs/settings.py
 	PYTHONPATH=bin python docs/column_tables.py
 	PYTHONPATH=bin python docs/report_order.py
+	PYTHONPATH=bin python docs/packages.py
 	$(dir $(RELEASE_ENV))bin/python release/environments.py
 
 ro-crate-metadata.json: $(RELEASE_ENV) FORCE

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import runpy
 from dataclasses import fields
 from pathlib import Path
 
@@ -232,3 +233,16 @@ def test_files_are_short():
     lines = {path: path.read_text().splitlines() for path in limits}
     assert [path.relative_to(ROOT) for path in limits if len(lines[path]) > limits[path]] == []
     assert max(map(len, lines[ROOT / "main.nf"])) <= 110
+
+
+def test_developing_draws_the_packages_as_they_are():
+    """Their imports are written by `make generated`; the modules that a row names exist."""
+    packages = runpy.run_path(str(ROOT / "docs/packages.py"))
+    text = page("developing.md")
+    assert packages["with_imports"](text) == text
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", text.partition(packages["HEADER"])[2], re.MULTILINE)
+    assert [name for name, _ in rows[: len(packages["imports"]())]] == list(packages["imports"]())
+    for name, holds in rows[: len(packages["imports"]())]:
+        folder = ROOT / "bin/airrvec" / name
+        for module in re.findall(r"`(\w+)/?`", holds.replace("the command `airrvec`", "")):
+            assert (folder / module).is_dir() or (folder / f"{module}.py").is_file(), (name, module)
