@@ -1,16 +1,20 @@
 """What the README says of the demonstration: its questions, their sections, and calls that are right."""
 
 import re
+import subprocess
+import sys
+from fnmatch import fnmatchcase
 
 import pandas as pd
 import pytest
 from columns_written import check_columns
-from pipeline_runs import ROOT, run_pipeline
+from pipeline_runs import ROOT, environment, run_pipeline
 
 import browser
 
 # The numbers of the benchmark and of permutations alone are smaller than those of `make demo`.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_splits", "2", "--compare_permutations", "99")
+QUICK += ("--export_anndata",)
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +142,30 @@ def test_an_answer_leads_to_its_section(run, page, section):
     assert page.value("location.hash") == target
     top = page.value(f"document.querySelector('{target}').getBoundingClientRect().top")
     assert -5 <= top <= page.value("innerHeight")
+
+
+PAGES = ("README.md", "docs/guides/python.md", "docs/output.md", "docs/explanations/receptor_id.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_a_page_prints_what_the_page_shows(run, tmp_path, page):
+    """A comment below a print is what is printed; an ellipsis stands for any words."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    code = "import pandas as pd\n" + "\nprint('next block')\n".join(blocks)
+    for folder in ("results/demo", "results"):
+        code = re.sub(rf'"{folder}(?=[/"])', f'"{run.results}', code)
+    if page == "docs/output.md":
+        code = code.replace('results/receptors"', 'results/receptors/"').replace(
+            '/sceptr"', '/sceptr.parquet"'
+        )
+    (tmp_path / "page.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "page.py"],
+        cwd=ROOT, env=environment(MPLBACKEND="agg"), capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.split("next block\n")
+    for block, output in zip(blocks, printed, strict=True):
+        for shown in re.findall(r"^ *(?:print\(.*|\))\n# (.*)$", block, re.MULTILINE):
+            pattern = shown.replace("[", "[[]").replace("…", "*")
+            assert any(fnmatchcase(line, pattern) for line in output.splitlines()), (shown, output)
