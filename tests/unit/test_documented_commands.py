@@ -1,4 +1,4 @@
-"""Commands of the pages: their parameters, options, verbs and targets exist. Pipeline tests run the first ones."""
+"""Commands of the pages: their parameters, options, verbs and targets exist."""
 
 import re
 import shlex
