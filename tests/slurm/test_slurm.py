@@ -37,6 +37,7 @@ TEST = (
     *("-profile", "slurm", "--input", ROOT / "assets/test/samplesheet.csv"),
     *("--shard_tokens", "6000", "--skip_map"),
 )
+SAMPLE = ("--input", "samples.csv", "--skip_map")
 PRETRAIN = ("--pretrain", "tiny_own.json", "--synthetic_receptors", "300")
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
@@ -87,7 +88,7 @@ def test_a_task_killed_for_memory_gets_more(slurm, folder):
     # Its imports alone take more than 60 MB.
     more = "process { withName: EMBED_RECEPTORS { memory = { task.attempt == 1 ? 60.MB : 2.GB } } }\n"
     (folder / "quick.config").write_text(QUICK + more)
-    done = run(slurm, folder, "-profile", "slurm", "--input", "samples.csv")
+    done = run(slurm, folder, "-profile", "slurm", *SAMPLE)
     assert done.status == 0, done.output
     tasks = [task for task in done.tasks if "EMBED_RECEPTORS" in task["name"]]
     assert [(task["status"], task["exit"]) for task in tasks] == [("FAILED", "137"), ("COMPLETED", "0")]
@@ -161,7 +162,7 @@ def test_training_goes_on_from_its_checkpoint(slurm, folder):
     """Killed twice, a training task ends with the weights, and the first steps, of an undisturbed one."""
     small = "process { withName: PRETRAIN { cpus = 1\n memory = 2.GB } }\n"
     (folder / "quick.config").write_text(QUICK + small)
-    args = ("-profile", "slurm,gpu", "--device", "auto", *PRETRAIN, "--input", "samples.csv")
+    args = ("-profile", "slurm,gpu", "--device", "auto", *PRETRAIN, *SAMPLE)
     log = folder / "results/checkpoints/tiny_own/log.tsv"
     with head(slurm, folder, *args, SBATCH_ACCOUNT="immunology") as process:
         first = running(slurm, folder, "PRETRAIN")
