@@ -8,12 +8,8 @@ from pipeline_runs import ROOT, run_pipeline
 def test_analyses_are_tables_figures_and_sections(tmp_path):
     run = run_pipeline(
         tmp_path,
-        "-profile",
-        "test",
-        "--encoders",
-        "sceptr,tcrdist",
-        "--analyses",
-        "alignment,coincidence,entropy",
+        *("-profile", "test", "--skip_map", "--export_airr", "false", "--export_anndata", "false"),
+        *("--encoders", "sceptr,tcrdist", "--analyses", "alignment,coincidence,entropy"),
     )
     assert run.status == 0, run.output
     assert run.warnings == []
@@ -51,7 +47,7 @@ def test_analyses_are_tables_figures_and_sections(tmp_path):
 
 def test_without_a_labelled_table_the_report_says_so(tmp_path):
     (tmp_path / "samples.csv").write_text(f"sample,path\nb,{ROOT}/assets/test/pbmc_b.csv\n")
-    run = run_pipeline(tmp_path, "--input", "samples.csv", "--analyses", "distances")
+    run = run_pipeline(tmp_path, "--input", "samples.csv", "--analyses", "distances", "--skip_map")
     assert run.status == 0, run.output
     assert len(pd.read_parquet(run.results / "analyses/distances.parquet")) == 0
     assert "there is no labelled receptor table" in (run.results / "multiqc/multiqc_report.html").read_text()

@@ -73,6 +73,7 @@ def test_receptors_hidden_in_a_sample_are_found(tmp_path):
     run = run_pipeline(
         tmp_path,
         *("--input", "sheet.csv", "--annotate", "--background_receptors", "3000", "--annotation_fdr", "0.2"),
+        "--skip_map",
     )
     assert run.status == 0, run.output
     assert run.warnings == []
@@ -117,7 +118,15 @@ def test_the_hla_of_a_donor_excludes_epitopes(tmp_path):
     def run(hla: str):
         foreign = f"foreign,{demo}/donors/flu_4.csv,,,{hla}\n"
         (tmp_path / "sheet.csv").write_text(f"sample,path,role,column_map,hla\n{foreign}{rows}{others}")
-        options = ("--input", "sheet.csv", "--annotate", "--background_receptors", "3000", "-resume")
+        options = (
+            "--input",
+            "sheet.csv",
+            "--annotate",
+            "--background_receptors",
+            "3000",
+            "--skip_map",
+            "-resume",
+        )
         return run_pipeline(tmp_path, *options)
 
     def called(run, name: str):

@@ -20,6 +20,7 @@ ARGS = (
     *("--labelled", str(ROOT / "assets/demo/dash_human.csv")),
     *("--benchmark_k", "1,5", "--benchmark_splits", "5", "--benchmark_min_positives", "50", "-resume"),
     *("--benchmark_rules", "nearest_neighbour,linear_svc", "--background", "background.parquet"),
+    "--skip_map",
 )
 SHIPPED = "cdr3_levenshtein,random"
 
