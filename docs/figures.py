@@ -1,0 +1,91 @@
+"""
+Write the tables of measured figures in docs/benchmarks from benchmarks/results: ``make generated``.
+
+A table stands between marks. The first names a result file, or ``file#table`` if the file has several tables;
+it holds the header and one row of fields::
+
+    <!-- figures: embedding/models
+    | Model | Receptors a second | Share of matrix products |
+    | {model} | {receptors_a_second:,} | {share} % |
+    -->
+    …
+    <!-- end -->
+
+Fields have Python's format; ``.3p`` is a number below 1 without the zero before the point. Null is an empty
+cell. Brackets without values are left out: ``{auroc:.3p} ({lowest:.3p}–{highest:.3p})``. A row may name bold
+fields in ``bold``.
+"""
+
+import json
+import re
+from functools import reduce
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS.parent / "benchmarks/results"
+PAGES = sorted((DOCS / "benchmarks").glob("*.md"))
+_PART = re.compile(r"<!-- figures: (\S+)\n([^\n]+)\n([^\n]+)\n-->\n.*?<!-- end -->\n", re.DOTALL)
+_BRACKETS = re.compile(r" ?\([^()]*\)")
+
+
+class _Value:
+    """A value of a row, with the formats of the marks."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __format__(self, form: str) -> str:
+        if self.value is None or isinstance(self.value, str):
+            return self.value or ""
+        plain = form.removesuffix("p")
+        text = format(self.value, plain + "f" if plain != form and plain else plain or ",")
+        if form != plain:
+            text = re.sub(r"^([+-]?)0\.", r"\1.", text)
+        return text.replace("-", "−") if self.value < 0 else text
+
+
+def with_figures(text: str) -> str:
+    """Return the text of a page with the tables of today's results between their marks."""
+
+    def written(part: re.Match) -> str:
+        name, header, fields = part.groups()
+        cells = [cell.strip() for cell in fields.strip("|").split("|")]
+        lines = [header, "|" + "---|" * len(cells)]
+        lines += ["| " + " | ".join(_cell(cell, row) for cell in cells) + " |" for row in rows(name)]
+        table = "\n".join(lines)
+        return f"<!-- figures: {name}\n{header}\n{fields}\n-->\n\n{table}\n\n<!-- end -->\n"
+
+    return _PART.sub(written, text)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a table, ``file`` or ``file#table``."""
+    file, _, table = name.partition("#")
+    figures = json.loads((RESULTS / f"{file}.json").read_text())["figures"]
+    if not table:
+        (found,) = figures.values()
+        return found
+    return reduce(lambda part, key: part[int(key) if key.isdigit() else key], table.split("."), figures)
+
+
+def _cell(template: str, row: dict[str, Any]) -> str:
+    for bracket in _BRACKETS.findall(template):
+        if _values(bracket, row) and not any(value is not None for value in _values(bracket, row)):
+            template = template.replace(bracket, "")
+    values = _values(template, row)
+    if not any(value is not None for value in values):
+        return ""
+    text = template.format_map({name: _Value(value) for name, value in row.items()})
+    names = {name for _, name, _, _ in Formatter().parse(template)}
+    return f"**{text}**" if names & set(row.get("bold", ())) else text
+
+
+def _values(template: str, row: dict[str, Any]) -> list[Any]:
+    return [row[name] for _, name, _, _ in Formatter().parse(template) if name]
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(with_figures(page.read_text()))
