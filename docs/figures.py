@@ -12,7 +12,7 @@ it holds the header and one row of fields::
     <!-- end -->
 
 Fields have Python's format; ``.3p`` is a number below 1 without the zero before the point. Null is an empty
-cell. Brackets without values are left out: ``{auroc:.3p} ({lowest:.3p}–{highest:.3p})``. A row may name bold
+cell, a dict a list of its names and numbers. Brackets without values are left out: ``{auroc:.3p} ({lowest:.3p}–{highest:.3p})``. A row may name bold
 fields in ``bold``.
 """
 
@@ -39,6 +39,8 @@ class _Value:
     def __format__(self, form: str) -> str:
         if self.value is None or isinstance(self.value, str):
             return self.value or ""
+        if isinstance(self.value, dict):
+            return ", ".join(f"{format(_Value(value), form)} ({name})" for name, value in self.value.items())
         plain = form.removesuffix("p")
         text = format(self.value, plain + "f" if plain != form and plain else plain or ",")
         if form != plain:
