@@ -175,11 +175,12 @@ metadata: $(RELEASE_ENV) ## Check versions, CITATION.cff and ro-crate-metadata.j
 release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses an unclean one, pushes nothing
 	python release/release.py $(VERSION)
 
-generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, tables of columns
+generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, tables of columns and figures
 	PYTHONPATH=bin python docs/column_roles.py
 	PYTHONPATH=bin python docs/settings.py
 	PYTHONPATH=bin python docs/column_tables.py
 	PYTHONPATH=bin python docs/report_order.py
+	python docs/figures.py
 	$(dir $(RELEASE_ENV))bin/python release/environments.py
 
 ro-crate-metadata.json: $(RELEASE_ENV) FORCE

@@ -12,8 +12,8 @@ it holds the header and one row of fields::
     <!-- end -->
 
 Fields have Python's format; ``.3p`` is a number below 1 without the zero before the point. Null is an empty
-cell, a dict a list of its names and numbers. Brackets without values are left out: ``{auroc:.3p} ({lowest:.3p}–{highest:.3p})``. A row may name bold
-fields in ``bold``.
+cell, a dict a list of its numbers and names. Brackets without values are left out:
+``{auroc:.3p} ({lowest:.3p}–{highest:.3p})``. A row may name bold fields in ``bold``.
 """
 
 import json
@@ -53,10 +53,10 @@ def with_figures(text: str) -> str:
 
     def written(part: re.Match) -> str:
         name, header, fields = part.groups()
-        cells = [cell.strip() for cell in fields.strip("|").split("|")]
-        lines = [header, "|" + "---|" * len(cells)]
-        lines += ["| " + " | ".join(_cell(cell, row) for cell in cells) + " |" for row in rows(name)]
-        table = "\n".join(lines)
+        titles, cells = _split(header), _split(fields)
+        lines = [titles, ["---"] * len(titles)]
+        lines += [[_cell(cell, row) for cell in cells] for row in rows(name)]
+        table = "\n".join("|" + "|".join(line) + "|" for line in lines)
         return f"<!-- figures: {name}\n{header}\n{fields}\n-->\n\n{table}\n\n<!-- end -->\n"
 
     return _PART.sub(written, text)
@@ -70,6 +70,10 @@ def rows(name: str) -> list[dict[str, Any]]:
         (found,) = figures.values()
         return found
     return reduce(lambda part, key: part[int(key) if key.isdigit() else key], table.split("."), figures)
+
+
+def _split(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def _cell(template: str, row: dict[str, Any]) -> str:
