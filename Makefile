@@ -69,11 +69,12 @@ chromium: # The browser of the tests of pages, which are skipped without one
 	    echo "Installing chromium"; apt-get update -qq; \
 	    DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends chromium > /dev/null; }
 
-lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
+lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema, the docs' links and figures
 	ruff check .
 	ruff format --check .
 	mypy
 	PYTHONPATH=bin lint-imports --no-cache
+	python -m pytest benchmarks/test_figures.py -q
 	AIRRVEC_NEXTFLOW=25.04.4 $(NEXTFLOW) lint main.nf modules subworkflows nextflow.config conf
 	nf-core --hide-progress pipelines schema lint nextflow_schema.json
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .

@@ -9,7 +9,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs/benchmarks").glob("*.md"))
 FIGURES = runpy.run_path(str(ROOT / "docs/figures.py"))
-WRITTEN = re.compile("<!-- figures: .*?<!-- end -->", re.DOTALL)
 # Page → headers of its tables whose numbers were not measured, or are those of other pages.
 WITHOUT_RESULTS = {
     "annotation_peers": ["| Method | Program | Score, epitope |"],
@@ -39,7 +38,9 @@ def test_figures_of_a_page_are_those_of_the_result_files(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_table_of_figures_has_a_result_file(page):
-    found = [table for table in tables(WRITTEN.sub("", page.read_text())) if any(map(numbers, table[2:]))]
+    found = [
+        table for table in tables(FIGURES["MARKED"].sub("", page.read_text())) if any(map(numbers, table[2:]))
+    ]
     assert [table[0] for table in found] == WITHOUT_RESULTS.get(page.stem, [])
 
 
@@ -60,3 +61,26 @@ def test_the_figure_of_the_readme_is_that_of_the_result_file():
     rows = FIGURES["rows"]("embedding/processors")
     assert int(min(row["times_sceptr_lowest"] for row in rows)) == int(lowest)
     assert int(max(row["times_sceptr_highest"] for row in rows)) == int(highest)
+
+
+def test_cells_have_the_formats_of_a_mark(monkeypatch):
+    rows = [
+        {"name": "a", "value": 0.5, "low": 0.25, "n": 1234, "change": -0.1, "bold": ["value"]},
+        {"name": "b", "value": None, "low": None, "n": {"old": 1, "new": 2}, "change": None},
+        {"name": "c", "value": 1, "low": None, "n": "–", "change": 0.1},
+    ]
+    monkeypatch.setitem(FIGURES["with_figures"].__globals__, "rows", lambda name: rows)
+    mark = (
+        "<!-- figures: x\n| | v | n | d |\n| {name} | {value:.2p} ({low:.2p}) | {n} MB | {change:+} |\n-->\n"
+    )
+    written = FIGURES["with_figures"](mark + "<!-- end -->\n")
+    assert tables(written[len(mark) :]) == [
+        [
+            "||v|n|d|",
+            "|---|---|---|---|",
+            "|a|**.50 (.25)**|1,234 MB|−0.1|",
+            "|b||1 (old), 2 (new) MB||",
+            "|c|1.00|– MB|+0.1|",
+        ]
+    ]
+    assert FIGURES["with_figures"](written) == written

@@ -26,7 +26,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks/results"
 PAGES = sorted((DOCS / "benchmarks").glob("*.md"))
-_PART = re.compile(r"<!-- figures: (\S+)\n([^\n]+)\n([^\n]+)\n-->\n.*?<!-- end -->\n", re.DOTALL)
+MARKED = re.compile(r"<!-- figures: (\S+)\n([^\n]+)\n([^\n]+)\n-->\n.*?<!-- end -->\n", re.DOTALL)
 _BRACKETS = re.compile(r" ?\([^()]*\)")
 
 
@@ -59,7 +59,7 @@ def with_figures(text: str) -> str:
         table = "\n".join("|" + "|".join(line) + "|" for line in lines)
         return f"<!-- figures: {name}\n{header}\n{fields}\n-->\n\n{table}\n\n<!-- end -->\n"
 
-    return _PART.sub(written, text)
+    return MARKED.sub(written, text)
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -77,19 +77,20 @@ def _split(line: str) -> list[str]:
 
 
 def _cell(template: str, row: dict[str, Any]) -> str:
-    for bracket in _BRACKETS.findall(template):
-        if _values(bracket, row) and not any(value is not None for value in _values(bracket, row)):
-            template = template.replace(bracket, "")
-    values = _values(template, row)
-    if not any(value is not None for value in values):
+    def is_empty(part: str) -> bool:
+        values = [row[name] for name in _fields(part)]
+        return bool(values) and all(value is None for value in values)
+
+    for bracket in filter(is_empty, _BRACKETS.findall(template)):
+        template = template.replace(bracket, "")
+    if is_empty(template):
         return ""
     text = template.format_map({name: _Value(value) for name, value in row.items()})
-    names = {name for _, name, _, _ in Formatter().parse(template)}
-    return f"**{text}**" if names & set(row.get("bold", ())) else text
+    return f"**{text}**" if _fields(template) & set(row.get("bold", ())) else text
 
 
-def _values(template: str, row: dict[str, Any]) -> list[Any]:
-    return [row[name] for _, name, _, _ in Formatter().parse(template) if name]
+def _fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
 if __name__ == "__main__":
