@@ -57,7 +57,7 @@ def test_figures_of_the_overview_are_those_of_the_pages_that_it_links():
 
 def test_the_figure_of_the_readme_is_that_of_the_result_file():
     readme = (ROOT / "README.md").read_text()
-    lowest, highest = re.search(r"(\d+) to (\d+) times as many receptors per second", readme).groups()
+    ((lowest, highest),) = re.findall(r"(\d+) to (\d+) times as many receptors per second", readme)
     rows = FIGURES["rows"]("embedding/processors")
     assert int(min(row["times_sceptr_lowest"] for row in rows)) == int(lowest)
     assert int(max(row["times_sceptr_highest"] for row in rows)) == int(highest)
