@@ -69,11 +69,12 @@ chromium: # The browser of the tests of pages, which are skipped without one
 	    echo "Installing chromium"; apt-get update -qq; \
 	    DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends chromium > /dev/null; }
 
-lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema and the docs' links
+lint: $(TEST_ENV) docs ## Check style, Nextflow's strict syntax, nf-core's conventions, the parameters' schema, the docs' links and figures
 	ruff check .
 	ruff format --check .
 	mypy
 	PYTHONPATH=bin lint-imports --no-cache
+	python -m pytest benchmarks/test_figures.py -q
 	AIRRVEC_NEXTFLOW=25.04.4 $(NEXTFLOW) lint main.nf modules subworkflows nextflow.config conf
 	nf-core --hide-progress pipelines schema lint nextflow_schema.json
 	AIRRVEC_NEXTFLOW=24.10.0 nf-core --hide-progress pipelines lint --dir .
@@ -175,12 +176,13 @@ metadata: $(RELEASE_ENV) ## Check versions, CITATION.cff and ro-crate-metadata.j
 release: $(ENV) ## Commit and tag VERSION=x.y.z, and build its package; refuses an unclean one, pushes nothing
 	python release/release.py $(VERSION)
 
-generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, tables of columns
+generated: ro-crate-metadata.json ## Write again what is made from other files: the RO-Crate, conda's environments, tables of columns and figures
 	PYTHONPATH=bin python docs/column_roles.py
 	PYTHONPATH=bin python docs/settings.py
 	PYTHONPATH=bin python docs/column_tables.py
 	PYTHONPATH=bin python docs/report_order.py
 	PYTHONPATH=bin python docs/packages.py
+	python docs/figures.py
 	$(dir $(RELEASE_ENV))bin/python release/environments.py
 
 ro-crate-metadata.json: $(RELEASE_ENV) FORCE
