@@ -80,8 +80,8 @@ def main(argv=None):
         not_evaluated.append(left_out)
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
         for chosen in chains:
-            what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
-            progress = counter(what, sum(len(split.references) for split in splits))
+            noun = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
+            progress = counter(noun, sum(len(split.references) for split in splits))
             results.append(
                 scoring.score(
                     encoder,
@@ -96,8 +96,8 @@ def main(argv=None):
                 )
             )
     scores = scoring.Scores.joined(results)
-    first, *others = measured.values()
-    qc = {**first, "with_excluded": others[0] if others else None}
+    first, *rest = measured.values()
+    qc = {**first, "with_excluded": rest[0] if rest else None}
     if background is not None:
         qc["background"] = short_hash(background["receptor_id"].to_pylist())
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}

@@ -129,18 +129,18 @@ def _calibrate_all(args, labels) -> None:
             zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True)
         )
         for chains in CHAIN_CLASSES:
-            counts, found = calibrated[chains]
+            counts, results = calibrated[chains]
             qc["groups"].append({"species": species, "chains": chains, **counts})
-            references[species, chains] = found.pop("reference", None)
-            for name, table in found.items():
+            references[species, chains] = results.pop("reference", None)
+            for name, table in results.items():
                 measured[name].append(table)
     table = reference_set.reference_table(
         references, options["cells"], options["receptors"], options["exclude_references"]
     )
     tables.write_both(table, args.outdir / "receptors")
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
-    for (name, found), table_schema in zip(measured.items(), schemas, strict=True):
-        table = pa.concat_tables([table_schema.empty_table(), *found])
+    for (name, results), table_schema in zip(measured.items(), schemas, strict=True):
+        table = pa.concat_tables([table_schema.empty_table(), *results])
         tables.write_both(table, args.outdir / name)
     annotator_file.save_reasons(qc["groups"], args.outdir / "reference")
     tables.write_json(qc, args.outdir / "calibration.qc.json")
@@ -164,7 +164,7 @@ def _known(embed, reference) -> tuple:
     return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
 
 
-def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
+def _untrained_queries(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
     Return which queries are asked: without those that the model was trained on, if enough remain; and counts.
 
@@ -232,15 +232,17 @@ def _calibrate(
         args.annotation_references if candidates else 1,
         args.threads,
     )
-    others = receptors.slice(n_contrast), vectors[n_contrast:]
+    background_sample = receptors.slice(n_contrast), vectors[n_contrast:]
     path = args.outdir / "reference" / f"{options['species']}_{chains}.npz"
     if counts["not_calibrated"]:
-        annotator_file.save(Annotator(sources, calibrate.untrained(sources, *others), None), path, model)
+        annotator_file.save(
+            Annotator(sources, calibrate.untrained(sources, *background_sample), None), path, model
+        )
         return counts, {"reference": reference}
     _, counts["by_study"] = calibrate.assign_folds(reference, seed=args.seed)
-    collected = calibrate.collect(sources, *others, seed=args.seed)
+    collected = calibrate.collect(sources, *background_sample, seed=args.seed)
     seen = labels.include(reference.receptors, chains)
-    collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
+    collected.queries["kept"], counts["trained_on"] = _untrained_queries(collected.queries, seen)
     counts["tested"] = int(collected.queries["reachable"][collected.queries["kept"]].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (

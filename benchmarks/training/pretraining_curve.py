@@ -72,10 +72,10 @@ def main(argv=None):
     args.outdir.mkdir(parents=True, exist_ok=True)
     rows = []
 
-    def report(what: str, steps: int | None, seconds: float | None, of_epitopes: dict[str, float]) -> None:
-        mean = float(np.mean(list(of_epitopes.values())))
-        rows.append({"model": what, "steps": steps, "seconds": seconds, "mean": mean, **of_epitopes})
-        print(f"{what}, {steps} steps, {seconds} s: {mean:.4f}", flush=True)
+    def report(name: str, steps: int | None, seconds: float | None, epitope_aurocs: dict[str, float]) -> None:
+        mean = float(np.mean(list(epitope_aurocs.values())))
+        rows.append({"model": name, "steps": steps, "seconds": seconds, "mean": mean, **epitope_aurocs})
+        print(f"{name}, {steps} steps, {seconds} s: {mean:.4f}", flush=True)
         with open(args.outdir / "auroc.tsv", "w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], delimiter="\t")
             writer.writeheader()

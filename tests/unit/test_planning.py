@@ -148,7 +148,7 @@ def test_dimensions_are_those_of_the_published_weights():
 def test_the_text_shows_every_process():
     rows = planning.plan(
         [SAMPLE], normalising=1, partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2,
-        trained=[], others={"MAP_RECEPTORS": 1},
+        trained=[], further={"MAP_RECEPTORS": 1},
         resources=RESOURCES,
     )  # fmt: skip
     text = planning.format_plan([SAMPLE], rows)

@@ -132,14 +132,14 @@ def embed(
     has_vector = ~np.isnan(vectors[:, 0])
     present = np.zeros((len(frame), 2), bool)  # α, β
     present[kept] = _present(result.receptors)[rows]
-    lost = has_vector & (_given(frame) & ~present).any(axis=1)
-    for n, what, among in (
+    lost = has_vector & (_has_chain(frame) & ~present).any(axis=1)
+    for n, loss, among in (
         (int((~has_vector).sum()), "no vector", ~has_vector),
         (int(lost.sum()), "a vector of only one chain, because the other was rejected", lost),
     ):
         if n:
             reasons = _reasons(result.rejects, among)
-            warnings.warn(f"{n} of {len(frame)} rows have {what}{reasons}", stacklevel=2)
+            warnings.warn(f"{n} of {len(frame)} rows have {loss}{reasons}", stacklevel=2)
     used = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
     table = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
     words = _chain_words(present & has_vector[:, None] & used)
@@ -190,11 +190,11 @@ def nearest(
     """
     for name, number in (("k", k), ("threads", threads)):
         require_at_least_one(name, number)
-    found, known = frames.read(queries, "queries"), frames.read(references, "references")
+    query_vectors, known = frames.read(queries, "queries"), frames.read(references, "references")
     if queries is not references:
-        frames.check_comparable(found, known)
+        frames.check_comparable(query_vectors, known)
     k = min(k, max(len(references), 1))
-    distances, rows = neighbours.nearest(found.matrix, known.matrix, k, threads=threads)
+    distances, rows = neighbours.nearest(query_vectors.matrix, known.matrix, k, threads=threads)
     is_hit = rows.ravel() >= 0
     return pd.DataFrame(
         {
@@ -212,14 +212,14 @@ def _present(receptors: pa.Table) -> NDArray[np.bool_]:
     return np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
 
 
-def _given(frame: pd.DataFrame) -> NDArray[np.bool_]:
+def _has_chain(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Return whether rows have any value for an α and for a β chain, shape (n, 2)."""
-    given = []
+    has_value = []
     for locus in schema.LOCI:
         names = [name for name in _PLAIN if name.startswith(locus.lower()) and name in frame]
         words = frame[names].astype(object)
-        given.append((words.notna() & ~words.isin(MISSING)).any(axis=1).to_numpy())
-    return np.stack(given, axis=1)
+        has_value.append((words.notna() & ~words.isin(MISSING)).any(axis=1).to_numpy())
+    return np.stack(has_value, axis=1)
 
 
 def _chain_words(used: NDArray[np.bool_]) -> NDArray[np.object_]:

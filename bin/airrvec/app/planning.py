@@ -148,7 +148,7 @@ def plan(
     exports: list[str],
     encoders: int,
     trained: list[str],
-    others: dict[str, int],
+    further: dict[str, int],
     resources: dict[str, dict],
 ) -> pa.Table:
     """
@@ -172,7 +172,7 @@ def plan(
         Processes that write further files of each sample, and processes that train.
     encoders : int
         Number of encoders in the few-shot benchmark; 0 without a labelled table.
-    others : dict
+    further : dict
         Further processes → number of tasks: map, clusters, comparison, analyses.
     resources : dict
         Process → ``cpus`` and ``memory`` (bytes) requested per task.
@@ -216,7 +216,7 @@ def plan(
             if annotation
             else []
         ),
-        *((name, tasks, None, None, None, None) for name, tasks in {**others, "REPORT": 1}.items()),
+        *((name, tasks, None, None, None, None) for name, tasks in {**further, "REPORT": 1}.items()),
     ]
     lines = []
     for process, tasks, work, unit, rate, size in steps:

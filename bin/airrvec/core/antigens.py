@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote
 
-from airrvec.core.tables import by_distinct
+from airrvec.core.tables import map_distinct
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,10 +46,10 @@ def study(reference_id: str) -> Study:
         which gets no address. No other scheme, such as ``javascript:``, ever becomes an address.
     """
     text = reference_id.strip()
-    if found := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
-        return Study(f"PMID:{found[1]}", f"https://pubmed.ncbi.nlm.nih.gov/{found[1]}/")
-    if found := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
-        return Study(f"doi:{found[1]}", "https://doi.org/" + quote(found[1], safe="/:;()._-"))
+    if match := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
+        return Study(f"PMID:{match[1]}", f"https://pubmed.ncbi.nlm.nih.gov/{match[1]}/")
+    if match := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
+        return Study(f"doi:{match[1]}", "https://doi.org/" + quote(match[1], safe="/:;()._-"))
     if _ADDRESS.fullmatch(text):
         bare = text.split("://", 1)[1].rstrip("/")
         half = _LONGEST // 2
@@ -72,24 +72,24 @@ def study_id(reference_id: str | None) -> str | None:
     text = (reference_id or "").strip()
     if text.lower() in _NO_STUDY:
         return None
-    if found := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
-        return f"PMID:{int(found[1])}"
-    if found := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
-        return f"https://doi.org/{found[1].lower()}"
+    if match := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
+        return f"PMID:{int(match[1])}"
+    if match := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
+        return f"https://doi.org/{match[1].lower()}"
     return text
 
 
 def study_ids(reference_ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `study_id` of each text of a column; each distinct text is read once."""
-    return by_distinct(reference_ids.cast(pa.string()), study_id)
+    return map_distinct(reference_ids.cast(pa.string()), study_id)
 
 
 def from_study(reference_ids: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
     """Return whether each ``reference_id`` contains a text, as given or as `study_id`; case is ignored."""
-    given = pc.fill_null(reference_ids, "")
-    found = pc.match_substring(given, text, ignore_case=True)
+    texts = pc.fill_null(reference_ids, "")
+    is_match = pc.match_substring(texts, text, ignore_case=True)
     spelling = study_id(text)
-    return pc.or_(found, pc.match_substring(given, spelling, ignore_case=True)) if spelling else found
+    return pc.or_(is_match, pc.match_substring(texts, spelling, ignore_case=True)) if spelling else is_match
 
 
 def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:

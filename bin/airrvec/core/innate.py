@@ -107,8 +107,8 @@ def innate_like(receptors: pa.Table | dict) -> pa.Array:
         return pa.nulls(len(alphas), pa.string())
     masks = [_follows(receptors, rule) for rule in RULES]
     names = [pa.scalar(rule.name) for rule in RULES]
-    found = pc.case_when(pc.make_struct(*masks), *names)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    matched = pc.case_when(pc.make_struct(*masks), *names)
+    return matched.combine_chunks() if isinstance(matched, pa.ChunkedArray) else matched
 
 
 def _follows(receptors: pa.Table | dict, rule: Rule) -> pa.Array | pa.ChunkedArray:

@@ -38,7 +38,7 @@ def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def by_distinct(
+def map_distinct(
     values: pa.Array | pa.ChunkedArray,
     function: Callable[[str | None], Any],
     dtype: pa.DataType | None = None,
@@ -102,7 +102,7 @@ def cell(text: str) -> str:
     Control characters become escapes such as ``\\x1b``. Text that begins with ``=``, ``+``, ``-`` or ``@``
     gets an apostrophe before it, unless it is a number.
     """
-    shown = re.sub(_CONTROL, lambda found: found[0].encode("unicode_escape").decode(), text)
+    shown = re.sub(_CONTROL, lambda match: match[0].encode("unicode_escape").decode(), text)
     is_formula = len(shown) > 1 and re.match(_FORMULA, shown) and not _NUMBER.fullmatch(shown)
     return f"'{shown}" if is_formula else shown
 
@@ -114,7 +114,7 @@ def for_people(table: pa.Table) -> pa.Table:
             continue
         column = table.column(number)
         if pc.any(pc.match_substring_regex(column, _ODD)).as_py():
-            cells = by_distinct(column, lambda text: None if text is None else cell(text))
+            cells = map_distinct(column, lambda text: None if text is None else cell(text))
             table = table.set_column(number, field, cells)
     return table.rename_columns([cell(name) for name in table.column_names])
 

@@ -165,7 +165,7 @@ def placed(sections: list[dict]) -> list[dict]:
         Custom content of MultiQC, from `airrvec.report.page.section`. Sections of a chapter that are not in
         its list keep their order. ``read_as``, if given, is the id of the section whose reading applies.
     """
-    found = []
+    result = []
     for chapter in CHAPTERS:
         own = [part for part in sections if chapter_of(part["id"]) is chapter]
         own.sort(key=lambda part: _place(chapter, part["id"]))
@@ -173,7 +173,7 @@ def placed(sections: list[dict]) -> list[dict]:
         for part in own:
             reading = READINGS.get(part.get("read_as", part["id"]))
             words = _with_reading(part.get("description", ""), reading)
-            found.append(
+            result.append(
                 {
                     **{name: value for name, value in part.items() if name != "read_as"},
                     "parent_id": chapter.id,
@@ -183,8 +183,8 @@ def placed(sections: list[dict]) -> list[dict]:
                 }
             )
             if part.get("plot_type") == "html" and isinstance(part["data"], str):
-                found[-1]["data"] = explained(part["data"], explained_terms)
-    return found
+                result[-1]["data"] = explained(part["data"], explained_terms)
+    return result
 
 
 def _place(chapter: Chapter, id: str) -> int:

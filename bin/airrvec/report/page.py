@@ -60,13 +60,13 @@ def units_of(frame: pd.DataFrame) -> dict[str, str]:
 
 def units_sentence(units: Mapping[str, str]) -> str:
     """Return which samples count what, with a blank before; an empty text if all count cells."""
-    found = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
-    found = {unit: names for unit, names in found.items() if names}
-    if set(found) <= {COUNT_UNITS[0]}:
+    samples_of_unit = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
+    samples_of_unit = {unit: names for unit, names in samples_of_unit.items() if names}
+    if set(samples_of_unit) <= {COUNT_UNITS[0]}:
         return ""
-    if len(found) == 1:
-        return f" All samples are counted in {next(iter(found))}."
-    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in found.items())
+    if len(samples_of_unit) == 1:
+        return f" All samples are counted in {next(iter(samples_of_unit))}."
+    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in samples_of_unit.items())
     return f" Samples are counted in other units ({parts}): compare their shares, not their numbers."
 
 

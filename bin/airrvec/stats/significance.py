@@ -208,12 +208,12 @@ def _divisions(pattern: np.ndarray, n: int) -> np.ndarray | None:
     """
     values, counts = np.unique(pattern, return_counts=True)
     tied, n_tied = int(values[counts.argmax()]), int(counts.max())  # usually the samples without the cluster
-    others = pattern[pattern != tied]
-    least = int(others[0]) if len(others) else tied
-    above = others - least
-    most = min(n, len(others))
+    rest = pattern[pattern != tied]
+    least = int(rest[0]) if len(rest) else tied
+    above = rest - least
+    most = min(n, len(rest))
     largest = int(above[len(above) - most :].sum())
-    if len(others) * most * (largest + 1) > MOST_STEPS:
+    if len(rest) * most * (largest + 1) > MOST_STEPS:
         return None
     ways = np.zeros((most + 1, largest + 1))  # [j, s]: choices of j others with the sum j * least + s
     ways[0, 0] = 1

@@ -158,12 +158,12 @@ def evaluate_unseen_epitopes(
         `airrvec.core.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows if no epitope has enough
         receptors.
     """
-    others = {
+    unseen = {
         epitope: rows
         for epitope, rows in split.labelled.epitopes.items()
         if epitope not in split.train and len(rows) > min_binders
     }
-    labelled = replace(split.labelled, epitopes=others)
+    labelled = replace(split.labelled, epitopes=unseen)
     planned, _ = fewshot.plan_splits(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )

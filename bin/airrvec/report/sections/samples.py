@@ -111,10 +111,10 @@ def _names(rows: pd.DataFrame) -> tuple[list[str], str]:
     names = rows["sample_id"].tolist()
     if len(names) <= MAX_LINES:
         return names, ""
-    by_diversity = rows.sort_values(["hill_1_at_coverage", "hill_1"], kind="stable")["sample_id"].tolist()
+    ordered = rows.sort_values(["hill_1_at_coverage", "hill_1"], kind="stable")["sample_id"].tolist()
     half = MAX_LINES // 2
     words = f" Of {len(names):,} samples, the {half} least and the {half} most diverse are shown."
-    return [*by_diversity[:half], *by_diversity[-half:]], words
+    return [*ordered[:half], *ordered[-half:]], words
 
 
 def diversity_section(diversity: pd.DataFrame) -> dict:
@@ -208,12 +208,12 @@ def _several(diversity: pd.DataFrame) -> bool:
 
 def _references(diversity: pd.DataFrame) -> str:
     """Return the reference coverage of each group, and of each unit if there are several."""
-    by = ["group", "count_unit"] if _several(diversity) else ["group"]
-    found = diversity.groupby(by, sort=False)["reference_coverage"].first()
-    found.index = [" in ".join(key) if isinstance(key, tuple) else key for key in found.index]
+    keys = ["group", "count_unit"] if _several(diversity) else ["group"]
+    coverage = diversity.groupby(keys, sort=False)["reference_coverage"].first()
+    coverage.index = [" in ".join(key) if isinstance(key, tuple) else key for key in coverage.index]
     return "; ".join(
         f"{group} {f'{100 * value:.3g} %' if pd.notna(value) else 'not known, no receptor occurs twice'}"
-        for group, value in found.items()
+        for group, value in coverage.items()
     )
 
 
@@ -271,8 +271,10 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
-    of_sample = counts["of_sample"]  # samples of a condition are neighbours: MultiQC sorts by these names
-    names = {sample: f"{of_sample[sample]}: {sample}" for sample in of_sample}
+    condition_of_sample = counts[
+        "of_sample"
+    ]  # samples of a condition are neighbours: MultiQC sorts by these names
+    names = {sample: f"{condition_of_sample[sample]}: {sample}" for sample in condition_of_sample}
     frames["clones"]["sample"] = frames["clones"]["sample_id"]
     for frame in frames.values():
         frame["sample_id"] = frame["sample_id"].replace(names)
@@ -282,41 +284,41 @@ def read_described(folder: Path | None) -> Described | None:
     return Described(counts, frames)
 
 
-def described_sections(found: Described) -> list[dict]:
+def described_sections(results: Described) -> list[dict]:
     """Return the sections of the report; an empty list if the samples have no clone."""
-    frames = found.tables
+    frames = results.tables
     if not len(frames["clones"]):
         return []
     sections = [
-        _clones(frames["clones"], found.counts["samples"]),
+        _clones(frames["clones"], results.counts["samples"]),
         _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
         *sample_genes.pairing_sections(frames["vj_pairing"]),
-        rarefaction_section(frames["rarefaction"], frames["diversity"], found.counts["groups"]),
+        rarefaction_section(frames["rarefaction"], frames["diversity"], results.counts["groups"]),
         diversity_section(frames["diversity"]),
     ]
     return sections
 
 
-def described_lines(found: Described) -> list[str]:
+def described_lines(results: Described) -> list[str]:
     """Return the clone with the largest share of its sample, small samples last, for the terminal."""
-    words = largest_clone(found, FEW_CELLS) or largest_clone(found)
+    words = largest_clone(results, FEW_CELLS) or largest_clone(results)
     return [words] if words else []
 
 
-def largest_clone(found: Described, min_cells: int = 0) -> str | None:
+def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     """
     Return the clone with the largest share of its sample, in a sentence without a full stop.
 
     Parameters
     ----------
-    found : Described
+    results : Described
     min_cells : int
         Cells of a sample, below which its clones do not count.
     """
-    clones = found.tables["clones"]
-    cells = found.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
+    clones = results.tables["clones"]
+    cells = results.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
     clones = clones[(clones["sample_id"].map(cells) >= min_cells).to_numpy(bool)]
     repeated = clones[clones["n_cells"] > 1]
     if not len(repeated):
