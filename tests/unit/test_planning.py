@@ -95,7 +95,7 @@ RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
 def planned(*samples, references=(), **changed) -> dict[str, dict]:
     settings = {"normalising": len(samples), "partitions": 4, "shard_tokens": 10**6, "model": "sceptr",
-                "exports": [], "encoders": 0, "trained": [], "others": {},
+                "exports": [], "encoders": 0, "trained": [], "further": {},
                 "resources": RESOURCES}  # fmt: skip
     return {
         row["process"]: row

@@ -258,6 +258,51 @@ def content(
     ids = pd.Index(points["receptor_id"])
     point_receptors = receptors.set_index("receptor_id").loc[ids]
     point_cells = cells[cells["receptor_id"].isin(ids)]
+    colours, details = _colours(point_receptors, cells, members, calls)
+    shown = [name for name, values in colours.items() if values.notna().any()]
+    scale = Scale(points[["map_1", "map_2"]].to_numpy())
+    x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
+    return {
+        "method": method.upper(),
+        "model": VARIANTS[model][1] if model in VARIANTS else model,
+        "n": n,
+        "x": x,
+        "y": y,
+        "ids": ids.tolist(),
+        "cells": point_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
+        "colours": [
+            {
+                "title": _TITLES.get(name, name.strip()),
+                **_coded(colours[name]),
+                **({"details": details[name]} if details.get(name) else {}),
+            }
+            for name in shown
+        ],
+        "first": _first_colour(shown, colours) if shown else 0,
+        "fields": {name: _coded(point_receptors[name]) for name in schema.RECEPTOR_FIELDS},
+        "species": _species(point_receptors["species"]),
+        "density": None if density is None else density.shades(),
+        "calls": None if calls is None else _calls(calls),
+    }
+
+
+def _colours(
+    point_receptors: pd.DataFrame,
+    cells: pd.DataFrame,
+    members: pd.DataFrame | None,
+    calls: pd.DataFrame | None,
+) -> tuple[dict[str, pd.Series], dict[str, dict[int, str]]]:
+    """
+    Return the values that can colour the points, by name, and details of those with several values.
+
+    Parameters
+    ----------
+    point_receptors : DataFrame
+        Receptors of the points in their order, indexed by ``receptor_id``.
+    cells, members, calls
+        As in `content`.
+    """
+    ids = point_receptors.index
     clonotypes = point_receptors["clonotype_id"]
     clonotype_cells = cells[cells["clonotype_id"].isin(clonotypes)]
     details: dict[str, dict[int, str]] = {}
@@ -286,31 +331,7 @@ def content(
         # The trailing space keeps metadata apart from the categories above.
         colours[f"{name} "] = clonotype_values(name)
         details[f"{name} "] = details.pop(name)
-    shown = [name for name, values in colours.items() if values.notna().any()]
-    scale = Scale(points[["map_1", "map_2"]].to_numpy())
-    x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
-    return {
-        "method": method.upper(),
-        "model": VARIANTS[model][1] if model in VARIANTS else model,
-        "n": n,
-        "x": x,
-        "y": y,
-        "ids": ids.tolist(),
-        "cells": point_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
-        "colours": [
-            {
-                "title": _TITLES.get(name, name.strip()),
-                **_coded(colours[name]),
-                **({"details": details[name]} if details.get(name) else {}),
-            }
-            for name in shown
-        ],
-        "first": _first_colour(shown, colours) if shown else 0,
-        "fields": {name: _coded(point_receptors[name]) for name in schema.RECEPTOR_FIELDS},
-        "species": _species(point_receptors["species"]),
-        "density": None if density is None else density.shades(),
-        "calls": None if calls is None else _calls(calls),
-    }
+    return colours, details
 
 
 def _distinct(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> tuple[pd.Series, dict[int, str]]:

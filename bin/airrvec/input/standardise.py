@@ -4,7 +4,7 @@ Chains as spelled in the input → IMGT names and junctions, or the reason for e
 Every rule works on a whole column; slow rules run once per distinct value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from airrvec.core import imgt, schema
 from airrvec.core.tables import contiguous, map_distinct
@@ -95,12 +95,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
             _reasons(_is_other_locus(j_call, locus), "j_call is of another locus than the chain"),
         ),
     ]
-    good = np.ones(len(chains), bool)
-    parts = []
-    for field, value, problem in rules:
-        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
-        good &= ~broken
-        parts.append(failures(chains, broken, field, value, problem))
+    good, failed = _first_failures(chains, rules)
     for name in schema.CHAIN_FIELDS:
         chains = chains.append_column(schema.raw(name), chains[name])
     for name, uncertain, frame in (("v_call", v_uncertain, v_frame), ("j_call", j_uncertain, j_frame)):
@@ -115,7 +110,18 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         ("junction_aa", junction),
     ):
         chains = chains.set_column(chains.schema.get_field_index(name), name, values)
-    return chains.filter(pa.array(good)), pa.concat_tables(parts)
+    return chains.filter(pa.array(good)), failed
+
+
+def _first_failures(chains: pa.Table, rules: Iterable[tuple]) -> tuple[np.ndarray, pa.Table]:
+    """Return whether each chain breaks no rule, shape (n,), and the first rule that each other one breaks."""
+    good = np.ones(len(chains), bool)
+    parts = []
+    for field, value, problem in rules:
+        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
+        good &= ~broken
+        parts.append(failures(chains, broken, field, value, problem))
+    return good, pa.concat_tables(parts)
 
 
 def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) -> pa.Table:

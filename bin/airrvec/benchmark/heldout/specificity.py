@@ -52,7 +52,7 @@ def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.T
     --------
     A folder of another training, on the receptors of the column ``split`` of a labelled table:
 
-    >>> split = splits.given_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
+    >>> split = splits.column_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
     >>> auroc, unseen = measure({"mine": "models/mine"}, split, seed=420)  # doctest: +SKIP
     """
     tested, unseen = [gene_baseline(split)], []

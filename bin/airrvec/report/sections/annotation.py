@@ -207,7 +207,22 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
         }
         for number, row in enumerate(rows, start=1)
     }
-    headers = {
+    data, headers = with_units(data, _call_headers(units_title(units)), units)
+    return section(
+        "airrvec_annotation_top",
+        "Calls with the lowest false discovery rate",
+        "FDR: expected share of false calls among the calls of the sample with at least this score."
+        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
+        " those of the receptor before you trust a call.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample, call", "sort_rows": False},
+    )
+
+
+def _call_headers(unit: str) -> dict[str, dict]:
+    return {
         **cells.CHAIN_HEADERS,
         "epitope": cells.text_header("Epitope", **meaning("annotation", "epitope")),
         "probability": {
@@ -227,7 +242,7 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
         ),
         **cells.ANTIGEN_HEADERS,
         "abundance": {
-            "title": units_title(units),
+            "title": unit,
             "format": "{:,.0f}",
             "scale": False,
             **meaning("annotation", "abundance"),
@@ -239,18 +254,6 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
             "Id of the nearest reference", **meaning("annotation", "nearest_1_id")
         ),
     }
-    data, headers = with_units(data, headers, units)
-    return section(
-        "airrvec_annotation_top",
-        "Calls with the lowest false discovery rate",
-        "FDR: expected share of false calls among the calls of the sample with at least this score."
-        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
-        " those of the receptor before you trust a call.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample, call", "sort_rows": False},
-    )
 
 
 def _evidence(row: dict) -> str:
@@ -441,6 +444,19 @@ def _counts(annotation: Annotation) -> dict:
                 for group in sample["groups"]
             },
         }
+    data, headers = with_units(data, _count_headers(annotation, units_title(units)), units)
+    return section(
+        "airrvec_annotation_counts",
+        "Epitope calls by sample",
+        "<br>".join(_count_words(annotation)),
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample"},
+    )
+
+
+def _count_headers(annotation: Annotation, unit: str) -> dict[str, dict]:
     annotated = {
         (group["species"], group["chains"]) for sample in annotation.samples for group in sample["groups"]
     }
@@ -448,7 +464,7 @@ def _counts(annotation: Annotation) -> dict:
     headers = {
         "receptors": {"title": "Receptors", **count},
         **{call: {"title": words, **count} for call, words in CALLS.items()},
-        "called_abundance": {"title": f"{units_title(units)} called", **count},
+        "called_abundance": {"title": f"{unit} called", **count},
         "expected_false": {"title": "Expected false calls", "format": "{:,.1f}", "scale": False},
         "exact": {
             "title": "In the reference",
@@ -468,7 +484,11 @@ def _counts(annotation: Annotation) -> dict:
     }
     if is_underestimated(annotation.reference):
         headers["expected_false"]["title"] += TRAINED_ON_MARK
-    data, headers = with_units(data, headers, units)
+    return headers
+
+
+def _count_words(annotation: Annotation) -> list[str]:
+    """Return the sentences above the table: when a call is made, and the limits of its error rate."""
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     reference_groups = "; ".join(
         f"{_title(annotation, group)}: {counted(group['references'], 'receptor')}, {group['candidates']:,} of"
@@ -477,7 +497,7 @@ def _counts(annotation: Annotation) -> dict:
         for group in annotation.reference["groups"]
         if group["references"]
     )
-    words = [
+    return [
         "An epitope is called if the receptor is close to references of this epitope, by vectors, sequences"
         " and genes, and closer to them than to references of other epitopes and to background receptors."
         + (f" At most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
@@ -492,15 +512,6 @@ def _counts(annotation: Annotation) -> dict:
         "All cells are in <code>annotation/</code>, all references in"
         " <code>annotation/reference/receptors.tsv</code>.",
     ]
-    return section(
-        "airrvec_annotation_counts",
-        "Epitope calls by sample",
-        "<br>".join(words),
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample"},
-    )
 
 
 def _epitopes(annotation: Annotation) -> dict:

@@ -120,34 +120,6 @@ def conditions_section(results, motifs: dict[str, str]) -> dict:
         }
         for row in tables.named_rows(shown)
     }
-    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
-    headers = {
-        **CENTRE_HEADERS,
-        "carrying_1": {"title": "First: samples", **meaning("cluster_conditions", "n_carrying_1")},
-        "carrying_2": {"title": "Second: samples", **meaning("cluster_conditions", "n_carrying_2")},
-        "fisher_fdr": {
-            "title": "FDR, Fisher",
-            **rate,
-            **meaning("cluster_conditions", "fisher_fdr"),
-        },
-        "rank_fdr": {
-            "title": "FDR, ranks",
-            **rate,
-            **meaning("cluster_conditions", "rank_fdr"),
-        },
-        "share_1": {
-            "title": "First: share of cells",
-            **share,
-            **meaning("cluster_conditions", "share_1"),
-        },
-        "share_2": {
-            "title": "Second: share of cells",
-            **share,
-            **meaning("cluster_conditions", "share_2"),
-        },
-        "motif": text_header("Consensus, epitope"),
-        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
-    }
     return section(
         "airrvec_clusters_conditions",
         f"Clusters by {column}",
@@ -156,9 +128,30 @@ def conditions_section(results, motifs: dict[str, str]) -> dict:
         " the minimum is 0.1 for three samples against three.",
         "table",
         data,
-        headers=headers,
+        headers=_condition_headers(),
         pconfig={"col1_header": "Cluster", "sort_rows": False},
     )
+
+
+def _condition_headers() -> dict[str, dict]:
+    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
+    columns = {
+        "carrying_1": ("First: samples", "n_carrying_1", {}),
+        "carrying_2": ("Second: samples", "n_carrying_2", {}),
+        "fisher_fdr": ("FDR, Fisher", "fisher_fdr", rate),
+        "rank_fdr": ("FDR, ranks", "rank_fdr", rate),
+        "share_1": ("First: share of cells", "share_1", share),
+        "share_2": ("Second: share of cells", "share_2", share),
+    }
+    return {
+        **CENTRE_HEADERS,
+        **{
+            name: {"title": title, **look, **meaning("cluster_conditions", column)}
+            for name, (title, column, look) in columns.items()
+        },
+        "motif": text_header("Consensus, epitope"),
+        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
+    }
 
 
 # --- Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions
@@ -330,8 +323,23 @@ def _largest(clusters: pd.DataFrame) -> dict:
         }
         for row in tables.named_rows(shown)
     }
+    headers = _largest_headers(units_title(shown["count_unit"].dropna()))
+    data, headers = with_units(data, headers, shown["count_unit"])
+    return section(
+        "airrvec_clusters_largest",
+        "Largest clusters",
+        f"{len(shown)} of {counted(len(clusters), 'cluster')}. All are in <code>clusters/clusters.tsv</code>,"
+        " their receptors in <code>clusters/members.tsv</code>.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Cluster", "sort_rows": False},
+    )
+
+
+def _largest_headers(unit: str) -> dict[str, dict]:
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
-    headers = {
+    return {
         **CENTRE_HEADERS,
         "receptors": {"title": "Receptors", **COUNT, **meaning("clusters", "n_receptors")},
         "innate": {"title": "Innate-like", **meaning("clusters", "innate_like")},
@@ -352,7 +360,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT, **meaning("clusters", "n_samples")},
         "cells": {
-            "title": units_title(shown["count_unit"].dropna()),
+            "title": unit,
             **COUNT,
             **meaning("clusters", "n_cells"),
         },
@@ -367,17 +375,6 @@ def _largest(clusters: pd.DataFrame) -> dict:
         "id": text_header("Cluster id", **meaning("clusters", "cluster_id")),
         "centre_id": text_header("Id of the central receptor", **meaning("clusters", "centre_id")),
     }
-    data, headers = with_units(data, headers, shown["count_unit"])
-    return section(
-        "airrvec_clusters_largest",
-        "Largest clusters",
-        f"{len(shown)} of {counted(len(clusters), 'cluster')}. All are in <code>clusters/clusters.tsv</code>,"
-        " their receptors in <code>clusters/members.tsv</code>.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Cluster", "sort_rows": False},
-    )
 
 
 def _antigen(cluster) -> dict[str, str]:

@@ -139,47 +139,9 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         }
         for row in tables.named_rows(shown)
     }
-    effective = {"format": "{:,.1f}", "scale": False}
-    headers: dict[str, dict] = {
-        "cells": {
-            "title": units_title(shown["count_unit"]),
-            **COUNT,
-            **meaning("diversity", "n_cells"),
-        },
-        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
-        "coverage": {
-            "title": "Coverage",
-            **SHARE,
-            **meaning("diversity", "coverage"),
-        },
-        "depth": {
-            "title": f"{units_title(shown['count_unit'])} at equal coverage",
-            **COUNT,
-            **meaning("diversity", "depth"),
-        },
-        "method": {"title": "Method", **meaning("diversity", "method")},
-        "hill_0": {
-            "title": "Receptors at equal coverage",
-            **effective,
-            **meaning("diversity", "hill_0_at_coverage"),
-        },
-        "hill_1": {
-            "title": "Effective number, order 1",
-            **effective,
-            **meaning("diversity", "hill_1_at_coverage"),
-        },
-        "hill_2": {
-            "title": "Effective number, order 2",
-            **effective,
-            **meaning("diversity", "hill_2_at_coverage"),
-        },
-        "coincidence": {
-            "title": "Coincidence",
-            **NUMBER,
-            **meaning("diversity", "coincidence"),
-        },
-    }
-    data, headers = with_units(data, headers, shown["count_unit"])
+    data, headers = with_units(
+        data, _diversity_headers(units_title(shown["count_unit"])), shown["count_unit"]
+    )
     return section(
         "airrvec_repertoire_diversity",
         "Diversity",
@@ -194,6 +156,26 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         headers=headers,
         pconfig={"col1_header": "Sample", "sort_rows": False},
     )
+
+
+def _diversity_headers(unit: str) -> dict[str, dict]:
+    effective = {"format": "{:,.1f}", "scale": False}
+    return {
+        "cells": {"title": unit, **COUNT, **meaning("diversity", "n_cells")},
+        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
+        "coverage": {"title": "Coverage", **SHARE, **meaning("diversity", "coverage")},
+        "depth": {"title": f"{unit} at equal coverage", **COUNT, **meaning("diversity", "depth")},
+        "method": {"title": "Method", **meaning("diversity", "method")},
+        **{
+            f"hill_{order}": {
+                "title": title if order else f"{title} at equal coverage",
+                **effective,
+                **meaning("diversity", f"hill_{order}_at_coverage"),
+            }
+            for order, title in _ORDERS.items()
+        },
+        "coincidence": {"title": "Coincidence", **NUMBER, **meaning("diversity", "coincidence")},
+    }
 
 
 def _units(diversity: pd.DataFrame) -> str:
@@ -341,52 +323,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
     if len(shown) > N_CLONES:
         shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
         shown = shown.head(N_CLONES)
-    data = {}
-    for row in tables.named_rows(shown):
-        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
-        for locus in schema.LOCI:
-            for name in schema.CHAIN_FIELDS:
-                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
-        line["innate"] = row.innate_like or ""
-        line["epitope"] = text_cell(row.epitope)
-        data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
-    headers: dict[str, dict] = {
-        "cells": {
-            "title": units_title(shown["count_unit"]),
-            **COUNT,
-            **meaning("clones", "n_cells"),
-        },
-        "share": {
-            "title": "Share",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "format": "{:,.2f}",
-            "scale": "Blues",
-            **meaning("clones", "share"),
-        },
-        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
-    }
-    for locus in schema.LOCI:
-        headers |= {
-            f"{locus}_v_call": {
-                "title": f"V {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "v_call")),
-            },
-            f"{locus}_junction_aa": {
-                "title": f"CDR3 {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "junction_aa")),
-            },
-            f"{locus}_j_call": {
-                "title": f"J {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "j_call")),
-            },
-        }
-    headers["innate"] = {
-        "title": "Innate-like",
-        **meaning("clones", "innate_like"),
-    }
-    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
+    data, headers = _clone_lines(shown), _clone_headers(units_title(shown["count_unit"]))
     for name in ("innate", "epitope"):
         if not any(line[name] for line in data.values()):
             headers.pop(name)
@@ -408,6 +345,44 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         headers=headers,
         pconfig={"col1_header": "Clone", "sort_rows": False},
     )
+
+
+def _clone_lines(shown: pd.DataFrame) -> dict[str, dict]:
+    lines = {}
+    for row in tables.named_rows(shown):
+        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
+        for locus in schema.LOCI:
+            for name in schema.CHAIN_FIELDS:
+                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
+        line["innate"] = row.innate_like or ""
+        line["epitope"] = text_cell(row.epitope)
+        lines[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
+    return lines
+
+
+def _clone_headers(unit: str) -> dict[str, dict]:
+    headers: dict[str, dict] = {
+        "cells": {"title": unit, **COUNT, **meaning("clones", "n_cells")},
+        "share": {
+            "title": "Share",
+            "suffix": " %",
+            "min": 0,
+            "max": 100,
+            "format": "{:,.2f}",
+            "scale": "Blues",
+            **meaning("clones", "share"),
+        },
+        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
+    }
+    for locus in schema.LOCI:
+        for name, title in (("v_call", "V"), ("junction_aa", "CDR3"), ("j_call", "J")):
+            headers[f"{locus}_{name}"] = {
+                "title": f"{title} {GREEK[locus]}",
+                **meaning("clones", schema.field(locus, name)),
+            }
+    headers["innate"] = {"title": "Innate-like", **meaning("clones", "innate_like")}
+    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
+    return headers
 
 
 def _which(n_samples: int, most: int, shown: int) -> str:
