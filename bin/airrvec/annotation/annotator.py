@@ -87,6 +87,14 @@ def allowed_epitopes(
         False for an epitope that the donor's HLA excludes.
     verdicts : ndarray of str, shape (n_epitopes,)
         ``allowed``, ``excluded`` or ``unknown`` (`airrvec.core.hla.allows`).
+
+    Examples
+    --------
+    >>> molecules = {"GILGFVFTL": hla.parse_mhc("HLA-A*02:01")}
+    >>> epitopes = pd.Series(["GILGFVFTL", "NLVPMVATV"])
+    >>> allowed, verdicts = allowed_epitopes(hla.parse_typing("A*11:01"), epitopes, molecules)
+    >>> allowed.tolist(), verdicts.tolist()
+    ([False, True], ['excluded', 'unknown'])
     """
     verdicts = np.array([hla.allows(donor, molecules.get(epitope, [])) for epitope in epitopes], str)
     return verdicts != hla.EXCLUDED, verdicts

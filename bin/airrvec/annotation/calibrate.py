@@ -383,15 +383,24 @@ def precision_recall(
     -------
     DataFrame
         ``score``, descending; ``precision``; ``recall`` of the reachable receptors.
+
+    Examples
+    --------
+    >>> scores, background = np.array([3.0, 2.0, 1.0]), np.array([0.5, 1.5])
+    >>> right, reachable = np.array([True, True, False]), np.ones(3, bool)
+    >>> precision_recall(scores, right, reachable, background, prevalence=0.5).round(2)
+       score  precision  recall
+    0    3.0       1.00    0.33
+    1    2.0       1.00    0.67
+    2    1.0       0.44    0.67
     """
     thresholds = np.unique(scores)[::-1]
     passing, passing_right, passing_background = (
         len(group) - np.searchsorted(np.sort(group), thresholds)
         for group in (scores, scores[right], background)
     )
-    called_share = prevalence * passing / len(scores) + (1 - prevalence) * passing_background / len(
-        background
-    )
+    false_share = passing_background / len(background)
+    called_share = prevalence * passing / len(scores) + (1 - prevalence) * false_share
     precision = prevalence * passing_right / len(scores) / called_share
     recall = passing_right / max(reachable.sum(), 1)
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})

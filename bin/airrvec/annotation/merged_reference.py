@@ -48,6 +48,11 @@ def epitope_groups(
     -------
     ndarray of int64, shape (n,)
         Numbers from 0 in order of first appearance.
+
+    Examples
+    --------
+    >>> epitope_groups(["GILGFVFTL", "GILGFVFTV", "NLVPMVATV"], [None, None, None]).tolist()
+    [0, 0, 1]
     """
     texts = [epitope.strip().upper() for epitope in epitopes]
     species = [_word(name) for name in antigen_species] if antigen_species is not None else [""] * len(texts)

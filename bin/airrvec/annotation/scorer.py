@@ -396,5 +396,12 @@ def cross_validated_probabilities(
 
 
 def brier_score(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
-    """Return the weighted mean squared difference between probability and outcome (Brier 1950)."""
+    """
+    Return the weighted mean squared difference between probability and outcome (Brier 1950).
+
+    Examples
+    --------
+    >>> round(brier_score(np.array([0.9, 0.2]), np.array([True, False]), np.ones(2)), 3)
+    0.025
+    """
     return float(np.average((probabilities - right) ** 2, weights=weights))

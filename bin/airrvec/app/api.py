@@ -73,6 +73,16 @@ def read(
     ------
     InputError
         If the file is in no known format, all its rows are rejected, or there is no such species.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> table = pd.DataFrame({"TRAV": ["TRAV27"], "CDR3A": ["CAGAGSQGNLIF"], "TRAJ": ["TRAJ42"],
+    ...                       "TRBV": ["TRBV19"], "CDR3B": ["CASSIRSSYEQYF"], "TRBJ": ["TRBJ2-7"]})
+    >>> table.to_csv("receptors.tsv", sep="\\t", index=False)
+    >>> airrvec.read("receptors.tsv")[["trb_v_call", "trb_junction_aa", "chain_pairing"]]
+      trb_v_call trb_junction_aa chain_pairing
+    0     TRBV19   CASSIRSSYEQYF   single pair
     """
     source = reading.open_chains(path, format, column_map)
     result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
@@ -120,6 +130,15 @@ def embed(
     InputError
         If there is no junction column, no row holds a receptor, there is no such model or device, or no GPU
         where one is requested.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> receptors = pd.DataFrame({"trb_v_call": ["TRBV19", "TRBV20-1"],
+    ...                           "trb_junction_aa": ["CASSIRSSYEQYF", "CSARDGTGNGYTF"]})
+    >>> vectors = airrvec.embed(receptors)
+    >>> vectors.shape  # 64 dimensions and the chains
+    (2, 65)
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
     encoder = Sceptr(str(model), device=device)
@@ -187,6 +206,16 @@ def nearest(
     InputError
         If they are vectors of different models or widths, a column holds no numbers, or ``k`` or ``threads``
         is less than 1.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> vectors = pd.DataFrame({"dim_01": [1.0, 0.0, 0.6], "dim_02": [0.0, 1.0, 0.8]}, index=["a", "b", "c"])
+    >>> airrvec.nearest(vectors, vectors, k=2).query("rank == 2").round(3)
+      query reference  rank  distance
+    1     a         c     2     0.894
+    3     b         c     2     0.632
+    5     c         b     2     0.632
     """
     for name, number in (("k", k), ("threads", threads)):
         require_at_least_one(name, number)

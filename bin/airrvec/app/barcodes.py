@@ -75,6 +75,14 @@ def match_barcodes(
     ------
     InputError
         If ``cells`` lacks a column, or ``samples`` names a sample that ``cells`` lacks.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> cells = pd.DataFrame({"sample_id": ["pbmc"], "cell_id": ["AAACCTGAGAGTGAGA-1"], "clone": [7]})
+    >>> airrvec.match_barcodes(["pbmc_AAACCTGAGAGTGAGA"], cells)[["match", "clone"]]
+                             match  clone
+    pbmc_AAACCTGAGAGTGAGA  matched      7
     """
     barcodes = [str(name) for name in names]
     for column in {"cell_id", "match", "match_reason"}:

@@ -79,6 +79,14 @@ def find(
     InputError
         If no query can be read, or the index is missing or damaged; if ``k`` or ``threads`` is less than 1,
         or ``radius`` less than 0; if ``species`` or ``chains`` is none of these.
+
+    Examples
+    --------
+    The folder ``results`` of a run:
+
+    >>> import airrvec
+    >>> hits = airrvec.find("TRBV19 CASSIRSSYEQYF", "results", k=3)  # doctest: +SKIP
+    >>> hits[["rank", "receptor", "distance", "samples"]]  # doctest: +SKIP
     """
     search = Search(k, radius, chains, exact)
     n_threads = (os.cpu_count() or 1) if threads is None else threads

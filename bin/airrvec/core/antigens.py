@@ -44,6 +44,11 @@ def study(reference_id: str) -> Study:
     reference_id : str
         ``PMID:123``, ``pubmed:123``, a DOI (``10.…/…``), an address with http or https, or any other text,
         which gets no address. No other scheme, such as ``javascript:``, ever becomes an address.
+
+    Examples
+    --------
+    >>> study("PMID:28636592")
+    Study(text='PMID:28636592', address='https://pubmed.ncbi.nlm.nih.gov/28636592/')
     """
     text = reference_id.strip()
     if match := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
@@ -68,6 +73,11 @@ def study_id(reference_id: str | None) -> str | None:
         (``doi:10.…``, ``10.…``, its address) becomes ``https://doi.org/10.…`` in lower case, as DOIs ignore
         case. Empty text and ``none`` become None. Any other text keeps its spelling; blanks around it are
         cut.
+
+    Examples
+    --------
+    >>> study_id("https://www.ncbi.nlm.nih.gov/pubmed/28636592"), study_id("doi:10.1038/NATURE22976")
+    ('PMID:28636592', 'https://doi.org/10.1038/nature22976')
     """
     text = (reference_id or "").strip()
     if text.lower() in _NO_STUDY:
@@ -97,6 +107,11 @@ def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:
     Return both chains of an MHC as one text, or None if neither is known.
 
     β2-microglobulin is left out: ``HLA-A*02:01``, ``H-2Db``; ``HLA-DRA*01/HLA-DRB1*04:01``.
+
+    Examples
+    --------
+    >>> mhc_name("HLA-A*02:01", "B2M"), mhc_name("HLA-DRA*01:01", "HLA-DRB1*04:01")
+    ('HLA-A*02:01', 'HLA-DRA*01:01/HLA-DRB1*04:01')
     """
     second = None if mhc_b and mhc_b.strip().lower() in B2M else mhc_b
     return "/".join(dict.fromkeys(chain for chain in (mhc_a, second) if chain)) or None

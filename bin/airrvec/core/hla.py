@@ -210,6 +210,11 @@ def parse_typing(text: str) -> Alleles:
     ------
     HlaError
         If a word is none of these.
+
+    Examples
+    --------
+    >>> parse_typing("HLA-B*07:02; A2")
+    {'B': frozenset({('07', '02')}), 'A': frozenset({('02',)})}
     """
     typing: dict[str, set] = {}
     locus = None
@@ -234,6 +239,11 @@ def parse_mhc(label: str | None) -> list[Alleles]:
         ``HLA-DRA*01/HLA-DRB1*04:01``, ``H-2Kb``. Several molecules are separated by ``,``, ``;`` or ``|``.
         α chains of DR, and words that are no allele (``HLA class I``), are left out. Alternatives of one
         chain are written as in a typing.
+
+    Examples
+    --------
+    >>> parse_mhc("HLA-A*02:01")
+    [{'A': frozenset({('02', '01')})}]
     """
     molecules = []
     for molecule in re.split(r"[,;|]", label or ""):
@@ -264,13 +274,26 @@ def allows(donor: Alleles, molecules: Iterable[Alleles]) -> str:
         From `parse_typing`.
     molecules : iterable of dict
         From `parse_mhc`.
+
+    Examples
+    --------
+    >>> donor = parse_typing("A*02:01;A*24:02")
+    >>> [allows(donor, parse_mhc(name)) for name in ("HLA-A*02", "HLA-A*11:01", "HLA-B*07:02")]
+    ['allowed', 'excluded', 'unknown']
     """
     verdicts = {_presents(donor, molecule) for molecule in molecules}
     return next((word for word in (ALLOWED, UNKNOWN, EXCLUDED) if word in verdicts), UNKNOWN)
 
 
 def typing_text(donor: Alleles) -> str:
-    """Return a typing as text that `parse_typing` reads: ``A*02:01;B*07``, sorted by locus and allele."""
+    """
+    Return a typing as text that `parse_typing` reads: ``A*02:01;B*07``, sorted by locus and allele.
+
+    Examples
+    --------
+    >>> typing_text(parse_typing("HLA-B*07:02 HLA-A*02:01"))
+    'A*02:01;B*07:02'
+    """
     words = []
     for locus in sorted(donor, key=lambda name: ([*LOCI, *MOUSE_LOCI].index(name), name)):
         words += [_allele_text(locus, fields) for fields in sorted(donor[locus])] or [f"{locus}*00:00N"]
@@ -278,7 +301,14 @@ def typing_text(donor: Alleles) -> str:
 
 
 def molecule_text(molecule: Alleles) -> str:
-    """Return a molecule as text: ``A*02:01``; ``DQA1*05:01/DQB1*02:01``."""
+    """
+    Return a molecule as text: ``A*02:01``; ``DQA1*05:01/DQB1*02:01``.
+
+    Examples
+    --------
+    >>> molecule_text(*parse_mhc("HLA-DQA1*05:01/DQB1*02:01"))
+    'DQA1*05:01/DQB1*02:01'
+    """
     return "/".join(
         _allele_text(locus, fields) for locus in sorted(molecule) for fields in sorted(molecule[locus])
     )

@@ -38,6 +38,11 @@ def functionality(symbol: str, species: str) -> str | None:
         As returned by `tr_symbol`.
     species : str
         tidytcells name of the species.
+
+    Examples
+    --------
+    >>> functionality("TRBV19", "homosapiens"), functionality("TRBV1", "homosapiens")
+    ('F', 'P')
     """
     return _functionalities(species).get(symbol)
 

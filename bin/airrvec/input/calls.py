@@ -91,6 +91,13 @@ def read_call(call: str, segment: str, species: str) -> Call:
     segment : {"V", "J"}
     species : str
         A key of `airrvec.core.schema.SPECIES`.
+
+    Examples
+    --------
+    >>> read_call("TCRBV6-5", "V", "homosapiens").symbol
+    'TRBV6-5'
+    >>> read_call("TRBV19*01,TRBV20-1", "V", "homosapiens").certain
+    False
     """
     if _DATE.fullmatch(call.strip()):
         return Call(

@@ -31,6 +31,11 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     ------
     ValueError
         If the symbol is unknown or all of its alleles are pseudogenes.
+
+    Examples
+    --------
+    >>> v_loops("TRBV19", "homosapiens")
+    ('LNHDA', 'SQIVND')
     """
     alleles = [v_call] if "*" in v_call else _expressible(v_call, species)
     loops = imgt.regions(alleles[0], species) if alleles else {}

@@ -77,6 +77,11 @@ def complete_junction(
     -------
     junction, problem : str or None
         Exactly one of them is None.
+
+    Examples
+    --------
+    >>> complete_junction("ASSIRSSYEQY", "TRBV19*01", "TRBJ2-7*01", "TRB", "homosapiens")
+    ('CASSIRSSYEQYF', None)
     """
     problem = _problem(sequence)
     if problem:

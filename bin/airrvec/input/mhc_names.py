@@ -34,6 +34,11 @@ def mhc_allele(name: str | None) -> str | None:
         Mouse molecules become ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which
         present other peptides, are one gene. Text with several alleles, and all other species, stay as they
         are.
+
+    Examples
+    --------
+    >>> [mhc_allele(name) for name in ("A0201", "HLA-A2", "b2m")]
+    ['HLA-A*02:01', 'HLA-A*02', 'B2M']
     """
     text = (name or "").strip()
     if not text or text.lower() == "none":
@@ -111,6 +116,11 @@ def checked_typing(text: str) -> str:
     ------
     InputError
         If a word is no allele, or no allele that tidytcells lists.
+
+    Examples
+    --------
+    >>> checked_typing("B7 HLA-A*0201")
+    'A*02:01;B*07'
     """
     try:
         typing = hla.parse_typing(text)

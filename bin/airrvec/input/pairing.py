@@ -280,7 +280,14 @@ def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
 
 
 def chain_pairing_classes(n_chains: np.ndarray) -> np.ndarray:
-    """Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,)."""
+    """
+    Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,).
+
+    Examples
+    --------
+    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).tolist()
+    ['single pair', 'extra VJ', 'orphan VJ']
+    """
     n_vj, n_vdj = n_chains.T
     return np.select(
         [

@@ -32,6 +32,11 @@ def align(junctions: list[str]) -> list[str]:
 
     Half of a junction's residues are left of its gaps; an odd residue is also left (Lefranc et al. 2003,
     Developmental and Comparative Immunology 27, 55).
+
+    Examples
+    --------
+    >>> align(["CASSIRSSYEQYF", "CASSRSSYEQYF"])
+    ['CASSIRSSYEQYF', 'CASSRS-SYEQYF']
     """
     longest = max(map(len, junctions))
     padded = []
@@ -49,6 +54,16 @@ def residue_frequencies(junctions: list[str]) -> pd.DataFrame:
     -------
     DataFrame
         ``position`` from 1, ``residue`` (or `GAP`), ``frequency`` above 0, most frequent first.
+
+    Examples
+    --------
+    >>> residue_frequencies(["CASF", "CATF"])
+       position residue  frequency
+    0         1       C        1.0
+    1         2       A        1.0
+    2         3       S        0.5
+    3         3       T        0.5
+    4         4       F        1.0
     """
     rows = [
         (position, residue, number / len(junctions))
@@ -59,7 +74,14 @@ def residue_frequencies(junctions: list[str]) -> pd.DataFrame:
 
 
 def consensus(frequencies: pd.DataFrame) -> str:
-    """Return the most frequent residue at each position of `frequencies`, without gaps."""
+    """
+    Return the most frequent residue at each position of `frequencies`, without gaps.
+
+    Examples
+    --------
+    >>> consensus(residue_frequencies(["CASF", "CATF"]))
+    'CASF'
+    """
     return "".join(frequencies.drop_duplicates("position")["residue"]).replace(GAP, "")
 
 

@@ -128,6 +128,11 @@ def clone_sizes(shares: np.ndarray) -> np.ndarray:
 
     The limits, `CLONE_SIZES_LIMITS`, are those of scRepertoire (Borcherding, Bormann and Kraus 2020,
     F1000Research 9, 47; ``clonalHomeostasis``); a share on a limit belongs to the lower class.
+
+    Examples
+    --------
+    >>> clone_sizes(np.array([0.5, 0.02, 0.0001])).tolist()
+    ['Hyperexpanded', 'Large', 'Rare']
     """
     limits = np.array([*CLONE_SIZES_LIMITS.values()])
     return np.array([*CLONE_SIZES_LIMITS])[np.searchsorted(limits, shares)]

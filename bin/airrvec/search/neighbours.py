@@ -381,6 +381,12 @@ def nearest(
         If the vectors differ in width.
     InputError
         If a number is not below `LARGEST`, or the device is none of these.
+
+    Examples
+    --------
+    >>> distances, rows = nearest(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]]), 2)
+    >>> distances.tolist(), rows.tolist()
+    ([[1.0, 5.0]], [[1, 0]])
     """
     require_choice("device", device, ("cpu", "gpu"))
     check_widths(queries, references)

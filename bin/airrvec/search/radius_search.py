@@ -444,6 +444,12 @@ def within(
         Rows of ``references``, ascending for each query.
     distances : ndarray of float32
         Euclidean distances.
+
+    Examples
+    --------
+    >>> offsets, rows, distances = within(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]]), 2.0)
+    >>> offsets.tolist(), rows.tolist(), distances.tolist()
+    ([0, 1], [1], [1.0])
     """
     blocks = list(join(queries, references, radius, threads=threads))
     return _sorted(blocks, (len(queries), len(references)))
@@ -460,6 +466,12 @@ def pairs_within(
     first, second : ndarray of int64, shape (n_pairs,)
         Rows of ``vectors``, ``first`` below ``second``; sorted by both.
     distances : ndarray of float32, shape (n_pairs,)
+
+    Examples
+    --------
+    >>> first, second, distances = pairs_within(np.float32([[0, 0], [3, 4], [1, 0]]), 2.0)
+    >>> first.tolist(), second.tolist(), distances.tolist()
+    ([0], [2], [1.0])
     """
     blocks = [
         (np.sort(pairs, axis=1), distances)

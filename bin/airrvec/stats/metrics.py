@@ -128,6 +128,11 @@ def auroc(positives: np.ndarray, negatives: np.ndarray) -> float:
     ----------
     positives, negatives : ndarray, shapes (n_positives,) and (n_negatives,)
         Distances of the positives and of the negatives.
+
+    Examples
+    --------
+    >>> round(auroc(np.array([0.1, 0.2]), np.array([0.15, 0.3, 0.4])), 3)
+    0.833
     """
     scores = np.concatenate([positives, negatives])[None]
     positive = np.arange(scores.size) < len(positives)
