@@ -161,7 +161,7 @@ def _background(args, options: dict) -> tuple[pa.Table, str | None]:
 
 
 def _embedder(encoder, built: dict, background: pa.Table):
-    """Return a function that embeds receptors; it has already embedded most of what calibration asks for."""
+    """Return a function that embeds receptors; most receptors of the calibration are embedded already."""
     from airrvec.annotation.reference_set import KnownVectors
 
     embed = KnownVectors(encoder.embed)
@@ -180,7 +180,7 @@ def _known(embed, reference) -> tuple:
 
 def _untrained_queries(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
-    Return which queries are asked: without those that the model was trained on, if enough remain; and counts.
+    Return which queries are used, shape (n,), and counts: not those that trained the model, if enough remain.
 
     Training receptors remain references, as they do for the receptors of a sample.
     """

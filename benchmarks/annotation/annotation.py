@@ -68,7 +68,7 @@ def divided(reference, seed: int) -> np.ndarray:
 
 
 def without(collected: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:
-    """The evidence without some of its kinds, which all receptors have in common."""
+    """Return evidence in which some measures are replaced by their typical value."""
     measures = collected.measures.copy()
     measures[:, columns] = typical[columns]
     return replace(collected, measures=measures)
@@ -108,7 +108,7 @@ class Fold:
         return Calls(score, right, self.reachable, self.study, test.best()[1])
 
     def measured(self, score: str, columns: list[int]) -> tuple[Calls, CalibrationScores]:
-        """Calls by a score, and what calibrates it."""
+        """Return the calls by a score, and the scores that calibrate it."""
         collected = self.collected
         labelled = collected.fold_evidence
         # The sum of SCEPTR's and TCRdist's log odds: nothing is trained.
@@ -200,7 +200,7 @@ def main(argv=None):
 
 
 def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str, list[dict]]:
-    """Print and return what the scores find in all folds of all divisions."""
+    """Print and return the measures of each score over all folds and divisions."""
     names = evidence.NAMES[args.chains]
     variants: dict[str, list[int]] = {"SCEPTR": [], "sum": [], "all": []}
     if args.ablation:

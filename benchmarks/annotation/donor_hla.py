@@ -65,7 +65,7 @@ def donor_typing(text: str) -> hla.Alleles | None:
 
 
 def is_full(typing: hla.Alleles) -> bool:
-    """Whether a typing has more than what presents an epitope: A and B, three alleles at least."""
+    """Return whether a typing covers the loci A and B with at least three alleles."""
     return {"A", "B"} <= set(typing) and sum(len(typing[locus]) for locus in "AB") >= 3
 
 

@@ -69,7 +69,7 @@ def parse_args(argv=None):
 
 
 def divide(args, folder: Path) -> list[tuple[Fold, np.ndarray, np.ndarray]]:
-    """Return for each fold what methods get, the labels of the queries, and their studies."""
+    """Return the input of the methods for each fold, the labels of the queries, and their studies."""
     cells, receptors = normalised(args.labelled, folder)
     excluded = args.exclude_references
     options = {"species": peer_programs.SPECIES, "exclude_references": excluded}

@@ -1,5 +1,5 @@
 """
-Methods of `annotation_peers` as programs: commands, their files, what they found and what they used.
+Methods of `annotation_peers` as programs: commands, their files, their calls, and the resources they used.
 
 vdjmatch and TCREMP are GPL. Each is installed from PyPI into an environment of its own, runs as a program,
 and exchanges tables with this one.
@@ -53,7 +53,7 @@ def environment(package: str, cache: Path) -> Path:
 
 
 def run(command: list, folder: Path, limit: int) -> dict:
-    """Return what a program used (`peer_usage`); its output is in ``folder``/log.txt."""
+    """Return the resources that a program used (`peer_usage`); its output is in ``folder``/log.txt."""
     usage = folder / "usage.json"
     launch = [sys.executable, "-I", HERE / "peer_usage.py", usage, limit, *command]
     with open(folder / "log.txt", "w") as log:

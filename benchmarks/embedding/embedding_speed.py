@@ -60,13 +60,13 @@ def parse_args(argv=None):
 
 
 def in_numpy(loaded: weights.LoadedModel, receptors: pa.Table, precision: str):
-    """What takes the receptors to vectors as the scripts do on CPUs."""
+    """Return a function that embeds the receptors as the scripts do on CPUs."""
     network = inference.Network(loaded.config, loaded.state, precision)
     return lambda: inference.embed(network, tokenise(receptors, loaded.config.loops))
 
 
 def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
-    """Name → what takes the receptors to vectors, or does the products of that alone."""
+    """Return functions by name: each embeds the receptors, or computes only its matrix products."""
     frame = receptors.to_pandas()[list(SCEPTR_COLUMNS)].rename(columns=SCEPTR_COLUMNS)
     peer = sceptr.variant.default()
 
@@ -101,7 +101,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
 
 
 def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
-    """The network's matrix products and nothing else; ``matrix``: weights → what takes ``@``."""
+    """Return a function of the network's matrix products alone; ``matrix``: weights → an operand of ``@``."""
     lengths = tokenise(receptors, loaded.config.loops).lengths
     batches = [
         (len(rows), int(lengths[rows[0]]))

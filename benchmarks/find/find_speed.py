@@ -132,7 +132,7 @@ def labelled_queries(path: Path, n: int) -> pa.Table:
 
 
 def airrvec(*words) -> dict[str, float]:
-    """Run the command; return what it used."""
+    """Run the command; return the resources it used."""
     return timing.program(sys.executable, ROOT / "bin/airrvec", *words)
 
 

@@ -138,7 +138,7 @@ def speed(run: Run) -> dict[str, Any]:
 
 
 def peer(device: str, batch: int) -> Callable[[pa.Table], object]:
-    """Return what embeds receptors with the package sceptr, on the same device."""
+    """Return a function that embeds receptors with the package sceptr, on the same device."""
     import sceptr
 
     model = sceptr.variant.default()

@@ -157,7 +157,7 @@ def resident(group: int) -> float:
 
 
 def limited(command: list[str], minutes: float, gigabytes: float) -> dict:
-    """Run a command; return what it used, and why it was stopped."""
+    """Run a command; return the resources it used, and why it was stopped."""
     started, most, why = time.monotonic(), 0.0, ""
     before = os.times()
     process = subprocess.Popen(

@@ -216,7 +216,7 @@ COMPARED = {"paired": ("paired", "alpha", "beta"), "alpha": ("alpha",), "beta": 
 @dataclass(frozen=True)
 class Sources:
     """
-    What receptors of a chain class are compared with.
+    References and background receptors that receptors of a chain class are compared with.
 
     Attributes
     ----------
@@ -357,7 +357,7 @@ def first_candidates_in_chunks(
     sources: Sources, vectors: np.ndarray
 ) -> Iterator[tuple[Candidates, np.ndarray, np.ndarray]]:
     """
-    Yield the scores by SCEPTR's vectors, shape (n, d), alone, of many receptors at once.
+    Yield the candidate epitopes by SCEPTR's vectors, shape (n, d), in chunks of receptors.
 
     Yields
     ------
@@ -377,7 +377,7 @@ def first_candidates_in_chunks(
 
 
 def first_candidates(sources: Sources, vectors: np.ndarray) -> Candidates:
-    """Return the scores of all candidates by SCEPTR's vectors, shape (n, d), alone."""
+    """Return the candidate epitopes by SCEPTR's vectors, shape (n, d)."""
     return stacked([candidates for candidates, _, _ in first_candidates_in_chunks(sources, vectors)])
 
 
@@ -430,7 +430,7 @@ def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:
 
 
 def _named(reference: ReferenceSet, names: np.ndarray) -> ReferenceSet:
-    """Return the references with the epitopes of these names alone, in this order."""
+    """Return the references with only the epitopes of these names, in this order."""
     number = {name: row for row, name in enumerate(reference.epitopes["epitope"])}
     columns = [number.get(name, len(number)) for name in names]
     none = sparse.csc_array((len(reference), 1), dtype=np.float32)

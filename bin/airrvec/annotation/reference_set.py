@@ -400,7 +400,7 @@ def _chains(receptors: pa.Table) -> tuple[str, ...]:
 
 
 def _keys(receptors: pa.Table) -> pa.Array:
-    """Return a text per receptor, equal for those with equal vectors."""
+    """Return a text per receptor; receptors with equal texts have equal vectors."""
     columns = [receptors[name].cast(pa.large_string()) for name in _READ]
     joined = pc.binary_join_element_wise(
         *columns, pa.scalar("\t", pa.large_string()), null_handling="replace", null_replacement=""

@@ -1,5 +1,5 @@
 """
-The score of a call: what the evidence for an epitope says together.
+The score of a call: the combined evidence for an epitope.
 
 Boosted trees (Friedman 2001, Annals of Statistics 29), whose output never falls when any evidence rises, are
 trained on labelled receptors whose studies the references lack, and on background receptors. A part in
@@ -136,7 +136,7 @@ def fit(values: np.ndarray, right: np.ndarray, weight: np.ndarray, threshold: fl
 
 def coarse(values: np.ndarray) -> np.ndarray:
     """
-    Return the values of each column, the greatest of its `N_LEVELS` quantiles that is not greater.
+    Round each column down to its quantile grid of `N_LEVELS` values.
 
     scikit-learn's trees know no more than 255 values; it takes five times as long to find such quantiles.
     """

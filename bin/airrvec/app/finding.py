@@ -1,4 +1,4 @@
-"""The nearest receptors of all runs of an index, with what is known of them."""
+"""The nearest receptors of all runs of an index, with their samples, metadata and labels."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -222,7 +222,7 @@ def _table(index: RunIndex, queries: Queries, hits: dict, n_searched: dict) -> p
 
 
 def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
-    """Return what is known of receptors, in their order: each part of a run is read once."""
+    """Return samples, metadata and labels of receptors, in their order; each part of a run is read once."""
     keys = run * 2**32 + row
     wanted, place = np.unique(keys, return_inverse=True)
     parts = [
@@ -237,7 +237,7 @@ def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
 
 
 def _details_of_part(run: Run, part: int, rows: np.ndarray) -> pa.Table:
-    """Return what is known of some receptors of a part of a run; ``rows`` ascend."""
+    """Return samples, metadata and labels of some receptors of a part of a run; ``rows`` ascend."""
     receptors, cells = (
         tables.read(folders.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
         for kind in ("receptors", "cells")
@@ -268,7 +268,7 @@ def _joined(values: Iterable[str | None], between: str) -> str | None:
 
 
 def _details_table(receptors: pa.Table, known: list[dict]) -> pa.Table:
-    """Return receptors, their names and what is known of them."""
+    """Return receptors with their names, samples, metadata and labels."""
     fields = [schema.HITS.field(name) for name in ("samples", "n_cells", "metadata", "run", *LABELS)]
     table = receptors.append_column("receptor", chains.receptor_names(receptors))
     for column in fields:
@@ -338,7 +338,7 @@ REASONS = 5  # of queries without an answer
 
 
 def write(answers: Answers, out: Path) -> None:
-    """Write all columns, and beside them the problems."""
+    """Write all columns to a file, and the problems to a second file."""
     table_parts.write_as_named(answers.hits, out)
     table_parts.write_as_named(answers.problems, rejects_path(out))
 

@@ -167,7 +167,7 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
 
 
 def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: Path) -> int:
-    """Write the vectors of the ``n`` receptors of a class, but those without; return their number."""
+    """Write the vectors of the ``n`` receptors of a class; return the number of receptors that have one."""
     centres = index.class_array(name, "centres")
     vectors = np.empty((n, index.about["n_dimensions"]), np.float32)
     rows, cells = [], []

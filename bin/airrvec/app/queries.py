@@ -104,7 +104,7 @@ def _assigned(loci: list[str], junctions: list[str], text: str) -> dict[str, str
 
 
 def _guess(junction: str) -> str | None:
-    """Return the locus that the beginning of a junction tells; None if it tells none."""
+    """Return the locus by the beginning of a junction; None if several loci are possible."""
     loci = [locus for locus, pattern in _SURE.items() if pattern.match(junction)]
     return loci[0] if loci else None
 

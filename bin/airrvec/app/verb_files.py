@@ -240,7 +240,7 @@ def _embedded(out: Path, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def answer_file(args: argparse.Namespace) -> Outputs:
-    """Return what the verb ``find`` writes."""
+    """Return the outputs of the verb ``find``."""
     unit = (args.out.name, rejects_path(args.out).name)
     return _beside(args.out, (unit,), tuple(inputs(args)), args.overwrite)
 
@@ -264,7 +264,7 @@ def _beside(
     out: Path, units: tuple[tuple[str, ...], ...], read: tuple[Path, ...], overwrite: bool
 ) -> Outputs:
     """
-    Return what a verb with ``--out`` writes: this file, and others beside it.
+    Return the outputs of a verb with ``--out``: this file, and others in its folder.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def check(results: Path, rows: list[Row], damaged: set[str]) -> tuple[int, list[
 
 
 def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
-    """Yield the path of a table and a function that returns what is wrong with it, or None."""
+    """Yield the path of a table and a function that returns its problem, or None."""
     receptors, cells = run.within("receptors"), run.within("cells")
     for source in run.inputs:
         both = f"cells/{source.sample}.parquet", f"rejects/{source.sample}.parquet"

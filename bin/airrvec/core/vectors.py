@@ -45,7 +45,7 @@ class VectorModel:
             return None
 
     def described(self) -> dict[str, Any]:
-        """Return the model as it is written beside vectors, in memory and on the disk."""
+        """Return the model as metadata of vectors, in memory and on the disk."""
         return {
             "model": self.name,
             "weights_sha256": self.weights_sha256,

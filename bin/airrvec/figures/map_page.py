@@ -27,7 +27,7 @@ _LAYER = ("qkv", "out", "expand", "contract", "norm1", "norm2")
 
 def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None = None) -> dict:
     """
-    Return what the page needs to embed receptors as `airrvec.model.cpu.inference` does.
+    Return the weights and tables with which the page embeds receptors as `airrvec.model.cpu.inference` does.
 
     Parameters
     ----------

@@ -352,7 +352,7 @@ class Normaliser:
 
     @property
     def doubts(self) -> list[str]:
-        """Signs that the table is not what it was read as, each with what to do."""
+        """Signs that the table was read in a wrong format or unit, each with a remedy."""
         contradiction = self.contradiction
         species = [f"{contradiction.sentence}. {contradiction.fix}"] if contradiction else []
         return [*self.plausibility.sentences(self.counts.pairing), *species]

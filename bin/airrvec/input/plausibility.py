@@ -1,4 +1,4 @@
-"""What a table cannot be, and what it hardly is: signs that it is not what it was read as."""
+"""Checks of a table: signs that it was read in a wrong format or unit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _SEPARATE = "Give each table as a sample of its own, or add a column 'sample_id'
 @dataclass
 class Plausibility:
     """
-    Signs, in the parts of a table, that it is not what it was read as.
+    Signs, in the parts of a table, that it was read in a wrong format or unit.
 
     Attributes
     ----------

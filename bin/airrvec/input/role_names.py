@@ -129,7 +129,7 @@ def plain(name: str) -> str:
 
 
 def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return those of a file's names that are wanted, however they are spelled; the most wanted first."""
+    """Return the columns of a file that are wanted, in any spelling, in the order of ``wanted``."""
     places, begins = {}, {}
     for place, name in reversed(list(enumerate(wanted))):
         (begins if name.endswith(ELLIPSIS) else places)[plain(name)] = place
@@ -143,7 +143,7 @@ def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
 
 
 def names_of_roles(names: Iterable[str], reader_roles: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return those of a file's names that a role may take, of all formats or of its reader's ``ROLES``."""
+    """Return the columns of a file that a role may take, in all formats or in its reader's ``ROLES``."""
     flags = (*PRODUCTIVE, *IS_CELL, *HIGH_CONFIDENCE, *FLAWS)
     own = [name for some in reader_roles.values() for name in some]
     return spelled(names, (*own, *CELL, *SAMPLE, *UMIS, *READS, *COPIES, *flags))

@@ -1,5 +1,5 @@
 """
-What the columns of a file mean: its cell, its counts with their units, and flags of quality.
+Roles of the columns of a file: cell, counts with their units, flags of quality.
 
 Each role has a list of names (`airrvec.input.role_names`). The first that has a value is taken, for the file
 and not for the row; two that disagree are an error.
@@ -386,7 +386,7 @@ class UnreadValues:
 
 
 def unread_values(table: pa.Table, roles: Roles) -> list[Unread]:
-    """Return what of the counts and flags of a batch cannot be read, one entry per column and problem."""
+    """Return the unreadable counts and flags of a batch, one entry per column and problem."""
     every = (roles, *roles.parts.values())
     marks = {name: role.marks.get(name) for role in every for name in role.counts.values()}
     flags = [name for role in every for name in role.flags.values()]

@@ -1,5 +1,5 @@
 """
-What a row of a table is, and what its numbers count.
+Units of a table: of its rows, and of its counts.
 
 A cell counts once, a clonotype by its count: its cells if the table has their number, else its UMIs, else its
 reads, templates or copies. The unit is one for a file: numbers of different units are never added.
@@ -62,7 +62,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class DeclaredUnit:
-    """What the samplesheet says of a table's unit, in place of what is found; None where it is silent."""
+    """Units that the samplesheet declares for a table; None where it declares none: they are detected."""
 
     row: str | None = None
     count: str | None = None

@@ -170,7 +170,7 @@ def _decimal_mark(word: str) -> str:
 
 
 def plain_digits(strings: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return counts of which each is written in digits alone, as nearly all are; None if one is not."""
+    """Return the counts of a column written in digits only; None if a value has another character."""
     if pc.all(pc.ascii_is_decimal(strings)).as_py() is False:
         return None
     try:

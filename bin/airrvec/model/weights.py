@@ -44,7 +44,7 @@ class LoadedModel:
 
     @property
     def vector_model(self) -> VectorModel:
-        """What its vectors carry, so that no others are compared with them."""
+        """Name and checksum, which vectors carry: those of two models are never compared."""
         return VectorModel(self.name, self.checksum, self.config.d_model)
 
     @cached_property

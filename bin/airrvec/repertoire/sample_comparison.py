@@ -189,7 +189,7 @@ def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
 
 
 def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
-    """Return the distances of pairs from what is computed once for each sample."""
+    """Return the distances of pairs, from means and covariances computed once per sample."""
     drawn, kernels = samples.drawn, samples.kernels
     place = {name: number for number, name in enumerate(drawn)}
     sizes = np.array([len(vectors) for vectors in drawn.values()])
@@ -257,7 +257,7 @@ class Samples:
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """What each sample of the run counts."""
+        """Unit of the counts of each sample of the run."""
         units = self.compared.repertoires.units
         return dict(zip(units.index, units, strict=True))
 

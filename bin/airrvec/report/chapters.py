@@ -192,7 +192,7 @@ def _place(chapter: Chapter, id: str) -> int:
 
 
 def _with_reading(description: str, reading: Reading | None) -> str:
-    """Return a description, followed by what to see and when not to believe it."""
+    """Return a description, followed by what the section shows and its limits."""
     if reading is None:
         return description
     words = description.strip()

@@ -54,12 +54,12 @@ def with_units(data: Mapping[str, dict], headers: Mapping[str, dict], units: pd.
 
 
 def units_of(frame: pd.DataFrame) -> dict[str, str]:
-    """Return what each sample of a table counts, by its columns ``sample_id`` and ``count_unit``."""
+    """Return the count unit of each sample of a table, by its columns ``sample_id`` and ``count_unit``."""
     return dict(zip(frame["sample_id"], frame["count_unit"], strict=True))
 
 
 def units_sentence(units: Mapping[str, str]) -> str:
-    """Return which samples count what, with a blank before; an empty text if all count cells."""
+    """Return the samples of each count unit, with a blank before; an empty text if all count cells."""
     samples_of_unit = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
     samples_of_unit = {unit: names for unit, names in samples_of_unit.items() if names}
     if set(samples_of_unit) <= {COUNT_UNITS[0]}:
@@ -91,7 +91,7 @@ _CODE = re.compile("`([^`]*)`")
 
 def meaning(table: str, column: str) -> dict[str, str]:
     """
-    Return what the header of a column says when it is pointed at: its meaning, and when it is empty.
+    Return the tooltip of a column's header: the meaning of the column, and when it is empty.
 
     Parameters
     ----------

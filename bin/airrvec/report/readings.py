@@ -1,4 +1,4 @@
-"""What each part of the report shows, when not to believe it, and the words that it uses."""
+"""Sentences of each part of the report: what it shows and its limits; the glossary."""
 
 import re
 from typing import NamedTuple

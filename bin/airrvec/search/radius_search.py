@@ -567,7 +567,7 @@ def _vectors(side: Side, pieces: np.ndarray) -> np.ndarray:
 
 
 def _block(side: Side, pieces, vectors, other_centres) -> Block:
-    """Return a block with the products that say how far its vectors are from the pieces of another one."""
+    """Return a block with the products that bound the distances to the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
     return Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)

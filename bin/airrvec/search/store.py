@@ -448,7 +448,7 @@ def n_near(
 
 
 def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, threads: int) -> None:
-    """Call ``search`` for each cell, or span of cells, and each block of the queries that look into it."""
+    """Call ``search`` for each cell, or span of cells, and each block of the queries that search it."""
     starts = store.starts
     queries = np.ascontiguousarray(queries, np.float32)
     probed = None if exact else _probed(store, queries, int(starts[-1]), threads)
@@ -481,7 +481,7 @@ def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, 
 
 
 def _probed(store: Store, queries: np.ndarray, n: int, threads: int) -> np.ndarray | None:
-    """Return the cells that each query looks into, shape (n, n_probed); None for all."""
+    """Return the cells that each query searches, shape (n, n_probed); None for all."""
     n_cells = len(store.centres)
     share = max(CANDIDATES / max(n, 1), LEAST_SHARE)
     if share > WHOLE:

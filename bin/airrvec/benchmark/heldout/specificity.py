@@ -30,7 +30,7 @@ GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v
 
 def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.Table, pa.Table]:
     """
-    Measure models on a split, each alone and with TCRdist (`airrvec.encoders.combined.Sum`).
+    Measure models on a split, each by itself and with TCRdist (`airrvec.encoders.combined.Sum`).
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ _LABELS = ("epitope", "mhc_a", "antigen_gene", "antigen_species")
 @cache
 def dextramer(column_name: str) -> Dextramer | None:
     """
-    Return what the name of a ``…_binder`` column says.
+    Return the dextramer that the name of a ``…_binder`` column describes.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def further(columns: list[str]) -> list[str]:
 
 
 def warnings(columns: list[str]) -> list[str]:
-    """Return warnings of what is no label."""
+    """Return warnings of columns and cells that give no label."""
     binders = [name for name in columns if _BINDER.fullmatch(name.strip())]
     if not binders:
         return ["no cell has a label: no column says which dextramers a cell binds (…_binder)"]

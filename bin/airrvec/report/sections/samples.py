@@ -179,7 +179,7 @@ def _diversity_headers(unit: str) -> dict[str, dict]:
 
 
 def _units(diversity: pd.DataFrame) -> str:
-    """Return which samples count what, and that other units have other reference coverages."""
+    """Return the samples of each count unit; each unit has a reference coverage of its own."""
     words = units_sentence(units_of(diversity))
     return f"{words} Each unit has a reference coverage of its own." if _several(diversity) else words
 
