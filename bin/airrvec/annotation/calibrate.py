@@ -399,8 +399,8 @@ def precision_recall(
         len(group) - np.searchsorted(np.sort(group), thresholds)
         for group in (scores, scores[right], background)
     )
-    false_share = passing_background / len(background)
-    called_share = prevalence * passing / len(scores) + (1 - prevalence) * false_share
+    n_background = len(background)
+    called_share = prevalence * passing / len(scores) + (1 - prevalence) * passing_background / n_background
     precision = prevalence * passing_right / len(scores) / called_share
     recall = passing_right / max(reachable.sum(), 1)
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})
