@@ -89,10 +89,10 @@ def embedding_speed(figures: dict) -> None:
 
 
 def embedding_accuracy(figures: dict) -> None:
-    first, *others = figures["ways"]
+    first, *rest = figures["ways"]
     assert first["way"] == "sceptr"
     assert first["largest_distance"] == first["other_neighbour"] == first["auroc_difference"] == 0
-    assert all(row["largest_distance"] < 1e-5 for row in others if row["way"].endswith("fp32"))
+    assert all(row["largest_distance"] < 1e-5 for row in rest if row["way"].endswith("fp32"))
 
 
 def find_speed(figures: dict) -> None:
@@ -252,32 +252,32 @@ def test_a_benchmark_runs_and_writes_its_figures(name, material, tmp_path):
     # import_time ends so where a machine is slow; the results are written before.
     with suppress(SystemExit):
         module.main([*map(material.named, shlex.split(entry.words)), "--json", str(path)])
-    found = json.loads(path.read_text())
-    assert_form(found)
-    assert found["command"].startswith(f"python benchmarks/{name} ")
+    content = json.loads(path.read_text())
+    assert_form(content)
+    assert content["command"].startswith(f"python benchmarks/{name} ")
     assert str(tmp_path) not in path.read_text()
-    assert entry.check(found["figures"]) is not False
+    assert entry.check(content["figures"]) is not False
 
 
-def assert_form(found: dict[str, Any]) -> None:
+def assert_form(content: dict[str, Any]) -> None:
     """Check the keys of a results file, whose numbers are finite because JSON has no others."""
-    assert tuple(found) == results.KEYS
-    assert {"name", "cores", "avx512", "load"} <= set(found["processor"])
-    assert {"python", "numpy"} <= set(found["versions"])
-    assert found["figures"]
+    assert tuple(content) == results.KEYS
+    assert {"name", "cores", "avx512", "load"} <= set(content["processor"])
+    assert {"python", "numpy"} <= set(content["versions"])
+    assert content["figures"]
 
 
 def test_kept_results_are_of_a_commit_and_of_no_machine_folder():
     for path in (HERE / "results").rglob("*.json"):
-        found = json.loads(path.read_text())
-        if "source" in found:  # figures that were in a page before there were result files
-            assert tuple(found) == (*results.KEYS, "source"), path
-            assert found["figures"], path
+        content = json.loads(path.read_text())
+        if "source" in content:  # figures that were in a page before there were result files
+            assert tuple(content) == (*results.KEYS, "source"), path
+            assert content["figures"], path
         else:
-            assert_form(found)
-            assert found["command"].split()[1].removeprefix("benchmarks/") in ENTRIES
-            assert not any(word.startswith("/") for word in found["command"].split())
-        assert re.fullmatch("[0-9a-f]{40}", found["commit"]), path
+            assert_form(content)
+            assert content["command"].split()[1].removeprefix("benchmarks/") in ENTRIES
+            assert not any(word.startswith("/") for word in content["command"].split())
+        assert re.fullmatch("[0-9a-f]{40}", content["commit"]), path
 
 
 def test_documented_commands_name_programs_and_options_that_exist():
@@ -285,9 +285,9 @@ def test_documented_commands_name_programs_and_options_that_exist():
         *(results.ROOT / name for name in ("README.md", "Makefile")),
         *(results.ROOT / "docs").rglob("*.md"),
     ]
-    found = [match.groups() for page in pages for match in COMMAND.finditer(page.read_text())]
-    assert len(found) > 40
-    for name, words in found:
+    commands = [match.groups() for page in pages for match in COMMAND.finditer(page.read_text())]
+    assert len(commands) > 40
+    for name, words in commands:
         source = (HERE / name).read_text()
         known = {"--json", *re.findall(r'"(--[\w-]+)"', source)}
         if "parse_known_args" not in source:  # which hands further options to Nextflow

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_OF_CELL = ("sample_id", "cell_id", "abundance", "count_unit")
+_CELL_COLUMNS = ("sample_id", "cell_id", "abundance", "count_unit")
 
 
 def parse_args(argv=None):
@@ -54,18 +54,20 @@ def main(argv=None):
     receptors = tables.distinct_receptors(
         pa.concat_tables([tables.read(path, needed) for path in args.receptors]).select(needed)
     )
-    cells = [tables.read(path, [*_OF_CELL, "receptor_id"]) for path in args.cells]
-    samples = [(_rows(receptors, of_sample), donor) for of_sample, donor in zip(cells, donors, strict=True)]
+    cells = [tables.read(path, [*_CELL_COLUMNS, "receptor_id"]) for path in args.cells]
+    samples = [
+        (_rows(receptors, sample_cells), donor) for sample_cells, donor in zip(cells, donors, strict=True)
+    ]
     reasons = annotator_file.load_reasons(args.reference)
     search = Search(receptors, partial(_annotator, args), innate=args.annotate_innate, reasons=reasons)
     _warn(search.not_calibrated())
-    found = search.run(samples, _counted(_vectors(args, receptors), len(receptors)))
-    for sample, of_sample, donor, calls in zip(args.sample, cells, donors, found, strict=True):
+    results = search.run(samples, _counted(_vectors(args, receptors), len(receptors)))
+    for sample, sample_cells, donor, calls in zip(args.sample, cells, donors, results, strict=True):
         with step(f"error rates of {sample}"):
             groups = calls.rate(args.annotation_fdr)
         about = {"hla": hla.typing_text(donor), "groups": groups}
         with step(f"table of {sample}"):
-            _write(sample, of_sample, calls, about, args)
+            _write(sample, sample_cells, calls, about, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
 
 
@@ -89,8 +91,8 @@ def _donors(args) -> list[hla.Alleles]:
     """Return the HLA of each sample's donor; empty where it is unknown."""
     typings = args.hla or [""] * len(args.sample)
     if len(typings) != len(args.sample):
-        given, samples = counted(len(typings), "typing"), counted(len(args.sample), "sample")
-        raise InputError(f"--hla: {given} for {samples}")
+        typed, samples = counted(len(typings), "typing"), counted(len(args.sample), "sample")
+        raise InputError(f"--hla: {typed} for {samples}")
     try:
         return [hla.parse_typing(text) for text in typings]
     except hla.HlaError as error:
@@ -130,7 +132,7 @@ def _write(sample: str, cells: pa.Table, calls, about: dict, args) -> None:
             table = pa.Table.from_pandas(
                 calls.table(place[start : start + tables.BATCH]), preserve_index=False
             )
-            for name in _OF_CELL:
+            for name in _CELL_COLUMNS:
                 table = table.append_column(name, part[name])
             append(table.select(schema.ANNOTATION.names).cast(schema.ANNOTATION))
     abundance = np.zeros(len(ids), np.int64)
@@ -192,8 +194,8 @@ def _vectors(args, receptors: pa.Table) -> Iterator[tuple[np.ndarray, np.ndarray
 def _counts(calls, abundance: np.ndarray) -> dict:
     """Return the counts for the report, by the abundance of each receptor: by call, and by called epitope."""
     members = np.flatnonzero(calls.is_called())
-    called = calls.table(members).assign(abundance=abundance[members])
-    epitopes = called.groupby(["epitope", "antigen_species"], dropna=False).agg(
+    called_rows = calls.table(members).assign(abundance=abundance[members])
+    epitopes = called_rows.groupby(["epitope", "antigen_species"], dropna=False).agg(
         receptors=("call", "size"), abundance=("abundance", "sum")
     )
     words, excluded = calls.words()
@@ -201,7 +203,7 @@ def _counts(calls, abundance: np.ndarray) -> dict:
         "receptors": len(abundance),
         "abundance": int(abundance.sum()),
         "calls": pd.Series(words).value_counts().to_dict(),
-        "called_abundance": int(called["abundance"].sum()),
+        "called_abundance": int(called_rows["abundance"].sum()),
         "exact": calls.n_exact(),
         "excluded": {word: int(n) for word, n in pd.Series(excluded).value_counts().items()},
         "epitopes": json.loads(epitopes.reset_index().to_json(orient="records")),

@@ -4,6 +4,7 @@
 import logging
 import sys
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 
 from airrvec.benchmark.options import add_labelled_options, labelled_options
@@ -59,12 +60,9 @@ def main(argv=None):
     options = labelled_options(args)
     background = None
     if any(RULES[rule].takes == "vectors" for rule in rules):
-        background = negatives(
-            args.background,
-            species=args.species,
-            seed=args.seed,
-            leave_out=options["receptors"]["clonotype_id"],
-        )
+        leave_out = options["receptors"]["clonotype_id"]
+        background = negatives(args.background, species=args.species, seed=args.seed, leave_out=leave_out)
+    score = partial(scoring.score, rules=rules, test_sets=test_sets, background=background)
     own_labels = training_labels.labels_from_encoder(args.encoder)
     labels = training_labels.read_labels(args.trained_on) | own_labels
     options["leave_out"] = labels if _enough_left(fewshot, options, labels, args) else None
@@ -80,38 +78,31 @@ def main(argv=None):
         not_evaluated.append(left_out)
         measured[labelled.excluded] = _counts(labelled, fewshot.digest(labelled, splits))
         for chosen in chains:
-            what = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
-            progress = counter(what, sum(len(split.references) for split in splits))
-            results.append(
-                scoring.score(
-                    encoder,
-                    name,
-                    labelled,
-                    splits,
-                    rules=rules,
-                    chains=chosen,
-                    test_sets=test_sets,
-                    background=background,
-                    progress=progress,
-                )
-            )
-    scores = scoring.Scores.joined(results)
-    first, *others = measured.values()
-    qc = {**first, "with_excluded": others[0] if others else None}
-    if background is not None:
-        qc["background"] = short_hash(background["receptor_id"].to_pylist())
+            noun = f"splits scored (chains: {chosen}, references excluded: {labelled.excluded})"
+            progress = counter(noun, sum(len(split.references) for split in splits))
+            results.append(score(encoder, name, labelled, splits, chains=chosen, progress=progress))
     digests = {"splits_digest": ",".join(counts["splits_digest"] for counts in measured.values())}
     digests["title"] = title + (training_labels.TRAINED_ON_MARK if warnings else "")
     digests["warning"] = "; ".join(warnings)
     for warning in warnings:
         logging.getLogger(__name__).warning(warning)
+    scores = scoring.Scores.joined(results)
     left_out = pa.concat_tables([*not_evaluated, scores.not_evaluated])
     for kind, table in (("auroc", scores.auroc), ("roc", scores.roc), ("not_evaluated", left_out)):
         tables.write(table, args.outdir / f"{name}.{kind}.parquet", digests)
-    tables.write_json(qc, args.outdir / f"{name}.qc.json")
+    tables.write_json(_qc(measured, background), args.outdir / f"{name}.qc.json")
     packages = ["numba", "numpy", "olga", "pyarrow", "rapidfuzz", "scikit-learn", "scipy"]
     used = [package for package in ("torch", "transformers") if package in sys.modules]
     script.write_versions(args, *packages, *used)
+
+
+def _qc(measured: dict[str, dict], background: pa.Table | None) -> dict:
+    """Return the counts of the benchmark, and a digest of the background receptors if a rule takes them."""
+    first, *rest = measured.values()
+    qc = {**first, "with_excluded": rest[0] if rest else None}
+    if background is not None:
+        qc["background"] = short_hash(background["receptor_id"].to_pylist())
+    return qc
 
 
 def _words(option: str, words: str, choices: Collection[str]) -> tuple[str, ...]:

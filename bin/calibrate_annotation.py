@@ -78,7 +78,6 @@ def _calibrate_all(args, labels) -> None:
     runtime.limit_threads(1, loops=args.threads)  # of libraries: the threads are our own
     from airrvec.annotation import annotator_file, reference_set
     from airrvec.encoders.sceptr import Sceptr
-    from airrvec.synthetic.background import background
 
     encoder = Sceptr(args.model, threads=args.threads)
     options = labelled_options(args)
@@ -98,56 +97,71 @@ def _calibrate_all(args, labels) -> None:
     options["innate"] = args.annotate_innate
     for species in args.species:
         options["species"] = species
-        no_background = None
         innate = reference_set.count_innate_references(options["cells"], options["receptors"], species)
         qc["innate_references"][species] = innate
-        try:
-            receptors = background(
-                args.background,
-                args.background_receptors,
-                species=species,
-                seed=args.seed,
-                leave_out=options["receptors"]["clonotype_id"],
-                purpose="annotation background",
-            )
-        except InputError as problem:
-            if len(args.species) == 1:
-                raise
-            receptors, no_background = options["receptors"].slice(0, 0), str(problem)
-        if not args.annotate_innate:
-            receptors = reference_set.conventional(receptors)
-        built = {
-            chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES
-        }
-        embed = _embedder(encoder, built, receptors)
-        known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
-        model = encoder.loaded.vector_model
-        calibrate = partial(_calibrate, args, labels, options, known, receptors, no_background, embed, model)
-        # All classes at once, each with all threads: one computes while another waits for Python.
-        n_at_once = len(CHAIN_CLASSES) if args.threads > 1 else 1
-        calibrated = dict(
-            zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True)
-        )
-        for chains in CHAIN_CLASSES:
-            counts, found = calibrated[chains]
+        for chains, (counts, results) in _calibrate_species(args, labels, options, encoder).items():
             qc["groups"].append({"species": species, "chains": chains, **counts})
-            references[species, chains] = found.pop("reference", None)
-            for name, table in found.items():
+            references[species, chains] = results.pop("reference", None)
+            for name, table in results.items():
                 measured[name].append(table)
     table = reference_set.reference_table(
         references, options["cells"], options["receptors"], options["exclude_references"]
     )
     tables.write_both(table, args.outdir / "receptors")
     schemas = (schema.CALIBRATION, schema.PRECISION_RECALL, schema.ANNOTATION_EPITOPES)
-    for (name, found), table_schema in zip(measured.items(), schemas, strict=True):
-        table = pa.concat_tables([table_schema.empty_table(), *found])
+    for (name, results), table_schema in zip(measured.items(), schemas, strict=True):
+        table = pa.concat_tables([table_schema.empty_table(), *results])
         tables.write_both(table, args.outdir / name)
     annotator_file.save_reasons(qc["groups"], args.outdir / "reference")
     tables.write_json(qc, args.outdir / "calibration.qc.json")
 
 
+def _calibrate_species(args, labels, options: dict, encoder) -> dict[str, tuple[dict, dict]]:
+    """Write the references of a species; return the counts and tables of each class of chains."""
+    from airrvec.annotation import reference_set
+
+    background, no_background = _background(args, options)
+    built = {chains: reference_set.build_reference_set(**options, chains=chains) for chains in CHAIN_CLASSES}
+    embed = _embedder(encoder, built, background)
+    known = {chains: _known(embed, built[chains]) for chains in CHAIN_CLASSES}
+    model = encoder.loaded.vector_model
+    calibrate = partial(_calibrate, args, labels, options, known, background, no_background, embed, model)
+    # All classes at once, each with all threads: one computes while another waits for Python.
+    n_at_once = len(CHAIN_CLASSES) if args.threads > 1 else 1
+    return dict(zip(CHAIN_CLASSES, runtime.in_threads(calibrate, CHAIN_CLASSES, n_at_once), strict=True))
+
+
+def _background(args, options: dict) -> tuple[pa.Table, str | None]:
+    """
+    Return the background receptors of a species; none, and the reason, where they cannot be made.
+
+    Raises
+    ------
+    InputError
+        If they cannot be made, and the run has no other species.
+    """
+    from airrvec.annotation import reference_set
+    from airrvec.synthetic.background import background
+
+    receptors, problem = options["receptors"].slice(0, 0), None
+    try:
+        receptors = background(
+            args.background,
+            args.background_receptors,
+            species=options["species"],
+            seed=args.seed,
+            leave_out=options["receptors"]["clonotype_id"],
+            purpose="annotation background",
+        )
+    except InputError as error:
+        if len(args.species) == 1:
+            raise
+        problem = str(error)
+    return receptors if args.annotate_innate else reference_set.conventional(receptors), problem
+
+
 def _embedder(encoder, built: dict, background: pa.Table):
-    """Return a function that embeds receptors; it has already embedded most of what calibration asks for."""
+    """Return a function that embeds receptors; most receptors of the calibration are embedded already."""
     from airrvec.annotation.reference_set import KnownVectors
 
     embed = KnownVectors(encoder.embed)
@@ -164,9 +178,9 @@ def _known(embed, reference) -> tuple:
     return reference.take(np.flatnonzero(seen)), vectors[seen], int((~seen).sum())
 
 
-def _asked(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
+def _untrained_queries(queries, seen: np.ndarray) -> tuple[np.ndarray, dict]:
     """
-    Return which queries are asked: without those that the model was trained on, if enough remain; and counts.
+    Return which queries are used, shape (n,), and counts: not those that trained the model, if enough remain.
 
     Training receptors remain references, as they do for the receptors of a sample.
     """
@@ -191,14 +205,10 @@ def _calibrate(
     """Write the reference of a class of chains; return its counts and its tables."""
     from airrvec.annotation import annotator_file, calibrate, reference_set
     from airrvec.annotation.annotator import Annotator
-    from airrvec.annotation.evidence import COMPARED, Sources
 
     reference, _, n_without = known[chains]
     excluded = reference_set.count_excluded(reference, **options, chains=chains)
-    receptors = with_chains(background, chains)
-    vectors = embed(receptors)
-    seen = np.isfinite(vectors).all(axis=1)
-    receptors, vectors = receptors.filter(pa.array(seen)), vectors[seen]
+    receptors, vectors = _with_vectors(with_chains(background, chains), embed)
     n_contrast = round(CONTRAST * len(receptors))
     candidates = int((reference.epitopes["n_references"] >= args.annotation_references).sum())
     counts = {
@@ -210,51 +220,76 @@ def _calibrate(
         "studies": len(reference.study_names),
         "background": len(receptors) - n_contrast,
         "tested": 0,
-        "not_calibrated": no_background,
+        "not_calibrated": no_background or _too_little(args, len(receptors), candidates),
     }
-    if not no_background and len(receptors) < MIN_BACKGROUND:
-        n = counted(len(receptors), "background receptor")
-        counts["not_calibrated"] = f"{n}, and {MIN_BACKGROUND} are needed"
-    elif not no_background and not candidates:
-        counts["not_calibrated"] = f"no epitope has {args.annotation_references} references"
     if not len(reference):
         return counts, {}
-    contrast, contrast_vectors = receptors.slice(0, n_contrast), {chains: vectors[:n_contrast]}
-    for name in set(COMPARED[chains]) - {chains}:
-        contrast_vectors[name] = embed(on_chains(contrast, name))
-    sources = Sources(
-        chains,
-        {name: known[name][0] for name in COMPARED[chains]},
-        {name: known[name][1] for name in COMPARED[chains]},
-        contrast,
-        contrast_vectors,
-        embed,
-        args.annotation_references if candidates else 1,
-        args.threads,
-    )
-    others = receptors.slice(n_contrast), vectors[n_contrast:]
+    contrast = receptors.slice(0, n_contrast), vectors[:n_contrast]
+    sources = _sources(known, chains, contrast, embed, args.annotation_references if candidates else 1, args)
+    background_sample = receptors.slice(n_contrast), vectors[n_contrast:]
     path = args.outdir / "reference" / f"{options['species']}_{chains}.npz"
+    save = partial(annotator_file.save, path=path, model=model)
     if counts["not_calibrated"]:
-        annotator_file.save(Annotator(sources, calibrate.untrained(sources, *others), None), path, model)
+        save(Annotator(sources, calibrate.untrained(sources, *background_sample), None))
         return counts, {"reference": reference}
     _, counts["by_study"] = calibrate.assign_folds(reference, seed=args.seed)
-    collected = calibrate.collect(sources, *others, seed=args.seed)
+    collected = calibrate.collect(sources, *background_sample, seed=args.seed)
     seen = labels.include(reference.receptors, chains)
-    collected.queries["kept"], counts["trained_on"] = _asked(collected.queries, seen)
+    collected.queries["kept"], counts["trained_on"] = _untrained_queries(collected.queries, seen)
     counts["tested"] = int(collected.queries["reachable"][collected.queries["kept"]].sum())
     if counts["tested"] < MIN_TESTED:
         counts["not_calibrated"] = (
             f"{counted(counts['tested'], 'labelled receptor has', 'labelled receptors have')} an epitope with"
             f" references in other studies, and {MIN_TESTED} are needed"
         )
-        annotator_file.save(Annotator(sources, collected.untrained(), None), path, model)
+        save(Annotator(sources, collected.untrained(), None))
         return counts, {"reference": reference}
     fitted = calibrate.train(collected, threads=args.threads)
     counts["trained"] = fitted.scorer.is_trained
+    save(Annotator(sources, fitted.scorer, fitted.scores))
     group = {"species": options["species"], "chains": chains}
-    annotator_file.save(Annotator(sources, fitted.scorer, fitted.scores), path, model)
+    measured, counts["brier"] = _cross_validation(args, reference, fitted, excluded, group)
+    return counts, {"reference": reference, **measured}
+
+
+def _with_vectors(receptors: pa.Table, embed) -> tuple[pa.Table, np.ndarray]:
+    """Return the receptors with a vector, and their vectors."""
+    vectors = embed(receptors)
+    seen = np.isfinite(vectors).all(axis=1)
+    return receptors.filter(pa.array(seen)), vectors[seen]
+
+
+def _too_little(args, n_background: int, candidates: int) -> str | None:
+    """Return why a class of chains has too few receptors to be calibrated; None if it has enough."""
+    if n_background < MIN_BACKGROUND:
+        return f"{counted(n_background, 'background receptor')}, and {MIN_BACKGROUND} are needed"
+    return None if candidates else f"no epitope has {args.annotation_references} references"
+
+
+def _sources(
+    known: dict, chains: str, contrast: tuple[pa.Table, np.ndarray], embed, min_references: int, args
+):
+    """Return the sources of a class of chains; ``contrast``: background receptors and their vectors."""
+    from airrvec.annotation.evidence import COMPARED, Sources
+
+    receptors, vectors = contrast
+    contrast_vectors = {chains: vectors}
+    for name in set(COMPARED[chains]) - {chains}:
+        contrast_vectors[name] = embed(on_chains(receptors, name))
+    references = {name: known[name][0] for name in COMPARED[chains]}
+    reference_vectors = {name: known[name][1] for name in COMPARED[chains]}
+    return Sources(
+        *(chains, references, reference_vectors, receptors, contrast_vectors),
+        *(embed, min_references, args.threads),
+    )
+
+
+def _cross_validation(args, reference, fitted, excluded, group: dict) -> tuple[dict, float | None]:
+    """Return the tables of the cross-validation of a class of chains, and its Brier score."""
+    from airrvec.annotation import calibrate
+
     _, scores = fitted.scores.background.best()
-    reliability, counts["brier"] = calibrate.reliability_table(fitted.queries, scores, group)
+    reliability, brier = calibrate.reliability_table(fitted.queries, scores, group)
     epitopes = calibrate.epitope_table(
         reference,
         fitted.queries,
@@ -264,12 +299,11 @@ def _calibrate(
         min_references=args.annotation_references,
         excluded=excluded,
     )
-    return counts, {
-        "reference": reference,
+    return {
         "calibration": reliability,
         "precision_recall": calibrate.precision_recall_table(fitted.queries, scores, group),
         "epitopes": epitopes,
-    }
+    }, brier
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ def problem_of(torch, needed: int) -> str | None:
     """Return why ``torch`` cannot compute on ``needed`` GPUs, or None if it can."""
     if torch.version.cuda is None:
         return f"a GPU was asked for, but torch {torch.__version__} is a build for CPUs alone"
-    found = torch.cuda.device_count()
-    if found < needed:
-        seen = f"{found} of the {needed} CUDA devices asked for" if found else "no CUDA device"
+    n_devices = torch.cuda.device_count()
+    if n_devices < needed:
+        seen = f"{n_devices} of the {needed} CUDA devices asked for" if n_devices else "no CUDA device"
         return f"a GPU was asked for, but torch sees {seen} in this task"
     for number in range(needed):
         try:

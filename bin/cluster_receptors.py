@@ -37,15 +37,15 @@ def main(argv=None):
 
     repertoires = read_repertoires(args)
     repertoires.conditions(args.compare_by)
-    found, qc = _clustered(args, repertoires)
-    clusters, positions = cluster_tables.clusters_table(repertoires, found, _labels(args, repertoires))
+    clustered, qc = _clustered(args, repertoires)
+    clusters, positions = cluster_tables.clusters_table(repertoires, clustered, _labels(args, repertoires))
     labels = [*args.cells, *([args.labelled] if args.labelled else [])]
     clusters = with_antigens(clusters, describe_epitopes(labels))
-    conditions = cluster_tables.conditions_table(repertoires, found, args.compare_by, clusters)
+    conditions = cluster_tables.conditions_table(repertoires, clustered, args.compare_by, clusters)
     fields = tables.read(args.receptors, ["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
     results = {
         "clusters": clusters,
-        "members": cluster_tables.members_table(repertoires, found, fields),
+        "members": cluster_tables.members_table(repertoires, clustered, fields),
         "motifs": positions,
         "conditions": conditions,
     }
@@ -70,14 +70,14 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "groups": [],
         "without_background": {},
     }
-    found = []
+    clustered = []
     for group in comparison_groups(args, repertoires, qc["without_background"]):
         vectors, background, radius = group.vectors, group.background, group.radius
         neighbourhood = clustering.neighbourhood(vectors, background, radius, threads=args.threads)
         label = clustering.assign_clusters(neighbourhood.graph, args.cluster_method, seed=args.seed)
         with step("centres of clusters"):
             centres = [int(rows[clustering.medoid(vectors[rows])]) for rows in clustering.members(label)]
-        found.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))
+        clustered.append(Clustered(group.species, group.chains, group.rows, label, neighbourhood, centres))
         counts = {
             "species": group.species,
             "chains": group.chains,
@@ -89,8 +89,8 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
             "clusters": int(label.max() + 1),
         }
         qc["groups"].append(counts)
-    qc["not_compared"] = len(repertoires.receptors) - sum(len(part.rows) for part in found)
-    return found, qc
+    qc["not_compared"] = len(repertoires.receptors) - sum(len(part.rows) for part in clustered)
+    return clustered, qc
 
 
 def _labels(args, repertoires) -> pd.DataFrame:

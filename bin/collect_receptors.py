@@ -60,8 +60,8 @@ def main(argv=None):
     path = args.outdir / f"receptors{args.part}.parquet"
     counts = {"receptors": 0, "clonotypes": 0, "public_clonotypes": 0}
     last = None
-    for given in (*args.receptors, *([args.labelled] if args.labelled else [])):
-        check_pages(given)
+    for file in (*args.receptors, *([args.labelled] if args.labelled else [])):
+        check_pages(file)
     with (
         database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection,
         tables.writer(path, schema.COLLECTED_RECEPTORS) as receptors,

@@ -33,7 +33,7 @@ def main(argv=None):
     without_background = {}
     results, groups = _measured(args, repertoires, without_background)
     for name, table_schema in SCHEMAS.items():
-        table = pa.concat_tables([table_schema.empty_table(), *(found[name] for found in results)])
+        table = pa.concat_tables([table_schema.empty_table(), *(result[name] for result in results)])
         tables.write_both(table, args.outdir / name)
     tables.write_both(sample_comparison.public_table(repertoires), args.outdir / "public")
     qc = {

@@ -17,7 +17,7 @@ from airrvec.input import cells
 import pyarrow as pa
 import pyarrow.compute as pc
 
-CALLED = "called"  # word of the annotation's column `call`
+HAS_CALL = "called"  # word of the annotation's column `call`
 # Columns of the annotation that a cell carries whether or not it is called.
 ALWAYS = ("call", "exact_epitope")
 
@@ -123,15 +123,15 @@ def calls_of_cells(cells_of_sample: pa.Table, path: Path | None) -> pa.Table:
     calls = tables.read(path, ["receptor_id", *sources.values()])
     if not calls["receptor_id"].equals(cells_of_sample["receptor_id"]):
         raise InputError("the calls are not those of the cells, row by row", file=path)
-    called = pc.equal(calls["call"], CALLED)
+    is_called = pc.equal(calls["call"], HAS_CALL)
     columns = {
-        name: calls[source] if source in ALWAYS else _where(called, calls[source])
+        name: calls[source] if source in ALWAYS else _masked(is_called, calls[source])
         for name, source in sources.items()
     }
     return pa.table(columns, schema=schema.CELL_CALLS)
 
 
-def _where(mask: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
+def _masked(mask: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(mask, values, pa.scalar(None, values.type))
 
 
@@ -143,10 +143,10 @@ def clusters_of_cells(receptor_ids: pa.ChunkedArray, members: pa.Table) -> pa.Ta
     return pa.table(columns, schema=schema.CELL_CLUSTERS)
 
 
-def with_columns(table: pa.Table, others: pa.Table) -> pa.Table:
+def with_columns(table: pa.Table, further: pa.Table) -> pa.Table:
     """Return a table with the columns of another after its own."""
-    for name in others.column_names:
-        table = table.append_column(name, others[name])
+    for name in further.column_names:
+        table = table.append_column(name, further[name])
     return table
 
 

@@ -74,10 +74,10 @@ def main(argv=None):
 def _receptors(folder: Path, cells: Path) -> list[Path]:
     """Return the files of the receptors of a sample."""
     stem = f"{cells.name.removesuffix('.cells.parquet')}.receptors_"
-    found = sorted(path for path in folder.iterdir() if path.name.startswith(stem))
-    if not found:
+    paths = sorted(path for path in folder.iterdir() if path.name.startswith(stem))
+    if not paths:
         raise InputError(f"there is no file {stem}*.parquet", file=folder)
-    return found
+    return paths
 
 
 def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, str]) -> list[dict]:
@@ -85,10 +85,10 @@ def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, st
     from airrvec.repertoire import diversity
 
     groups = []
-    for (species, chains), of_sample in counts.items():
-        parts["diversity"].append(diversity.diversity_table(of_sample, units, species, chains))
-        parts["rarefaction"].append(diversity.rarefaction_table(of_sample, units, species, chains))
-        clonotypes = sum(len(numbers) for numbers in of_sample.values())
+    for (species, chains), sample_counts in counts.items():
+        parts["diversity"].append(diversity.diversity_table(sample_counts, units, species, chains))
+        parts["rarefaction"].append(diversity.rarefaction_table(sample_counts, units, species, chains))
+        clonotypes = sum(len(numbers) for numbers in sample_counts.values())
         groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
     return sorted(groups, key=lambda group: -group["clonotypes"])
 

@@ -129,8 +129,8 @@ class Receptors:
                 self._read([path for args in each for path in args.cells])
 
     def _read(self, cells_of_files: list[Path]) -> None:
-        of_cells = [tables.read(path, ["receptor_id"])["receptor_id"] for path in cells_of_files]
-        ids = pc.unique(pa.chunked_array([chunk for part in of_cells for chunk in part.chunks], pa.string()))
+        columns = [tables.read(path, ["receptor_id"])["receptor_id"] for path in cells_of_files]
+        ids = pc.unique(pa.chunked_array([chunk for part in columns for chunk in part.chunks], pa.string()))
         wanted = pa.chunked_array([ids])
         self.rows = read_receptor_rows(self.paths[0], wanted)
         self.matrix = read_vectors(self.paths[1], wanted)

@@ -89,7 +89,7 @@ def _split(args):
 
     labelled = fewshot.select_labelled(**labelled_options(args))
     if args.finetune_split == "given":
-        return splits.given_split(labelled)
+        return splits.column_split(labelled)
     options = {"min_receptors": args.finetune_min_receptors, "seed": args.seed}
     if args.finetune_split == "random":
         return splits.random_split(labelled, **options)

@@ -104,10 +104,10 @@ def _all_places(args, wanted: np.ndarray, mapped: np.ndarray, places: np.ndarray
 
     first = 0
     for ids, vectors in layout.portions(args.embeddings):
-        found = layout.place_on_map(vectors, mapped, places, threads=args.threads)
+        batch_places = layout.place_on_map(vectors, mapped, places, threads=args.threads)
         low, high = np.searchsorted(wanted, [first, first + len(ids)])
-        found[wanted[low:high] - first] = places[low:high]
-        yield ids, found
+        batch_places[wanted[low:high] - first] = places[low:high]
+        yield ids, batch_places
         first += len(ids)
 
 

@@ -17,7 +17,7 @@ from airrvec.core.terminal import print_warning
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.names import ROLES
-from airrvec.input.units import Given, read_as
+from airrvec.input.units import DeclaredUnit, read_as
 
 
 def parse_args(argv=None):
@@ -69,7 +69,7 @@ def write_normalised(args) -> int:
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
     source = reading.open_chains(
-        args.table, args.format, columns, max_unpacked, Given(args.row_unit, args.count_unit)
+        args.table, args.format, columns, max_unpacked, DeclaredUnit(args.row_unit, args.count_unit)
     )
     normaliser = Normaliser(
         sample_id=args.sample,

@@ -29,7 +29,7 @@ def main(argv=None):
     layouts = request.pop("layouts")
     reading = {"multichain": request.pop("multichain")}
     reading["max_unpacked"] = int(request.pop("max_unpacked") * script.GB)
-    found = [
+    estimates = [
         planning.estimate_table(
             table, layout["format"] or None, layout["columns"], species=layout["species"], **reading
         )
@@ -37,12 +37,12 @@ def main(argv=None):
     ]
     # Samples, the labelled table, references.
     parts = {part: [] for part in ("sample", "labelled", "reference")}
-    for layout, estimate in zip(layouts, found, strict=True):
+    for layout, estimate in zip(layouts, estimates, strict=True):
         parts[layout["part"]].append(estimate)
     samples = parts["sample"] + parts["labelled"]
-    plan = planning.plan(samples, parts["reference"], **request)
+    plan = planning.plan(samples, parts["reference"], further=request.pop("others"), **request)
     tables.write_tsv(plan, args.out)
-    print_lines(*planning.format_plan(found, plan).split("\n"))
+    print_lines(*planning.format_plan(estimates, plan).split("\n"))
     script.write_versions(args, "pyarrow", "tidytcells")
 
 

@@ -27,45 +27,17 @@ def main(argv=None):
     args = parse_args(argv)
     require_extra("learn", "pre-training")
     runtime.limit_threads(args.threads)
-    from airrvec.core import identity, schema
+    from airrvec.core import identity
     from airrvec.figures.training import training_curves
-    from airrvec.model.tokens import tokenise
     from airrvec.model.transformer import ReceptorEncoder
     from airrvec.training import model_folder, trainer
 
     import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
     import torch
 
-    preset = presets.load(args.preset).changed(
-        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
-    )
-
-    if preset.objective.needs_labels:
-        raise InputError(
-            f"the preset '{preset.name}' learns from labels, which pre-training has not",
-            fix="Fine-tune with it",
-        )
-    if preset.data == "synthetic" and not args.synthetic:
-        raise InputError(f"the preset '{preset.name}' trains on synthetic receptors, and these are none")
-    if args.synthetic and preset.data == "receptors":
-        preset = replace(preset, data="synthetic")
-
-    receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
-    receptors = tables.distinct_receptors(receptors.select(schema.RECEPTORS.names))
-    if preset.data == "shuffled":
-        from airrvec.synthetic.background import shuffle_pairs
-
-        receptors = shuffle_pairs(receptors, seed=args.seed)
-    tokens = tokenise(receptors, preset.model.loops)
-    seen = np.flatnonzero(tokens.lengths > 1)
-    receptors, tokens = receptors.take(pa.array(seen)), tokens.take(seen)
-    if len(receptors) < 10:
-        raise InputError(
-            f"{counted(len(receptors), 'receptor')} with a loop that the model reads, and 10 are needed",
-            fix="Give more receptors, or a preset that reads their loops",
-        )
+    preset = _preset(args)
+    receptors, tokens = _receptors(args, preset)
     digest = hashlib.sha256("".join(receptors["receptor_id"].to_pylist()).encode()).hexdigest()
 
     # A tenth of the clonotypes is held out (paper, Methods, "SCEPTR Pre-training", "Data").
@@ -96,6 +68,48 @@ def main(argv=None):
     model_folder.write(folder, trained, preset, name=preset.name, start="random weights", data=data)
     training_curves(trained.history, folder / "training")
     script.write_versions(args, "lightning", "numpy", "pyarrow", "safetensors", "tidytcells", "torch")
+
+
+def _preset(args) -> presets.Preset:
+    """Return the preset with the options of the command; raise `InputError` if it cannot pre-train."""
+    preset = presets.load(args.preset).changed(
+        name=args.name, steps=args.train_steps, batch_size=args.train_batch_size
+    )
+    if preset.objective.needs_labels:
+        raise InputError(
+            f"the preset '{preset.name}' learns from labels, which pre-training has not",
+            fix="Fine-tune with it",
+        )
+    if preset.data == "synthetic" and not args.synthetic:
+        raise InputError(f"the preset '{preset.name}' trains on synthetic receptors, and these are none")
+    if args.synthetic and preset.data == "receptors":
+        preset = replace(preset, data="synthetic")
+    return preset
+
+
+def _receptors(args, preset: presets.Preset) -> tuple:
+    """Return the distinct receptors with a loop that the model reads, and their tokens."""
+    from airrvec.core import schema
+    from airrvec.model.tokens import tokenise
+
+    import numpy as np
+    import pyarrow as pa
+
+    receptors = pa.concat_tables([_unlabelled(tables.read(path)) for path in args.receptors])
+    receptors = tables.distinct_receptors(receptors.select(schema.RECEPTORS.names))
+    if preset.data == "shuffled":
+        from airrvec.synthetic.background import shuffle_pairs
+
+        receptors = shuffle_pairs(receptors, seed=args.seed)
+    tokens = tokenise(receptors, preset.model.loops)
+    seen = np.flatnonzero(tokens.lengths > 1)
+    receptors, tokens = receptors.take(pa.array(seen)), tokens.take(seen)
+    if len(receptors) < 10:
+        raise InputError(
+            f"{counted(len(receptors), 'receptor')} with a loop that the model reads, and 10 are needed",
+            fix="Give more receptors, or a preset that reads their loops",
+        )
+    return receptors, tokens
 
 
 def _unlabelled(receptors):

@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
     read: Callable  # options → results, or None
     sections: Callable
-    lines: Callable = lambda *found: []
+    lines: Callable = lambda *results: []
     names_encoders: bool = False  # sections and lines also take the titles of encoders
 
 
@@ -128,19 +128,19 @@ def main(argv=None):
     receptors = page.merge_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
     embeddings = page.merge_partitions(embedded, ("receptors", "without_vector"))
     missing = report_missing.read_missing(args.missing)
-    found, shown, lines = {}, {}, {}
+    loaded, shown, lines = {}, {}, {}
     for name, part in PARTS.items():
         with _without(name, missing):
-            found[name] = part.read(args)
-    titles = Titles(found["benchmark"].counts["titles"] if found.get("benchmark") else {})
+            loaded[name] = part.read(args)
+    titles = Titles(loaded["benchmark"].counts["titles"] if loaded.get("benchmark") else {})
     for name, part in PARTS.items():
         with _without(name, missing):
-            if found.get(name):
-                arguments = (found[name], titles) if part.names_encoders else (found[name],)
+            if loaded.get(name):
+                arguments = (loaded[name], titles) if part.names_encoders else (loaded[name],)
                 shown[name] = part.sections(*arguments)
                 lines[name] = part.lines(*arguments)
     versions = page.merged_versions([path.read_text() for path in args.software], args.nextflow)
-    results = {name: found.get(name) if name in shown else None for name in PARTS}
+    results = {name: loaded.get(name) if name in shown else None for name in PARTS}
     unavailable = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
     sections = [
         *page.sample_sections(samples, receptors),

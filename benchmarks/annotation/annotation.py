@@ -67,11 +67,11 @@ def divided(reference, seed: int) -> np.ndarray:
     return study_folds(reference, np.random.default_rng(seed).uniform(0.5, 1.5, n) if seed else 1.0)
 
 
-def without(found: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:
-    """The evidence without some of its kinds, which all receptors have in common."""
-    measures = found.measures.copy()
+def without(collected: evidence.Evidence, columns: list[int], typical: np.ndarray) -> evidence.Evidence:
+    """Return evidence in which some measures are replaced by their typical value."""
+    measures = collected.measures.copy()
     measures[:, columns] = typical[columns]
-    return replace(found, measures=measures)
+    return replace(collected, measures=measures)
 
 
 class Fold:
@@ -81,64 +81,70 @@ class Fold:
         reference, vectors = sources.reference, sources.vectors[sources.chains]
         members = reference.studies @ (fold_of[:, None] == np.arange(N_FOLDS)).astype(np.float32) > 0
         held_out = np.flatnonzero(members[:, fold])
-        asking = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
-        studies = {name for name, of in zip(reference.study_names, fold_of, strict=True) if of == fold}
+        query_rows = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
+        studies = {
+            name
+            for name, study_fold in zip(reference.study_names, fold_of, strict=True)
+            if study_fold == fold
+        }
         self.left = sources.without(held_out, studies)
         started = time.process_time()
         self.collected = calibrate.collect(self.left, *background)
         self.collecting = time.process_time() - started
-        self.labels = reference.labels[asking]
+        self.labels = reference.labels[query_rows]
         possible = np.zeros(len(reference.epitopes), np.float32)
         possible[self.left.candidates] = 1
-        self.findable = self.labels @ possible > 0
-        self.study = np.array([reference.studies[[row]].indices[0] for row in asking])
-        asked = reference.receptors.take(pa.array(asking)), vectors[asking]
-        self.asked, self.test = (
-            evidence.both_looks(self.left, receptors, found, self.collected.threshold)
-            for receptors, found in (asked, test)
+        self.reachable = self.labels @ possible > 0
+        self.study = np.array([reference.studies[[row]].indices[0] for row in query_rows])
+        queries = reference.receptors.take(pa.array(query_rows)), vectors[query_rows]
+        self.queries, self.test = (
+            evidence.collect_evidence(self.left, receptors, vectors, self.collected.threshold)
+            for receptors, vectors in (queries, test)
         )
 
-    def calls(self, asked: Candidates, test: Candidates) -> Calls:
-        epitope, score = asked.best()
+    def calls(self, queries: Candidates, test: Candidates) -> Calls:
+        epitope, score = queries.best()
         right = binds_epitope(self.labels, epitope)
-        return Calls(score, right, self.findable, self.study, test.best()[1])
+        return Calls(score, right, self.reachable, self.study, test.best()[1])
 
     def measured(self, score: str, columns: list[int]) -> tuple[Calls, CalibrationScores]:
-        """Calls by a score, and what calibrates it."""
+        """Return the calls by a score, and the scores that calibrate it."""
         collected = self.collected
-        labelled = collected.found
+        labelled = collected.fold_evidence
         # The sum of SCEPTR's and TCRdist's log odds: nothing is trained.
         plain = scorer.untrained(0.0, np.zeros(len(evidence.NAMES[self.left.chains])))
         candidates_of = {"SCEPTR": lambda part: part.first, "sum": plain.candidates}.get(score)
         if candidates_of:
-            asked, test, others = map(candidates_of, (self.asked, self.test, collected.others))
-            scores = CalibrationScores(stacked(list(map(candidates_of, labelled))), others, collected.labels)
-            return self.calls(asked, test), scores
-        cut = [without(part, columns, collected.typical) for part in (*labelled, collected.others)]
-        fitted = calibrate.train(replace(collected, found=cut[:-1], others=cut[-1]))
-        of = [
+            queries, test, background = map(candidates_of, (self.queries, self.test, collected.background))
+            scores = CalibrationScores(
+                stacked(list(map(candidates_of, labelled))), background, collected.labels
+            )
+            return self.calls(queries, test), scores
+        cut = [without(part, columns, collected.typical) for part in (*labelled, collected.background)]
+        fitted = calibrate.train(replace(collected, fold_evidence=cut[:-1], background=cut[-1]))
+        candidates = [
             fitted.scorer.candidates(without(part, columns, collected.typical))
-            for part in (self.asked, self.test)
+            for part in (self.queries, self.test)
         ]
-        return self.calls(*of), fitted.scores
+        return self.calls(*candidates), fitted.scores
 
 
 def rates(calls: Calls, scores: CalibrationScores, rng) -> list[tuple]:
     """Share of labelled receptors, claimed rate, calls, false and right calls, and queries of mixtures."""
-    calibration, found = scores.calibration(), []
+    calibration, counts_of_mixture = scores.calibration(), []
     for share in MIXED:
         n = min(len(calls.score), int(len(calls.background) * share / (1 - share)))
         for _ in range(N_MIXTURES):
-            asked = rng.permutation(len(calls.score))[:n]
-            others = rng.permutation(len(calls.background))[: int(n * (1 - share) / share)]
-            score = np.concatenate([calls.score[asked], calls.background[others]])
-            right = np.concatenate([calls.right[asked], np.zeros(len(others), bool)])
+            labelled_rows = rng.permutation(len(calls.score))[:n]
+            background_rows = rng.permutation(len(calls.background))[: int(n * (1 - share) / share)]
+            score = np.concatenate([calls.score[labelled_rows], calls.background[background_rows]])
+            right = np.concatenate([calls.right[labelled_rows], np.zeros(len(background_rows), bool)])
             estimated = calibration.fdr(score, calibration.prevalence(score))
             for claimed in CLAIMED:
-                called = estimated <= claimed
-                counts = called.sum(), (called & ~right).sum(), (called & right).sum()
-                found.append((share, claimed, *counts, n, calls.reachable[asked].sum()))
-    return found
+                is_called = estimated <= claimed
+                counts = is_called.sum(), (is_called & ~right).sum(), (is_called & right).sum()
+                counts_of_mixture.append((share, claimed, *counts, n, calls.reachable[labelled_rows].sum()))
+    return counts_of_mixture
 
 
 COUNTS = ["score", "labelled", "claimed", "calls", "false", "right", "queries", "reachable"]
@@ -154,10 +160,10 @@ def with_background(sources: Sources, receptors: pa.Table) -> tuple[Sources, tup
     sizes = half // 6, half - half // 6, len(receptors) - half
     order = np.random.default_rng(420).permutation(len(receptors))
     taken = np.split(order, np.cumsum(sizes)[:2])
-    contrast, *others = (receptors.take(pa.array(rows)) for rows in taken)
+    contrast, *rest = (receptors.take(pa.array(rows)) for rows in taken)
     vectors = {chains: sources.embed(on_chains(contrast, chains)) for chains in sources.references}
     changed = replace(sources, contrast=contrast, contrast_vectors=vectors)
-    calibrating, tested = ((table, sources.embed(table)) for table in others)
+    calibrating, tested = ((table, sources.embed(table)) for table in rest)
     return changed, calibrating, tested
 
 
@@ -184,17 +190,17 @@ def main(argv=None):
         own = on_chains(reference_set.conventional(with_chains(own, args.chains)), args.chains)
         trials["OLGA; tested with the sample"] = sources, background, (own, embed(own))
         trials["half of the sample; tested with the other"] = with_background(sources, own)
-    found = []
+    trials_measured = []
     for name, trial in trials.items():
         sizes = len(sources.reference), *(len(part[0]) for part in trial[1:])
         print("\nBackground of {}: {:,} references, {:,} that calibrate, {:,} tested".format(name, *sizes))
         counts = dict(zip(("references", "calibrating", "tested"), sizes, strict=True))
-        found.append({"background": name, **counts, **compare(*trial, args)})
-    results.write(args, {"chains": args.chains, "trials": found}, ["scikit-learn", "numba"])
+        trials_measured.append({"background": name, **counts, **compare(*trial, args)})
+    results.write(args, {"chains": args.chains, "trials": trials_measured}, ["scikit-learn", "numba"])
 
 
 def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str, list[dict]]:
-    """Print and return what the scores find in all folds of all divisions."""
+    """Print and return the measures of each score over all folds and divisions."""
     names = evidence.NAMES[args.chains]
     variants: dict[str, list[int]] = {"SCEPTR": [], "sum": [], "all": []}
     if args.ablation:
@@ -205,21 +211,21 @@ def compare(sources: Sources, background: tuple, test: tuple, args) -> dict[str,
     rows, claims = [], []
     for seed in range(args.seeds):
         fold_of = divided(sources.reference, seed)
-        of_folds: dict[str, list[Calls]] = {name: [] for name in variants}
+        fold_calls: dict[str, list[Calls]] = {name: [] for name in variants}
         for number in range(args.folds):
             fold = Fold(sources, fold_of, number, background, test)
             print(f"division {seed}, fold {number}: {fold.collecting:.0f} s of processor", flush=True)
             for name, columns in variants.items():
                 calls, scores = fold.measured(name, columns)
-                of_folds[name].append(calls)
+                fold_calls[name].append(calls)
                 if not columns:
                     claims += [(name, *counts) for counts in rates(calls, scores, np.random.default_rng(420))]
-        for name, parts in of_folds.items():
+        for name, parts in fold_calls.items():
             pooled = Calls.pooled(parts)
             for prevalence in PREVALENCES:
                 measured = Ranking(pooled, prevalence).measure()
-                found = measured["recall_10"] * pooled.reachable.mean()
-                rows.append({"score": name, "labelled": prevalence, **measured, "recall_10_all": found})
+                recall = measured["recall_10"] * pooled.reachable.mean()
+                rows.append({"score": name, "labelled": prevalence, **measured, "recall_10_all": recall})
     return show(pd.DataFrame(rows), pd.DataFrame(claims, columns=COUNTS))
 
 
@@ -228,13 +234,13 @@ def show(rows: pd.DataFrame, claims: pd.DataFrame) -> dict[str, list[dict]]:
     means = rows.groupby(["labelled", "score"], sort=False).mean()
     print(means.round(4).to_string())
     print(f"share of all best epitopes right {rows['top_1'].mean():.3f}")
-    found = claims.groupby(["labelled", "score", "claimed"], sort=False).sum()
-    found["observed"] = (found["false"] / found["calls"]).round(4)
-    found["recall"] = (found["right"] / found["reachable"]).round(3)
-    print(found.to_string())
+    sums = claims.groupby(["labelled", "score", "claimed"], sort=False).sum()
+    sums["observed"] = (sums["false"] / sums["calls"]).round(4)
+    sums["recall"] = (sums["right"] / sums["reachable"]).round(3)
+    print(sums.to_string())
     return {
         "scores": means.reset_index().to_dict("records"),
-        "claims": found.reset_index().to_dict("records"),
+        "claims": sums.reset_index().to_dict("records"),
     }
 
 

@@ -65,7 +65,7 @@ def donor_typing(text: str) -> hla.Alleles | None:
 
 
 def is_full(typing: hla.Alleles) -> bool:
-    """Whether a typing has more than what presents an epitope: A and B, three alleles at least."""
+    """Return whether a typing covers the loci A and B with at least three alleles."""
     return {"A", "B"} <= set(typing) and sum(len(typing[locus]) for locus in "AB") >= 3
 
 
@@ -75,11 +75,11 @@ def typed_rows(path: Path, folder: Path) -> tuple[Path, pd.DataFrame]:
     table["meta.clone.id"] = [f"row{number}" for number in range(len(table))]
     out = folder / "vdjdb.tsv"
     table.to_csv(out, sep="\t", index=False)
-    given = table[table["meta.donor.MHC"].str.strip() != ""]
-    typings = given["meta.donor.MHC"].map({text: donor_typing(text) for text in set(given["meta.donor.MHC"])})
-    rows = pd.DataFrame({"cell_id": given["meta.clone.id"], "typing": typings})
-    rows["mhc_a"], rows["mhc_b"] = given["mhc.a"], given["mhc.b"]
-    rows["text"] = given["meta.donor.MHC"]
+    typed = table[table["meta.donor.MHC"].str.strip() != ""]
+    typings = typed["meta.donor.MHC"].map({text: donor_typing(text) for text in set(typed["meta.donor.MHC"])})
+    rows = pd.DataFrame({"cell_id": typed["meta.clone.id"], "typing": typings})
+    rows["mhc_a"], rows["mhc_b"] = typed["mhc.a"], typed["mhc.b"]
+    rows["text"] = typed["meta.donor.MHC"]
     read = rows["typing"].notna()
     print(f"rows with a donor's MHC: {len(rows):,}, of {rows['text'].nunique()} spellings")
     print(f"read: {read.sum():,} rows, {rows.loc[read, 'text'].nunique()} spellings; not read:")
@@ -124,7 +124,7 @@ def donor_calls(annotator: Annotator, receptors: pa.Table, vectors, typing) -> d
     return calls
 
 
-def measured(annotator: Annotator, queries: pd.DataFrame, asked, test, rng) -> tuple:
+def measured(annotator: Annotator, queries: pd.DataFrame, labelled, test, rng) -> tuple:
     """
     Counts of calls by donor, claim and use of HLA, and scores of the best epitopes.
 
@@ -137,10 +137,12 @@ def measured(annotator: Annotator, queries: pd.DataFrame, asked, test, rng) -> t
     for text, rows in queries.groupby("typing_text"):
         typing = hla.parse_typing(str(text))
         n_background = min(max(DONOR_BACKGROUND, 9 * len(rows)), len(test[1]))
-        others = rng.permutation(len(test[1]))[:n_background]
-        mixed = np.concatenate([asked[1][rows["row"]], test[1][others]])
-        receptors = pa.concat_tables([asked[0].take(pa.array(rows["row"])), test[0].take(pa.array(others))])
-        findable = sum(bool(epitopes & candidates) for epitopes in rows["epitopes"])
+        background_rows = rng.permutation(len(test[1]))[:n_background]
+        mixed = np.concatenate([labelled[1][rows["row"]], test[1][background_rows]])
+        receptors = pa.concat_tables(
+            [labelled[0].take(pa.array(rows["row"])), test[0].take(pa.array(background_rows))]
+        )
+        reachable = sum(bool(epitopes & candidates) for epitopes in rows["epitopes"])
         for use, calls in donor_calls(annotator, receptors, mixed, typing).items():
             right = np.zeros(len(mixed), bool)
             best = calls["best_epitope"][: len(rows)]
@@ -148,23 +150,23 @@ def measured(annotator: Annotator, queries: pd.DataFrame, asked, test, rng) -> t
             about = {"typing": text, "full": is_full(typing), "hla": use}
             scores.append(calls[["score"]].assign(**about, right=right))
             for claimed in CLAIMED:
-                called = ((calls["fdr"] <= claimed) & calls["best_epitope"].notna()).to_numpy()
+                is_called = ((calls["fdr"] <= claimed) & calls["best_epitope"].notna()).to_numpy()
                 counts.append(
                     {
                         **about,
-                        **{"claimed": claimed, "calls": int(called.sum()), "findable": findable},
-                        "right": int((called & right).sum()),
-                        "background": int(called[len(rows) :].sum()),
+                        **{"claimed": claimed, "calls": int(is_called.sum()), "findable": reachable},
+                        "right": int((is_called & right).sum()),
+                        "background": int(is_called[len(rows) :].sum()),
                     }
                 )
     return counts, scores
 
 
-def average_precision(scores: pd.DataFrame, findable: int) -> float:
+def average_precision(scores: pd.DataFrame, reachable: int) -> float:
     """Mean over findable queries of the precision at their score; 0 where the best epitope is wrong."""
     right = scores.sort_values("score", ascending=False, kind="stable")["right"].to_numpy()
     precision = np.cumsum(right) / np.arange(1, len(right) + 1)
-    return float(precision[right].sum() / findable)
+    return float(precision[right].sum() / reachable)
 
 
 def show(counts: pd.DataFrame, scores: pd.DataFrame, title: str) -> dict:
@@ -175,19 +177,19 @@ def show(counts: pd.DataFrame, scores: pd.DataFrame, title: str) -> dict:
         claimed=".0%", hla="", calls=",", false=",", of_background=",", observed=".3f", recall=".3f"
     )
     for (claimed, use), rows in counts.groupby(["claimed", "hla"], sort=False):
-        calls, right, findable, background = rows[["calls", "right", "findable", "background"]].sum()
+        calls, right, reachable, background = rows[["calls", "right", "findable", "background"]].sum()
         observed = (calls - right) / calls if calls else None
         table.add(
             **{"claimed": claimed, "hla": use, "calls": calls, "false": calls - right},
             **{"of_background": background, "observed": observed},
-            recall=right / findable if findable else None,
+            recall=right / reachable if reachable else None,
         )
     print("\nbest epitopes, called or not")
     best = results.Table(hla="", right=",", reachable=",", average_precision=".3f")
-    findable = counts[(counts["hla"] == "without") & (counts["claimed"] == CLAIMED[0])]["findable"].sum()
+    reachable = counts[(counts["hla"] == "without") & (counts["claimed"] == CLAIMED[0])]["findable"].sum()
     for use, rows in scores.groupby("hla", sort=False):
-        precision = average_precision(rows, findable) if findable else None
-        best.add(hla=use, right=rows["right"].sum(), reachable=findable, average_precision=precision)
+        precision = average_precision(rows, reachable) if reachable else None
+        best.add(hla=use, right=rows["right"].sum(), reachable=reachable, average_precision=precision)
     return {"typings": donors, "calls": table.rows, "best": best.rows}
 
 
@@ -206,7 +208,7 @@ def main(argv=None):
         reference = reference_set.build_reference_set(
             cells, receptors, **options, exclude_references=args.exclude_references
         )
-        asked = reference.receptors.select(COLUMNS), encoder.embed(reference.receptors)
+        labelled = reference.receptors.select(COLUMNS), encoder.embed(reference.receptors)
         folds, _ = calibrate.assign_folds(reference, seed=420)
 
         # Rows of the reference: its receptors' donors, and all its receptor ids.
@@ -236,9 +238,9 @@ def main(argv=None):
                 cells, receptors, seen.tolist(), folder / "background.parquet", folder, args
             )
             queries = queries.assign(epitopes=epitopes)
-            of_fold = measured(annotator, queries, asked, test, rng)
-            counts += of_fold[0]
-            scores += of_fold[1]
+            fold_results = measured(annotator, queries, labelled, test, rng)
+            counts += fold_results[0]
+            scores += fold_results[1]
             print(
                 f"  fold {fold}: {len(queries):,} queries, {len(annotator.reference):,} references",
                 flush=True,

@@ -69,7 +69,7 @@ def parse_args(argv=None):
 
 
 def divide(args, folder: Path) -> list[tuple[Fold, np.ndarray, np.ndarray]]:
-    """Return for each fold what methods get, the labels of the queries, and their studies."""
+    """Return the input of the methods for each fold, the labels of the queries, and their studies."""
     cells, receptors = normalised(args.labelled, folder)
     excluded = args.exclude_references
     options = {"species": peer_programs.SPECIES, "exclude_references": excluded}
@@ -85,62 +85,64 @@ def divide(args, folder: Path) -> list[tuple[Fold, np.ndarray, np.ndarray]]:
     study = pc.fill_null(cells["reference_id"], reference_set.NO_STUDY)
     divided = []
     for fold in range(args.folds):
-        asked = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
-        others = np.flatnonzero(~members[:, fold])
+        query_rows = np.flatnonzero(members[:, fold] & (members.sum(axis=1) == 1))
+        remaining = np.flatnonzero(~members[:, fold])
         own = reference.studies[np.flatnonzero(members[:, fold])].sum(axis=0) > 0
-        own &= reference.studies[others].sum(axis=0) == 0
+        own &= reference.studies[remaining].sum(axis=0) == 0
         names = pa.array([name for name, is_own in zip(reference.study_names, own, strict=True) if is_own])
         rest = cells.filter(pc.invert(pc.is_in(study, names)))
-        found = pc.is_in(receptors["receptor_id"], rest["receptor_id"].combine_chunks())
+        is_left = pc.is_in(receptors["receptor_id"], rest["receptor_id"].combine_chunks())
         columns = schema.RECEPTORS.names
-        queries = [table.select(columns) for table in (reference.receptors.take(pa.array(asked)), test)]
-        given = Fold(
+        queries = [table.select(columns) for table in (reference.receptors.take(pa.array(query_rows)), test)]
+        fold_input = Fold(
             pa.concat_tables(queries),
-            reference.take(others),
+            reference.take(remaining),
             contrast,
             negatives,
             rest,
-            receptors.filter(found),
+            receptors.filter(is_left),
         )
-        first_study = np.asarray(reference.studies[asked].toarray().argmax(axis=1))
-        divided.append((given, reference.labels[asked].toarray() > 0, first_study))
-        print(f"fold {fold}: {len(asked):,} queries, {len(others):,} references", file=sys.stderr)
+        first_study = np.asarray(reference.studies[query_rows].toarray().argmax(axis=1))
+        divided.append((fold_input, reference.labels[query_rows].toarray() > 0, first_study))
+        print(f"fold {fold}: {len(query_rows):,} queries, {len(remaining):,} references", file=sys.stderr)
     return divided
 
 
-def judged(found: pd.DataFrame, fold: Fold, binds: np.ndarray, study: np.ndarray) -> Calls:
+def judged(calls: pd.DataFrame, fold: Fold, binds: np.ndarray, study: np.ndarray) -> Calls:
     """Return a method's calls of a fold's queries and background, right or not."""
     number = {name: row for row, name in enumerate(fold.known.epitopes["epitope"])}
-    column = found["epitope"].map(number)
-    called = (column.notna() & np.isfinite(found["score"])).to_numpy()
-    score = np.where(called, found["score"], -np.inf)
+    column = calls["epitope"].map(number)
+    is_called = (column.notna() & np.isfinite(calls["score"])).to_numpy()
+    score = np.where(is_called, calls["score"], -np.inf)
     n = len(binds)
-    right = binds[np.arange(n), column.fillna(0).astype(int)[:n]] & called[:n]
+    right = binds[np.arange(n), column.fillna(0).astype(int)[:n]] & is_called[:n]
     return Calls(score[:n], right, (binds & fold.candidates).any(axis=1), study, score[n:])
 
 
-def called(method, name: str, fold: int, given: Fold, args, folder: Path) -> tuple[pd.DataFrame, dict]:
+def method_calls(
+    method, name: str, fold: int, fold_input: Fold, args, folder: Path
+) -> tuple[pd.DataFrame, dict]:
     """Return a method's calls of a fold, and what it used; raises RuntimeError if it did not finish."""
-    asked = (table["receptor_id"].to_pylist() for table in (given.queries, given.known.receptors))
-    digest = seeds.short_hash([*chain(*asked), given.known.epitopes.to_csv()])
+    ids = (table["receptor_id"].to_pylist() for table in (fold_input.queries, fold_input.known.receptors))
+    digest = seeds.short_hash([*chain(*ids), fold_input.known.epitopes.to_csv()])
     kept = args.calls and args.calls / f"{name}_{fold}.parquet"
     if kept and kept.exists():
-        found = pd.read_parquet(kept)
-        if found.attrs["digest"] == digest:
-            return found, found.attrs["used"]
+        calls = pd.read_parquet(kept)
+        if calls.attrs["digest"] == digest:
+            return calls, calls.attrs["used"]
     place = folder / f"{name}_{fold}"
     place.mkdir()
-    used = peer_programs.run(method.prepare(given, place, args.cache), place, args.limit)
+    used = peer_programs.run(method.prepare(fold_input, place, args.cache), place, args.limit)
     if used["late"]:
         raise RuntimeError(f"not finished after {args.limit:,} s")
     if used["status"]:
         raise RuntimeError(f"exit status {used['status']}: {(place / 'log.txt').read_text()[-500:]}")
-    found = method.read(given, place)
-    found.attrs |= {"used": used, "digest": digest}
+    calls = method.read(fold_input, place)
+    calls.attrs |= {"used": used, "digest": digest}
     if kept:
         args.calls.mkdir(parents=True, exist_ok=True)
-        found.to_parquet(kept)
-    return found, used
+        calls.to_parquet(kept)
+    return calls, used
 
 
 def compare(args, folder: Path) -> pd.DataFrame:
@@ -150,9 +152,9 @@ def compare(args, folder: Path) -> pd.DataFrame:
         method = peer_programs.METHODS[name]
         calls, used = [], []
         try:
-            for fold, (given, binds, study) in enumerate(divided):
-                found, cost = called(method, name, fold, given, args, folder)
-                calls.append(judged(found, given, binds, study))
+            for fold, (fold_input, binds, study) in enumerate(divided):
+                method_rows, cost = method_calls(method, name, fold, fold_input, args, folder)
+                calls.append(judged(method_rows, fold_input, binds, study))
                 used.append(cost)
                 print(f"{method.title}, fold {fold}: {cost['wall']:.0f} s", file=sys.stderr, flush=True)
         except RuntimeError as error:

@@ -61,11 +61,11 @@ class Tcremp:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder) as own:
-                written, found = Path(own) / "receptors.tsv", Path(own) / "distances.npy"
+                written, output = Path(own) / "receptors.tsv", Path(own) / "distances.npy"
                 written.write_text(table)
-                command = [os.environ["TCREMP_PYTHON"], "-c", PROGRAM, str(written), str(found)]
+                command = [os.environ["TCREMP_PYTHON"], "-c", PROGRAM, str(written), str(output)]
                 subprocess.run(command, check=True)
-                found.rename(path)
+                output.rename(path)
         distances = np.load(path, mmap_mode="r")
         return lambda rows: np.asarray(distances[rows])
 

@@ -73,10 +73,10 @@ def within(encoder, receptors, radius: float) -> sparse.csr_array:
     rows = encoders.distance_rows(encoder, receptors)
     blocks = []
     for start in range(0, len(receptors), BLOCK):
-        asked = np.arange(start, min(start + BLOCK, len(receptors)))
-        distances = rows(asked).astype(np.float32) + 1
+        query_rows = np.arange(start, min(start + BLOCK, len(receptors)))
+        distances = rows(query_rows).astype(np.float32) + 1
         distances[distances > radius + 1] = 0
-        distances[np.arange(len(asked)), asked] = 0
+        distances[np.arange(len(query_rows)), query_rows] = 0
         blocks.append(sparse.csr_array(distances))
     return sparse.vstack(blocks, format="csr")
 
@@ -89,8 +89,8 @@ def equal(receptors, fields) -> np.ndarray:
 
 def compact(cluster: np.ndarray) -> np.ndarray:
     """The same clusters, numbered without gaps."""
-    found = np.unique(cluster[cluster >= 0])
-    return np.where(cluster >= 0, np.searchsorted(found, cluster), -1)
+    numbers = np.unique(cluster[cluster >= 0])
+    return np.where(cluster >= 0, np.searchsorted(numbers, cluster), -1)
 
 
 def main(argv=None):
@@ -133,12 +133,12 @@ def main(argv=None):
             report(cluster, distances="TCRdist", radius=radius, method=method)
     encoder = encoders.load(args.model)
     vectors = encoder.embed(receptors)
-    others = encoder.embed(
+    background_vectors = encoder.embed(
         background(None, species="homosapiens", seed=args.seed, leave_out=receptors["clonotype_id"])
     )
     for chance in CHANCES:
-        limit = clustering.radius_by_chance(vectors, others, chance)
-        graph = clustering.neighbourhood(vectors, others, limit).graph
+        limit = clustering.radius_by_chance(vectors, background_vectors, chance)
+        graph = clustering.neighbourhood(vectors, background_vectors, limit).graph
         for method in clustering.METHODS:
             cluster = clustering.assign_clusters(graph, method, seed=args.seed)
             title = encoders.Titles()[args.model]

@@ -54,7 +54,7 @@ def unit_vectors(n: int, d: int, seed: int) -> np.ndarray:
     """Return random unit vectors about 1,000 centres, shape (n, d), float32."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(0).standard_normal((1000, d), np.float32)
-    found = centres[rng.integers(1000, size=n)]
-    found += rng.standard_normal((n, d), np.float32)
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return found
+    vectors = centres[rng.integers(1000, size=n)]
+    vectors += rng.standard_normal((n, d), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors

@@ -88,8 +88,8 @@ class Ranking:
         for rate in FDRS:
             passing = recall[precision >= 1 - rate - 1e-12]
             measures[f"recall_{100 * rate:.0f}"] = passing.max(initial=0) / positives
-        found = calls.right & calls.reachable & np.isfinite(calls.score)
-        measures["top_1"] = share[found].sum() / positives
+        is_top = calls.right & calls.reachable & np.isfinite(calls.score)
+        measures["top_1"] = share[is_top].sum() / positives
         return {name: float(measures[name]) for name in MEASURES}
 
     def _curve(self, share: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,9 +97,9 @@ class Ranking:
         calls = self.calls
         false = np.full(len(calls.background), (1 - self.prevalence) / max(len(calls.background), 1))
         right = np.concatenate([share * (calls.right & counted), np.zeros(len(false))])
-        called = np.concatenate([share * ~(calls.right & ~counted), false])
-        right, called = (np.cumsum(values[self.order])[self.last] for values in (right, called))
-        return np.divide(right, called, out=np.zeros(len(right)), where=called > 0), right
+        calls_share = np.concatenate([share * ~(calls.right & ~counted), false])
+        right, calls_share = (np.cumsum(values[self.order])[self.last] for values in (right, calls_share))
+        return np.divide(right, calls_share, out=np.zeros(len(right)), where=calls_share > 0), right
 
 
 def _average_precision(precision: np.ndarray, right: np.ndarray, positives: float) -> float:

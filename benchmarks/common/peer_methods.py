@@ -29,7 +29,7 @@ MIN_REFERENCES = evidence.MIN_REFERENCES
 @dataclass(frozen=True)
 class Fold:
     """
-    What a method may use for one fold, and what it is asked.
+    What a method may use for one fold, and its queries.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ def airrvec_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
         )
     sources = Sources.embedded("paired", references, fold.contrast, embed, min_references=MIN_REFERENCES)
     scorer = calibrate.fit(sources, fold.negatives, embed(fold.negatives)).scorer
-    found = evidence.both_looks(sources, fold.queries, embed(fold.queries), scorer.threshold)
-    epitope, score = scorer.candidates(found).best()
+    collected = evidence.collect_evidence(sources, fold.queries, embed(fold.queries), scorer.threshold)
+    epitope, score = scorer.candidates(collected).best()
     return epitope, np.where(epitope >= 0, score, np.nan)
 
 
@@ -104,9 +104,9 @@ def exact_scores(fold: Fold) -> tuple[np.ndarray, np.ndarray]:
     candidate = (fold.known.epitopes["n_references"] >= MIN_REFERENCES).to_numpy()
     labels = fold.known.labels.toarray() * candidate
     votes = pd.DataFrame(labels).groupby(_genes_and_junctions(fold.known.receptors)).sum()
-    found = votes.reindex(_genes_and_junctions(fold.queries)).to_numpy()
-    has_one = np.nan_to_num(found).max(axis=1, initial=0) > 0
-    return np.nan_to_num(found).argmax(axis=1), np.where(has_one, 1.0, np.nan)
+    counts = votes.reindex(_genes_and_junctions(fold.queries)).to_numpy()
+    has_one = np.nan_to_num(counts).max(axis=1, initial=0) > 0
+    return np.nan_to_num(counts).argmax(axis=1), np.where(has_one, 1.0, np.nan)
 
 
 def _genes_and_junctions(receptors: pa.Table) -> np.ndarray:

@@ -1,5 +1,5 @@
 """
-Methods of `annotation_peers` as programs: commands, their files, what they found and what they used.
+Methods of `annotation_peers` as programs: commands, their files, their calls, and the resources they used.
 
 vdjmatch and TCREMP are GPL. Each is installed from PyPI into an environment of its own, runs as a program,
 and exchanges tables with this one.
@@ -53,7 +53,7 @@ def environment(package: str, cache: Path) -> Path:
 
 
 def run(command: list, folder: Path, limit: int) -> dict:
-    """Return what a program used (`peer_usage`); its output is in ``folder``/log.txt."""
+    """Return the resources that a program used (`peer_usage`); its output is in ``folder``/log.txt."""
     usage = folder / "usage.json"
     launch = [sys.executable, "-I", HERE / "peer_usage.py", usage, limit, *command]
     with open(folder / "log.txt", "w") as log:
@@ -129,11 +129,11 @@ class Vdjmatch:
         return shown if self.locus == "paired" else shown.assign(locus=self.locus)
 
     def read(self, fold: Fold, folder: Path) -> pd.DataFrame:
-        found = pd.read_csv(folder / "found.selection.tsv", sep="\t", low_memory=False)
+        hits = pd.read_csv(folder / "found.selection.tsv", sep="\t", low_memory=False)
         paired = self.locus == "paired"
-        row = found["source_clone_id" if paired else "source_sequence_id"].str[1:].astype(int)
-        epitope = found["selected_linked_epitope" if paired else "selected_epitope"]
-        calls = pd.DataFrame({"epitope": epitope, "score": found[self.score]}).set_axis(row)
+        row = hits["source_clone_id" if paired else "source_sequence_id"].str[1:].astype(int)
+        epitope = hits["selected_linked_epitope" if paired else "selected_epitope"]
+        calls = pd.DataFrame({"epitope": epitope, "score": hits[self.score]}).set_axis(row)
         return calls.reindex(range(len(fold.queries))).reset_index(drop=True)
 
 
@@ -158,9 +158,9 @@ class Tcremp:
         return [environment("tcremp", cache), HERE / "peer_tcremp.py", self.metric, *files]
 
     def read(self, fold: Fold, folder: Path) -> pd.DataFrame:
-        found = np.load(folder / "nearest.npz")
+        neighbours = np.load(folder / "nearest.npz")
         epitopes = labelled_rows(fold, True)[1]
-        return pd.DataFrame({"epitope": epitopes[found["nearest"]], "score": -found["distance"]})
+        return pd.DataFrame({"epitope": epitopes[neighbours["nearest"]], "score": -neighbours["distance"]})
 
 
 def labelled_rows(fold: Fold, candidates: bool) -> tuple[pd.DataFrame, np.ndarray]:

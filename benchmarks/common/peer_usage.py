@@ -28,7 +28,7 @@ def main() -> None:
     signal.alarm(int(limit))
     _, status, used = os.wait4(child, 0)
     signal.alarm(0)
-    found = {
+    usage = {
         "status": os.waitstatus_to_exitcode(status),
         "late": bool(late),
         "processor": used.ru_utime + used.ru_stime,  # of all threads and of children that it has waited for
@@ -36,7 +36,7 @@ def main() -> None:
         "wall": time.monotonic() - started,
     }
     with open(path, "w") as handle:
-        json.dump(found, handle)
+        json.dump(usage, handle)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,9 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):
         words = list(map(str, sys.argv[1:] if args is None else args))
-        parsed, others = super().parse_known_args(words, namespace)
+        parsed, rest = super().parse_known_args(words, namespace)
         parsed.command = " ".join(["python", self.prog, *map(_without_folder, words)])
-        return parsed, others
+        return parsed, rest
 
 
 class Table:
@@ -85,7 +85,7 @@ def write(args: argparse.Namespace, figures: dict[str, Any], packages: Iterable[
         The packages that were measured; their versions are written, null for one that is not installed.
     """
     if args.json:
-        found = {
+        content = {
             "command": args.command,
             "commit": commit(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -94,7 +94,7 @@ def write(args: argparse.Namespace, figures: dict[str, Any], packages: Iterable[
             "figures": plain(figures),
         }
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        args.json.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def commit() -> str | None:
@@ -102,8 +102,8 @@ def commit() -> str | None:
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
     if shutil.which("git") is None:
         return None
-    found = subprocess.run(command, capture_output=True, text=True)
-    return None if found.returncode else found.stdout.strip()
+    revision = subprocess.run(command, capture_output=True, text=True)
+    return None if revision.returncode else revision.stdout.strip()
 
 
 def processor() -> dict[str, Any]:

@@ -27,9 +27,9 @@ def alternate(functions: dict[str, Callable], rounds: int) -> dict[str, list[flo
     return seconds
 
 
-def ratio(seconds: dict[str, list[float]], of: str, to: str) -> float:
-    """Return the median over the rounds of the seconds of ``to`` divided by those of ``of``."""
-    return statistics.median(b / a for a, b in zip(seconds[of], seconds[to], strict=True))
+def ratio(seconds: dict[str, list[float]], base: str, to: str) -> float:
+    """Return the median over the rounds of the seconds of ``to`` divided by those of ``base``."""
+    return statistics.median(b / a for a, b in zip(seconds[base], seconds[to], strict=True))
 
 
 def program(*words) -> dict[str, float]:

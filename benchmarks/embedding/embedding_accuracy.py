@@ -67,15 +67,15 @@ def auroc(distances: np.ndarray, labelled, args) -> float:
         labelled, ks=[args.k], n_splits=args.splits, min_positives=args.positives, seed=420
     )
     n = len(distances)
-    found: dict[str, list[float]] = {}
+    aurocs: dict[str, list[float]] = {}
     for split in splits:
         positive = np.isin(np.arange(n), labelled.epitopes[split.epitope])
         for references in split.references:
             tested = np.ones(n, bool)
             tested[references] = False
             score = -distances[references].min(axis=0)
-            found.setdefault(split.epitope, []).append(roc_auc_score(positive[tested], score[tested]))
-    return float(np.mean([np.mean(scores) for scores in found.values()]))
+            aurocs.setdefault(split.epitope, []).append(roc_auc_score(positive[tested], score[tested]))
+    return float(np.mean([np.mean(scores) for scores in aurocs.values()]))
 
 
 def main(argv=None):

@@ -60,13 +60,13 @@ def parse_args(argv=None):
 
 
 def in_numpy(loaded: weights.LoadedModel, receptors: pa.Table, precision: str):
-    """What takes the receptors to vectors as the scripts do on CPUs."""
+    """Return a function that embeds the receptors as the scripts do on CPUs."""
     network = inference.Network(loaded.config, loaded.state, precision)
     return lambda: inference.embed(network, tokenise(receptors, loaded.config.loops))
 
 
 def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
-    """Name → what takes the receptors to vectors, or does the products of that alone."""
+    """Return functions by name: each embeds the receptors, or computes only its matrix products."""
     frame = receptors.to_pandas()[list(SCEPTR_COLUMNS)].rename(columns=SCEPTR_COLUMNS)
     peer = sceptr.variant.default()
 
@@ -77,7 +77,7 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         finally:
             torch.backends.mha.set_fastpath_enabled(True)
 
-    found = {
+    functions = {
         "airrvec": in_numpy(loaded, receptors, "fp32"),
         "airrvec's torch path": lambda: transformer.embed(
             loaded.encoder, tokenise(receptors, loaded.config.loops), device="cpu"
@@ -88,20 +88,20 @@ def ways(loaded: weights.LoadedModel, receptors: pa.Table) -> dict:
         "the same by numpy's BLAS": products(loaded, receptors, np.ascontiguousarray),
     }
     if devices.has_bf16():
-        found["airrvec, bf16"] = in_numpy(loaded, receptors, "bf16")
-        found["matrix products alone, bf16"] = products(
+        functions["airrvec, bf16"] = in_numpy(loaded, receptors, "bf16")
+        functions["matrix products alone, bf16"] = products(
             loaded, receptors, lambda w: inference.Matrix(w, "bf16")
         )
     if torch.cuda.is_available():
         for precision in ("fp32", "bf16"):
-            found[f"airrvec, GPU, {precision}"] = lambda precision=precision: transformer.embed(
+            functions[f"airrvec, GPU, {precision}"] = lambda precision=precision: transformer.embed(
                 loaded.encoder, tokenise(receptors), device="cuda", precision=precision
             )
-    return found
+    return functions
 
 
 def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
-    """The network's matrix products and nothing else; ``matrix``: weights → what takes ``@``."""
+    """Return a function of the network's matrix products alone; ``matrix``: weights → an operand of ``@``."""
     lengths = tokenise(receptors, loaded.config.loops).lengths
     batches = [
         (len(rows), int(lengths[rows[0]]))
@@ -131,9 +131,9 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
     return all_of_it
 
 
-def of_models(receptors: pa.Table, rounds: int) -> dict:
+def model_speeds(receptors: pa.Table, rounds: int) -> dict:
     """Models of all sizes, and one chain alone: their speed, and the share of it that is matrix products."""
-    found = {}
+    speeds = {}
     for name in MODELS:
         loaded = weights.load(name)
         functions = {
@@ -143,13 +143,13 @@ def of_models(receptors: pa.Table, rounds: int) -> dict:
         seconds = alternate(functions, rounds)
         taken = statistics.median(seconds["all"])
         n_tokens = len(tokenise(receptors, loaded.config.loops).values)
-        found[name] = {
+        speeds[name] = {
             "dimensions": loaded.config.d_model,
             "per_second": len(receptors) / taken,
             "tokens_per_second": n_tokens / taken,
             "share_of_products": ratio(seconds, "all", "products"),
         }
-    return found
+    return speeds
 
 
 def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds: int) -> dict:
@@ -207,15 +207,15 @@ def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
 
 def growth(made: pa.Table, sizes: list[int], folder: Path, cpus: int) -> dict:
     """Growing numbers of receptors, Parquet to Parquet."""
-    found = {}
+    usage = {}
     for size in sizes:
         tables.write(made.slice(0, size), folder / f"{size}.parquet")
-        found[size] = run_task(folder / f"{size}.parquet", folder, folder / "out.parquet", cpus)
+        usage[size] = run_task(folder / f"{size}.parquet", folder, folder / "out.parquet", cpus)
     show(
         f"Parquet to Parquet, {cpus} workers: seconds, of the processor, peak memory in GiB",
-        {f"{n:,} receptors": "".join(f"{x:>10.2f}" for x in row.values()) for n, row in found.items()},
+        {f"{n:,} receptors": "".join(f"{x:>10.2f}" for x in row.values()) for n, row in usage.items()},
     )
-    return found
+    return usage
 
 
 def main(argv=None):
@@ -230,7 +230,7 @@ def main(argv=None):
     if "ways" in args.only:
         figures |= compare(loaded, receptors, args)
     if "models" in args.only:
-        figures["models"] = of_models(receptors, args.rounds)
+        figures["models"] = model_speeds(receptors, args.rounds)
         rows = {
             name: f"{row['dimensions']:>5}{row['per_second']:>10,.0f}{row['tokens_per_second']:>12,.0f}"
             f"{row['share_of_products']:>7.0%}"

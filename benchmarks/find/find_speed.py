@@ -97,9 +97,16 @@ def write_part(run: Path, number: int, kept: pa.Table, vectors: np.ndarray, meta
 def write_manifest(run: Path) -> None:
     lines = ["\t".join(COLUMNS)]
     for path in sorted(run.rglob("*.parquet")):
-        found = measure(path)
-        given = (path.relative_to(run), "result", found.sha256, found.size, found.rows, found.schema)
-        lines.append("\t".join(map(str, (*given, "MADE", "", ""))))
+        measured = measure(path)
+        values = (
+            path.relative_to(run),
+            "result",
+            measured.sha256,
+            measured.size,
+            measured.rows,
+            measured.schema,
+        )
+        lines.append("\t".join(map(str, (*values, "MADE", "", ""))))
     content = "\n".join(lines) + "\n"
     (run / "pipeline_info").mkdir(exist_ok=True)
     (run / MANIFEST).write_text(content)
@@ -119,13 +126,13 @@ def labelled_queries(path: Path, n: int) -> pa.Table:
     from airrvec.input import reading
     from airrvec.input.normalise import normalise
 
-    found = normalise(reading.open_chains(path), sample_id="labelled", species="homosapiens").receptors
-    human = found.filter(pc.equal(found["species"], "homosapiens"))
+    receptors = normalise(reading.open_chains(path), sample_id="labelled", species="homosapiens").receptors
+    human = receptors.filter(pc.equal(receptors["species"], "homosapiens"))
     return chains.with_chains(human, "beta").sort_by("receptor_id").slice(0, n)
 
 
 def airrvec(*words) -> dict[str, float]:
-    """Run the command; return what it used."""
+    """Run the command; return the resources it used."""
     return timing.program(sys.executable, ROOT / "bin/airrvec", *words)
 
 
@@ -134,10 +141,10 @@ def size(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e9
 
 
-def recall(found: Path, exact: Path) -> float:
+def recall(approximate_path: Path, exact: Path) -> float:
     """Return the share of true neighbours among those found, counting equally near ones."""
     column = ("query_row", "rank", "distance")
-    approximate, truth = (tables.read(path, list(column)).to_pandas() for path in (found, exact))
+    approximate, truth = (tables.read(path, list(column)).to_pandas() for path in (approximate_path, exact))
     limit = truth.groupby("query_row")["distance"].max()
     mine = approximate[approximate["query_row"].isin(limit.index)]
     hits = mine["distance"].to_numpy() <= limit[mine["query_row"]].to_numpy() * (1 + 1e-6)
@@ -161,8 +168,8 @@ def main(argv=None):
         what="", queries=",", wall_s=".1f", processor_s=".1f", memory_MB=",.0f", recall=".4f", load=".1f"
     )
 
-    def show(what: str, used: dict[str, float], **more) -> None:
-        table.add(what=what, **used, **more, load=os.getloadavg()[0])
+    def show(title: str, used: dict[str, float], **more) -> None:
+        table.add(what=title, **used, **more, load=os.getloadavg()[0])
 
     common = ("--index", index, "--threads", args.threads)
     if not index.is_dir():
@@ -170,18 +177,18 @@ def main(argv=None):
         show("index", airrvec("index", run, *common, *background))
         show("index again", airrvec("index", run, *common))
         show("index --check", airrvec("index", *common, "--check"))
-    where = ("--index", index, "--threads", args.threads, "--k", args.k)
+    place_options = ("--index", index, "--threads", args.threads, "--k", args.k)
     for name, receptors in queries.items():
         n = len(receptors)
         path, part = args.folder / f"{name}.tsv", args.folder / f"{name}_part.tsv"
-        found, exact = args.folder / f"{name}.parquet", args.folder / f"{name}_exact.parquet"
+        hits, exact = args.folder / f"{name}.parquet", args.folder / f"{name}_exact.parquet"
         write_queries(path, receptors)
         write_queries(part, receptors.slice(0, N_MEASURED))
-        used = airrvec("find", path, *where, "--out", found)
-        used_exact = airrvec("find", part, *where, "--out", exact, "--exact")
-        show(f"find, {name}", used, queries=n, recall=recall(found, exact))
+        used = airrvec("find", path, *place_options, "--out", hits)
+        used_exact = airrvec("find", part, *place_options, "--out", exact, "--exact")
+        show(f"find, {name}", used, queries=n, recall=recall(hits, exact))
         show(f"find --exact, {name}", used_exact, queries=min(n, N_MEASURED))
-    show("find one", airrvec("find", "TRBV19 CASSIRSSYEQYF", *where), queries=1)
+    show("find one", airrvec("find", "TRBV19 CASSIRSSYEQYF", *place_options), queries=1)
     figures = {"receptors": args.receptors, "k": args.k, "index_GB": size(index), "results_GB": size(run)}
     results.write(args, {**figures, "commands": table.rows})
 

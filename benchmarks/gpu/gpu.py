@@ -89,9 +89,11 @@ def vectors(run: Run) -> dict[str, Any]:
         _, near = neighbours.nearest(expected, expected, 2, approximate_above=np.inf)
         for precision in PRECISIONS:
             with matrix_products(precision) as number_format:
-                found = transformer.embed(loaded.encoder, tokens, device=run.torch, precision=number_format)
-            distance = float(np.linalg.norm(found - expected, axis=1).max())
-            _, rows = neighbours.nearest(found, found, 2, device=run.device, approximate_above=np.inf)
+                computed = transformer.embed(
+                    loaded.encoder, tokens, device=run.torch, precision=number_format
+                )
+            distance = float(np.linalg.norm(computed - expected, axis=1).max())
+            _, rows = neighbours.nearest(computed, computed, 2, device=run.device, approximate_above=np.inf)
             changed = float((np.sort(rows) != np.sort(near)).any(axis=1).mean())
             table.add(model=model, precision=precision, largest_distance=distance, other_neighbour=changed)
             if precision == "fp32" and not distance < FP32_TOLERANCE:
@@ -136,7 +138,7 @@ def speed(run: Run) -> dict[str, Any]:
 
 
 def peer(device: str, batch: int) -> Callable[[pa.Table], object]:
-    """Return what embeds receptors with the package sceptr, on the same device."""
+    """Return a function that embeds receptors with the package sceptr, on the same device."""
     import sceptr
 
     model = sceptr.variant.default()
@@ -168,8 +170,8 @@ def sharing(run: Run) -> dict[str, Any]:
         if any(statuses):
             raise RuntimeError(f"embed_receptors.py ended with {statuses}")
     written = [tables.read(run.folder / f"shared_{number}.parquet") for number in range(3)]
-    found = [np.column_stack(table.drop_columns("receptor_id").columns) for table in written]
-    distances = [float(np.linalg.norm(part - found[0], axis=1).max()) for part in found[1:]]
+    embedded = [np.column_stack(table.drop_columns("receptor_id").columns) for table in written]
+    distances = [float(np.linalg.norm(part - embedded[0], axis=1).max()) for part in embedded[1:]]
     return {"receptors": run.size.embedded, **seconds, "largest_distance": max(distances)}
 
 
@@ -182,11 +184,11 @@ def memory(run: Run) -> dict[str, Any]:
     many = tokens.take(np.tile(np.arange(len(tokens)), 1 if run.device == "cpu" else 50))
     expected = transformer.embed(loaded.encoder, tokens, device=run.torch)
     with little_memory(run, 4):
-        found = transformer.embed(
+        computed = transformer.embed(
             loaded.encoder, many, device=run.torch, tokens_per_batch=2**31, progress=batches.append
         )
     largest = int(np.bincount(many.lengths).max())
-    distance = float(np.linalg.norm(found[: len(expected)] - expected, axis=1).max())
+    distance = float(np.linalg.norm(computed[: len(expected)] - expected, axis=1).max())
     if max(batches) >= largest or not distance < FP32_TOLERANCE:
         raise RuntimeError(f"batches of {max(batches)} of {largest} receptors, vectors {distance:.1e} away")
     schedule = Schedule(steps=2, batch_size=run.size.batch, validate_every=2)
@@ -236,11 +238,11 @@ def fine_tuning(run: Run) -> dict[str, Any]:
     cells, _ = normalised(run.labelled, run.folder)
     options = "" if is_large(cells) else "--finetune-split random --finetune-min-receptors 60 --train-steps 1"
     begin = time.perf_counter()
-    found = measured(
+    aurocs = measured(
         finetuning.main, run, "finetuning", run.labelled, "--presets", "neighbour", "--starts", "sceptr",
         "--seeds", 420, "--device", run.device, f"--options={options}", "--outdir", run.folder / "finetuning",
     )  # fmt: skip
-    return {"seconds": time.perf_counter() - begin, **found}
+    return {"seconds": time.perf_counter() - begin, **aurocs}
 
 
 PARTS = {

@@ -78,51 +78,51 @@ def measure(n: int, chains: str, args, folder: Path) -> list[dict]:
         times = {"wall_s": seconds[0], "processor_s": seconds[1], "peak_MB": peak_memory()}
         rows.append({"chains": chains, "receptors": n, "search": search, "radius": radius, **times, **more})
 
-    found = vectors(max(args.sizes), chains, 1, folder)[:n].copy()
+    queries = vectors(max(args.sizes), chains, 1, folder)[:n].copy()
     background = vectors(args.background, chains, 420, folder)
-    radius_by_chance(found[:1000], background, 0.01, threads=args.threads)  # compiles
-    radius, *seconds = measured(lambda: radius_by_chance(found, background, 0.01, threads=args.threads))
+    radius_by_chance(queries[:1000], background, 0.01, threads=args.threads)  # compiles
+    radius, *seconds = measured(lambda: radius_by_chance(queries, background, 0.01, threads=args.threads))
     add("radius", seconds)
     (first, second, _), *seconds = measured(
-        lambda: radius_search.pairs_within(found, radius, threads=args.threads)
+        lambda: radius_search.pairs_within(queries, radius, threads=args.threads)
     )
-    bounds = radius_search.lower_bounds(found, found, radius, seed=radius_search.SEED)
+    bounds = radius_search.lower_bounds(queries, queries, radius, seed=radius_search.SEED)
     add("pairs", seconds, pairs=len(first), components=bounds.axes.shape[1])
     if n <= args.check:
-        same, *seconds = measured(lambda: same_as_all(found, radius, first, second, args.threads))
+        same, *seconds = measured(lambda: same_as_all(queries, radius, first, second, args.threads))
         add("all distances", seconds, same=same)
     if importlib.util.find_spec("faiss"):
         ours = first * n + second
         for probed in args.probed:
-            pairs, *seconds = measured(lambda p=probed: faiss_pairs(found, radius, p, args.threads))
+            pairs, *seconds = measured(lambda p=probed: faiss_pairs(queries, radius, p, args.threads))
             add(f"faiss IVF, {probed} cells", seconds, recall=np.isin(ours, pairs).mean())
     return rows
 
 
-def same_as_all(found, radius: float, first, second, threads: int) -> bool:
+def same_as_all(queries, radius: float, first, second, threads: int) -> bool:
     """Return whether the pairs are those of an exact search of the 100 nearest of each receptor."""
     from airrvec.search import neighbours
 
-    distances, rows = neighbours.nearest(found, found, 100, threads=threads, approximate_above=np.inf)
+    distances, rows = neighbours.nearest(queries, queries, 100, threads=threads, approximate_above=np.inf)
     near = distances <= np.float32(radius)
-    query, column = np.nonzero(near & (rows > np.arange(len(found))[:, None]))
+    query, column = np.nonzero(near & (rows > np.arange(len(queries))[:, None]))
     if near[:, -1].any():
         raise SystemExit("a receptor has more than 100 neighbours within the radius")
-    expected = np.sort(query * len(found) + rows[query, column])
-    return np.array_equal(expected, first * len(found) + second)
+    expected = np.sort(query * len(queries) + rows[query, column])
+    return np.array_equal(expected, first * len(queries) + second)
 
 
-def faiss_pairs(found, radius: float, n_probed: int, threads: int) -> np.ndarray:
+def faiss_pairs(queries, radius: float, n_probed: int, threads: int) -> np.ndarray:
     import faiss
 
     faiss.omp_set_num_threads(threads)
-    n, d = found.shape
+    n, d = queries.shape
     n_cells = int(np.sqrt(n))
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_cells)
-    index.train(found[:: max(1, n // (50 * n_cells))].copy())
-    index.add(found)
+    index.train(queries[:: max(1, n // (50 * n_cells))].copy())
+    index.add(queries)
     index.nprobe = n_probed
-    limits, _, rows = index.range_search(found, radius**2)
+    limits, _, rows = index.range_search(queries, radius**2)
     query = np.repeat(np.arange(n), np.diff(limits.astype(np.int64)))
     return (query * n + rows)[query < rows]
 

@@ -97,7 +97,7 @@ def tcrdist3_pairs(receptors: pd.DataFrame, threads: int) -> int:
     table = receptors[JUNCTIONS + GENES].rename(columns=columns).assign(count=1)
     for name in [name for name in columns.values() if name.endswith("gene")]:
         table[name] = table[name].str.replace(r"(\*.*)?$", "*01", n=1, regex=True)
-    found = TCRrep(
+    rep = TCRrep(
         cell_df=table,
         organism="human",
         chains=["alpha", "beta"],
@@ -105,8 +105,8 @@ def tcrdist3_pairs(receptors: pd.DataFrame, threads: int) -> int:
         compute_distances=False,
         cpus=threads,
     )
-    found.compute_sparse_rect_distances(radius=50, chunk_size=100)
-    return int(found.rw_alpha.multiply(found.rw_beta).nnz - len(found.clone_df)) // 2
+    rep.compute_sparse_rect_distances(radius=50, chunk_size=100)
+    return int(rep.rw_alpha.multiply(rep.rw_beta).nnz - len(rep.clone_df)) // 2
 
 
 def pyrepseq_pairs(receptors: pd.DataFrame, threads: int) -> int:
@@ -157,7 +157,7 @@ def resident(group: int) -> float:
 
 
 def limited(command: list[str], minutes: float, gigabytes: float) -> dict:
-    """Run a command; return what it used, and why it was stopped."""
+    """Run a command; return the resources it used, and why it was stopped."""
     started, most, why = time.monotonic(), 0.0, ""
     before = os.times()
     process = subprocess.Popen(

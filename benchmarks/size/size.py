@@ -118,7 +118,7 @@ def write_samples(n: int, n_samples: int, chains: str, folder: Path) -> Path:
     return sheet
 
 
-def run(sheet: Path, folder: Path, args, of_nextflow: list[str]) -> tuple[float, float]:
+def run(sheet: Path, folder: Path, args, nextflow_options: list[str]) -> tuple[float, float]:
     """Run the pipeline from nothing; return start and end, in seconds since 1970."""
     skipped = {*args.skip, *([] if args.reference else ["annotate"])}
     options = [word for part, words in OPTIONS.items() if part not in skipped for word in words]
@@ -129,7 +129,7 @@ def run(sheet: Path, folder: Path, args, of_nextflow: list[str]) -> tuple[float,
     for name in ("results", "work"):
         shutil.rmtree(folder / name, ignore_errors=True)
     command = [ROOT / "containers/nextflow/nextflow", "-q", "-c", config, "run", ROOT, "--input", sheet]
-    command += [*options, *of_nextflow, "--outdir", folder / "results", "-work-dir", folder / "work"]
+    command += [*options, *nextflow_options, "--outdir", folder / "results", "-work-dir", folder / "work"]
     start = time.time()
     subprocess.run([str(part) for part in command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return start, time.time()
@@ -158,18 +158,18 @@ def read_trace(path: Path) -> list[dict]:
     ]
 
 
-def by_process(tasks: list[dict]) -> dict[str, dict]:
+def process_usage(tasks: list[dict]) -> dict[str, dict]:
     """Return sums of times and disk, and maxima of memory, for each process in the order of the run."""
-    found = {}
+    usage = {}
     for name in dict.fromkeys(task["process"] for task in tasks):
         own = [task for task in tasks if task["process"] == name]
-        found[name] = {"tasks": len(own), "longest": max(task["realtime"] for task in own)}
-        found[name] |= {
+        usage[name] = {"tasks": len(own), "longest": max(task["realtime"] for task in own)}
+        usage[name] |= {
             key: sum(task[key] for task in own)
             for key in ("realtime", "processor", "read", "written", "disk")
         }
-        found[name] |= {key: max(task[key] for task in own) for key in ("memory", "requested")}
-    return found
+        usage[name] |= {key: max(task[key] for task in own) for key in ("memory", "requested")}
+    return usage
 
 
 def show(tasks: list[dict], n_samples: int, start: float, end: float) -> dict:
@@ -178,7 +178,7 @@ def show(tasks: list[dict], n_samples: int, start: float, end: float) -> dict:
         process="", tasks="d", seconds=",.1f", longest_s=",.1f", processor_s=",.1f",
         peak_MB=",.0f", requested_MB=",.0f", read_MB=",.0f", written_MB=",.0f", to_disk_MB=",.0f",
     )  # fmt: skip
-    for name, part in by_process(tasks).items():
+    for name, part in process_usage(tasks).items():
         table.add(
             **{"process": name, "tasks": part["tasks"], "seconds": part["realtime"]},
             **{"longest_s": part["longest"], "processor_s": part["processor"], "peak_MB": part["memory"]},
@@ -213,7 +213,7 @@ def show_growth(sizes: list[int], runs: list[dict[str, dict]]) -> None:
 
 
 def main(argv=None):
-    args, of_nextflow = parse_args(argv)
+    args, nextflow_options = parse_args(argv)
     measured, runs = [], []
     with tempfile.TemporaryDirectory() as temporary:
         parent = (args.folder or Path(temporary)).absolute()
@@ -224,11 +224,11 @@ def main(argv=None):
                 begin = time.perf_counter()
                 sheet = write_samples(n, args.samples, args.chains, folder / "input")
                 print(f"{n:,} receptors written in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
-                start, end = run(sheet, folder, args, of_nextflow)
+                start, end = run(sheet, folder, args, nextflow_options)
                 shutil.copy(folder / "results/pipeline_info/execution_trace.txt", trace)
                 times.write_text(f"{start} {end}\n")
             tasks = read_trace(trace)
-            measured.append(by_process(tasks))
+            measured.append(process_usage(tasks))
             print(f"\n{n:,} {args.chains} receptors in {args.samples} samples")
             start, end = map(float, times.read_text().split())
             runs.append({"receptors": n, "samples": args.samples, **show(tasks, args.samples, start, end)})

@@ -45,7 +45,7 @@ def write_input(n: int, chains: str, cpus: int, folder: Path) -> None:
     with (
         tables.writer(folder / "receptors.parquet", schema.RECEPTORS) as receptors,
         tables.writer(folder / "embeddings.parquet", schema.embeddings(64), metadata) as embeddings,
-        tables.writer(folder / "x.cells.parquet", schema.CELLS) as of_cells,
+        tables.writer(folder / "x.cells.parquet", schema.CELLS) as cells,
     ):
         for first in range(0, n, PART):
             made = on_chains(synthesise(min(PART, n - first), seed=1, first=first), chains)
@@ -56,7 +56,7 @@ def write_input(n: int, chains: str, cpus: int, folder: Path) -> None:
             receptors.write_table(made)
             embeddings.write_table(tables.embeddings_table(made["receptor_id"], encoder.embed(made)))
             names = [f"cell_{number}" for number in range(first, first + len(made))]
-            of_cells.write_table(cells_table(made, sample_id=pa.repeat("x", len(made)), cell_id=names))
+            cells.write_table(cells_table(made, sample_id=pa.repeat("x", len(made)), cell_id=names))
 
 
 def _pairing(receptors: pa.Table, chains: str) -> pa.Array:

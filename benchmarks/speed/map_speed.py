@@ -80,11 +80,11 @@ def _part(number: int, first: int, n: int) -> tuple[pa.Table, pa.Table, pa.Table
         "species": ["homosapiens"] * n,
         "chain_pairing": ["single pair"] * n,
     }
-    for locus, of_locus in zip(schema.LOCI, letters, strict=True):
+    for locus, locus_letters in zip(schema.LOCI, letters, strict=True):
         for segment in "VJ":
             genes = [f"{locus}{segment}{i}" for i in rng.integers(1, 31, n)]
             words[schema.field(locus, f"{segment.lower()}_call")] = genes
-        words[schema.field(locus, "junction_aa")] = ["CA" + "".join(row) + "F" for row in of_locus]
+        words[schema.field(locus, "junction_aa")] = ["CA" + "".join(row) + "F" for row in locus_letters]
     receptors = {field.name: words.get(field.name, pa.nulls(n, field.type)) for field in schema.RECEPTORS}
     labels = [f"EPITOPE{i}" if i < EPITOPES else None for i in rng.geometric(0.02, n)]
     cells = {
@@ -100,7 +100,7 @@ def _part(number: int, first: int, n: int) -> tuple[pa.Table, pa.Table, pa.Table
     )
 
 
-def looked_at(page: browser.Page, path: Path, picture: Path | None) -> dict:
+def measure_page(page: browser.Page, path: Path, picture: Path | None) -> dict:
     """Seconds until the points stand, and milliseconds between frames while the map is dragged."""
     begin = time.perf_counter()
     page.open(f"file://{path}")
@@ -130,7 +130,7 @@ def looked_at(page: browser.Page, path: Path, picture: Path | None) -> dict:
 def processor() -> float:
     """Seconds of processor of all parts of the browser."""
     times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
-    return sum(of_child.user + of_child.system for of_child in times)
+    return sum(child_times.user + child_times.system for child_times in times)
 
 
 def main(argv=None):
@@ -150,7 +150,7 @@ def main(argv=None):
             seen = {"page_MB": (folder / "map.html").stat().st_size / 1e6}
             if browser.CHROMIUM is not None:
                 with browser.opened(Path(name)) as page:
-                    seen |= looked_at(page, folder / "map.html", args.keep and folder / "map.png")
+                    seen |= measure_page(page, folder / "map.html", args.keep and folder / "map.png")
         table.add(receptors=n, points=shown, **used, **seen)
     results.write(args, {"maps": table.rows})
 

@@ -72,9 +72,9 @@ def main(argv=None):
         else:  # numba compiles
             encoder.distances(labelled.receptors.slice(0, 2), labelled.receptors.slice(0, 2))
         start = time.monotonic()
-        found = scoring.score(encoder, name, labelled, splits, rules=tuple(args.rules.split(",")))
+        scores = scoring.score(encoder, name, labelled, splits, rules=tuple(args.rules.split(",")))
         seconds = time.monotonic() - start  # distances included
-        table.add(encoder=name, wall_s=seconds, scores=len(found.auroc), memory_MB=peak_memory())
+        table.add(encoder=name, wall_s=seconds, scores=len(scores.auroc), memory_MB=peak_memory())
     figures = {"receptors": len(labelled.receptors), "epitopes": len(largest), "splits": n_splits}
     results.write(args, {**figures, "encoders": table.rows}, ["numba", "rapidfuzz"])
 

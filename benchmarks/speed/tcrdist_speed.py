@@ -91,25 +91,25 @@ def programs(receptors: pa.Table, cpus: int) -> dict[str, Callable[[int], np.nda
     from airrvec import encoders
 
     own = encoders.load("tcrdist")
-    found = {"airrvec": lambda n: own.distances(receptors.slice(0, n), receptors.slice(0, n))}
+    functions = {"airrvec": lambda n: own.distances(receptors.slice(0, n), receptors.slice(0, n))}
     for package, prepare in {"pyrepseq": pyrepseq_distances, "tcrdist3": tcrdist3_distances}.items():
         if find_spec(PEERS[package]):
-            found[package] = prepare(receptors, cpus)
+            functions[package] = prepare(receptors, cpus)
         else:
             print(f"{package} is not installed: left out")
-    return found
+    return functions
 
 
 def measure(receptors: pa.Table, args: argparse.Namespace) -> list[dict]:
     """Return a row for each program: seconds, times as long as ours, and whether all distances are equal."""
-    found = programs(receptors, args.threads)
-    for distances in found.values():
+    functions = programs(receptors, args.threads)
+    for distances in functions.values():
         distances(min(50, len(receptors)))
-    seconds: dict[str, list[float]] = {name: [] for name in found}
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
     equal = {}
     for _ in range(args.repeats):
         reference = None
-        for name, distances in found.items():
+        for name, distances in functions.items():
             start = time.perf_counter()
             matrix = distances(len(receptors))
             seconds[name].append(time.perf_counter() - start)

@@ -90,24 +90,24 @@ def aurocs(folder: Path) -> pd.DataFrame:
     """Means over the epitopes of a run; `k` is 0 where the epitopes were trained."""
     specificity = pd.read_parquet(folder / "specificity.parquet").assign(k=0)
     unseen = fewshot.summarise(tables.read(folder / "unseen.parquet")).to_pandas()
-    found = pd.concat([specificity, unseen.rename(columns={"auroc_mean": "auroc"})])
-    found = found[found["epitope"] == MEAN].reset_index()
-    found[["model", "added"]] = found["encoder"].str.partition("+")[[0, 2]]
-    return found
+    means = pd.concat([specificity, unseen.rename(columns={"auroc_mean": "auroc"})])
+    means = means[means["epitope"] == MEAN].reset_index()
+    means[["model", "added"]] = means["encoder"].str.partition("+")[[0, 2]]
+    return means
 
 
-def table(found: pd.DataFrame, columns) -> str:
+def table(means: pd.DataFrame, columns) -> str:
     """Mean, least and most of the seeds, in Markdown."""
     keys = ["model", "rule", "test_set", "k", "added"]
-    of_seeds = found.groupby(keys)["auroc"].agg(["mean", "min", "max"])
+    seed_stats = means.groupby(keys)["auroc"].agg(["mean", "min", "max"])
     heads = [
         f"{rule}, {test_set}{f', k = {k}' if k else ''}{', with TCRdist' if added else ''}"
         for rule, test_set, k, added in columns
     ]
     lines = ["| Model | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     names = {**NAMES, **{f"{start}_{preset}": name for start, preset, name in TRAINED}}
-    values = dict(zip(of_seeds.index, of_seeds.to_numpy().tolist(), strict=True))
-    for model in filter(of_seeds.index.get_level_values("model").__contains__, names):
+    values = dict(zip(seed_stats.index, seed_stats.to_numpy().tolist(), strict=True))
+    for model in filter(seed_stats.index.get_level_values("model").__contains__, names):
         row = []
         for rule, test_set, k, added in columns:
             key = (model, rule, test_set, k, "tcrdist" if added else "")
@@ -127,13 +127,13 @@ def main(argv=None):
     runs = [(*model, seed) for model in trained for seed in args.seeds]
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(lambda run: finetune(args, *run), runs))
-    found = pd.concat(aurocs(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
+    means = pd.concat(aurocs(args.outdir / "_".join(map(str, run))).assign(seed=run[-1]) for run in runs)
     # SCEPTR before training is measured beside each preset, alike.
-    found = found.drop_duplicates(["encoder", "rule", "test_set", "k", "seed"])
+    means = means.drop_duplicates(["encoder", "rule", "test_set", "k", "seed"])
     for columns in TABLES:
-        print(f"\n{table(found, columns)}")
+        print(f"\n{table(means, columns)}")
     keys = ["model", "rule", "test_set", "k", "added", "seed", "auroc"]
-    figures = {"seeds": args.seeds, "aurocs": found[keys].to_dict("records")}
+    figures = {"seeds": args.seeds, "aurocs": means[keys].to_dict("records")}
     results.write(args, figures, ["torch", "lightning"])
 
 

@@ -10,6 +10,7 @@ import csv
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,23 +42,11 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def main(argv=None):
-    args = parse_args(argv)
-    runtime.limit_threads(args.threads)
-    from airrvec import encoders
+def auroc_function(args) -> Callable:
+    """Return a function: encoder → AUROC of each epitope by the nearest of k references."""
     from airrvec.benchmark import fewshot, scoring
     from airrvec.core import tables
-    from airrvec.model import weights
-    from airrvec.model.tokens import tokenise
-    from airrvec.model.transformer import ReceptorEncoder
-    from airrvec.synthetic import synthesis
-    from airrvec.training import presets, trainer
-    from airrvec.training.data import Receptors
 
-    import numpy as np
-    import torch
-
-    preset = presets.load(args.preset)
     labelled = fewshot.select_labelled(
         tables.read(args.cells), tables.read(args.receptors), species="homosapiens"
     )
@@ -69,13 +58,32 @@ def main(argv=None):
         means = table.group_by("epitope").aggregate([("auroc", "mean")]).to_pylist()
         return {row["epitope"]: row["auroc_mean"] for row in means}
 
+    return auroc
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    runtime.limit_threads(args.threads)
+    from airrvec import encoders
+    from airrvec.model import weights
+    from airrvec.model.tokens import tokenise
+    from airrvec.model.transformer import ReceptorEncoder
+    from airrvec.synthetic import synthesis
+    from airrvec.training import presets, trainer
+    from airrvec.training.data import Receptors
+
+    import numpy as np
+    import torch
+
+    preset = presets.load(args.preset)
+    auroc = auroc_function(args)
     args.outdir.mkdir(parents=True, exist_ok=True)
     rows = []
 
-    def report(what: str, steps: int | None, seconds: float | None, of_epitopes: dict[str, float]) -> None:
-        mean = float(np.mean(list(of_epitopes.values())))
-        rows.append({"model": what, "steps": steps, "seconds": seconds, "mean": mean, **of_epitopes})
-        print(f"{what}, {steps} steps, {seconds} s: {mean:.4f}", flush=True)
+    def report(name: str, steps: int | None, seconds: float | None, epitope_aurocs: dict[str, float]) -> None:
+        mean = float(np.mean(list(epitope_aurocs.values())))
+        rows.append({"model": name, "steps": steps, "seconds": seconds, "mean": mean, **epitope_aurocs})
+        print(f"{name}, {steps} steps, {seconds} s: {mean:.4f}", flush=True)
         with open(args.outdir / "auroc.tsv", "w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], delimiter="\t")
             writer.writeheader()

@@ -5,7 +5,7 @@ import importlib
 from airrvec import encoders
 from airrvec.benchmark import fewshot
 from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.splits import PARTS, Split, given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import PARTS, Split, column_split, random_split, study_split
 from airrvec.core import identity, schema, tables
 from airrvec.synthetic.synthesis import synthesise
 
@@ -52,7 +52,7 @@ def test_alleles_are_one_receptor_in_all_kinds_of_split():
     assert_clonotypes_are_apart(split)
     assert sum(len(split.rows(part)) for part in PARTS) == 60
     parts = ["train"] * 20 + ["test"] * 10 + ["train"] * 20 + ["test"] * 10
-    split = given_split(labelled(both, [*parts, *["test"] * 60]))
+    split = column_split(labelled(both, [*parts, *["test"] * 60]))
     assert_clonotypes_are_apart(split)
     assert (len(split.rows("train")), len(split.rows("test"))) == (40, 20)
     assert split.removed["test receptors that also train or validate"] == 40
@@ -60,7 +60,7 @@ def test_alleles_are_one_receptor_in_all_kinds_of_split():
 
 def test_an_allele_of_another_epitope_is_cross_reactive():
     """A receptor of A whose clonotype binds B, by another study, is no negative of B."""
-    split = given_split(
+    split = column_split(
         labelled(
             [*many("a", 2, "A", None), *many("b", 2, "B", None), ("a01*01", "B", None)],
             ["train", "test", "train", "test", "test"],

@@ -70,6 +70,18 @@ OPTIONAL = {
     "merge_references",
     "summarise_fewshot",
 }
+# Names that say nothing of what they hold: hits, query, reference, columns or path say it.
+EMPTY_WORDS = {"found", "asked", "given", "looked", "others", "those", "findable"}
+EMPTY_NAMES = EMPTY_WORDS | {"alone", "asking", "called", "its", "of", "what", "where"}
+EMPTY_PREFIXES = ("by_", "its_", "of_")
+LONGEST_FUNCTION = 60  # lines, without the docstring
+CODE = {
+    path: ast.parse(path.read_text())
+    for folder in ("bin", "benchmarks")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+}
+# Other people rewrite these at this moment; they follow.
+NAMED_LATER = {ROOT / "bin/check_samples.py", *(ROOT / "bin/airrvec/input/samplesheet").glob("*.py")}
 PRESETS = sorted(path.stem for path in (ROOT / "conf/models").glob("*.json"))
 
 
@@ -246,3 +258,55 @@ def test_developing_draws_the_packages_as_they_are():
         folder = ROOT / "bin/airrvec" / name
         for module in re.findall(r"`(\w+)/?`", holds.replace("the command `airrvec`", "")):
             assert (folder / module).is_dir() or (folder / f"{module}.py").is_file(), (name, module)
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """Return the names that a node gives: of a variable, parameter, attribute, function, class or import."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+            return [name]
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return [name]
+        case ast.alias(asname=str(name)):
+            return [name]
+    return []
+
+
+def is_empty(name: str) -> bool:
+    words = name.lower().strip("_")
+    return (
+        words in EMPTY_NAMES
+        or words.startswith(EMPTY_PREFIXES)
+        or not EMPTY_WORDS.isdisjoint(words.split("_"))
+    )
+
+
+def test_names_say_what_they_hold():
+    names = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+        for path, tree in CODE.items()
+        if path not in NAMED_LATER
+        for node in ast.walk(tree)
+        for name in bound_names(node)
+        if is_empty(name)
+    ]
+    assert names == []
+
+
+def test_functions_are_short():
+    lengths = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": node.end_lineno
+        - node.lineno
+        + 1
+        - n_documented(node)
+        for path, tree in CODE.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: n for name, n in lengths.items() if n > LONGEST_FUNCTION} == {}
+
+
+def n_documented(function: ast.FunctionDef) -> int:
+    """Return the number of lines of the docstring of a function."""
+    first = function.body[0]
+    return first.end_lineno - first.lineno + 1 if ast.get_docstring(function) is not None else 0

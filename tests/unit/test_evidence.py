@@ -37,8 +37,8 @@ def small():
 
 
 def looked_at(sources: Sources, receptors: pa.Table, threshold: float = -np.inf) -> evidence.Evidence:
-    first = evidence.first_look(sources, embed(receptors))
-    return evidence.second_look(sources, receptors, first, threshold)
+    first = evidence.first_candidates(sources, embed(receptors))
+    return evidence.rescore(sources, receptors, first, threshold)
 
 
 def test_tcrdist_is_the_log_share_of_the_epitope_in_its_density(small):
@@ -99,7 +99,7 @@ def test_genes_are_compared_with_the_background(small):
 
 def test_only_receptors_above_the_threshold_are_looked_at_again(small):
     asked = pa.concat_tables([variants(4, 5, most=2), tables.distinct_receptors(synthesise(20, seed=5))])
-    _, best = evidence.first_look(small, embed(asked)).best()
+    _, best = evidence.first_candidates(small, embed(asked)).best()
     found = looked_at(small, asked, threshold=float(np.sort(best)[-6]))
     assert np.unique(found.receptor).tolist() == np.sort(np.argsort(best)[-6:]).tolist()
     part = found.take(np.array([0, 2, 24]))
@@ -135,8 +135,8 @@ def test_planted_epitopes_are_found_and_rates_are_low(fitted):
     sample = pa.concat_tables(
         [variants(8, 100, most=2), tables.distinct_receptors(synthesise(1000, seed=13))]
     )
-    first = evidence.first_look(sources, embed(sample))
-    candidates = found.scorer.candidates(evidence.second_look(sources, sample, first, found.scorer.threshold))
+    first = evidence.first_candidates(sources, embed(sample))
+    candidates = found.scorer.candidates(evidence.rescore(sources, sample, first, found.scorer.threshold))
     epitope, score = candidates.best()
     calibration = found.scores.calibration()
     called = calibration.fdr(score, calibration.prevalence(score)) <= 0.1
@@ -174,8 +174,8 @@ def test_labels_that_mean_nothing_give_no_calls():
     sources = sources_of(labelled, epitopes)
     found = calibrate.fit(sources, background, embed(background))
     sample = tables.distinct_receptors(synthesise(1000, seed=17))
-    first = evidence.first_look(sources, embed(sample))
-    again = evidence.second_look(sources, sample, first, found.scorer.threshold)
+    first = evidence.first_candidates(sources, embed(sample))
+    again = evidence.rescore(sources, sample, first, found.scorer.threshold)
     _, score = found.scorer.candidates(again).best()
     calibration = found.scores.calibration()
     assert (calibration.fdr(score, calibration.prevalence(score)) <= 0.2).sum() <= 5

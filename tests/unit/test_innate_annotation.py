@@ -1,7 +1,7 @@
 """Innate-like receptors are neither called nor references, unless they are asked for."""
 
 from airrvec.annotation import annotator, reference_set
-from airrvec.annotation.annotator import Found, Rated
+from airrvec.annotation.annotator import Hits, Rated
 from airrvec.annotation.sample_calls import Search
 from airrvec.synthetic.synthesis import synthesise
 
@@ -24,7 +24,7 @@ class Cautious(annotator.Annotator):
 
     def search(self, receptors, vectors, asked):
         Cautious.n_receptors += len(receptors)
-        return [Found.empty(len(rows), 6) for rows, _ in asked]
+        return [Hits.empty(len(rows), 6) for rows, _ in asked]
 
     def rate(self, found, **_):
         n = len(found.score)

@@ -43,7 +43,7 @@ def test_metrics_of_many_rankings_are_scikit_learns(scores, tested):
     # Another receptor each is left out of each ranking.
     tested = np.array(tested) & (np.arange(24) != np.arange(len(scores))[:, None])
     tested[:, [21, 22]] = True
-    curves = Curves(Ranking.of(scores), positive, tested)
+    curves = Curves(Ranking.from_scores(scores), positive, tested)
     measured = curves.metrics()
     for number, (row, kept) in enumerate(zip(scores, tested, strict=True)):
         for name, value in oracle(positive[kept], -row[kept]).items():
@@ -56,13 +56,15 @@ def test_metrics_of_a_large_ranking_are_scikit_learns():
     rng = np.random.default_rng(0)
     positives, negatives = rng.random(500), rng.random(7000) + 0.1
     truth, scores = truth_and_scores(positives, negatives)
-    measured = Curves(Ranking.of(-scores[None]), truth.astype(bool), np.ones((1, 7500), bool)).metrics()
+    measured = Curves(
+        Ranking.from_scores(-scores[None]), truth.astype(bool), np.ones((1, 7500), bool)
+    ).metrics()
     for name, value in oracle(truth, scores).items():
         assert measured[name][0] == pytest.approx(value, abs=1e-12)
 
 
 def test_without_positives_or_negatives_there_is_no_metric():
-    ranking = Ranking.of(np.array([[0.0, 1.0], [0.0, 1.0]]))
+    ranking = Ranking.from_scores(np.array([[0.0, 1.0], [0.0, 1.0]]))
     curves = Curves(ranking, np.array([True, False]), np.array([[True, False], [False, True]]))
     for values in curves.metrics().values():
         assert np.isnan(values).all()
@@ -72,7 +74,9 @@ def test_without_positives_or_negatives_there_is_no_metric():
 def test_roc_is_scikit_learns(positives, negatives):
     truth, scores = truth_and_scores(positives, negatives)
     fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
-    (curve,) = Curves(Ranking.of(-scores[None]), truth.astype(bool), np.ones((1, len(truth)), bool)).roc()
+    (curve,) = Curves(
+        Ranking.from_scores(-scores[None]), truth.astype(bool), np.ones((1, len(truth)), bool)
+    ).roc()
     # Where the curve rises any height is right at that false-positive rate; elsewhere there is one.
     single = ~np.isclose(FPR_GRID[:, None], fpr).any(axis=1)
     np.testing.assert_allclose(curve[single], np.interp(FPR_GRID, fpr, tpr)[single], atol=1e-12)

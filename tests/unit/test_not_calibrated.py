@@ -76,8 +76,8 @@ def test_scores_and_nearest_references_do_not_need_a_calibration(tmp_path, case,
     check_not_calibrated(calls)
     groups = json.loads((tmp_path / "calibration.qc.json").read_text())["groups"]
     reasons = {group["species"]: group["not_calibrated"] for group in groups if group["chains"] == "paired"}
-    for species, of_species in calls.groupby("species"):
-        assert set(of_species["not_calibrated"]) == {reasons[species]}
+    for species, select_species in calls.groupby("species"):
+        assert set(select_species["not_calibrated"]) == {reasons[species]}
     qc = json.loads((tmp_path / "x.annotation.qc.json").read_text())
     assert qc["calls"] == {"not calibrated": len(receptors)}
     assert qc["groups"] == []

@@ -95,7 +95,7 @@ RESOURCES = {process: {"cpus": 2, "memory": 3 << 30} for process in PROCESSES}
 
 def planned(*samples, references=(), **changed) -> dict[str, dict]:
     settings = {"normalising": len(samples), "partitions": 4, "shard_tokens": 10**6, "model": "sceptr",
-                "exports": [], "encoders": 0, "trained": [], "others": {},
+                "exports": [], "encoders": 0, "trained": [], "further": {},
                 "resources": RESOURCES}  # fmt: skip
     return {
         row["process"]: row
@@ -153,7 +153,7 @@ def test_dimensions_are_those_of_the_published_weights():
 def test_the_text_shows_every_process():
     rows = planning.plan(
         [SAMPLE], normalising=1, partitions=4, shard_tokens=10**6, model="sceptr", exports=[], encoders=2,
-        trained=[], others={"MAP_RECEPTORS": 1},
+        trained=[], further={"MAP_RECEPTORS": 1},
         resources=RESOURCES,
     )  # fmt: skip
     text = planning.format_plan([SAMPLE], rows)

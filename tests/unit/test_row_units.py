@@ -6,7 +6,7 @@ from airrvec.core.errors import InputError
 from airrvec.input import reading
 from airrvec.input.formats.registry import FORMATS
 from airrvec.input.normalise import normalise
-from airrvec.input.units import Given
+from airrvec.input.units import DeclaredUnit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,7 +28,7 @@ def units(result) -> tuple:
 
 def read(path, content: str, row: str | None = None, count: str | None = None, format=None):
     path.write_text(content)
-    source = reading.open_chains(path, format, unit=Given(row, count))
+    source = reading.open_chains(path, format, unit=DeclaredUnit(row, count))
     return normalise(source, sample_id="s", species="homosapiens")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from airrvec import encoders
 from airrvec.benchmark import fewshot, scoring
 from airrvec.benchmark.heldout import specificity
-from airrvec.benchmark.heldout.splits import check_leaks, given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import check_leaks, column_split, random_split, study_split
 from airrvec.core import schema
 
 import numpy as np
@@ -111,7 +111,7 @@ def test_the_filtered_sets_are_smaller():
 def test_a_cross_reactive_receptor_is_no_negative_of_what_it_binds():
     cells = [(f"{number}", epitope, None) for number, epitope in enumerate("AABB")]
     parts = ["train", "test", "train", "test"]
-    split = given_split(labelled_on_a_line([*cells, ("1", "B", None)], [*parts, "test"]))
+    split = column_split(labelled_on_a_line([*cells, ("1", "B", None)], [*parts, "test"]))
     rows = specificity.evaluate(Line(), "line", split).to_pylist()
     nearest = {
         row["epitope"]: row for row in rows if (row["rule"], row["test_set"]) == ("nearest_neighbour", "all")

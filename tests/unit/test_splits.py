@@ -1,6 +1,6 @@
 """Splits: hand-made tables, invariants, plain loops, and VDJdb's sizes."""
 
-from airrvec.benchmark.heldout.splits import PARTS, Split, given_split, random_split, study_split
+from airrvec.benchmark.heldout.splits import PARTS, Split, column_split, random_split, study_split
 from airrvec.core import schema
 from airrvec.core.errors import InputError
 
@@ -179,7 +179,7 @@ def test_given_split_is_the_users():
         "test",
         None,
     ]
-    split = given_split(labelled(cells, parts))
+    split = column_split(labelled(cells, parts))
     assert names(split, "train", "A") == {"a00", "a01"}
     assert names(split, "validation", "A") == {"a02"}
     assert names(split, "test", "A") == {"a03"}
@@ -194,7 +194,7 @@ def test_given_split_is_the_users():
 
 def test_an_epitope_without_test_receptors_is_left_out():
     cells = [*many("a", 2, "A", None), *many("b", 2, "B", None), *many("c", 2, "C", None)]
-    split = given_split(labelled(cells, ["train", "test", "train", "test", "train", "validation"]))
+    split = column_split(labelled(cells, ["train", "test", "train", "test", "train", "validation"]))
     assert split.epitopes == ["A", "B"]
     assert split.left_out == {"C": "no receptors to test"}
 
@@ -227,9 +227,9 @@ def test_an_epitope_without_test_receptors_is_left_out():
             "column 'epitope': the epitopes 'A' (17 receptors) and 'a ' (2 receptors) differ only in case"
             " or blanks. Use one spelling",
         ),
-        (lambda: given_split(labelled(CELLS)), "has no column 'split'. Add it"),
+        (lambda: column_split(labelled(CELLS)), "has no column 'split'. Add it"),
         (
-            lambda: given_split(labelled(CELLS, ["train", "holdout"] * (len(CELLS) // 2))),
+            lambda: column_split(labelled(CELLS, ["train", "holdout"] * (len(CELLS) // 2))),
             "is not a part of a split. Write train, validation, test or nothing",
         ),
         (

@@ -61,7 +61,7 @@ def _split(material: Material) -> splits.Split:
     method = options.pop("method")
     try:
         if method == "given":
-            return splits.given_split(material.labelled)
+            return splits.column_split(material.labelled)
         if method == "random":
             return splits.random_split(
                 material.labelled, min_receptors=options["min_receptors"], seed=material.seed

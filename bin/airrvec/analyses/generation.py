@@ -21,8 +21,8 @@ from scipy import stats
 SCOPE = EACH_ENCODER
 SCHEMA = schema.GENERATION_ANALYSIS
 # Bin edges as shares of all pairs, nearest first: finer for similar pairs, which the paper examines.
-_BY_DISTANCE = (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
-_BY_PROBABILITY = np.linspace(0, 1, 11)
+_DISTANCE_SHARES = (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+_PROBABILITY_SHARES = np.linspace(0, 1, 11)
 MIN_PAIRS = 20  # per bin; with fewer pairs, no correlation is computed
 
 
@@ -47,8 +47,8 @@ def measure(material: Material) -> pa.Table:
     rows = [
         {"encoder": material.name, "binned_by": words, **row}
         for words, name, shares in (
-            ("distance", "distance", _BY_DISTANCE),
-            ("probability", "log10_probability", _BY_PROBABILITY),
+            ("distance", "distance", _DISTANCE_SHARES),
+            ("probability", "log10_probability", _PROBABILITY_SHARES),
         )
         for row in _bins(columns, name, np.unique(np.quantile(columns[name], shares)))
     ]

@@ -41,7 +41,9 @@ def epitope_molecules(alleles: pd.DataFrame) -> dict[str, list[hla.Alleles]]:
     dict
         Epitope → molecules as made by `airrvec.core.hla.parse_mhc`; epitopes without a known MHC are missing.
     """
-    return {epitope: found for epitope, rows in alleles.groupby("epitope") if (found := _molecules(rows))}
+    return {
+        epitope: molecules for epitope, rows in alleles.groupby("epitope") if (molecules := _molecules(rows))
+    }
 
 
 def _molecules(rows: pd.DataFrame) -> list[hla.Alleles]:
@@ -85,16 +87,24 @@ def allowed_epitopes(
         False for an epitope that the donor's HLA excludes.
     verdicts : ndarray of str, shape (n_epitopes,)
         ``allowed``, ``excluded`` or ``unknown`` (`airrvec.core.hla.allows`).
+
+    Examples
+    --------
+    >>> molecules = {"GILGFVFTL": hla.parse_mhc("HLA-A*02:01")}
+    >>> epitopes = pd.Series(["GILGFVFTL", "NLVPMVATV"])
+    >>> allowed, verdicts = allowed_epitopes(hla.parse_typing("A*11:01"), epitopes, molecules)
+    >>> allowed.tolist(), verdicts.tolist()
+    ([False, True], ['excluded', 'unknown'])
     """
     verdicts = np.array([hla.allows(donor, molecules.get(epitope, [])) for epitope in epitopes], str)
     return verdicts != hla.EXCLUDED, verdicts
 
 
-# --- What annotation finds of receptors, as arrays: 100 bytes of each
+# --- Hits of receptors, as arrays: 100 bytes of each receptor
 
 
 @dataclass(frozen=True)
-class Found:
+class Hits:
     """
     Best epitope, evidence and nearest references of n receptors.
 
@@ -120,53 +130,53 @@ class Found:
     rows: np.ndarray
 
     @classmethod
-    def empty(cls, n: int, n_names: int) -> "Found":
-        """Return what is found of ``n`` receptors before any is searched."""
+    def empty(cls, n: int, n_names: int) -> "Hits":
+        """Return the hits of ``n`` receptors before the search: no epitope, no reference."""
         epitopes = (np.full(n, -1, np.int32) for _ in range(2))
         scores = (np.full(n, np.nan) for _ in range(2))
         first, second = zip(epitopes, scores, strict=True)
         nearest = np.full((n, N_REPORTED), np.inf, np.float32), np.full((n, N_REPORTED), -1, np.int32)
         return cls(*first, *second, np.full((n, n_names), np.nan), *nearest)
 
-    def put(self, rows: np.ndarray, part: "Found") -> None:
-        """Enter what is found of the receptors of these rows."""
+    def put(self, rows: np.ndarray, part: "Hits") -> None:
+        """Store the hits of the receptors of these rows."""
         for field in fields(self):
             getattr(self, field.name)[rows] = getattr(part, field.name)
 
-    def take(self, rows: np.ndarray | slice) -> "Found":
-        """Return what is found of some receptors."""
-        return Found(*(getattr(self, field.name)[rows] for field in fields(self)))
+    def take(self, rows: np.ndarray | slice) -> "Hits":
+        """Return the hits of some receptors."""
+        return Hits(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True)
 class Rated:
     """
-    What is found of the receptors of a sample, with error rates, which depend on all of them.
+    Hits of the receptors of a sample with error rates, which depend on all its receptors.
 
     Attributes
     ----------
-    found : Found
-    called, excluded : ndarray of bool, shape (n,)
+    hits : Found
+    is_called, excluded : ndarray of bool, shape (n,)
         Whether the allowed epitope is called; whether the best one would be, and the donor cannot present it.
     probability, fdr : ndarray of float64, shape (n,)
     """
 
-    found: Found
-    called: np.ndarray
+    hits: Hits
+    is_called: np.ndarray
     excluded: np.ndarray
     probability: np.ndarray
     fdr: np.ndarray
 
     def take(self, rows: np.ndarray | slice) -> "Rated":
-        """Return those of some receptors."""
+        """Return the rated hits of some receptors."""
         rest = (getattr(self, field.name)[rows] for field in fields(self)[1:])
-        return Rated(self.found.take(rows), *rest)
+        return Rated(self.hits.take(rows), *rest)
 
 
 # --- Annotator of one chain class: sources, scorer and calibration
 
 # Words of the column ``call``.
-CALLED = "called"
+HAS_CALL = "called"
 NO_CALL = "no call"
 NO_VECTOR = "no vector"
 NOT_CALIBRATED = "not calibrated"
@@ -220,7 +230,7 @@ class Annotator:
     @cached_property
     def calibration(self) -> Calibration:
         """The calibration for a donor who may present any epitope."""
-        assert self.scores is not None  # asked for only where there are scores
+        assert self.scores is not None  # requested only where there are scores
         return self.scores.calibration()
 
     @cached_property
@@ -252,114 +262,114 @@ class Annotator:
         float
             Estimated prevalence: the share of receptors that are like the reference receptors.
         """
-        found = Found.empty(len(vectors), len(evidence.NAMES[self.chains]))
+        hits = Hits.empty(len(vectors), len(evidence.NAMES[self.chains]))
         for start in range(0, len(vectors), CHUNK):
             part = receptors.slice(start, CHUNK)
             rows = np.arange(len(part))
-            found.put(rows + start, *self.search(part, vectors[rows + start], [(rows, allowed)]))
-        rated, prevalence = self.rate(found, fdr=fdr, allowed=allowed)
+            hits.put(rows + start, *self.search(part, vectors[rows + start], [(rows, allowed)]))
+        rated, prevalence = self.rate(hits, fdr=fdr, allowed=allowed)
         return self.calls(rated), prevalence
 
     def search(
-        self, receptors: pa.Table, vectors: np.ndarray, asked: list[tuple[np.ndarray, np.ndarray | None]]
-    ) -> list[Found]:
+        self, receptors: pa.Table, vectors: np.ndarray, subsets: list[tuple[np.ndarray, np.ndarray | None]]
+    ) -> list[Hits]:
         """
-        Return what is found of up to `CHUNK` receptors.
+        Return the hits of up to `CHUNK` receptors.
 
         Parameters
         ----------
         receptors : pyarrow.Table
             ``receptors`` that have these chains, shape (n,).
         vectors : ndarray of float32, shape (n, d)
-        asked : list of (ndarray of int64, ndarray of bool or None)
+        subsets : list of (ndarray of int64, ndarray of bool or None)
             Rows of the receptors of a sample, ascending, and the epitopes that its donor can present: all, if
             None.
 
         Returns
         -------
         list of Found
-            One for each of ``asked``, of its rows.
+            One for each of ``subsets``, of its rows.
         """
-        ((first, distances, rows),) = evidence.first_looks(self.sources, vectors)
-        again = evidence.second_look(self.sources, receptors, first, self.scorer.threshold)
+        ((first, distances, rows),) = evidence.first_candidates_in_chunks(self.sources, vectors)
+        again = evidence.rescore(self.sources, receptors, first, self.scorer.threshold)
         candidates = self.scorer.candidates(again)
         epitope, score = candidates.best()
         nearest = distances[:, :N_REPORTED], rows[:, :N_REPORTED].astype(np.int32)
         weights = np.full((len(first), again.measures.shape[1]), np.nan)
         results = []
-        for members, allowed in asked:
-            of_allowed = epitope, score
+        for members, allowed in subsets:
+            allowed_best = epitope, score
             if allowed is not None:
-                of_allowed = np.full(len(first), -1), np.full(len(first), np.nan)
-                for whole, part in zip(of_allowed, candidates.take(members).best(allowed), strict=True):
+                allowed_best = np.full(len(first), -1), np.full(len(first), np.nan)
+                for whole, part in zip(allowed_best, candidates.take(members).best(allowed), strict=True):
                     whole[members] = part
             is_member = np.zeros(len(first), bool)
             is_member[members] = True
-            used = is_member[again.receptor] & (of_allowed[0][again.receptor] == again.epitope)
+            used = is_member[again.receptor] & (allowed_best[0][again.receptor] == again.epitope)
             weights[members] = np.nan
             weights[again.receptor[used]] = self.scorer.weights_of_evidence(again.measures[used])
-            best = epitope.astype(np.int32), score, of_allowed[0].astype(np.int32), of_allowed[1]
-            results.append(Found(*(values[members] for values in (*best, weights, *nearest))))
+            best = epitope.astype(np.int32), score, allowed_best[0].astype(np.int32), allowed_best[1]
+            results.append(Hits(*(values[members] for values in (*best, weights, *nearest))))
         return results
 
-    def rate(self, found: Found, *, fdr: float, allowed: np.ndarray | None = None) -> tuple[Rated, float]:
+    def rate(self, hits: Hits, *, fdr: float, allowed: np.ndarray | None = None) -> tuple[Rated, float]:
         """
         Return error rates of all receptors of a sample, and the prevalence; parameters of `annotate`.
 
         Both are NaN if the class is not calibrated.
         """
         if self.scores is None:
-            unknown, nothing = np.full(len(found.score), np.nan), np.zeros(len(found.score), bool)
-            return Rated(found, nothing, nothing, unknown, unknown), np.nan
+            unknown, nothing = np.full(len(hits.score), np.nan), np.zeros(len(hits.score), bool)
+            return Rated(hits, nothing, nothing, unknown, unknown), np.nan
         calibration = self.calibration if allowed is None else self.scores.calibration(allowed)
-        rates, probabilities, prevalence = _rates(calibration, found.allowed_score)
-        called = np.isfinite(found.score) & (found.allowed_epitope >= 0) & (rates <= fdr)
+        rates, probabilities, prevalence = _rates(calibration, hits.allowed_score)
+        is_called = np.isfinite(hits.score) & (hits.allowed_epitope >= 0) & (rates <= fdr)
         excluded = np.zeros(len(rates), bool)
         if allowed is not None:
-            of_all, _, _ = _rates(self.calibration, found.score)
-            excluded = (of_all <= fdr) & (found.epitope >= 0) & ~allowed[found.epitope]
-        return Rated(found, called, excluded, probabilities, rates), prevalence
+            unrestricted_fdr, _, _ = _rates(self.calibration, hits.score)
+            excluded = (unrestricted_fdr <= fdr) & (hits.epitope >= 0) & ~allowed[hits.epitope]
+        return Rated(hits, is_called, excluded, probabilities, rates), prevalence
 
     def calls(self, rated: Rated) -> pd.DataFrame:
         """Return the calls of some receptors of a sample, as `annotate` does."""
-        found = rated.found
-        possible = np.isfinite(found.score) & (found.allowed_epitope >= 0)
-        best = self.reference.epitopes.iloc[np.maximum(found.allowed_epitope, 0)].reset_index(drop=True)
+        hits = rated.hits
+        possible = np.isfinite(hits.score) & (hits.allowed_epitope >= 0)
+        best = self.reference.epitopes.iloc[np.maximum(hits.allowed_epitope, 0)].reset_index(drop=True)
         calls = pd.DataFrame(
             {
                 "call": self.call_words(rated),
-                **{name: best[name].where(rated.called, None) for name in schema.ANTIGEN},
+                **{name: best[name].where(rated.is_called, None) for name in schema.ANTIGEN},
                 "excluded_epitope": self.excluded_words(rated),
                 "best_epitope": best["epitope"].where(possible, None),
-                "score": found.allowed_score,
+                "score": hits.allowed_score,
                 "probability": rated.probability,
                 "fdr": rated.fdr,
-                **self._evidence(found),
+                **self._evidence(hits),
             }
         )
-        return pd.concat([calls, self._nearest(found)], axis=1)
+        return pd.concat([calls, self._nearest(hits)], axis=1)
 
     def call_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``call``, shape (n,)."""
-        known = np.isfinite(rated.found.score)
+        known = np.isfinite(rated.hits.score)
         without = NO_CALL if self.scores else NOT_CALIBRATED
-        return np.select([rated.called, known], [CALLED, without], NO_VECTOR)
+        return np.select([rated.is_called, known], [HAS_CALL, without], NO_VECTOR)
 
     def excluded_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``excluded_epitope``, shape (n,)."""
         epitopes = self.reference.epitopes["epitope"].to_numpy(object)
-        words = epitopes[rated.found.epitope]
+        words = epitopes[rated.hits.epitope]
         words[~rated.excluded] = None
         return words
 
-    def _evidence(self, found: Found) -> dict[str, np.ndarray]:
+    def _evidence(self, hits: Hits) -> dict[str, np.ndarray]:
         """Return the columns `schema.EVIDENCE`; NaN where a class has no such evidence."""
         kinds = evidence.NAMES[self.chains]
         columns = {}
         for column, parts in _COLUMNS_OF.items():
             present = [kinds.index(part) for part in parts if part in kinds]
-            nothing = np.full(len(found.score), np.nan)
-            columns[column] = found.weights[:, present].sum(axis=1) if present else nothing
+            nothing = np.full(len(hits.score), np.nan)
+            columns[column] = hits.weights[:, present].sum(axis=1) if present else nothing
         return columns
 
     def exact(self, clonotype_ids: pa.ChunkedArray) -> np.ndarray:
@@ -397,12 +407,12 @@ class Annotator:
             "study": np.where(studies == "", None, studies),
         }
 
-    def _nearest(self, found: Found) -> pd.DataFrame:
+    def _nearest(self, hits: Hits) -> pd.DataFrame:
         """Return names, labels, studies, distances and ids of the nearest references."""
         columns = {}
         for place in range(N_REPORTED):
-            rows, exists = found.rows[:, place], found.rows[:, place] >= 0
-            columns[f"nearest_{place + 1}_distance"] = np.where(exists, found.distances[:, place], np.nan)
+            rows, exists = hits.rows[:, place], hits.rows[:, place] >= 0
+            columns[f"nearest_{place + 1}_distance"] = np.where(exists, hits.distances[:, place], np.nan)
             for name, values in self._reference_words.items():
                 columns[f"nearest_{place + 1}_{name}"] = np.where(exists, values[rows], None)
         return pd.DataFrame(columns)

@@ -45,7 +45,7 @@ def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
     for chains, reference in sources.references.items():
         # Of other classes, nothing but labels and vectors is compared.
         columns = (*_RECEPTOR, *DESCRIPTION) if chains == sources.chains else ("clonotype_id",)
-        found = {
+        class_arrays = {
             **{f"receptors_{name}": _plain(reference.receptors[name].to_pandas()) for name in columns},
             **{f"epitopes_{name}": _plain(values) for name, values in reference.epitopes.items()},
             "labels": np.stack(reference.labels.nonzero()),
@@ -55,7 +55,7 @@ def save(annotator: Annotator, path: Path, model: VectorModel) -> None:
             "vectors": sources.vectors[chains],
             "contrast": sources.contrast_vectors[chains],
         }
-        arrays |= {f"{chains}_{name}": values for name, values in found.items()}
+        arrays |= {f"{chains}_{name}": values for name, values in class_arrays.items()}
     arrays |= {f"scorer_{name}": np.asarray(getattr(annotator.scorer, name)) for name in _SCORER}
     if scores is not None:
         arrays |= _scores_arrays(scores)
@@ -148,7 +148,7 @@ def _scores(values: dict[str, np.ndarray], n_epitopes: int) -> CalibrationScores
 def _part(values: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
     """Return the arrays whose name begins with this one, without it."""
     start = f"{name}_"
-    return {key.removeprefix(start): found for key, found in values.items() if key.startswith(start)}
+    return {key.removeprefix(start): array for key, array in values.items() if key.startswith(start)}
 
 
 def _reference(values: dict[str, np.ndarray]) -> ReferenceSet:

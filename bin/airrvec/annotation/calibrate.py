@@ -8,10 +8,10 @@ from airrvec.annotation.evidence import (
     Evidence,
     Sources,
     binds_epitope,
-    both_looks,
-    first_look,
+    collect_evidence,
+    first_candidates,
     no_candidates,
-    second_look,
+    rescore,
     stacked,
 )
 from airrvec.annotation.reference_set import ReferenceSet
@@ -80,7 +80,7 @@ def evidence_by_fold(
     ----------
     sources : Sources
     threshold : float
-        As in `airrvec.annotation.evidence.second_look`.
+        As in `airrvec.annotation.evidence.rescore`.
 
     Returns
     -------
@@ -92,24 +92,28 @@ def evidence_by_fold(
     """
     reference = sources.reference
     vectors = sources.vectors[sources.chains]
-    folds, by_study = assign_folds(reference, seed=seed)
+    folds, whole_studies = assign_folds(reference, seed=seed)
     in_one_fold = folds.sum(axis=1) == 1
-    of_studies = study_folds(reference)
-    parts, found = [_NO_QUERIES], []
+    fold_of_study = study_folds(reference)
+    parts, fold_evidence = [_NO_QUERIES], []
     for fold in range(N_FOLDS):
-        held_out, others = np.flatnonzero(folds[:, fold]), np.flatnonzero(~folds[:, fold])
-        asking = np.flatnonzero(folds[:, fold] & in_one_fold & np.isfinite(vectors).all(axis=1))
-        if not len(asking) or not len(others):
+        held_out, remaining = np.flatnonzero(folds[:, fold]), np.flatnonzero(~folds[:, fold])
+        query_rows = np.flatnonzero(folds[:, fold] & in_one_fold & np.isfinite(vectors).all(axis=1))
+        if not len(query_rows) or not len(remaining):
             continue
-        names = {name for name, of in zip(reference.study_names, of_studies, strict=True) if of == fold}
-        left = sources.without(held_out, names if by_study else None)
-        asked = reference.receptors.take(pa.array(asking))
-        found.append(both_looks(left, asked, vectors[asking], threshold))
+        names = {
+            name
+            for name, study_fold in zip(reference.study_names, fold_of_study, strict=True)
+            if study_fold == fold
+        }
+        left = sources.without(held_out, names if whole_studies else None)
+        query_receptors = reference.receptors.take(pa.array(query_rows))
+        fold_evidence.append(collect_evidence(left, query_receptors, vectors[query_rows], threshold))
         possible = np.zeros(len(reference.epitopes), np.float32)
         possible[left.candidates] = 1
-        columns = {"row": asking, "fold": fold, "reachable": reference.labels[asking] @ possible > 0}
+        columns = {"row": query_rows, "fold": fold, "reachable": reference.labels[query_rows] @ possible > 0}
         parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), found
+    return pd.concat(parts, ignore_index=True).astype(_NO_QUERIES.dtypes), fold_evidence
 
 
 _NO_QUERIES = pd.DataFrame(
@@ -157,9 +161,9 @@ class Collected:
         From `evidence_by_fold`, and ``kept``: whether the query trains and calibrates. All do at first.
     labels : csr_array of float32, shape (n_queries, n_epitopes)
         1 where the query binds the epitope.
-    found : list of Evidence
+    fold_evidence : list of Evidence
         Of the queries of each fold.
-    others : Evidence
+    background : Evidence
         Of background receptors.
     """
 
@@ -167,8 +171,8 @@ class Collected:
     typical: np.ndarray
     queries: pd.DataFrame
     labels: sparse.csr_array
-    found: list[Evidence]
-    others: Evidence
+    fold_evidence: list[Evidence]
+    background: Evidence
 
     def untrained(self) -> Scorer:
         """Return a scorer without trees."""
@@ -200,24 +204,24 @@ def collect(
     seed : int
         Of the folds, if there are no studies.
     """
-    threshold, typical, others = _evidence_of_background(sources, background, vectors)
-    queries, found = evidence_by_fold(sources, threshold, seed=seed)
+    threshold, typical, background_evidence = _evidence_of_background(sources, background, vectors)
+    queries, fold_evidence = evidence_by_fold(sources, threshold, seed=seed)
     queries["kept"] = True
     labels = sources.reference.labels[queries["row"].to_numpy()]
-    return Collected(threshold, typical, queries, labels, found, others)
+    return Collected(threshold, typical, queries, labels, fold_evidence, background_evidence)
 
 
 @step("comparison of background receptors with references")
 def _evidence_of_background(
     sources: Sources, background: pa.Table, vectors: np.ndarray
 ) -> tuple[float, np.ndarray, Evidence]:
-    """Return ``threshold``, ``typical`` and ``others`` of `Collected`."""
-    first = first_look(sources, vectors)
+    """Return ``threshold``, ``typical`` and ``evidence`` of `Collected`."""
+    first = first_candidates(sources, vectors)
     epitope, best = first.best()
     threshold = float(np.quantile(best, 1 - RESCORED))
-    others = second_look(sources, background, first, threshold)
-    likeliest = others.epitope == epitope[others.receptor]
-    return threshold, np.median(others.measures[likeliest], axis=0), others
+    evidence = rescore(sources, background, first, threshold)
+    likeliest = evidence.epitope == epitope[evidence.receptor]
+    return threshold, np.median(evidence.measures[likeliest], axis=0), evidence
 
 
 def untrained(sources: Sources, background: pa.Table, vectors: np.ndarray) -> Scorer:
@@ -240,30 +244,32 @@ def train(collected: Collected, *, threads: int = 1) -> Fitted:
     Labelled receptors of a fold of studies, and a part of the background, are scored by what all others
     train. The scorer of samples is trained by all. ``threads``: scorers that are trained at once.
     """
-    queries, labels, others = collected.queries, collected.labels, collected.others
-    folds, of_query = np.unique(queries["fold"], return_inverse=True)
-    of_background = np.arange(len(others.first)) % max(len(folds), 1)
-    material = _material(collected, of_query, of_background)
+    queries, labels, background = collected.queries, collected.labels, collected.background
+    folds, query_fold = np.unique(queries["fold"], return_inverse=True)
+    background_fold = np.arange(len(background.first)) % max(len(folds), 1)
+    material = _material(collected, query_fold, background_fold)
     can_train = material.can_train(len(folds))
 
     def scorer_without(fold: int | None) -> Scorer:
         if not can_train:
             return collected.untrained()
         used = material.fold != fold
-        given = material.measures[used], material.right[used], material.weight[used]
-        return scorer.fit(*given, collected.threshold, collected.typical)
+        training = material.measures[used], material.right[used], material.weight[used]
+        return scorer.fit(*training, collected.threshold, collected.typical)
 
     labelled_parts, negative_parts = [no_candidates(labels.shape[1])], [no_candidates(labels.shape[1])]
-    *scorers, of_all = in_threads(scorer_without, [*range(len(folds)), None], threads)
-    for fold, of_fold in enumerate(scorers):
-        labelled_parts.append(of_fold.candidates(collected.found[fold]))
-        negative_parts.append(of_fold.candidates(others.take(np.flatnonzero(of_background == fold))))
+    *scorers, final_scorer = in_threads(scorer_without, [*range(len(folds)), None], threads)
+    for fold, fold_scorer in enumerate(scorers):
+        labelled_parts.append(fold_scorer.candidates(collected.fold_evidence[fold]))
+        negative_parts.append(
+            fold_scorer.candidates(background.take(np.flatnonzero(background_fold == fold)))
+        )
     labelled = stacked(labelled_parts)
     epitope, score = labelled.best()
     queries = queries.assign(epitope=epitope, score=score, right=binds_epitope(labels, epitope))
     kept = np.flatnonzero(queries.pop("kept"))
     scores = CalibrationScores(labelled.take(kept), stacked(negative_parts), labels[kept])
-    return Fitted(of_all, scores, queries.iloc[kept].reset_index(drop=True))
+    return Fitted(final_scorer, scores, queries.iloc[kept].reset_index(drop=True))
 
 
 @dataclass(frozen=True)
@@ -281,18 +287,18 @@ class _Material:
         return n_folds > 1 and self.right.sum() - n_right.max() >= MIN_RIGHT
 
 
-def _material(collected: Collected, of_query: np.ndarray, of_background: np.ndarray) -> _Material:
+def _material(collected: Collected, query_fold: np.ndarray, background_fold: np.ndarray) -> _Material:
     parts = []
-    kept, others = collected.queries["kept"].to_numpy(), collected.others
-    for number, evidence in enumerate(collected.found):
-        row = np.flatnonzero(of_query == number)[evidence.receptor]
+    kept, background = collected.queries["kept"].to_numpy(), collected.background
+    for number, evidence in enumerate(collected.fold_evidence):
+        row = np.flatnonzero(query_fold == number)[evidence.receptor]
         used = kept[row]
         right = binds_epitope(collected.labels[row[used]], evidence.epitope[used])
         weight = np.full(used.sum(), PREVALENCE / kept.sum())
-        parts.append((of_query[row[used]], evidence.measures[used], right, weight))
-    n = len(others.receptor)
-    weight = np.full(n, (1 - PREVALENCE) / len(of_background))
-    parts.append((of_background[others.receptor], others.measures, np.zeros(n, bool), weight))
+        parts.append((query_fold[row[used]], evidence.measures[used], right, weight))
+    n = len(background.receptor)
+    weight = np.full(n, (1 - PREVALENCE) / len(background_fold))
+    parts.append((background_fold[background.receptor], background.measures, np.zeros(n, bool), weight))
     return _Material(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -377,14 +383,25 @@ def precision_recall(
     -------
     DataFrame
         ``score``, descending; ``precision``; ``recall`` of the reachable receptors.
+
+    Examples
+    --------
+    >>> scores, background = np.array([3.0, 2.0, 1.0]), np.array([0.5, 1.5])
+    >>> right, reachable = np.array([True, True, False]), np.ones(3, bool)
+    >>> precision_recall(scores, right, reachable, background, prevalence=0.5).round(2)
+       score  precision  recall
+    0    3.0       1.00    0.33
+    1    2.0       1.00    0.67
+    2    1.0       0.44    0.67
     """
     thresholds = np.unique(scores)[::-1]
     passing, passing_right, passing_background = (
         len(group) - np.searchsorted(np.sort(group), thresholds)
         for group in (scores, scores[right], background)
     )
-    called = prevalence * passing / len(scores) + (1 - prevalence) * passing_background / len(background)
-    precision = prevalence * passing_right / len(scores) / called
+    n_background = len(background)
+    called_share = prevalence * passing / len(scores) + (1 - prevalence) * passing_background / n_background
+    precision = prevalence * passing_right / len(scores) / called_share
     recall = passing_right / max(reachable.sum(), 1)
     return pd.DataFrame({"score": thresholds, "precision": precision, "recall": recall})
 
@@ -425,7 +442,7 @@ def epitope_table(
     score, right, reachable = (queries[name].to_numpy() for name in ("score", "right", "reachable"))
     curve = precision_recall(score, right, reachable, background, PREVALENCE)
     precise = curve[curve["precision"] >= 1 - fdr]
-    called = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
+    is_confident = queries["score"] >= (precise["score"].min() if len(precise) else np.inf)
     binds = reference.labels[queries["row"].to_numpy()].tocsc()
     rows = []
     n_excluded = (
@@ -434,7 +451,7 @@ def epitope_table(
     for number, epitope in enumerate(named_rows(reference.epitopes)):
         is_binder = np.zeros(len(queries), bool)
         is_binder[binds.indices[binds.indptr[number] : binds.indptr[number + 1]]] = True
-        is_called = called & (queries["epitope"] == number)
+        is_called = is_confident & (queries["epitope"] == number)
         tested = is_binder & queries["reachable"]
         few = epitope.n_references < min_references
         n = counted(epitope.n_references, "reference")

@@ -15,7 +15,7 @@ from airrvec.annotation.reference_set import ReferenceSet
 from airrvec.benchmark.rules import KERNEL, KERNEL_IN_SPREADS
 from airrvec.core import identity, schema
 from airrvec.core.chains import CHAIN_LOCI, on_chains
-from airrvec.core.tables import by_distinct
+from airrvec.core.tables import map_distinct
 from airrvec.encoders.tcrdist import Tcrdist
 from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.search import neighbours
@@ -74,12 +74,12 @@ class Candidates:
         if len(rows):
             highest = np.maximum.reduceat(values, starts[rows])
             row = np.repeat(np.arange(len(self)), np.diff(self.scores.indptr))
-            of_row = np.zeros(len(self))
-            of_row[rows] = highest
-            places = np.flatnonzero((values == of_row[row]) & np.isfinite(values))
-            found, first = np.unique(row[places], return_index=True)
-            epitope[found] = self.scores.indices[places[first]]
-            score[found] = of_row[found]
+            row_maximum = np.zeros(len(self))
+            row_maximum[rows] = highest
+            places = np.flatnonzero((values == row_maximum[row]) & np.isfinite(values))
+            best_rows, first = np.unique(row[places], return_index=True)
+            epitope[best_rows] = self.scores.indices[places[first]]
+            score[best_rows] = row_maximum[best_rows]
         return epitope, score
 
 
@@ -216,7 +216,7 @@ COMPARED = {"paired": ("paired", "alpha", "beta"), "alpha": ("alpha",), "beta": 
 @dataclass(frozen=True)
 class Sources:
     """
-    What receptors of a chain class are compared with.
+    References and background receptors that receptors of a chain class are compared with.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ class Sources:
 
 N_EPITOPES = 5  # epitopes of a receptor that are rescored
 LOWEST = -40.0  # lower shares say no more
-GENE_WEIGHT = 20.0  # receptors that the gene frequencies of the background count as, in those of an epitope
+GENE_WEIGHT = 20.0  # pseudocount, in receptors, of the background's gene frequencies
 QUERIES = 2048  # queries whose TCRdist to all references is in memory at once
 
 # Names of the evidence by chain class, in the order of the columns of `Evidence.measures`.
@@ -353,9 +353,11 @@ class Evidence:
         return Evidence(receptor, self.epitope[used], self.measures[used], self.first.take(rows))
 
 
-def first_looks(sources: Sources, vectors: np.ndarray) -> Iterator[tuple[Candidates, np.ndarray, np.ndarray]]:
+def first_candidates_in_chunks(
+    sources: Sources, vectors: np.ndarray
+) -> Iterator[tuple[Candidates, np.ndarray, np.ndarray]]:
     """
-    Yield the scores by SCEPTR's vectors, shape (n, d), alone, of many receptors at once.
+    Yield the candidate epitopes by SCEPTR's vectors, shape (n, d), in chunks of receptors.
 
     Yields
     ------
@@ -374,17 +376,19 @@ def first_looks(sources: Sources, vectors: np.ndarray) -> Iterator[tuple[Candida
     )
 
 
-def first_look(sources: Sources, vectors: np.ndarray) -> Candidates:
-    """Return the scores of all candidates by SCEPTR's vectors, shape (n, d), alone."""
-    return stacked([candidates for candidates, _, _ in first_looks(sources, vectors)])
+def first_candidates(sources: Sources, vectors: np.ndarray) -> Candidates:
+    """Return the candidate epitopes by SCEPTR's vectors, shape (n, d)."""
+    return stacked([candidates for candidates, _, _ in first_candidates_in_chunks(sources, vectors)])
 
 
-def both_looks(sources: Sources, receptors: pa.Table, vectors: np.ndarray, threshold: float) -> Evidence:
-    """Return the evidence of receptors with vectors of shape (n, d); the rest as in `second_look`."""
-    return second_look(sources, receptors, first_look(sources, vectors), threshold)
+def collect_evidence(
+    sources: Sources, receptors: pa.Table, vectors: np.ndarray, threshold: float
+) -> Evidence:
+    """Return the evidence of receptors with vectors of shape (n, d); the rest as in `rescore`."""
+    return rescore(sources, receptors, first_candidates(sources, vectors), threshold)
 
 
-def second_look(sources: Sources, receptors: pa.Table, first: Candidates, threshold: float) -> Evidence:
+def rescore(sources: Sources, receptors: pa.Table, first: Candidates, threshold: float) -> Evidence:
     """
     Return the evidence for the likeliest epitopes of receptors.
 
@@ -394,25 +398,25 @@ def second_look(sources: Sources, receptors: pa.Table, first: Candidates, thresh
     receptors : pyarrow.Table
         ``receptors`` of the chain class, shape (n,).
     first : Candidates
-        From `first_look`.
+        From `first_candidates`.
     threshold : float
-        Receptors whose best score of the first look is lower have no evidence.
+        Least best score of a receptor that is rescored; the others have no evidence.
     """
     epitope, score = first.best()
     rows = np.flatnonzero((score >= threshold) & (epitope >= 0))
     receptors = receptors.take(pa.array(rows))
     names = sources.reference.epitopes["epitope"].to_numpy()[sources.candidates]
-    by_name = {"sceptr": _dense(first.take(rows), sources.candidates)}
-    by_name["tcrdist"] = _tcrdist_shares(sources, receptors, by_name["sceptr"])
+    measures = {"sceptr": _dense(first.take(rows), sources.candidates)}
+    measures["tcrdist"] = _tcrdist_shares(sources, receptors, measures["sceptr"])
     loci = CHAIN_LOCI[sources.chains]
     if len(loci) > 1:
         for chains in ("alpha", "beta"):
-            by_name[chains] = _chain_shares(sources, receptors, chains, names)
+            measures[chains] = _chain_shares(sources, receptors, chains, names)
     for chains in ("alpha", "beta"):
         if set(CHAIN_LOCI[chains]) <= set(loci):
-            by_name[f"{chains}_genes"] = _gene_ratios(sources, receptors, CHAIN_LOCI[chains][0])
-    values = np.stack([by_name[name] for name in NAMES[sources.chains]], axis=-1)
-    likely = np.argsort(-(by_name["sceptr"] + by_name["tcrdist"]), axis=1, kind="stable")[:, :N_EPITOPES]
+            measures[f"{chains}_genes"] = _gene_ratios(sources, receptors, CHAIN_LOCI[chains][0])
+    values = np.stack([measures[name] for name in NAMES[sources.chains]], axis=-1)
+    likely = np.argsort(-(measures["sceptr"] + measures["tcrdist"]), axis=1, kind="stable")[:, :N_EPITOPES]
     place = np.repeat(np.arange(len(rows)), likely.shape[1])
     return Evidence(rows[place], sources.candidates[likely.ravel()], values[place, likely.ravel()], first)
 
@@ -426,7 +430,7 @@ def _dense(candidates: Candidates, columns: np.ndarray) -> np.ndarray:
 
 
 def _named(reference: ReferenceSet, names: np.ndarray) -> ReferenceSet:
-    """Return the references with the epitopes of these names alone, in this order."""
+    """Return the references with only the epitopes of these names, in this order."""
     number = {name: row for row, name in enumerate(reference.epitopes["epitope"])}
     columns = [number.get(name, len(number)) for name in names]
     none = sparse.csc_array((len(reference), 1), dtype=np.float32)
@@ -440,24 +444,24 @@ def _named(reference: ReferenceSet, names: np.ndarray) -> ReferenceSet:
 def _tcrdist_shares(sources: Sources, receptors: pa.Table, otherwise: np.ndarray) -> np.ndarray:
     """Return shares by TCRdist, shape (n, n_candidates); ``otherwise`` where it cannot be measured."""
     reference, loci = sources.reference, CHAIN_LOCI[sources.chains]
-    queries, known, others = (
+    queries, known, contrast_rows = (
         np.flatnonzero(is_measurable(table, loci))
         for table in (receptors, reference.receptors, sources.contrast)
     )
     shares = otherwise.copy()
-    if not len(queries) or not len(known) or not len(others):
+    if not len(queries) or not len(known) or not len(contrast_rows):
         return shares
     against = reference.take(known)
-    contrast = on_chains(sources.contrast.take(pa.array(others)), sources.chains)
+    contrast = on_chains(sources.contrast.take(pa.array(contrast_rows)), sources.chains)
     for start in range(0, len(queries), QUERIES):
         block = queries[start : start + QUERIES]
-        asked = receptors.take(pa.array(block))
-        distances, rows = _nearest(Tcrdist().distances(asked, against.receptors))
-        to_contrast, _ = _nearest(Tcrdist().distances(asked, contrast))
-        found = score_neighbours(
+        query_receptors = receptors.take(pa.array(block))
+        distances, rows = _nearest(Tcrdist().distances(query_receptors, against.receptors))
+        to_contrast, _ = _nearest(Tcrdist().distances(query_receptors, contrast))
+        candidates = score_neighbours(
             distances, rows, to_contrast, against, min_references=0, kernel=sources.kernel
         )
-        shares[block] = _dense(found, sources.candidates)
+        shares[block] = _dense(candidates, sources.candidates)
     return shares
 
 
@@ -469,7 +473,7 @@ def _nearest(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.ndarray) -> np.ndarray:
     """Return shares by SCEPTR's vectors of one chain, among all references with it."""
-    found = search_candidates(
+    candidates = search_candidates(
         sources.embed(on_chains(receptors, chains)),
         _named(sources.references[chains], names),
         sources.vectors[chains],
@@ -478,8 +482,8 @@ def _chain_shares(sources: Sources, receptors: pa.Table, chains: str, names: np.
         kernel=KERNEL,
         threads=sources.threads,
     )
-    found.floor[np.isnan(found.floor)] = LOWEST  # a chain that the model cannot read says nothing
-    return _dense(found, np.arange(len(names)))
+    candidates.floor[np.isnan(candidates.floor)] = LOWEST  # a chain that the model cannot read says nothing
+    return _dense(candidates, np.arange(len(names)))
 
 
 def _gene(call: str | None) -> str | None:
@@ -498,14 +502,14 @@ def _gene_ratios(sources: Sources, receptors: pa.Table, locus: str) -> np.ndarra
     total = np.zeros((len(receptors), len(sources.candidates)))
     for name in ("v_call", "j_call"):
         column = schema.field(locus, name)
-        genes, known, others = (
-            by_distinct(table[column], _gene).to_pandas()
+        genes, known, contrast = (
+            map_distinct(table[column], _gene).to_pandas()
             for table in (receptors, sources.reference.receptors, sources.contrast)
         )
-        number = {gene: row for row, gene in enumerate(sorted({*known.dropna(), *others.dropna()}))}
+        number = {gene: row for row, gene in enumerate(sorted({*known.dropna(), *contrast.dropna()}))}
         if not number:
             continue
-        background = np.bincount(others.dropna().map(number).astype(int), minlength=len(number)) + 1.0
+        background = np.bincount(contrast.dropna().map(number).astype(int), minlength=len(number)) + 1.0
         background /= background.sum()
         rows = np.flatnonzero(known.notna())
         has_gene = sparse.csr_array(

@@ -48,6 +48,11 @@ def epitope_groups(
     -------
     ndarray of int64, shape (n,)
         Numbers from 0 in order of first appearance.
+
+    Examples
+    --------
+    >>> epitope_groups(["GILGFVFTL", "GILGFVFTV", "NLVPMVATV"], [None, None, None]).tolist()
+    [0, 0, 1]
     """
     texts = [epitope.strip().upper() for epitope in epitopes]
     species = [_word(name) for name in antigen_species] if antigen_species is not None else [""] * len(texts)
@@ -215,11 +220,11 @@ def _labelled_cells(source: SourceTable) -> pa.Table:
     cells = _replaced(cells, "sample_id", pa.repeat(pa.scalar(source.name, pa.string()), len(cells)))
     for name in _MHC:
         cells = _replaced(cells, name, mhc_alleles(cells[name]))
-    given = cells["reference_id"].to_pylist()
-    found: dict[str | None, Sequence[str | None]] = {
-        text: _split(text, study_id) or (None,) for text in set(given)
+    reference_ids = cells["reference_id"].to_pylist()
+    studies_of_text: dict[str | None, Sequence[str | None]] = {
+        text: _split(text, study_id) or (None,) for text in set(reference_ids)
     }
-    studies = [found[text] for text in given]
+    studies = [studies_of_text[text] for text in reference_ids]
     place = np.repeat(np.arange(len(studies)), [len(words) for words in studies])
     # A cell counts its input rows once, in the first of its studies.
     first = np.append(True, place[1:] != place[:-1])[: len(place)]
@@ -277,9 +282,9 @@ def _pairs(rows: pd.DataFrame, receptors: pa.Table) -> pd.DataFrame:
 
     names = sorted(rows["epitope"].unique())
     species = tables.most_frequent(rows, ["epitope"], "antigen_species").reindex(names)
-    found = epitope_groups(names, list(species.where(species.notna(), None)))
-    of_epitope = dict(zip(names, found, strict=True))
-    evidence["epitope_group"] = evidence["epitope"].map(of_epitope)
+    groups = epitope_groups(names, list(species.where(species.notna(), None)))
+    group_of_epitope = dict(zip(names, groups, strict=True))
+    evidence["epitope_group"] = evidence["epitope"].map(group_of_epitope)
     scores = rows.assign(confidence=vdjdb_score(rows["confidence"]))
     pairs = scores.groupby([*_EVIDENCE, "receptor_id"])["confidence"].max().reset_index()
     pairs = pairs.merge(evidence, on=_EVIDENCE, validate="many_to_one")
@@ -307,7 +312,7 @@ def _account(source: SourceTable, labelled: pa.Table, rows: pd.DataFrame, pairs:
     """Return the row of a table in `schema.REFERENCE_SOURCES`."""
     own = rows[rows["sample_id"] == source.name]
     names = pairs.drop_duplicates(_EVIDENCE)["sources"].str.split(";")
-    alone = names[names.map(lambda several: source.name in several)].str.len() == 1
+    is_unique = names[names.map(lambda several: source.name in several)].str.len() == 1
     counts = source.counts
     merged = pc.sum(labelled["input_rows"], min_count=0).as_py()
     unlabelled = pc.is_null(source.cells["epitope"])
@@ -326,9 +331,9 @@ def _account(source: SourceTable, labelled: pa.Table, rows: pd.DataFrame, pairs:
         "receptors": own["receptor_id"].nunique(),
         "epitopes": own["epitope"].nunique(),
         "studies": own["reference_id"].nunique(),
-        "pairs": len(alone),
-        "new_pairs": int(alone.sum()),
-        "shared_pairs": int((~alone).sum()),
+        "pairs": len(is_unique),
+        "new_pairs": int(is_unique.sum()),
+        "shared_pairs": int((~is_unique).sum()),
     }
     if account["rows"] != sum(number for name, number in account.items() if name.startswith("rows_")):
         raise InputError(

@@ -116,8 +116,10 @@ def build_reference_set(
     rows = row_of.loc[pairs["receptor_id"]].to_numpy() if len(pairs) else np.empty(0, np.int64)
     epitopes = pd.DataFrame({"epitope": np.unique(pairs["epitope"].to_numpy(str)).astype(object)})
     for name in ANTIGEN_FIELDS:
-        found = tables.most_frequent(pairs, ["epitope"], name).reindex(epitopes["epitope"]).to_numpy(object)
-        epitopes[name] = np.where(pd.isna(found), None, found)
+        field_values = (
+            tables.most_frequent(pairs, ["epitope"], name).reindex(epitopes["epitope"]).to_numpy(object)
+        )
+        epitopes[name] = np.where(pd.isna(field_values), None, field_values)
     labels, _ = _indicator(rows, pairs["epitope"], len(first))
     studies, names = _indicator(rows, pairs["reference_id"], len(first))
     shown = shown.take(first)
@@ -215,9 +217,9 @@ def require_labels(cells: pa.Table, exclude_references: str | None, name: str = 
 def count_innate_references(cells: pa.Table, receptors: pa.Table, species: str) -> int:
     """Return the number of labelled receptors of a species that are innate-like."""
     receptors = tables.distinct_receptors(receptors)
-    found = pc.and_(pc.is_valid(receptors["innate_like"]), pc.equal(receptors["species"], species))
+    is_innate = pc.and_(pc.is_valid(receptors["innate_like"]), pc.equal(receptors["species"], species))
     labelled = cells.filter(pc.is_valid(cells["epitope"]))["receptor_id"].combine_chunks()
-    return pc.sum(pc.is_in(receptors.filter(found)["receptor_id"], labelled), min_count=0).as_py()
+    return pc.sum(pc.is_in(receptors.filter(is_innate)["receptor_id"], labelled), min_count=0).as_py()
 
 
 def count_excluded(reference: ReferenceSet, *, exclude_references: str | None, **options) -> pd.DataFrame:
@@ -384,11 +386,11 @@ class KnownVectors:
             return self._embed(receptors)
         keys, vectors = known
         place = pc.fill_null(pc.index_in(_keys(receptors), keys), -1).to_numpy()
-        found = vectors[place]
+        result = vectors[place]
         new = np.flatnonzero(place < 0)
         if len(new):
-            found[new] = self._embed(receptors.take(pa.array(new)))
-        return found
+            result[new] = self._embed(receptors.take(pa.array(new)))
+        return result
 
 
 def _chains(receptors: pa.Table) -> tuple[str, ...]:
@@ -398,7 +400,7 @@ def _chains(receptors: pa.Table) -> tuple[str, ...]:
 
 
 def _keys(receptors: pa.Table) -> pa.Array:
-    """Return a text per receptor, equal for those with equal vectors."""
+    """Return a text per receptor; receptors with equal texts have equal vectors."""
     columns = [receptors[name].cast(pa.large_string()) for name in _READ]
     joined = pc.binary_join_element_wise(
         *columns, pa.scalar("\t", pa.large_string()), null_handling="replace", null_replacement=""

@@ -1,11 +1,11 @@
 """Calls of the receptors of samples: receptors are searched once, in parts, and rated by sample."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from airrvec.annotation import annotator, evidence
-from airrvec.annotation.annotator import Found, Rated
+from airrvec.annotation.annotator import Hits, Rated
 from airrvec.core import hla, schema
 from airrvec.core.chains import CHAIN_CLASSES, chain_classes
 from airrvec.core.tables import contiguous
@@ -47,31 +47,32 @@ class Search:
     ):
         self.receptors = receptors
         chains = chain_classes(receptors)
-        called = pc.is_null(receptors["innate_like"]).to_numpy() | innate
-        self.group = np.where(called, NO_CLASS, WITHHELD).astype(np.int8)  # number in `GROUPS`, (n,)
+        is_searched = pc.is_null(receptors["innate_like"]).to_numpy() | innate
+        self.group = np.where(is_searched, NO_CLASS, WITHHELD).astype(np.int8)  # number in `GROUPS`, (n,)
         self.annotators = {}
         self._reasons = reasons or {}
         for number, (species, chain_class) in enumerate(GROUPS):
-            of_group = called & (chains == chain_class) & pc.equal(receptors["species"], species).to_numpy()
-            self.group[of_group] = number
-            found = annotators(species, chain_class) if of_group.any() else None
-            if found is not None:
-                self.annotators[number] = found
+            is_species = pc.equal(receptors["species"], species).to_numpy()
+            in_group = is_searched & (chains == chain_class) & is_species
+            self.group[in_group] = number
+            group_annotator = annotators(species, chain_class) if in_group.any() else None
+            if group_annotator is not None:
+                self.annotators[number] = group_annotator
 
     def reason(self, number: int) -> str | None:
         """Return why a group is not calibrated; None if it is, and for innate-like receptors."""
-        found = self.annotators.get(number)
-        if number == WITHHELD or (found is not None and found.scores is not None):
+        group_annotator = self.annotators.get(number)
+        if number == WITHHELD or (group_annotator is not None and group_annotator.scores is not None):
             return None
         return NO_JUNCTION if number == NO_CLASS else self._reasons.get(GROUPS[number], NO_REFERENCE)
 
     def not_calibrated(self) -> dict[tuple[str, str], tuple[int, str]]:
         """Return the number of receptors of each class that is not calibrated, and the reason."""
         numbers, counts = np.unique(self.group[self.group >= 0], return_counts=True)
-        found = {
+        classes = {
             GROUPS[number]: (int(n), self.reason(number)) for number, n in zip(numbers, counts, strict=True)
         }
-        return {group: about for group, about in found.items() if about[1]}
+        return {group: about for group, about in classes.items() if about[1]}
 
     def run(
         self, samples: Sequence[tuple[np.ndarray, hla.Alleles | None]], parts: Iterable
@@ -86,77 +87,87 @@ class Search:
         parts : iterable of (ndarray of int64, ndarray of float32)
             Rows of up to `airrvec.annotation.evidence.CHUNK` receptors, in any order, and their vectors.
         """
-        asked = {
-            number: [ask for ask in self._asked(number, samples) if len(ask.rows)]
+        queries = {
+            number: [query for query in self._queries(number, samples) if len(query.rows)]
             for number in self.annotators
         }
         wanted = self._members([rows for rows, _ in samples])
         for rows, vectors in parts:
-            for number, asks in asked.items():
+            for number, group_queries in queries.items():
                 here = np.flatnonzero(wanted[rows] & (self.group[rows] == number))
                 if len(here):
-                    self._search(self.annotators[number], asks, rows[here], vectors[here])
+                    self._search(self.annotators[number], group_queries, rows[here], vectors[here])
         for sample, (rows, _) in enumerate(samples):
             own = {}
-            for number, asks in asked.items():
-                of_group = rows[self.group[rows] == number]
-                for ask in asks:
-                    if len(of_group) and sample in ask.samples:
-                        found = ask.found.take(np.searchsorted(ask.rows, of_group))
-                        own[number] = Restricted(found, ask.allowed, ask.counts)
+            for number, group_queries in queries.items():
+                group_rows = rows[self.group[rows] == number]
+                for query in group_queries:
+                    if len(group_rows) and sample in query.samples:
+                        own[number] = query.take(group_rows)
             yield SampleCalls(self, rows, own)
 
-    def _asked(self, number: int, samples: Sequence) -> Iterator["_Ask"]:
-        """Yield what is asked of a group: once for all samples without HLA, and for each of the others."""
-        found = self.annotators[number]
-        n_names = len(evidence.NAMES[found.chains])
+    def _queries(self, number: int, samples: Sequence) -> Iterator["Query"]:
+        """Yield the queries of a group: one of all samples without HLA, and one of each other sample."""
+        group_annotator = self.annotators[number]
+        n_names = len(evidence.NAMES[group_annotator.chains])
         free = [sample for sample, (_, donor) in enumerate(samples) if not donor]
         if free:
             members = self._members([samples[sample][0] for sample in free])
             rows = np.flatnonzero(members & (self.group == number))
-            yield _Ask({*free}, rows, Found.empty(len(rows), n_names))
+            yield Query({*free}, rows, Hits.empty(len(rows), n_names))
         for sample, (rows, donor) in enumerate(samples):
             if donor:
                 rows = rows[self.group[rows] == number]
-                yield _Ask({sample}, rows, Found.empty(len(rows), n_names), *_restricted(found, donor))
+                hits = Hits.empty(len(rows), n_names)
+                yield Query({sample}, rows, hits, *_restricted(group_annotator, donor))
 
     def _members(self, rows: list[np.ndarray]) -> np.ndarray:
         """Return whether each receptor is in one of the samples with these rows, shape (n,)."""
         members = np.zeros(len(self.group), bool)
-        for of_sample in rows:
-            members[of_sample] = True
+        for sample_rows in rows:
+            members[sample_rows] = True
         return members
 
-    def _search(self, found, asks: list["_Ask"], rows: np.ndarray, vectors: np.ndarray) -> None:
-        places = [np.searchsorted(ask.rows, rows) for ask in asks]
+    def _search(self, group_annotator, queries: list["Query"], rows: np.ndarray, vectors: np.ndarray) -> None:
+        places = [np.searchsorted(query.rows, rows) for query in queries]
         members = [
-            np.flatnonzero(ask.rows[np.minimum(place, len(ask.rows) - 1)] == rows)
-            for ask, place in zip(asks, places, strict=True)
+            np.flatnonzero(query.rows[np.minimum(place, len(query.rows) - 1)] == rows)
+            for query, place in zip(queries, places, strict=True)
         ]
-        asked = [(own, ask.allowed) for own, ask in zip(members, asks, strict=True)]
-        parts = found.search(self.receptors.take(pa.array(rows)), vectors, asked)
-        for ask, place, own, part in zip(asks, places, members, parts, strict=True):
-            ask.found.put(place[own], part)
+        subsets = [(own, query.allowed) for own, query in zip(members, queries, strict=True)]
+        parts = group_annotator.search(self.receptors.take(pa.array(rows)), vectors, subsets)
+        for query, place, own, part in zip(queries, places, members, parts, strict=True):
+            query.hits.put(place[own], part)
 
 
 @dataclass(frozen=True)
-class _Ask:
-    """Receptors of a group, by their rows, that are searched for some samples: with one donor, or without."""
+class Query:
+    """
+    Receptors of a group that are compared with the same epitopes.
+
+    Attributes
+    ----------
+    samples : set of int
+        Numbers of the samples that have them.
+    rows : ndarray of int64, shape (n,)
+        Rows of the receptors, ascending.
+    hits : Hits
+        Of the receptors.
+    allowed : ndarray of bool, shape (n_epitopes,), or None
+        Epitopes that the donor can present: all, if None.
+    counts : dict
+        Numbers of candidate epitopes with a donor's HLA, by verdict.
+    """
 
     samples: set[int]
     rows: np.ndarray
-    found: Found
+    hits: Hits
     allowed: np.ndarray | None = None
     counts: dict = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class Restricted:
-    """What is found of a sample's receptors of a group; epitopes that its donor can present, and counts."""
-
-    found: Found
-    allowed: np.ndarray | None
-    counts: dict
+    def take(self, rows: np.ndarray) -> "Query":
+        """Return the query of some of its receptors."""
+        return replace(self, rows=rows, hits=self.hits.take(np.searchsorted(self.rows, rows)))
 
 
 class SampleCalls:
@@ -168,36 +179,37 @@ class SampleCalls:
     search : Search
     rows : ndarray of int64, shape (n,)
         Rows of its receptors, ascending.
-    found : dict of int to Restricted
-        By the number of the group, of its receptors in the order of ``rows``.
+    queries : dict of int to Query
+        By the number of the group: its receptors of the sample, in the order of ``rows``.
     """
 
-    def __init__(self, search: Search, rows: np.ndarray, found: dict[int, Restricted]):
-        self.search, self.rows, self.found = search, rows, found
+    def __init__(self, search: Search, rows: np.ndarray, queries: dict[int, Query]):
+        self.search, self.rows, self.queries = search, rows, queries
         self.group = search.group[rows]
         self.place = np.zeros(len(rows), np.int32)  # of a receptor in its group
-        for number in found:
+        for number in queries:
             self.place[self.group == number] = np.arange((self.group == number).sum())
         self.rated: dict[int, Rated] = {}
 
     def rate(self, fdr: float) -> list[dict]:
         """Call epitopes at a false discovery rate; return the counts of each class that is calibrated."""
         groups = []
-        for number, part in self.found.items():
-            rated, prevalence = self.search.annotators[number].rate(part.found, fdr=fdr, allowed=part.allowed)
+        for number, query in self.queries.items():
+            group_annotator = self.search.annotators[number]
+            rated, prevalence = group_annotator.rate(query.hits, fdr=fdr, allowed=query.allowed)
             self.rated[number] = rated
             if self.search.reason(number):
                 continue
             species, chains = GROUPS[number]
-            n_called = int(rated.called.sum())
+            n_called = int(rated.is_called.sum())
             counts = {
                 "species": species,
                 "chains": chains,
-                "receptors": len(rated.called),
+                "receptors": len(rated.is_called),
                 "called": n_called,
-                "expected_false": float(n_called * rated.fdr[rated.called].max()) if n_called else 0.0,
+                "expected_false": float(n_called * rated.fdr[rated.is_called].max()) if n_called else 0.0,
                 "prevalence": prevalence,
-                **part.counts,
+                **query.counts,
             }
             groups.append(counts)
         return groups
@@ -208,16 +220,17 @@ class SampleCalls:
         calls[self.group == WITHHELD] = annotator.INNATE_LIKE
         excluded = np.full(len(self.rows), None, object)
         for number, rated in self.rated.items():
-            here, found = self.group == number, self.search.annotators[number]
-            calls[here], excluded[here] = found.call_words(rated), found.excluded_words(rated)
+            here, group_annotator = self.group == number, self.search.annotators[number]
+            calls[here] = group_annotator.call_words(rated)
+            excluded[here] = group_annotator.excluded_words(rated)
         return calls, excluded
 
     def is_called(self) -> np.ndarray:
         """Return whether each receptor has a called epitope, shape (n,)."""
-        called = np.zeros(len(self.rows), bool)
+        is_called = np.zeros(len(self.rows), bool)
         for number, rated in self.rated.items():
-            called[self.group == number] = rated.called
-        return called
+            is_called[self.group == number] = rated.is_called
+        return is_called
 
     def n_exact(self) -> int:
         """Return the number of receptors that are references."""
@@ -252,9 +265,10 @@ class SampleCalls:
                 word = annotator.INNATE_LIKE if number == WITHHELD else annotator.NOT_CALIBRATED
                 part = annotator.without_calls(len(here), word)
             else:
-                found = self.search.annotators[number]
-                part = found.calls(self.rated[number].take(self.place[members[here]]))
-                part["exact_epitope"] = found.exact(receptors["clonotype_id"].take(pa.array(here)))
+                group_annotator = self.search.annotators[number]
+                part = group_annotator.calls(self.rated[number].take(self.place[members[here]]))
+                ids = receptors["clonotype_id"].take(pa.array(here))
+                part["exact_epitope"] = group_annotator.exact(ids)
             parts.append(part.assign(not_calibrated=self.search.reason(number)).set_index(here))
         if not parts:
             parts = [annotator.without_calls(0, annotator.NOT_CALIBRATED)]
@@ -263,11 +277,11 @@ class SampleCalls:
         return pd.concat(parts).sort_index().assign(**about, chains=chain_classes(receptors))
 
 
-def _restricted(found, donor: hla.Alleles) -> tuple[np.ndarray, dict]:
+def _restricted(group_annotator, donor: hla.Alleles) -> tuple[np.ndarray, dict]:
     """Return the epitopes that a donor can present, shape (n_epitopes,), and counts of candidates."""
-    epitopes = found.reference.epitopes
-    allowed, verdicts = annotator.allowed_epitopes(donor, epitopes["epitope"], found.molecules)
-    candidates = (epitopes["n_references"] >= found.min_references).to_numpy()
+    epitopes = group_annotator.reference.epitopes
+    allowed, verdicts = annotator.allowed_epitopes(donor, epitopes["epitope"], group_annotator.molecules)
+    candidates = (epitopes["n_references"] >= group_annotator.min_references).to_numpy()
     return allowed, {
         "candidates": int(candidates.sum()),
         **{word: int((verdicts[candidates] == word).sum()) for word in (hla.EXCLUDED, hla.UNKNOWN)},

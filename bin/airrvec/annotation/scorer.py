@@ -1,5 +1,5 @@
 """
-The score of a call: what the evidence for an epitope says together.
+The score of a call: the combined evidence for an epitope.
 
 Boosted trees (Friedman 2001, Annals of Statistics 29), whose output never falls when any evidence rises, are
 trained on labelled receptors whose studies the references lack, and on background receptors. A part in
@@ -100,8 +100,8 @@ class Scorer:
         first = evidence.first
         n_epitopes = first.scores.shape[1]
         row = np.repeat(np.arange(len(first)), np.diff(first.scores.indptr))
-        looked_at = evidence.receptor * n_epitopes + evidence.epitope
-        left = ~np.isin(row * n_epitopes + first.scores.indices, looked_at)
+        rescored = evidence.receptor * n_epitopes + evidence.epitope
+        left = ~np.isin(row * n_epitopes + first.scores.indices, rescored)
         score = np.concatenate([self.score(evidence.measures), first.scores.data[left] + NOT_RESCORED])
         rows = np.concatenate([evidence.receptor, row[left]])
         columns = np.concatenate([evidence.epitope, first.scores.indices[left]])
@@ -136,14 +136,14 @@ def fit(values: np.ndarray, right: np.ndarray, weight: np.ndarray, threshold: fl
 
 def coarse(values: np.ndarray) -> np.ndarray:
     """
-    Return the values of each column, the greatest of its `N_LEVELS` quantiles that is not greater.
+    Round each column down to its quantile grid of `N_LEVELS` values.
 
     scikit-learn's trees know no more than 255 values; it takes five times as long to find such quantiles.
     """
     coarse = np.empty_like(values)
-    for column, given in enumerate(values.T):
-        levels = np.unique(np.quantile(given, np.linspace(0, 1, N_LEVELS), method="lower"))
-        coarse[:, column] = levels[np.searchsorted(levels, given, side="right") - 1]
+    for column, column_values in enumerate(values.T):
+        levels = np.unique(np.quantile(column_values, np.linspace(0, 1, N_LEVELS), method="lower"))
+        coarse[:, column] = levels[np.searchsorted(levels, column_values, side="right") - 1]
     return coarse
 
 
@@ -283,15 +283,15 @@ class Calibration:
         ascending = np.asarray(scores)[order]
         n = len(scores)
         calls = n - np.searchsorted(ascending, ascending)
-        by_chance = n * (1 - prevalence) * _share_above(self.background, ascending)
-        expected = by_chance + n * prevalence * _share_above(self.labelled, ascending)
+        background_calls = n * (1 - prevalence) * _share_above(self.background, ascending)
+        expected = background_calls + n * prevalence * _share_above(self.labelled, ascending)
         # Shrink the number of calls: a Poisson rate with a gamma prior whose mean is that of the mixture.
         calls = (calls + PRIOR_CALLS) / (1 + PRIOR_CALLS / expected)
-        by_chance = np.minimum(by_chance, calls)
+        background_calls = np.minimum(background_calls, calls)
         wrong = _above(self.labelled[~self.right], ascending) + 1
         wrong = wrong / (_above(self.labelled, ascending) + 2)
         rates = np.empty(n)
-        rates[order] = np.minimum.accumulate((by_chance + (calls - by_chance) * wrong) / calls)
+        rates[order] = np.minimum.accumulate((background_calls + (calls - background_calls) * wrong) / calls)
         return rates
 
 
@@ -396,5 +396,12 @@ def cross_validated_probabilities(
 
 
 def brier_score(probabilities: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
-    """Return the weighted mean squared difference between probability and outcome (Brier 1950)."""
+    """
+    Return the weighted mean squared difference between probability and outcome (Brier 1950).
+
+    Examples
+    --------
+    >>> round(brier_score(np.array([0.9, 0.2]), np.array([True, False]), np.ones(2)), 3)
+    0.025
+    """
     return float(np.average((probabilities - right) ** 2, weights=weights))

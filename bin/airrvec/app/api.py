@@ -73,6 +73,16 @@ def read(
     ------
     InputError
         If the file is in no known format, all its rows are rejected, or there is no such species.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> table = pd.DataFrame({"TRAV": ["TRAV27"], "CDR3A": ["CAGAGSQGNLIF"], "TRAJ": ["TRAJ42"],
+    ...                       "TRBV": ["TRBV19"], "CDR3B": ["CASSIRSSYEQYF"], "TRBJ": ["TRBJ2-7"]})
+    >>> table.to_csv("receptors.tsv", sep="\\t", index=False)
+    >>> airrvec.read("receptors.tsv")[["trb_v_call", "trb_junction_aa", "chain_pairing"]]
+      trb_v_call trb_junction_aa chain_pairing
+    0     TRBV19   CASSIRSSYEQYF   single pair
     """
     source = reading.open_chains(path, format, column_map)
     result = normalise(source, sample_id=Path(path).name.split(".")[0], species=species)
@@ -120,6 +130,15 @@ def embed(
     InputError
         If there is no junction column, no row holds a receptor, there is no such model or device, or no GPU
         where one is requested.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> receptors = pd.DataFrame({"trb_v_call": ["TRBV19", "TRBV20-1"],
+    ...                           "trb_junction_aa": ["CASSIRSSYEQYF", "CSARDGTGNGYTF"]})
+    >>> vectors = airrvec.embed(receptors)
+    >>> vectors.shape  # 64 dimensions and the chains
+    (2, 65)
     """
     frame = receptors.to_pandas() if isinstance(receptors, pa.Table) else receptors
     encoder = Sceptr(str(model), device=device)
@@ -132,14 +151,14 @@ def embed(
     has_vector = ~np.isnan(vectors[:, 0])
     present = np.zeros((len(frame), 2), bool)  # α, β
     present[kept] = _present(result.receptors)[rows]
-    lost = has_vector & (_given(frame) & ~present).any(axis=1)
-    for n, what, among in (
+    lost = has_vector & (_has_chain(frame) & ~present).any(axis=1)
+    for n, loss, among in (
         (int((~has_vector).sum()), "no vector", ~has_vector),
         (int(lost.sum()), "a vector of only one chain, because the other was rejected", lost),
     ):
         if n:
             reasons = _reasons(result.rejects, among)
-            warnings.warn(f"{n} of {len(frame)} rows have {what}{reasons}", stacklevel=2)
+            warnings.warn(f"{n} of {len(frame)} rows have {loss}{reasons}", stacklevel=2)
     used = [any(loop.endswith(letter) for loop in encoder.loaded.config.loops) for letter in "ab"]
     table = pd.DataFrame(vectors, frame.index, schema.dimensions(vectors.shape[1]))
     words = _chain_words(present & has_vector[:, None] & used)
@@ -187,14 +206,24 @@ def nearest(
     InputError
         If they are vectors of different models or widths, a column holds no numbers, or ``k`` or ``threads``
         is less than 1.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> vectors = pd.DataFrame({"dim_01": [1.0, 0.0, 0.6], "dim_02": [0.0, 1.0, 0.8]}, index=["a", "b", "c"])
+    >>> airrvec.nearest(vectors, vectors, k=2).query("rank == 2").round(3)
+      query reference  rank  distance
+    1     a         c     2     0.894
+    3     b         c     2     0.632
+    5     c         b     2     0.632
     """
     for name, number in (("k", k), ("threads", threads)):
         require_at_least_one(name, number)
-    found, known = frames.read(queries, "queries"), frames.read(references, "references")
+    query_vectors, known = frames.read(queries, "queries"), frames.read(references, "references")
     if queries is not references:
-        frames.check_comparable(found, known)
+        frames.check_comparable(query_vectors, known)
     k = min(k, max(len(references), 1))
-    distances, rows = neighbours.nearest(found.matrix, known.matrix, k, threads=threads)
+    distances, rows = neighbours.nearest(query_vectors.matrix, known.matrix, k, threads=threads)
     is_hit = rows.ravel() >= 0
     return pd.DataFrame(
         {
@@ -212,14 +241,14 @@ def _present(receptors: pa.Table) -> NDArray[np.bool_]:
     return np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
 
 
-def _given(frame: pd.DataFrame) -> NDArray[np.bool_]:
+def _has_chain(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Return whether rows have any value for an α and for a β chain, shape (n, 2)."""
-    given = []
+    has_value = []
     for locus in schema.LOCI:
         names = [name for name in _PLAIN if name.startswith(locus.lower()) and name in frame]
         words = frame[names].astype(object)
-        given.append((words.notna() & ~words.isin(MISSING)).any(axis=1).to_numpy())
-    return np.stack(given, axis=1)
+        has_value.append((words.notna() & ~words.isin(MISSING)).any(axis=1).to_numpy())
+    return np.stack(has_value, axis=1)
 
 
 def _chain_words(used: NDArray[np.bool_]) -> NDArray[np.object_]:

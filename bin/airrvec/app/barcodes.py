@@ -75,25 +75,33 @@ def match_barcodes(
     ------
     InputError
         If ``cells`` lacks a column, or ``samples`` names a sample that ``cells`` lacks.
+
+    Examples
+    --------
+    >>> import airrvec
+    >>> cells = pd.DataFrame({"sample_id": ["pbmc"], "cell_id": ["AAACCTGAGAGTGAGA-1"], "clone": [7]})
+    >>> airrvec.match_barcodes(["pbmc_AAACCTGAGAGTGAGA"], cells)[["match", "clone"]]
+                             match  clone
+    pbmc_AAACCTGAGAGTGAGA  matched      7
     """
-    given = [str(name) for name in names]
+    barcodes = [str(name) for name in names]
     for column in {"cell_id", "match", "match_reason"}:
         if (column in cells) != (column == "cell_id"):
             problem = "lacks" if column == "cell_id" else "already has"
             raise InputError(f"the table of cells {problem} the column {column}")
-    matcher = _Matcher(cells, samples, given)
-    found = [matcher.find(name) for name in given]
-    times = Counter(row for row, _ in found if row >= 0)
-    found = [(-1, SAME_CELL) if times[row] > 1 else (row, reason) for row, reason in found]
-    rows = [row for row, _ in found]
-    table = _with_nulls(cells.reset_index(drop=True)).reindex(rows).set_axis(pd.Index(given), axis=0)
-    reasons = [reason for _, reason in found]
+    matcher = _Matcher(cells, samples, barcodes)
+    matches = [matcher.find(name) for name in barcodes]
+    times = Counter(row for row, _ in matches if row >= 0)
+    matches = [(-1, SAME_CELL) if times[row] > 1 else (row, reason) for row, reason in matches]
+    rows = [row for row, _ in matches]
+    table = _with_nulls(cells.reset_index(drop=True)).reindex(rows).set_axis(pd.Index(barcodes), axis=0)
+    reasons = [reason for _, reason in matches]
     words = [_word(reason) for reason in reasons]
     table.insert(0, "match", words)
     table.insert(1, "match_reason", pd.Series(reasons, table.index, object))
     table = frames.savable(table)
     table.attrs["counts"] = {
-        "names": len(given),
+        "names": len(barcodes),
         **{word: words.count(word) for word in ("matched", "unmatched", "ambiguous")},
         "cells": len(cells),
         "cells_without_name": len(cells) - len({row for row in rows if row >= 0}),
@@ -101,7 +109,7 @@ def match_barcodes(
     left = Counter(reason for reason in reasons if reason)
     if left:
         listed = "; ".join(f"{n} × {reason}" for reason, n in left.most_common())
-        warnings.warn(f"{left.total()} of {len(given)} names have no cell ({listed})", stacklevel=2)
+        warnings.warn(f"{left.total()} of {len(barcodes)} names have no cell ({listed})", stacklevel=2)
     return table
 
 
@@ -127,8 +135,8 @@ class _Matcher:
 
     def __init__(self, cells: pd.DataFrame, samples: str | Mapping[str, str] | None, names: list[str]):
         ids = [None if pd.isna(name) else str(name) for name in cells["cell_id"]]
-        of_cells = [str(name) for name in cells["sample_id"]] if "sample_id" in cells else [""] * len(ids)
-        self.known = set(of_cells)
+        cell_samples = [str(name) for name in cells["sample_id"]] if "sample_id" in cells else [""] * len(ids)
+        self.known = set(cell_samples)
         self.only = samples if isinstance(samples, str) else None
         self.samples = {} if samples is None or isinstance(samples, str) else dict(samples)
         for sample in (*self.samples.values(), *([] if self.only is None else [self.only])):
@@ -137,7 +145,7 @@ class _Matcher:
                 raise InputError(f"samples names '{sample}', which the cells lack", fix=f"They have {known}")
         self.exact: dict[str, list[int]] = defaultdict(list)  # name → rows
         self.cores: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)  # → rows, numbers
-        for row, (name, sample) in enumerate(zip(ids, of_cells, strict=True)):
+        for row, (name, sample) in enumerate(zip(ids, cell_samples, strict=True)):
             if name is None:
                 continue
             parts = _parts(name)
@@ -157,28 +165,28 @@ class _Matcher:
             return (rows[0], None) if len(rows) == 1 else (-1, SEVERAL_CELLS)
         parts = _parts(name)
         if parts.core == name:
-            found = self._without_nucleotides(name)
-            if len(found) > 1:
+            divisions = self._without_nucleotides(name)
+            if len(divisions) > 1:
                 return -1, TWO_SAMPLES
-            parts = found[0] if found else parts
+            parts = divisions[0] if divisions else parts
         sample, number, reason = self._sample(parts)
         if reason:
             return -1, reason
-        of_barcode = self.cores.get((sample, parts.core), [])
-        rows = [row for row, own in of_barcode if not own or not number or own == number]
+        candidates = self.cores.get((sample, parts.core), [])
+        rows = [row for row, own in candidates if not own or not number or own == number]
         if len(rows) == 1:
             return rows[0], None
-        return -1, SEVERAL_CELLS if rows else OTHER_SUFFIX if of_barcode else NO_BARCODE
+        return -1, SEVERAL_CELLS if rows else OTHER_SUFFIX if candidates else NO_BARCODE
 
     def _without_nucleotides(self, name: str) -> list[_Parts]:
         """Return the divisions of a name into a known prefix and the cell_id of a cell."""
-        found = []
+        divisions = []
         for label in sorted({*self.known, *self.samples} - {""}):
             if name.startswith(label) and _SIGN.match(name, len(label)):
                 core = name[len(label) + 1 :]
                 if (self.samples.get(label, label), core) in self.cores:
-                    found.append(_Parts(core, prefix=label))
-        return found
+                    divisions.append(_Parts(core, prefix=label))
+        return divisions
 
     def _sample(self, parts: _Parts) -> tuple[str, str, str | None]:
         """Return the sample of a name, the number of its library, and the reason if there is no sample."""

@@ -57,7 +57,7 @@ class Work:
         """
         made = [(sample, self._write(sample, outdir)) for sample in self.samples]
         reasons = [reason for _, reason in made if reason]
-        raise_or_print(self.args, reasons, stops=len(reasons) == len(made), what="tables could not be read")
+        raise_or_print(self.args, reasons, stops=len(reasons) == len(made), title="tables could not be read")
         return [
             (
                 sample,
@@ -103,9 +103,9 @@ class Work:
         cells, receptors = (self.folder / f"labelled.{name}.parquet" for name in ("cells", "receptors_0000"))
         return ("--cells", cells, "--receptors", receptors, "--species", *(species or [self.args.species]))
 
-    def references(self, given: str, species: Iterable[str]) -> tuple:
+    def references(self, option: str, species: Iterable[str]) -> tuple:
         """Normalise the tables of ``--reference`` and merge several; return options as of `labelled`."""
-        paths = verb_files.listed_paths(given)
+        paths = verb_files.listed_paths(option)
         if len(paths) == 1:
             return self.labelled(paths[0], species=species)
         cells, receptors = verb_files.normalise_and_merge(run, paths, self.args.species, self.folder)
@@ -134,14 +134,14 @@ def _embed(work: Work, more: list[str]) -> None:
 def _annotate(work: Work, more: list[str]) -> None:
     args = work.args
     donor = donor_typing(args.hla)
-    found = work.normalised(work.results)
+    normalised = work.normalised(work.results)
     common = ("--model", args.model, "--threads", args.threads, "--annotation-fdr", args.annotation_fdr)
     common += ("--annotate-innate",) if args.annotate_innate else ()
-    species = dict.fromkeys(sample.species for sample, _, _ in found)
+    species = dict.fromkeys(sample.species for sample, _, _ in normalised)
     options = (*work.references(args.reference, species), *common, "--outdir", work.folder)
     kept = ("--calibrations", args.calibrations) if args.calibrations else ()
     run("calibrate_annotation", *options, *kept, *more)
-    samples, cells, receptors = zip(*found, strict=True)
+    samples, cells, receptors = zip(*normalised, strict=True)
     typings = [sample.hla or donor for sample in samples]
     run(
         "annotate_receptors",
@@ -162,12 +162,19 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
     def verb(work: Work, more: list[str]) -> None:
         args = work.args
-        found = [(cells, receptors) for _, cells, receptors in work.normalised(work.folder)]
+        normalised = [(cells, receptors) for _, cells, receptors in work.normalised(work.folder)]
         vectors = work.folder / "vectors.parquet"
-        receptors = work.embedded([receptors for _, receptors in found], vectors)
+        receptors = work.embedded([receptors for _, receptors in normalised], vectors)
         run(
             name,
-            *("--cells", *(cells for cells, _ in found), "--receptors", receptors, "--embeddings", vectors),
+            *(
+                "--cells",
+                *(cells for cells, _ in normalised),
+                "--receptors",
+                receptors,
+                "--embeddings",
+                vectors,
+            ),
             *("--model", args.model, "--threads", args.threads),
             *(["--compare-by", args.compare_by] if args.compare_by else []),
             *("--outdir", work.results, *more),
@@ -230,7 +237,7 @@ def _one(paths: list[Path]) -> Path:
 
 
 # Verbs without scripts.
-ALONE = ("columns", "find", "index", "verify")
+WITHOUT_SCRIPT = ("columns", "find", "index", "verify")
 # verb → its function, its help text, and the script that receives further options.
 VERBS: dict[str, tuple[Callable, str, str | None]] = {
     "normalise": (_normalise, "standardise tables: cells, receptors, and rejects with reasons", None),
@@ -273,7 +280,7 @@ def main(argv=None) -> None:
     if refused:
         command.error(f"unrecognized arguments: {' '.join(refused)}")
     with sentences_of_the_disk():
-        if args.verb in ALONE:
+        if args.verb in WITHOUT_SCRIPT:
             verb(args)
         else:
             _with_outputs(args, more, verb)

@@ -47,11 +47,11 @@ def table_named(word: str) -> Table:
         return TABLES[word]
     ending = "/" + word.removesuffix(".parquet").removesuffix(".tsv")
     stems = {name: "/" + table.file.rpartition(".")[0] for name, table in TABLES.items()}
-    found = [name for name, stem in stems.items() if ending.endswith(stem) or stem.endswith(ending)]
-    if len(found) == 1:
-        return TABLES[found[0]]
-    if found:
-        raise InputError(f"several tables have the name '{word}'", fix=f"Name one of {', '.join(found)}")
+    matches = [name for name, stem in stems.items() if ending.endswith(stem) or stem.endswith(ending)]
+    if len(matches) == 1:
+        return TABLES[matches[0]]
+    if matches:
+        raise InputError(f"several tables have the name '{word}'", fix=f"Name one of {', '.join(matches)}")
     near = difflib.get_close_matches(word, TABLES, 3, cutoff=0.4)
     nearest = f"The nearest names are {', '.join(near)}; " if near else ""
     raise InputError(f"no table has the name '{word}'", fix=f"{nearest}`airrvec columns` lists all tables")

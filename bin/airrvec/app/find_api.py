@@ -10,7 +10,7 @@ from airrvec.app import api, frames
 from airrvec.app.finding import Search, opened
 from airrvec.app.finding import find as find_queries
 from airrvec.app.places import default_index
-from airrvec.app.queries import of_normalised, read_queries
+from airrvec.app.queries import from_normalised, read_queries
 from airrvec.core import schema
 from airrvec.core.errors import require_at_least_one, require_choice
 
@@ -65,7 +65,7 @@ def find(
     Returns
     -------
     DataFrame
-        `airrvec.core.schema.FOUND`, in the types of `airrvec.app.frames`: by query, then by rank. ``query``
+        `airrvec.core.schema.HITS`, in the types of `airrvec.app.frames`: by query, then by rank. ``query``
         is the index label of a DataFrame's row. ``attrs["problems"]``, a list of dict: queries without an
         answer, and chains that could not be read, with the reason.
 
@@ -79,21 +79,29 @@ def find(
     InputError
         If no query can be read, or the index is missing or damaged; if ``k`` or ``threads`` is less than 1,
         or ``radius`` less than 0; if ``species`` or ``chains`` is none of these.
+
+    Examples
+    --------
+    The folder ``results`` of a run:
+
+    >>> import airrvec
+    >>> hits = airrvec.find("TRBV19 CASSIRSSYEQYF", "results", k=3)  # doctest: +SKIP
+    >>> hits[["rank", "receptor", "distance", "samples"]]  # doctest: +SKIP
     """
     search = Search(k, radius, chains, exact)
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     require_at_least_one("threads", n_threads)
     require_choice("species", species, schema.SPECIES)
     if isinstance(queries, pd.DataFrame):
-        asked = of_normalised(api.standardised(queries))
+        parsed = from_normalised(api.standardised(queries))
     else:
-        asked = read_queries(str(queries), species=species, format=format, column_map=column_map)
-    given = None if model is None else str(model)
-    where = default_index() if index is None else Path(index)
+        parsed = read_queries(str(queries), species=species, format=format, column_map=column_map)
+    model_source = None if model is None else str(model)
+    place = default_index() if index is None else Path(index)
     said: list[str] = []
-    with opened(where, asked, search, model=given, threads=n_threads, warn=said.append) as open_index:
-        answers = find_queries(open_index, asked, search)
-    table = frames.from_table(answers.found)
+    with opened(place, parsed, search, model=model_source, threads=n_threads, warn=said.append) as open_index:
+        answers = find_queries(open_index, parsed, search)
+    table = frames.from_table(answers.hits)
     problems = answers.problems.to_pylist()
     if isinstance(queries, pd.DataFrame):
         table["query"] = queries.index[table["query_row"] - 1]

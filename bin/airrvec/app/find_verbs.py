@@ -108,13 +108,13 @@ def find(args: argparse.Namespace) -> None:
         threads=args.threads,
         warn=lambda sentence: print_warning(f"WARNING: {sentence}"),
     ) as index:
-        found = find(index, queries, search)
+        answers = find(index, queries, search)
     if outputs:
         with outputs.written() as folder:
-            finding.write(found, folder / args.out.name)
-        print_warning(finding.written_line(found, args.out))
+            finding.write(answers, folder / args.out.name)
+        print_warning(finding.written_line(answers, args.out))
     else:
-        print_lines(*finding.shown(found))
-    print_warning(*finding.problem_lines(found.problems, args.out))
-    if not len(found.found):
+        print_lines(*finding.shown(answers))
+    print_warning(*finding.problem_lines(answers.problems, args.out))
+    if not len(answers.hits):
         sys.exit(1)

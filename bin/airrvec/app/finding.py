@@ -1,4 +1,4 @@
-"""The nearest receptors of all runs of an index, with what is known of them."""
+"""The nearest receptors of all runs of an index, with their samples, metadata and labels."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ BETWEEN = "; "
 @dataclass(frozen=True)
 class Search:
     """
-    What is looked for.
+    Options of a search.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class Search:
 @dataclass(frozen=True)
 class Answers:
     """
-    What was found.
+    Results of a search.
 
     Attributes
     ----------
-    found : pyarrow.Table
-        `airrvec.core.schema.FOUND`: by query, then by rank.
+    hits : pyarrow.Table
+        `airrvec.core.schema.HITS`: by query, then by rank.
     problems : pyarrow.Table
-        `airrvec.core.schema.NOT_FOUND`.
+        `airrvec.core.schema.UNANSWERED`.
     n_searched : dict of str to int
         Receptors of each class, such as ``homosapiens.beta``, that queries were compared with.
     n_background : int
@@ -79,7 +79,7 @@ class Answers:
         Runs of the index.
     """
 
-    found: pa.Table
+    hits: pa.Table
     problems: pa.Table
     n_searched: dict[str, int]
     n_background: int
@@ -98,7 +98,7 @@ def find(index: RunIndex, queries: Queries, search: Search) -> Answers:
     Returns
     -------
     Answers
-        Every query has a row in ``found``, or one in ``problems`` with the reason.
+        Every query has a row in ``class_hits``, or one in ``problems`` with the reason.
     """
     receptors = queries.receptors
     hits, n_searched = [], {}
@@ -106,12 +106,12 @@ def find(index: RunIndex, queries: Queries, search: Search) -> Answers:
     for number, name in enumerate(_classes(receptors, search, index, reasons)):
         mine = np.flatnonzero(name[1])
         if len(mine):
-            found = _search_class(index, CLASSES[number], receptors.take(pa.array(mine)), search)
-            if found is None:
+            class_hits = _search_class(index, CLASSES[number], receptors.take(pa.array(mine)), search)
+            if class_hits is None:
                 word = chain_words.CHAIN_TITLES[CLASSES[number].split(".")[1]]
                 reasons[mine] = f"the index holds no receptors of {CLASSES[number].split('.')[0]} with {word}"
                 continue
-            hit, n = found
+            hit, n = class_hits
             n_searched[CLASSES[number]] = n
             hits.append({**hit, "query": mine[hit["query"]], "class": np.full(len(hit["query"]), number)})
     joined = {
@@ -142,12 +142,12 @@ def _classes(receptors: pa.Table, search: Search, index: RunIndex, reasons: np.n
         compared = np.where((present == "paired") & (len(readable) > 0), readable[0], compared)
     unread = ~np.isin(compared, ["", *readable])
     reasons[unread] = f"the model {index.about['model']} does not read its chains"
-    found = []
+    classes = []
     for name in CLASSES:
         species, chains = name.split(".")
         mine = (compared == chains) & ~unread & pc.equal(receptors["species"], species).to_numpy()
-        found.append((name, mine))
-    return found
+        classes.append((name, mine))
+    return classes
 
 
 def classes_searched(receptors: pa.Table, search: Search, index: RunIndex) -> list[str]:
@@ -190,7 +190,7 @@ def _affordable(k: int, n_queries: int) -> int:
 
 
 def _table(index: RunIndex, queries: Queries, hits: dict, n_searched: dict) -> pa.Table:
-    """Return `airrvec.core.schema.FOUND`."""
+    """Return `airrvec.core.schema.HITS`."""
     order = np.argsort(hits["query"], kind="stable")
     hits = {name: values[order] for name, values in hits.items()}
     details = _details(index, hits["run"], hits["row"])
@@ -217,12 +217,12 @@ def _table(index: RunIndex, queries: Queries, hits: dict, n_searched: dict) -> p
         **{name: details[name].take(pa.array(hit)) for name in details.column_names},
     }
     arrays = [pa.array(columns[f.name], f.type) if isinstance(columns[f.name], np.ndarray)
-              else columns[f.name] for f in schema.FOUND]  # fmt: skip
-    return pa.table(arrays, schema=schema.FOUND)
+              else columns[f.name] for f in schema.HITS]  # fmt: skip
+    return pa.table(arrays, schema=schema.HITS)
 
 
 def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
-    """Return what is known of receptors, in their order: each part of a run is read once."""
+    """Return samples, metadata and labels of receptors, in their order; each part of a run is read once."""
     keys = run * 2**32 + row
     wanted, place = np.unique(keys, return_inverse=True)
     parts = [
@@ -231,21 +231,21 @@ def _details(index: RunIndex, run: np.ndarray, row: np.ndarray) -> pa.Table:
             wanted.tolist(), lambda key: (key >> 32, key % 2**32 // PART)
         )
     ]
-    read = list(in_threads(lambda given: _details_of_part(*given), parts, index.threads))
+    read = list(in_threads(lambda one: _details_of_part(*one), parts, index.threads))
     empty = _details_table(schema.INDEXED_RECEPTORS.empty_table(), [])
     return pa.concat_tables([empty, *read]).take(pa.array(place))
 
 
 def _details_of_part(run: Run, part: int, rows: np.ndarray) -> pa.Table:
-    """Return what is known of some receptors of a part of a run; ``rows`` ascend."""
+    """Return samples, metadata and labels of some receptors of a part of a run; ``rows`` ascend."""
     receptors, cells = (
         tables.read(folders.checked(run.folder, run.about, f"{kind}/{part:04d}.parquet", run.fix))
         for kind in ("receptors", "cells")
     )
     chosen = receptors.take(pa.array(rows - part * PART))
     mine = cells.filter(pc.is_in(cells["receptor_row"], pa.array(rows))).to_pylist()
-    of_row = {row: list(group) for row, group in groupby(mine, lambda cell: cell["receptor_row"])}
-    return _details_table(chosen, [_known(of_row.get(row, []), run) for row in rows.tolist()])
+    cells_of_row = {row: list(group) for row, group in groupby(mine, lambda cell: cell["receptor_row"])}
+    return _details_table(chosen, [_known(cells_of_row.get(row, []), run) for row in rows.tolist()])
 
 
 def _known(cells: list[dict], run: Run) -> dict:
@@ -268,16 +268,16 @@ def _joined(values: Iterable[str | None], between: str) -> str | None:
 
 
 def _details_table(receptors: pa.Table, known: list[dict]) -> pa.Table:
-    """Return receptors, their names and what is known of them."""
-    fields = [schema.FOUND.field(name) for name in ("samples", "n_cells", "metadata", "run", *LABELS)]
+    """Return receptors with their names, samples, metadata and labels."""
+    fields = [schema.HITS.field(name) for name in ("samples", "n_cells", "metadata", "run", *LABELS)]
     table = receptors.append_column("receptor", chains.receptor_names(receptors))
     for column in fields:
         table = table.append_column(column, [pa.array([one[column.name] for one in known], column.type)])
-    return table.select([name for name in table.column_names if name in schema.FOUND.names])
+    return table.select([name for name in table.column_names if name in schema.HITS.names])
 
 
 def _unanswered(queries: Queries, reasons: np.ndarray) -> pa.Table:
-    """Return `airrvec.core.schema.NOT_FOUND` of the queries with a reason why nothing was found."""
+    """Return `airrvec.core.schema.UNANSWERED` of the queries with a reason why nothing was found."""
     cells = [number for number, row in enumerate(queries.receptor.tolist()) if reasons[row] is not None]
     columns = {
         "query": [queries.names[cell] for cell in cells],
@@ -287,7 +287,7 @@ def _unanswered(queries: Queries, reasons: np.ndarray) -> pa.Table:
         "reason": [reasons[queries.receptor[cell]] for cell in cells],
         "answered": [False] * len(cells),
     }
-    return pa.table(columns, schema=schema.NOT_FOUND)
+    return pa.table(columns, schema=schema.UNANSWERED)
 
 
 # --- An index that is searched: a given one, or one of a run's results, made for the moment
@@ -307,7 +307,7 @@ def opened(
     place : Path
         An index, or the results of a run.
     queries, search
-        What is looked for: of results, only the classes of chains that are searched are indexed.
+        Options of the search: of results, only the classes of chains that are searched are indexed.
     model : str, optional
         Folder of the model, where the results do not hold it.
     threads : int
@@ -325,36 +325,36 @@ def opened(
         return
     with tempfile.TemporaryDirectory(prefix="airrvec-") as folder:
         results = indexing.open_results(place, finished=False)
-        of_run = indexing.model_of(results, model)
-        index = run_index.create_index(Path(folder) / "index", of_run, threads=threads, **TEMPORARY)
+        run_model = indexing.model_of(results, model)
+        index = run_index.create_index(Path(folder) / "index", run_model, threads=threads, **TEMPORARY)
         indexing.add_run(index, results, classes_searched(queries.receptors, search, index))
         yield index
 
 
-# --- What was found, for the terminal and as files
+# --- Results, for the terminal and as files
 
 WIDEST = 72  # characters of a column on the terminal
 REASONS = 5  # of queries without an answer
 
 
 def write(answers: Answers, out: Path) -> None:
-    """Write all columns, and beside them the problems."""
-    table_parts.write_as_named(answers.found, out)
+    """Write all columns to a file, and the problems to a second file."""
+    table_parts.write_as_named(answers.hits, out)
     table_parts.write_as_named(answers.problems, rejects_path(out))
 
 
 def written_line(answers: Answers, out: Path) -> str:
     """Return a sentence on what `write` has written."""
-    n = len(answers.found["query_row"].unique())
-    return f"{out}: {counted(len(answers.found), 'neighbour')} of {counted(n, 'query', 'queries')}"
+    n = len(answers.hits["query_row"].unique())
+    return f"{out}: {counted(len(answers.hits), 'neighbour')} of {counted(n, 'query', 'queries')}"
 
 
 def problem_lines(problems: pa.Table, out: Path | None) -> Iterator[str]:
     """Yield the first `REASONS` of queries without an answer, and of chains that could not be read."""
     for row in problems.slice(0, REASONS).to_pylist():
-        where = f", row {row['query_row']}" if row["query"] != f"row {row['query_row']}" else ""
+        row_note = f", row {row['query_row']}" if row["query"] != f"row {row['query_row']}" else ""
         value = f" ({row['field'] or 'query'} '{row['value']}')" if row["value"] else ""
-        yield f"MISSING: {row['query']}{where}: {row['reason']}{value}"
+        yield f"MISSING: {row['query']}{row_note}: {row['reason']}{value}"
     if len(problems) > REASONS:
         all_of_them = rejects_path(out) if out else "--out FILE writes them beside it"
         yield f"MISSING: {len(problems) - REASONS} more ({all_of_them})"
@@ -362,7 +362,7 @@ def problem_lines(problems: pa.Table, out: Path | None) -> Iterator[str]:
 
 def shown(answers: Answers) -> Iterator[str]:
     """Yield the lines of the terminal: a table for each query."""
-    rows = answers.found.to_pylist()
+    rows = answers.hits.to_pylist()
     starts = [number for number, row in enumerate(rows) if row["rank"] == 1]
     for begin, end in pairwise([*starts, len(rows)]):
         first = rows[begin]

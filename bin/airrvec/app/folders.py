@@ -207,11 +207,11 @@ def unseal(folder: Path, fix: str) -> dict:
         raise InputError("the file is damaged: it differs from its checksum", file=path, fix=fix)
     for name, (size, _) in files.items():
         try:
-            found = os.stat(folder / name).st_size
+            actual_size = os.stat(folder / name).st_size
         except OSError as error:
             raise InputError("the file is missing", file=folder / name, fix=fix) from error
-        if found != size:
-            problem = f"the file is damaged: it has {found:,} bytes, not {size:,}"
+        if actual_size != size:
+            problem = f"the file is damaged: it has {actual_size:,} bytes, not {size:,}"
             raise InputError(problem, file=folder / name, fix=fix)
     return content
 

@@ -29,9 +29,9 @@ def from_table(table: pa.Table) -> pd.DataFrame:
 def savable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a DataFrame with the types of this module; columns of further types, such as dates, stay."""
     columns = {number: column(values) for number, (_, values) in enumerate(frame.items())}
-    found = pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
-    found.attrs = dict(frame.attrs)
-    return found
+    result = pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+    result.attrs = dict(frame.attrs)
+    return result
 
 
 def column(values: pd.Series) -> pd.Series:
@@ -68,7 +68,7 @@ class FrameVectors:
 
     Attributes
     ----------
-    what : str
+    role : str
         What they are, for messages: queries or references.
     matrix : ndarray of float32, shape (n, d)
         NaN in rows without a vector.
@@ -76,12 +76,12 @@ class FrameVectors:
         Their model; None if the DataFrame does not name it.
     """
 
-    what: str
+    role: str
     matrix: NDArray[np.float32]
     model: VectorModel | None
 
 
-def read(frame: pd.DataFrame, what: str) -> FrameVectors:
+def read(frame: pd.DataFrame, role: str) -> FrameVectors:
     """
     Return the vectors of a DataFrame.
 
@@ -92,24 +92,24 @@ def read(frame: pd.DataFrame, what: str) -> FrameVectors:
         dimensions.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"the {what} are a {type(frame).__name__}, not a DataFrame", fix=_FIX)
+        raise InputError(f"the {role} are a {type(frame).__name__}, not a DataFrame", fix=_FIX)
     names = [name for name in frame if isinstance(name, str) and _DIMENSION.fullmatch(name)]
     columns = schema.dimensions(len(names)) if names else [name for name in frame if name != "chains"]
     missing = [name for name in columns if name not in frame]
     if missing:
-        raise InputError(f"the {what} have no column '{missing[0]}', but later ones, or one twice", fix=_FIX)
+        raise InputError(f"the {role} have no column '{missing[0]}', but later ones, or one twice", fix=_FIX)
     if not columns:
-        raise InputError(f"the {what} have no columns with vectors", fix=_FIX)
+        raise InputError(f"the {role} have no columns with vectors", fix=_FIX)
     for name in columns:
         types = pd.api.types
         if not types.is_numeric_dtype(frame[name]) or types.is_bool_dtype(frame[name]):
-            raise InputError(f"the column '{name}' of the {what} holds no numbers", fix=_FIX)
+            raise InputError(f"the column '{name}' of the {role} holds no numbers", fix=_FIX)
     matrix = frame[columns].to_numpy(np.float32, na_value=np.nan)
     model = VectorModel.read(frame.attrs.get(ATTRIBUTE))
     if model and model.dimensions != len(columns):
         width = counted(len(columns), "dimension")
-        raise InputError(f"the {what} have {width}, which is not that of their model {model}", fix=_FIX)
-    return FrameVectors(what, matrix, model)
+        raise InputError(f"the {role} have {width}, which is not that of their model {model}", fix=_FIX)
+    return FrameVectors(role, matrix, model)
 
 
 def check_comparable(queries: FrameVectors, references: FrameVectors) -> None:
@@ -128,7 +128,7 @@ def check_comparable(queries: FrameVectors, references: FrameVectors) -> None:
     if widths[0] != widths[1]:
         problem = f"the queries have {counted(widths[0], 'dimension')}, the references {widths[1]}"
         raise InputError(f"{problem}: vectors of two models cannot be compared")
-    unknown = " and the ".join(part.what for part in (queries, references) if part.model is None)
+    unknown = " and the ".join(part.role for part in (queries, references) if part.model is None)
     warnings.warn(
         f"the {unknown} do not name their model (attrs['{ATTRIBUTE}'], which merge and concat of pandas"
         " drop): nothing shows that queries and references are vectors of one model",

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.annotation.annotator import CALLED
+from airrvec.annotation.annotator import HAS_CALL
 from airrvec.app import folders, manifest, run_index, verify
 from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
@@ -82,8 +82,8 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
         for row in rows:
             is_used = row.kind == "result" and Path(row.path).parts[0] in used
             if is_used and row.path.endswith(".parquet"):
-                found = verify.file_problems(folder / row.path, row)
-                problems += [f"{row.path}: {problem}" for problem in found]
+                file_problems = verify.file_problems(folder / row.path, row)
+                problems += [f"{row.path}: {problem}" for problem in file_problems]
         if problems:
             fix = f"Index the results as the run wrote them; airrvec verify {folder} names what differs"
             raise InputError(f"'{folder}': {problems[0]}", fix=fix)
@@ -95,9 +95,9 @@ def open_results(folder: Path, *, finished: bool = True) -> Results:
     return Results(folder, embeddings, receptors, read_description(*embeddings), digest)
 
 
-def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
+def model_of(results: Results, requested: str | None = None) -> weights.LoadedModel:
     """
-    Return the model of the vectors: ``given``, the published variant, or one in the results.
+    Return the model of the vectors: ``requested``, the published variant, or one in the results.
 
     Raises
     ------
@@ -106,11 +106,11 @@ def model_of(results: Results, given: str | None = None) -> weights.LoadedModel:
     """
     name = results.model.name
     folders = [str(path.parent) for path in sorted(results.folder.glob(f"models/*/{weights.CONFIG}"))]
-    for source in [given] if given else [*([name] if name in VARIANTS else []), *folders]:
+    for source in [requested] if requested else [*([name] if name in VARIANTS else []), *folders]:
         loaded = weights.load(source)
         if results.model.is_comparable(loaded.vector_model):
             return loaded
-    other = f"'{given}' is the model {loaded.vector_model}" if given else "the results do not hold it"
+    other = f"'{requested}' is the model {loaded.vector_model}" if requested else "the results do not hold it"
     raise InputError(
         f"the vectors of '{results.folder}' are of the model {results.model}, and {other}",
         fix="Give the folder of the model that embedded them as --model",
@@ -137,14 +137,14 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
         If the vectors are of another model than the index.
     """
     fix = "Make an index of its own for each model: --index FOLDER"
-    of_results = f"the vectors of '{results.folder}'"
-    check_same_model(of_results, results.model, "those of the index", index.vector_model, fix=fix)
+    subject = f"the vectors of '{results.folder}'"
+    check_same_model(subject, results.model, "those of the index", index.vector_model, fix=fix)
     path, target = str(results.folder.resolve()), index.folder / "runs" / results.manifest[:16]
-    others = [run for run in index.runs() if run.folder != target]
+    other_runs = [run for run in index.runs() if run.folder != target]
     with folders.new_folder(index.place("runs") / target.name) as folder:
         n_receptors, samples, present = _write_tables(results, folder)
         content = run_index.read_content(folder)
-        older = [run for run in others if run_index.is_earlier(run, path, content)]
+        older = [run for run in other_runs if run_index.is_earlier(run, path, content)]
         for run in older:
             folders.check_own(run.folder, run.about)
         rows = {}
@@ -160,14 +160,14 @@ def add_run(index: RunIndex, results: Results, classes: Collection[str] = CLASSE
     moved = [run.about["results"] for run in older if run.about["results"] != path]
     origin = f" from {', '.join(moved)}" if moved else ""
     replaced = f", in place of its earlier state{origin}" if older else ""
-    twice = run_index.samples_twice([run for run in others if run not in older], content)
+    twice = run_index.samples_twice([run for run in other_runs if run not in older], content)
     n_samples = counted(len(samples), "sample")
     added = f"{path}: {counted(n_receptors, 'receptor')} of {n_samples} added{replaced}"
     return "; ".join([added, *twice])
 
 
 def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: Path) -> int:
-    """Write the vectors of the ``n`` receptors of a class, but those without; return their number."""
+    """Write the vectors of the ``n`` receptors of a class; return the number of receptors that have one."""
     centres = index.class_array(name, "centres")
     vectors = np.empty((n, index.about["n_dimensions"]), np.float32)
     rows, cells = [], []
@@ -176,17 +176,19 @@ def _write_class(index: RunIndex, results: Results, name: str, n: int, folder: P
     for vectors_path, receptors_path in zip(results.embeddings, results.receptors, strict=True):
         embedded = batches(vectors_path)
         for receptors in tables.read_batches(receptors_path, tables.BATCH):
-            ids, found = next(embedded)
+            ids, batch_vectors = next(embedded)
             if not receptors["receptor_id"].equals(pa.chunked_array([ids])):
                 raise InputError("its receptors are not those of the embeddings", file=receptors_path)
-            mine = _of_class(receptors, name)
-            found = _vectors(index, receptors.filter(pa.array(mine)), found[mine], name.split(".")[1])
-            usable = np.isfinite(found).all(axis=1)
-            vectors[done : done + usable.sum()] = found[usable]
-            cells.append(cells_of(found[usable], centres, threads=index.threads))
+            mine = _in_class(receptors, name)
+            batch_vectors = _vectors(
+                index, receptors.filter(pa.array(mine)), batch_vectors[mine], name.split(".")[1]
+            )
+            usable = np.isfinite(batch_vectors).all(axis=1)
+            vectors[done : done + usable.sum()] = batch_vectors[usable]
+            cells.append(cells_of(batch_vectors[usable], centres, threads=index.threads))
             rows.append(np.flatnonzero(mine)[usable] + n_before)
             n_before, done = n_before + len(receptors), done + int(usable.sum())
-            progress(len(found))
+            progress(len(batch_vectors))
     if done:
         (folder / name).mkdir()
         write_segment(
@@ -217,11 +219,11 @@ def _write_tables(results: Results, folder: Path) -> tuple[int, dict, dict[str, 
         tables.write(receptors.slice(start, PART), folder / f"receptors/{number:04d}.parquet")
         tables.write(cells.slice(begin, end - begin), folder / f"cells/{number:04d}.parquet")
     run_index.write_content(results.folder, folder)
-    sizes = {name: int(_of_class(receptors, name).sum()) for name in CLASSES}
+    sizes = {name: int(_in_class(receptors, name).sum()) for name in CLASSES}
     return len(receptors), samples, {name: n for name, n in sizes.items() if n}
 
 
-def _of_class(receptors: pa.Table, name: str) -> np.ndarray:
+def _in_class(receptors: pa.Table, name: str) -> np.ndarray:
     """Return whether each receptor is of a species and has the chains of a class."""
     species, chains = name.split(".")
     return pc.equal(receptors["species"], species).to_numpy() & chain_words.has_chains(receptors, chains)
@@ -271,6 +273,8 @@ def _calls(results: Path, cells: Path, n: int) -> dict:
     if not path.is_file():
         return {"call_epitope": nulls, "call_antigen_species": nulls}
     calls = tables.read(path, ["call", "epitope", "antigen_species"])
-    called = pc.equal(calls["call"], CALLED)
+    is_called = pc.equal(calls["call"], HAS_CALL)
     none = pa.scalar(None, pa.string())
-    return {f"call_{name}": pc.if_else(called, calls[name], none) for name in ("epitope", "antigen_species")}
+    return {
+        f"call_{name}": pc.if_else(is_called, calls[name], none) for name in ("epitope", "antigen_species")
+    }

@@ -81,7 +81,7 @@ def read_manifest(results: Path) -> tuple[list[Row], list[str]]:
 
 
 def _row(line: str) -> Row | None:
-    cells = [re.sub(r"\\[\\tnr]", lambda found: _ESCAPES[found[0]], cell) for cell in line.split("\t")]
+    cells = [re.sub(r"\\[\\tnr]", lambda match: _ESCAPES[match[0]], cell) for cell in line.split("\t")]
     if len(cells) != len(COLUMNS):
         return None
     row = dict(zip(COLUMNS, cells, strict=True))

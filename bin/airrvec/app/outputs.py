@@ -31,7 +31,7 @@ _REFUSALS = {
 
 @contextmanager
 def sentences_of_the_disk() -> Iterator[None]:
-    """Turn what the disk refuses into an `InputError`."""
+    """Turn errors of the disk into an `InputError`."""
     try:
         yield
     except OSError as error:

@@ -148,7 +148,7 @@ def plan(
     exports: list[str],
     encoders: int,
     trained: list[str],
-    others: dict[str, int],
+    further: dict[str, int],
     resources: dict[str, dict],
 ) -> pa.Table:
     """
@@ -172,7 +172,7 @@ def plan(
         Processes that write further files of each sample, and processes that train.
     encoders : int
         Number of encoders in the few-shot benchmark; 0 without a labelled table.
-    others : dict
+    further : dict
         Further processes → number of tasks: map, clusters, comparison, analyses.
     resources : dict
         Process → ``cpus`` and ``memory`` (bytes) requested per task.
@@ -217,25 +217,34 @@ def plan(
             if annotation
             else []
         ),
-        *((name, tasks, None, None, None, None) for name, tasks in {**others, "REPORT": 1}.items()),
+        *((name, tasks, None, None, None, None) for name, tasks in {**further, "REPORT": 1}.items()),
     ]
-    lines = []
-    for process, tasks, work, unit, rate, size in steps:
-        seconds = START + work / tasks / rate if rate else None
-        lines.append(
-            {
-                "process": process,
-                "tasks": tasks,
-                "work": None if work is None else round(work),
-                "unit": unit,
-                "cpus": resources[process]["cpus"],
-                "memory_gb": round(resources[process]["memory"] / 2**30, 2),
-                "seconds_each": seconds and round(seconds, 1),
-                "hours_in_all": seconds and round(seconds * tasks / 3600, 4),
-                "disk_gb": None if size is None else round(size / 1e9, 4),
-            }
-        )
+    lines = [_line(*step, request=resources[step[0]]) for step in steps]
     return pa.Table.from_pylist(lines, schema=PLAN)
+
+
+def _line(
+    process: str,
+    tasks: int,
+    work: float | None,
+    unit: str | None,
+    rate: float | None,
+    size: float | None,
+    request: dict,
+) -> dict:
+    """Return the row of `PLAN`; ``rate``: units of work per second, ``size``: bytes written."""
+    seconds = START + work / tasks / rate if rate else None
+    return {
+        "process": process,
+        "tasks": tasks,
+        "work": None if work is None else round(work),
+        "unit": unit,
+        "cpus": request["cpus"],
+        "memory_gb": round(request["memory"] / 2**30, 2),
+        "seconds_each": seconds and round(seconds, 1),
+        "hours_in_all": seconds and round(seconds * tasks / 3600, 4),
+        "disk_gb": None if size is None else round(size / 1e9, 4),
+    }
 
 
 def format_plan(samples: list[TableEstimate], table: pa.Table) -> str:

@@ -104,9 +104,9 @@ def _assigned(loci: list[str], junctions: list[str], text: str) -> dict[str, str
 
 
 def _guess(junction: str) -> str | None:
-    """Return the locus that the beginning of a junction tells; None if it tells none."""
-    found = [locus for locus, pattern in _SURE.items() if pattern.match(junction)]
-    return found[0] if found else None
+    """Return the locus by the beginning of a junction; None if several loci are possible."""
+    loci = [locus for locus, pattern in _SURE.items() if pattern.match(junction)]
+    return loci[0] if loci else None
 
 
 def _error(problem: str, text: str) -> InputError:
@@ -132,7 +132,7 @@ class Queries:
     receptors : pyarrow.Table
         `airrvec.core.schema.RECEPTORS`, distinct.
     problems : pyarrow.Table
-        `airrvec.core.schema.NOT_FOUND`: rows, or chains, that could not be read.
+        `airrvec.core.schema.UNANSWERED`: rows, or chains, that could not be read.
     """
 
     names: list[str]
@@ -164,7 +164,7 @@ def read_queries(
     """
     if os.path.isfile(query):  # words may be too long for a path, which `Path.is_file` does not bear
         source = reading.open_chains(query, format, column_map)
-        return of_normalised(normalise(source, sample_id=Path(query).name, species=species))
+        return from_normalised(normalise(source, sample_id=Path(query).name, species=species))
     if "/" in query.split()[:1] or Path(query).suffix in (".tsv", ".csv", ".txt", ".gz", ".parquet"):
         raise no_file(query, fix="Give a table, or a receptor in words")
     batch = reading.Batch(reading.chains_of(sceptr, query_table(query, species)), 1, 1, [])
@@ -172,25 +172,25 @@ def read_queries(
         result = normalise(reading.Source("words", [], iter([batch])), sample_id="query", species=species)
     except InputError as error:
         raise InputError(f"'{query}' cannot be read: {error.described['problem']}") from error
-    return of_normalised(result, name=query)
+    return from_normalised(result, name=query)
 
 
-def of_normalised(result: Normalised, name: str | None = None) -> Queries:
+def from_normalised(result: Normalised, name: str | None = None) -> Queries:
     """Return the receptors of a normalised table as queries; ``name``: of all, in place of their ids."""
     first = result.chains.group_by("cell_row").aggregate([("row", "min")]).sort_by("cell_row")
     rows = first["row_min"].to_numpy()
-    given = result.cells["cell_id"].to_pylist()
-    names = [name or cell or f"row {row}" for cell, row in zip(given, rows.tolist(), strict=True)]
+    cell_ids = result.cells["cell_id"].to_pylist()
+    names = [name or cell or f"row {row}" for cell, row in zip(cell_ids, rows.tolist(), strict=True)]
     ids = result.receptors["receptor_id"].combine_chunks()
     receptor = pc.index_in(result.cells["receptor_id"].combine_chunks(), ids).to_numpy()
     rejects = result.rejects
-    of_row = pc.binary_join_element_wise("row", rejects["row"].cast(pa.string()), " ")
+    row_names = pc.binary_join_element_wise("row", rejects["row"].cast(pa.string()), " ")
     problems = pa.table(
         [
-            pc.coalesce(rejects["cell_id"], pa.scalar(name, pa.string()), of_row),
+            pc.coalesce(rejects["cell_id"], pa.scalar(name, pa.string()), row_names),
             *(rejects[column] for column in ("row", "field", "value", "reason")),
             rejects["row_kept"],
         ],
-        schema=schema.NOT_FOUND,
+        schema=schema.UNANSWERED,
     )
     return Queries(names, rows, receptor.astype(np.int64), result.receptors, problems)

@@ -118,8 +118,8 @@ class RunIndex:
     def runs(self) -> list[Run]:
         """Return the runs, by the path of their results, after a quick check of their folders."""
         if self._runs is None:
-            found = [Run(path, folders.unseal(path, fix_of_run(path))) for path in run_folders(self.folder)]
-            self._runs = sorted(found, key=lambda run: (run.about["results"], run.folder.name))
+            runs = [Run(path, folders.unseal(path, fix_of_run(path))) for path in run_folders(self.folder)]
+            self._runs = sorted(runs, key=lambda run: (run.about["results"], run.folder.name))
         return self._runs
 
     def reads(self, chains: str) -> bool:
@@ -188,7 +188,7 @@ class RunIndex:
         self.forget()
 
     def forget(self) -> None:
-        """Read the runs again when they are asked for."""
+        """Read the runs again at their next use."""
         self._runs = None
 
 
@@ -393,6 +393,6 @@ def clean(index: RunIndex) -> list[str]:
             continue
         unknown = folders.remove_abandoned(folder)
         lines += [f"{path} stays: a killed process may have left it, or still write it" for path in unknown]
-        others = (path for path in sorted(folder.glob("*")) if path not in known)
-        lines += [f"{path} stays: it is not of airrvec" for path in others if not folders.is_named(path)]
+        foreign = (path for path in sorted(folder.glob("*")) if path not in known)
+        lines += [f"{path} stays: it is not of airrvec" for path in foreign if not folders.is_named(path)]
     return lines

@@ -97,7 +97,7 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     failed = {problem.sample for problem in problems}
     remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
-    raise_or_print(args, reasons, stops=None in failed or not remaining, what="problems in the input")
+    raise_or_print(args, reasons, stops=None in failed or not remaining, title="problems in the input")
     for note in condition_notes(getattr(args, "compare_by", None), sheet, failed):
         print_warning(f"WARNING: {note}")
     return remaining
@@ -111,7 +111,7 @@ def named_files(args: argparse.Namespace) -> list[Path]:
     return [path for path in (*args.tables, *row_files) if path is not None]
 
 
-def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, what: str) -> None:
+def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool, title: str) -> None:
     """
     Raise all reasons as one error, or print each and continue.
 
@@ -121,7 +121,7 @@ def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool,
         If there are reasons, and ``stops`` or ``--failed-samples stop``.
     """
     if reasons and (stops or args.failed_samples == "stop"):
-        raise InputError(what, reasons=reasons)
+        raise InputError(title, reasons=reasons)
     for reason in reasons:
         print_warning(f"MISSING: {reason}")
 
@@ -240,7 +240,7 @@ def _embedded(out: Path, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def answer_file(args: argparse.Namespace) -> Outputs:
-    """Return what the verb ``find`` writes."""
+    """Return the outputs of the verb ``find``."""
     unit = (args.out.name, rejects_path(args.out).name)
     return _beside(args.out, (unit,), tuple(inputs(args)), args.overwrite)
 
@@ -264,7 +264,7 @@ def _beside(
     out: Path, units: tuple[tuple[str, ...], ...], read: tuple[Path, ...], overwrite: bool
 ) -> Outputs:
     """
-    Return what a verb with ``--out`` writes: this file, and others beside it.
+    Return the outputs of a verb with ``--out``: this file, and others in its folder.
 
     Raises
     ------

@@ -67,21 +67,21 @@ def check(results: Path, rows: list[Row], damaged: set[str]) -> tuple[int, list[
     problems = []
     for path, relation in relations:
         try:
-            found = relation()
+            problem = relation()
         except (InputError, OSError, pa.ArrowException, ValueError) as error:
-            found = f"cannot be compared with other tables ({error})"
-        problems += [f"{path}: {found}"] if found else []
+            problem = f"cannot be compared with other tables ({error})"
+        problems += [f"{path}: {problem}"] if problem else []
         update(1)
     return len(relations), problems
 
 
 def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
-    """Yield the path of a table and a function that returns what is wrong with it, or None."""
+    """Yield the path of a table and a function that returns its problem, or None."""
     receptors, cells = run.within("receptors"), run.within("cells")
-    for given in run.inputs:
-        both = f"cells/{given.sample}.parquet", f"rejects/{given.sample}.parquet"
-        if given.rows is not None and all(path in run.rows for path in both):
-            yield both[0], lambda n=given.rows, both=both: _rows(run, n, *both)
+    for source in run.inputs:
+        both = f"cells/{source.sample}.parquet", f"rejects/{source.sample}.parquet"
+        if source.rows is not None and all(path in run.rows for path in both):
+            yield both[0], lambda n=source.rows, both=both: _rows(run, n, *both)
     for path in cells:
         name = Path(path).name
         if f"chains/{name}" in run.rows:
@@ -159,17 +159,17 @@ def _distinct(run: _Run, cells: list[str], receptors: list[str]) -> str | None:
     ids = run.ids(*receptors)
     if len(pc.unique(ids)) < len(ids):
         return "a receptor_id occurs twice"
-    of_cells = pc.unique(run.ids(*cells))
-    lacking = len(of_cells) - pc.sum(pc.is_in(of_cells, pc.unique(ids)), min_count=0).as_py()
+    cell_receptors = pc.unique(run.ids(*cells))
+    lacking = len(cell_receptors) - pc.sum(pc.is_in(cell_receptors, pc.unique(ids)), min_count=0).as_py()
     if lacking:
         return f"{counted(lacking, 'receptor of the cells is', 'receptors of the cells are')} missing"
-    more = len(ids) - len(of_cells)
+    more = len(ids) - len(cell_receptors)
     return f"{counted(more, 'receptor is', 'receptors are')} of no cell" if more else None
 
 
 def _among(run: _Run, path: str, receptors: list[str]) -> str | None:
-    found = pc.is_in(run.ids(path), pc.unique(run.ids(*receptors)))
-    lacking = len(found) - pc.sum(found, min_count=0).as_py()
+    is_known = pc.is_in(run.ids(path), pc.unique(run.ids(*receptors)))
+    lacking = len(is_known) - pc.sum(is_known, min_count=0).as_py()
     if lacking:
         return f"{counted(lacking, 'receptor is', 'receptors are')} not in the receptors of the run"
     return None
@@ -201,8 +201,8 @@ def verify(results: Path) -> None:
     problems += files
     problems += [f"{name}: left over: not in {MANIFEST}" for name in left_over(results, rows)]
     damaged = {problem.split(": ")[0] for problem in problems}
-    compared, found = check(results, rows, damaged)
-    problems += found
+    compared, mismatches = check(results, rows, damaged)
+    problems += mismatches
     print_lines(*problems)
     n_results = sum(row.kind == "result" for row in rows)
     n_inputs = len(rows) - n_results
@@ -238,14 +238,14 @@ def file_problems(path: Path, row: Row) -> Iterator[str]:
     if not path.is_file():
         yield "missing"
         return
-    found = measure(path)
-    if found.sha256 != row.sha256:
-        size = f"{row.size:,} bytes, now {found.size:,}" if found.size != row.size else "of the same size"
+    actual = measure(path)
+    if actual.sha256 != row.sha256:
+        size = f"{row.size:,} bytes, now {actual.size:,}" if actual.size != row.size else "of the same size"
         yield f"differs from what the run {'wrote' if row.kind == 'result' else 'read'} ({size})"
     elif row.kind == "result":
         for name in ("size", "rows", "schema"):
-            if getattr(row, name) not in (None, getattr(found, name)):
-                yield f"its {name} is {getattr(found, name)}, in the manifest {getattr(row, name)}"
+            if getattr(row, name) not in (None, getattr(actual, name)):
+                yield f"its {name} is {getattr(actual, name)}, in the manifest {getattr(row, name)}"
     if row.kind == "result" and path.suffix == ".parquet":
         try:
             check_pages(path)
@@ -263,19 +263,19 @@ def left_over(results: Path, rows: list[Row]) -> list[str]:
     known.update(path.resolve() for path in inputs if path)
     # A link to a folder is published as one: known if it leads to known files.
     known.update([parent for path in known for parent in path.parents if parent.is_symlink()])
-    found = [path for name in FOLDERS for path in (results / name).rglob("*")]
-    found = [path for path in found if path.is_symlink() or not path.is_dir()]
+    paths = [path for name in FOLDERS for path in (results / name).rglob("*")]
+    paths = [path for path in paths if path.is_symlink() or not path.is_dir()]
     return [
         str(path.relative_to(results))
-        for path in sorted(found)
+        for path in sorted(paths)
         if path.absolute() not in known and path.resolve() not in known
     ]
 
 
 def _folders_of_inputs(rows: list[Row]) -> list[Path]:
     """Return where a relative path of an input may begin: here, or beside the samplesheet, an input too."""
-    given = [Path(row.path) for row in rows if row.kind == "input"]
-    return list(dict.fromkeys([Path(), *(path.parent for path in given if path.is_file())]))
+    inputs = [Path(row.path) for row in rows if row.kind == "input"]
+    return list(dict.fromkeys([Path(), *(path.parent for path in inputs if path.is_file())]))
 
 
 def _input_path(row: Row, folders: list[Path]) -> Path | None:

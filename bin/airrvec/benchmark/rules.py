@@ -18,7 +18,14 @@ KERNEL_IN_SPREADS = 0.45
 
 
 def nearest_neighbour(to_epitope: np.ndarray, to_all: np.ndarray | None = None) -> np.ndarray:
-    """Return the distance to the nearest reference (paper, Results, "Benchmarking PLM embeddings")."""
+    """
+    Return the distance to the nearest reference (paper, Results, "Benchmarking PLM embeddings").
+
+    Examples
+    --------
+    >>> nearest_neighbour(np.array([[0.1, 0.5], [0.7, 0.9]]), None)  # two receptors, two references
+    array([0.1, 0.7])
+    """
     return to_epitope.min(axis=-1)
 
 
@@ -28,7 +35,14 @@ def average_distance(to_epitope: np.ndarray, to_all: np.ndarray | None = None) -
 
 
 def mean_of_nearest(to_epitope: np.ndarray, to_all: np.ndarray | None = None, *, m: int = 5) -> np.ndarray:
-    """Return the mean distance to the ``m`` nearest references, or to all if there are fewer."""
+    """
+    Return the mean distance to the ``m`` nearest references, or to all if there are fewer.
+
+    Examples
+    --------
+    >>> mean_of_nearest(np.array([[0.1, 0.5, 0.9]]), None, m=2)
+    array([0.3])
+    """
     m = min(m, to_epitope.shape[-1])
     return np.partition(to_epitope, m - 1, axis=-1)[..., :m].mean(axis=-1)
 

@@ -129,11 +129,11 @@ class Distances:
         return values[np.searchsorted(rows, references)].swapaxes(1, 2)
 
 
-def _complete_vectors(vectors: np.ndarray, what: str) -> np.ndarray:
+def _complete_vectors(vectors: np.ndarray, role: str) -> np.ndarray:
     """Return the vectors, shape (n, d); raise `NotMeasurable` if one is missing."""
     missing = np.isnan(vectors).any(axis=1).sum() if vectors.dtype.kind == "f" else 0
     if missing:
-        raise NotMeasurable(f"it has no vector for {missing} of {len(vectors)} {what}")
+        raise NotMeasurable(f"it has no vector for {missing} of {len(vectors)} {role}")
     return vectors
 
 
@@ -243,19 +243,19 @@ def score(
 
 def _score_split(
     split: Splits,
-    others: np.ndarray | None,
+    contrast: np.ndarray | None,
     rules: list[str],
     encoded: Distances,
     filters: dict[str, Callable],
     with_roc: bool,
     report: "_Report",
 ) -> None:
-    """Score one epitope and k by all rules; ``others``: references of other epitopes, for ``contrast``."""
+    """Score one epitope and k by all rules; ``contrast``: references of other epitopes, for ``contrast``."""
     positive = report.positive(split.epitope)
     shared: list[_Part] = []
     for rule in rules:
         takes = RULES[rule].takes
-        contrasted = others if takes == "all" else split.references[:, :0]
+        contrasted = contrast if takes == "all" else split.references[:, :0]
         if contrasted is None:
             reason = "no other epitope is evaluated at this k, to contrast it with"
             report.leave_out(reason, rule=rule, epitope=split.epitope, k=split.k)
@@ -271,11 +271,13 @@ def _score_split(
 
 def _other_references(split: Splits, splits: list[Splits]) -> np.ndarray | None:
     """Return the other epitopes' references at the same k, split by split; shape (n_splits, m)."""
-    others = [other.references for other in splits if other.k == split.k and other.epitope != split.epitope]
-    if not others:
+    other_references = [
+        other.references for other in splits if other.k == split.k and other.epitope != split.epitope
+    ]
+    if not other_references:
         return None
     numbers = np.arange(len(split.references))
-    return np.hstack([references[numbers % len(references)] for references in others])
+    return np.hstack([references[numbers % len(references)] for references in other_references])
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ class _Part:
     rates: np.ndarray | None  # ROC curves, shape (s, 201)
 
     @classmethod
-    def of(cls, test_set: str, curves: Curves, with_roc: bool) -> "_Part":
+    def from_curves(cls, test_set: str, curves: Curves, with_roc: bool) -> "_Part":
         counts = {"n_positive": curves.n_positive, "n_negative": curves.n_negative}
         measurable = np.minimum(*counts.values()).all()
         return cls(
@@ -298,26 +300,28 @@ class _Part:
 def _measured(
     rule: str,
     split: Splits,
-    others: np.ndarray,
+    contrast: np.ndarray,
     encoded: Distances,
     positive: np.ndarray,
     filters: dict,
     with_roc: bool,
 ) -> Iterator[_Part]:
     """Yield the results of batches of splits, each on every test set."""
-    k, m = split.k, others.shape[1]
+    k, m = split.k, contrast.shape[1]
     step = max(BATCH_BYTES // (4 * encoded.n * (k + m)), 1)
     for start in range(0, len(split.references), step):
-        references, contrasted = (rows[start : start + step] for rows in (split.references, others))
-        ranking = Ranking.of(_rule_scores(rule, references, contrasted, encoded))
+        references, contrasted = (rows[start : start + step] for rows in (split.references, contrast))
+        ranking = Ranking.from_scores(_rule_scores(rule, references, contrasted, encoded))
         all_references = np.hstack([references, contrasted])
         tested = np.ones(ranking.order.shape, bool)
         np.put_along_axis(tested, all_references, False, axis=1)
         for test_set, excluded in filters.items():
-            yield _Part.of(test_set, Curves(ranking, positive, tested & ~excluded(all_references)), with_roc)
+            yield _Part.from_curves(
+                test_set, Curves(ranking, positive, tested & ~excluded(all_references)), with_roc
+            )
 
 
-def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, encoded: Distances) -> np.ndarray:
+def _rule_scores(rule: str, references: np.ndarray, contrasted: np.ndarray, encoded: Distances) -> np.ndarray:
     """Return the scores of all receptors in s splits, shape (s, n)."""
     combine, _, takes = RULES[rule]
     if takes == "vectors":
@@ -329,11 +333,11 @@ def _rule_scores(rule: str, references: np.ndarray, others: np.ndarray, encoded:
         terms = encoded.density(references)
         if terms is not None and takes == "epitope":
             return -encoded.kernel * np.log(terms)
-        if terms is not None and (other_terms := encoded.density(others)) is not None:
+        if terms is not None and (other_terms := encoded.density(contrasted)) is not None:
             return encoded.kernel * np.log1p(other_terms / terms)
     to_epitope = encoded.distances(references)
     if takes == "all":
-        to_all = np.concatenate([to_epitope, encoded.distances(others)], axis=2)
+        to_all = np.concatenate([to_epitope, encoded.distances(contrasted)], axis=2)
         return combine(to_epitope, to_all, **options)
     return combine(to_epitope, **options)
 

@@ -86,7 +86,7 @@ def labels_from_encoder(name: str) -> TrainingLabels:
         As for `airrvec.encoders.load`.
     """
     if os.path.isdir(name):
-        return _of_folder(Path(name))
+        return _folder_labels(Path(name))
     if name.endswith(".py"):
         return NO_LABELS
     if "+" in name:
@@ -136,7 +136,7 @@ def labels_from_split(split, start: TrainingLabels) -> TrainingLabels:
     return TrainingLabels(table.cast(schema.TRAINING_LABELS), ()) | start
 
 
-def _of_folder(folder: Path) -> TrainingLabels:
+def _folder_labels(folder: Path) -> TrainingLabels:
     config = weights.read_configuration(folder)
     name = config.get("name", folder.name)
     recorded = config.get("labels")

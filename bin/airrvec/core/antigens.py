@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote
 
-from airrvec.core.tables import by_distinct
+from airrvec.core.tables import map_distinct
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,12 +44,17 @@ def study(reference_id: str) -> Study:
     reference_id : str
         ``PMID:123``, ``pubmed:123``, a DOI (``10.…/…``), an address with http or https, or any other text,
         which gets no address. No other scheme, such as ``javascript:``, ever becomes an address.
+
+    Examples
+    --------
+    >>> study("PMID:28636592")
+    Study(text='PMID:28636592', address='https://pubmed.ncbi.nlm.nih.gov/28636592/')
     """
     text = reference_id.strip()
-    if found := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
-        return Study(f"PMID:{found[1]}", f"https://pubmed.ncbi.nlm.nih.gov/{found[1]}/")
-    if found := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
-        return Study(f"doi:{found[1]}", "https://doi.org/" + quote(found[1], safe="/:;()._-"))
+    if match := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
+        return Study(f"PMID:{match[1]}", f"https://pubmed.ncbi.nlm.nih.gov/{match[1]}/")
+    if match := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
+        return Study(f"doi:{match[1]}", "https://doi.org/" + quote(match[1], safe="/:;()._-"))
     if _ADDRESS.fullmatch(text):
         bare = text.split("://", 1)[1].rstrip("/")
         half = _LONGEST // 2
@@ -68,28 +73,33 @@ def study_id(reference_id: str | None) -> str | None:
         (``doi:10.…``, ``10.…``, its address) becomes ``https://doi.org/10.…`` in lower case, as DOIs ignore
         case. Empty text and ``none`` become None. Any other text keeps its spelling; blanks around it are
         cut.
+
+    Examples
+    --------
+    >>> study_id("https://www.ncbi.nlm.nih.gov/pubmed/28636592"), study_id("doi:10.1038/NATURE22976")
+    ('PMID:28636592', 'https://doi.org/10.1038/nature22976')
     """
     text = (reference_id or "").strip()
     if text.lower() in _NO_STUDY:
         return None
-    if found := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
-        return f"PMID:{int(found[1])}"
-    if found := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
-        return f"https://doi.org/{found[1].lower()}"
+    if match := _PUBMED.fullmatch(text) or _PUBMED_ADDRESS.fullmatch(text):
+        return f"PMID:{int(match[1])}"
+    if match := _DOI.fullmatch(text) or _DOI_ADDRESS.fullmatch(text):
+        return f"https://doi.org/{match[1].lower()}"
     return text
 
 
 def study_ids(reference_ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `study_id` of each text of a column; each distinct text is read once."""
-    return by_distinct(reference_ids.cast(pa.string()), study_id)
+    return map_distinct(reference_ids.cast(pa.string()), study_id)
 
 
 def from_study(reference_ids: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
     """Return whether each ``reference_id`` contains a text, as given or as `study_id`; case is ignored."""
-    given = pc.fill_null(reference_ids, "")
-    found = pc.match_substring(given, text, ignore_case=True)
+    texts = pc.fill_null(reference_ids, "")
+    is_match = pc.match_substring(texts, text, ignore_case=True)
     spelling = study_id(text)
-    return pc.or_(found, pc.match_substring(given, spelling, ignore_case=True)) if spelling else found
+    return pc.or_(is_match, pc.match_substring(texts, spelling, ignore_case=True)) if spelling else is_match
 
 
 def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:
@@ -97,6 +107,11 @@ def mhc_name(mhc_a: str | None, mhc_b: str | None) -> str | None:
     Return both chains of an MHC as one text, or None if neither is known.
 
     β2-microglobulin is left out: ``HLA-A*02:01``, ``H-2Db``; ``HLA-DRA*01/HLA-DRB1*04:01``.
+
+    Examples
+    --------
+    >>> mhc_name("HLA-A*02:01", "B2M"), mhc_name("HLA-DRA*01:01", "HLA-DRB1*04:01")
+    ('HLA-A*02:01', 'HLA-DRA*01:01/HLA-DRB1*04:01')
     """
     second = None if mhc_b and mhc_b.strip().lower() in B2M else mhc_b
     return "/".join(dict.fromkeys(chain for chain in (mhc_a, second) if chain)) or None

@@ -73,8 +73,8 @@ class InputError(Exception):
             f"row {row}" if row else None,
             f"column '{column}'" if column else None,
         ]
-        where = ", ".join(part for part in place if part)
-        sentence = f"{where}: {problem}." if where else f"{problem}."
+        location = ", ".join(part for part in place if part)
+        sentence = f"{location}: {problem}." if location else f"{problem}."
         super().__init__(_shown(f"{sentence} {fix}." if fix else sentence))
 
     def __reduce__(self):
@@ -123,11 +123,11 @@ def _shown(sentence: str) -> str:
     return printable(sentence)
 
 
-def _listed(reasons: Sequence[str], what: str) -> str:
+def _listed(reasons: Sequence[str], noun: str) -> str:
     """Return one message of all reasons; several reasons take one line each."""
     if len(reasons) == 1:
         return reasons[0]
-    return "\n".join([f"{len(reasons)} {what}:", *(f"- {reason}" for reason in reasons)])
+    return "\n".join([f"{len(reasons)} {noun}:", *(f"- {reason}" for reason in reasons)])
 
 
 def script_name(main) -> str:

@@ -91,37 +91,37 @@ def read_alternatives(words: Iterable[str], locus: str | None = None) -> Iterato
     """
     before = None
     for word in words:
-        found, name = _other(word, locus), None
-        if found is None and (name := _human_name(word, locus, before)):
-            found = name.locus, _alleles(name)
-        if found:
-            locus, before = found[0], name
-        yield found
+        parsed, name = _gene_or_mouse(word, locus), None
+        if parsed is None and (name := _human_name(word, locus, before)):
+            parsed = name.locus, _alleles(name)
+        if parsed:
+            locus, before = parsed[0], name
+        yield parsed
 
 
-def _other(word: str, locus: str | None) -> Word | None:
+def _gene_or_mouse(word: str, locus: str | None) -> Word | None:
     """Return what a gene, mouse haplotype or mouse molecule stands for; None if the word is none."""
-    if found := _HUMAN_GENE.fullmatch(word):
-        return found[1].upper(), {found[1].upper(): [()]}
-    if found := _MOUSE.fullmatch(f"H2{word}" if locus == "H2" and not word.upper().startswith("H") else word):
-        name = (found[1] or "").upper().replace("-", "")
-        letter = (found[2].lower(),)
+    if match := _HUMAN_GENE.fullmatch(word):
+        return match[1].upper(), {match[1].upper(): [()]}
+    if match := _MOUSE.fullmatch(f"H2{word}" if locus == "H2" and not word.upper().startswith("H") else word):
+        name = (match[1] or "").upper().replace("-", "")
+        letter = (match[2].lower(),)
         return "H2", {f"H2-{name}": [letter]} if name else {locus: [letter] for locus in MOUSE_LOCI}
     return None
 
 
 def _human_name(word: str, locus: str | None, before: _Name | None) -> _Name | None:
     """Return a human word as a name, completed by the alternative before it; None if it is none."""
-    found = _HUMAN.fullmatch(word)
-    spelling = ((found and found["locus"]) or locus or "").upper()
-    if not found or spelling not in LOCI:
+    match = _HUMAN.fullmatch(word)
+    spelling = ((match and match["locus"]) or locus or "").upper()
+    if not match or spelling not in LOCI:
         return None
-    if len(spelling) > 2 and found["locus"] and not found["star"] and spelling not in _SEROLOGICAL:
+    if len(spelling) > 2 and match["locus"] and not match["star"] and spelling not in _SEROLOGICAL:
         return None  # DRB1501 is DRB1*501 or DRB*1501
-    if found["first"]:
-        return _Name(spelling, (found["first"],), "", has_colon=True, is_code=True)
-    digits, letter, has_colon = found["digits"], found["letter"].upper(), ":" in found["digits"]
-    completed_by = None if found["locus"] else before
+    if match["first"]:
+        return _Name(spelling, (match["first"],), "", has_colon=True, is_code=True)
+    digits, letter, has_colon = match["digits"], match["letter"].upper(), ":" in match["digits"]
+    completed_by = None if match["locus"] else before
     is_field = completed_by is not None and completed_by.has_colon and not has_colon
     fields = (digits,) if is_field else _fields(digits)
     if completed_by is not None and len(fields) == 1:
@@ -129,7 +129,7 @@ def _human_name(word: str, locus: str | None, before: _Name | None) -> _Name | N
             return None
         fields, has_colon = completed_by.fields[:-1] + fields, completed_by.has_colon
     is_cut = letter in ("G", "P") and len(fields) < 2  # a group has two fields at least
-    if is_cut or (found["broad"] and (found["star"] or letter)):
+    if is_cut or (match["broad"] and (match["star"] or letter)):
         return None
     return _Name(spelling, fields, letter, has_colon, is_code=False)
 
@@ -210,8 +210,13 @@ def parse_typing(text: str) -> Alleles:
     ------
     HlaError
         If a word is none of these.
+
+    Examples
+    --------
+    >>> parse_typing("HLA-B*07:02; A2")
+    {'B': frozenset({('07', '02')}), 'A': frozenset({('02',)})}
     """
-    found: dict[str, set] = {}
+    typing: dict[str, set] = {}
     locus = None
     for word in filter(None, SEPARATORS.split(re.sub(r"\s*/\s*", "/", text.strip()))):
         for part in read_alternatives(word.split("/"), locus):
@@ -219,8 +224,8 @@ def parse_typing(text: str) -> Alleles:
                 raise HlaError(word)
             locus, alleles = part
             for name, patterns in alleles.items():
-                found.setdefault(name, set()).update(patterns)
-    return {name: frozenset(patterns) for name, patterns in found.items()}
+                typing.setdefault(name, set()).update(patterns)
+    return {name: frozenset(patterns) for name, patterns in typing.items()}
 
 
 def parse_mhc(label: str | None) -> list[Alleles]:
@@ -234,6 +239,11 @@ def parse_mhc(label: str | None) -> list[Alleles]:
         ``HLA-DRA*01/HLA-DRB1*04:01``, ``H-2Kb``. Several molecules are separated by ``,``, ``;`` or ``|``.
         α chains of DR, and words that are no allele (``HLA class I``), are left out. Alternatives of one
         chain are written as in a typing.
+
+    Examples
+    --------
+    >>> parse_mhc("HLA-A*02:01")
+    [{'A': frozenset({('02', '01')})}]
     """
     molecules = []
     for molecule in re.split(r"[,;|]", label or ""):
@@ -264,13 +274,26 @@ def allows(donor: Alleles, molecules: Iterable[Alleles]) -> str:
         From `parse_typing`.
     molecules : iterable of dict
         From `parse_mhc`.
+
+    Examples
+    --------
+    >>> donor = parse_typing("A*02:01;A*24:02")
+    >>> [allows(donor, parse_mhc(name)) for name in ("HLA-A*02", "HLA-A*11:01", "HLA-B*07:02")]
+    ['allowed', 'excluded', 'unknown']
     """
-    found = {_presents(donor, molecule) for molecule in molecules}
-    return next((word for word in (ALLOWED, UNKNOWN, EXCLUDED) if word in found), UNKNOWN)
+    verdicts = {_presents(donor, molecule) for molecule in molecules}
+    return next((word for word in (ALLOWED, UNKNOWN, EXCLUDED) if word in verdicts), UNKNOWN)
 
 
 def typing_text(donor: Alleles) -> str:
-    """Return a typing as text that `parse_typing` reads: ``A*02:01;B*07``, sorted by locus and allele."""
+    """
+    Return a typing as text that `parse_typing` reads: ``A*02:01;B*07``, sorted by locus and allele.
+
+    Examples
+    --------
+    >>> typing_text(parse_typing("HLA-B*07:02 HLA-A*02:01"))
+    'A*02:01;B*07:02'
+    """
     words = []
     for locus in sorted(donor, key=lambda name: ([*LOCI, *MOUSE_LOCI].index(name), name)):
         words += [_allele_text(locus, fields) for fields in sorted(donor[locus])] or [f"{locus}*00:00N"]
@@ -278,7 +301,14 @@ def typing_text(donor: Alleles) -> str:
 
 
 def molecule_text(molecule: Alleles) -> str:
-    """Return a molecule as text: ``A*02:01``; ``DQA1*05:01/DQB1*02:01``."""
+    """
+    Return a molecule as text: ``A*02:01``; ``DQA1*05:01/DQB1*02:01``.
+
+    Examples
+    --------
+    >>> molecule_text(*parse_mhc("HLA-DQA1*05:01/DQB1*02:01"))
+    'DQA1*05:01/DQB1*02:01'
+    """
     return "/".join(
         _allele_text(locus, fields) for locus in sorted(molecule) for fields in sorted(molecule[locus])
     )
@@ -317,14 +347,14 @@ def _presents(donor: Alleles, molecule: Alleles) -> str:
     typed = [locus for locus in molecule if locus in donor]
     if not typed:
         return UNKNOWN
-    found = {_shared(locus, donor[locus], molecule[locus]) for locus in typed}
-    return next(word for word in (EXCLUDED, UNKNOWN, ALLOWED) if word in found)
+    verdicts = {_shared(locus, donor[locus], molecule[locus]) for locus in typed}
+    return next(word for word in (EXCLUDED, UNKNOWN, ALLOWED) if word in verdicts)
 
 
 def _shared(locus: str, own: Iterable[tuple[str, ...]], other: Iterable[tuple[str, ...]]) -> str:
     """Return whether a donor has one of the alleles of a chain."""
-    found = {_compared(locus, fields, known) for fields in own for known in other}
-    return next((word for word in (ALLOWED, UNKNOWN) if word in found), EXCLUDED)
+    verdicts = {_compared(locus, fields, known) for fields in own for known in other}
+    return next((word for word in (ALLOWED, UNKNOWN) if word in verdicts), EXCLUDED)
 
 
 def _compared(locus: str, one: tuple[str, ...], other: tuple[str, ...]) -> str:

@@ -38,6 +38,11 @@ def functionality(symbol: str, species: str) -> str | None:
         As returned by `tr_symbol`.
     species : str
         tidytcells name of the species.
+
+    Examples
+    --------
+    >>> functionality("TRBV19", "homosapiens"), functionality("TRBV1", "homosapiens")
+    ('F', 'P')
     """
     return _functionalities(species).get(symbol)
 
@@ -86,8 +91,8 @@ def _listed(pattern: str, species: str, precision: str, kind: str) -> tuple[str,
 @cache
 def _functionalities(species: str) -> dict[str, str]:
     """Return the functionality of every TR allele and gene of a species."""
-    found = {}
+    kinds = {}
     for kind in (PSEUDOGENE, OPEN_READING_FRAME, FUNCTIONAL):  # the best of a gene's alleles comes last
         for allele in _listed("", species, "allele", kind):
-            found[allele] = found[allele.split("*")[0]] = kind
-    return found
+            kinds[allele] = kinds[allele.split("*")[0]] = kind
+    return kinds

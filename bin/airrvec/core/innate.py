@@ -101,14 +101,21 @@ def innate_like(receptors: pa.Table | dict) -> pa.Array:
     -------
     pyarrow.Array of string, length n
         One of `NAMES`, by `RULES`; null for all others, and for every receptor without an α chain.
+
+    Examples
+    --------
+    >>> alpha = {"tra_v_call": ["TRAV1-2"], "tra_j_call": ["TRAJ33"], "tra_junction_aa": ["CAVMDSNYQLIW"]}
+    >>> beta = {"trb_v_call": ["TRBV6-4"], "trb_j_call": ["TRBJ2-2"], "trb_junction_aa": ["CASSDF"]}
+    >>> innate_like(pa.table({"species": ["homosapiens"], **alpha, **beta})).to_pylist()
+    ['MAIT']
     """
     alphas = receptors["tra_junction_aa"]
     if alphas.null_count == len(alphas):
         return pa.nulls(len(alphas), pa.string())
     masks = [_follows(receptors, rule) for rule in RULES]
     names = [pa.scalar(rule.name) for rule in RULES]
-    found = pc.case_when(pc.make_struct(*masks), *names)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    matched = pc.case_when(pc.make_struct(*masks), *names)
+    return matched.combine_chunks() if isinstance(matched, pa.ChunkedArray) else matched
 
 
 def _follows(receptors: pa.Table | dict, rule: Rule) -> pa.Array | pa.ChunkedArray:

@@ -9,7 +9,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 from airrvec.core.errors import InputError, no_file
 
 
-def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
+def read_object(path: str | Path, subject: str, fix: str | None = None) -> dict:
     """
     Read a JSON object.
 
@@ -17,7 +17,7 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
     ----------
     path : str or Path
         The file, UTF-8.
-    what : str
+    subject : str
         Name of the file in error messages, such as "the preset".
     fix : str, optional
         How to correct it, for error messages.
@@ -35,17 +35,17 @@ def read_object(path: str | Path, what: str, fix: str | None = None) -> dict:
     except (FileNotFoundError, IsADirectoryError) as error:
         raise no_file(path, fix) from error
     except OSError as error:
-        raise InputError(f"{what} cannot be read ({error.strerror})", file=path, fix=fix) from error
+        raise InputError(f"{subject} cannot be read ({error.strerror})", file=path, fix=fix) from error
     except UnicodeEncodeError as error:
-        problem = f"{what} holds half of a surrogate pair (such as \\ud800), which is no character"
+        problem = f"{subject} holds half of a surrogate pair (such as \\ud800), which is no character"
         raise InputError(problem, file=path, fix=fix) from error
     except RecursionError as error:
-        problem = f"{what} is not valid JSON (its lists or objects are nested too deeply)"
+        problem = f"{subject} is not valid JSON (its lists or objects are nested too deeply)"
         raise InputError(problem, file=path, fix=fix) from error
     except ValueError as error:
-        raise InputError(f"{what} is not valid JSON ({error})", file=path, fix=fix) from error
+        raise InputError(f"{subject} is not valid JSON ({error})", file=path, fix=fix) from error
     if not isinstance(content, dict):
-        raise InputError(f"{what} is not a JSON object", file=path, fix=fix)
+        raise InputError(f"{subject} is not a JSON object", file=path, fix=fix)
     return content
 
 

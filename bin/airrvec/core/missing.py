@@ -49,8 +49,8 @@ def optional_part(part: str):
             option.add_argument("--missing", type=Path, action="append")
             option.add_argument("--versions", type=Path)
             option.add_argument("--process", default="airrvec")
-            given = option.parse_known_args(argv)[0]
-            paths = given.missing
+            known = option.parse_known_args(argv)[0]
+            paths = known.missing
             if paths is None:
                 return exit_on_input_error(main)(argv)
             with or_missing(part, paths), reported(script_name(main)):
@@ -58,7 +58,7 @@ def optional_part(part: str):
                     return main(argv)
                 except InputError:
                     if records.noted():  # of several results some are there, and will be published
-                        script.write_versions(given)
+                        script.write_versions(known)
                     raise
 
         return wrapped

@@ -50,11 +50,11 @@ def batches(
     parquet: pq.ParquetFile, path: str | Path, n: int, columns: list[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield an open Parquet file in batches of at most ``n`` rows; errors as of `intact`."""
-    found = parquet.iter_batches(n, columns=columns)
+    parquet_batches = parquet.iter_batches(n, columns=columns)
     n_rows = 0
     while True:
         with intact(path):
-            batch = next(found, None)
+            batch = next(parquet_batches, None)
             if batch is None and n_rows < parquet.metadata.num_rows:
                 # The header of a page has no checksum: Arrow may end early without an error.
                 raise OSError(f"{n_rows} of {parquet.metadata.num_rows} rows")

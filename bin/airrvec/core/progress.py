@@ -83,13 +83,13 @@ def _send(line: bytes) -> None:
             _process.stdin.write(line)
 
 
-def counter(what: str, total: int, *, ends: bool = True) -> Callable[[int], None]:
+def counter(noun: str, total: int, *, ends: bool = True) -> Callable[[int], None]:
     """
     Return a function that prints progress to standard error, every few seconds and at the end.
 
     Parameters
     ----------
-    what : str
+    noun : str
         Unit of the count, e.g. ``receptors embedded``.
     total : int
         Final count.
@@ -119,7 +119,7 @@ def counter(what: str, total: int, *, ends: bool = True) -> Callable[[int], None
         left = (total - done) / max(rate, 1e-9)
         share = 100 * done / total if total else 100
         print_warning(
-            f"{done:,} of {total:,} {what} ({share:.0f} %), {rate:,.0f} per second, {left:.0f} s left"
+            f"{done:,} of {total:,} {noun} ({share:.0f} %), {rate:,.0f} per second, {left:.0f} s left"
         )
         with _lock:
             _send(b"\n")

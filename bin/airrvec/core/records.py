@@ -74,7 +74,7 @@ MARK = "# "  # of a record in a file of versions, for which it is a comment
 @dataclass(frozen=True)
 class Record:
     """
-    What is recorded of a file.
+    Size, checksum and form of a file.
 
     Attributes
     ----------
@@ -176,16 +176,16 @@ def lines(*, process: str, script: str, inputs: list[dict] | None = None) -> lis
         ``path``, ``sample``, ``rows`` that were read.
     """
     about = {"process": process, "script": script}
-    found = [
+    records = [
         {"kind": "result", "name": os.path.relpath(path), **about, **asdict(measure(path))}
         for path in _written
         if os.path.isfile(path)
     ]
-    for given in inputs or []:
-        record = asdict(measure(given["path"]))
-        more = {"sample": given["sample"], "rows": given["rows"]}
-        found.append({"kind": "input", "name": Path(given["path"]).name, **about, **record, **more})
-    return [MARK + json.dumps(record, allow_nan=False) for record in found]
+    for source in inputs or []:
+        record = asdict(measure(source["path"]))
+        more = {"sample": source["sample"], "rows": source["rows"]}
+        records.append({"kind": "input", "name": Path(source["path"]).name, **about, **record, **more})
+    return [MARK + json.dumps(record, allow_nan=False) for record in records]
 
 
 def without_records(versions: str) -> str:

@@ -97,8 +97,8 @@ def each(parse_args: Callable, argv: Sequence[str] | None = None) -> list[argpar
     """
     option = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     option.add_argument("--each", type=Path)
-    given, common = option.parse_known_args(argv)
-    runs = json.loads(given.each.read_text()) if given.each else [[]]
+    known, common = option.parse_known_args(argv)
+    runs = json.loads(known.each.read_text()) if known.each else [[]]
     return [parse_args([*words, *common]) for words in runs]
 
 

@@ -38,7 +38,7 @@ def contiguous(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def by_distinct(
+def map_distinct(
     values: pa.Array | pa.ChunkedArray,
     function: Callable[[str | None], Any],
     dtype: pa.DataType | None = None,
@@ -70,6 +70,12 @@ def most_frequent(rows: pd.DataFrame, by: list[str], name: str, *, counts: str |
     -------
     Series
         Index ``by``; without groups whose texts are all null.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"epitope": ["GILGFVFTL"] * 3, "antigen_gene": ["M1", "M1", "NP"]})
+    >>> most_frequent(rows, ["epitope"], "antigen_gene").to_dict()
+    {'GILGFVFTL': 'M1'}
     """
     groups = rows.groupby([*by, name])
     counted = (groups.size() if counts is None else groups[counts].sum()).reset_index(name="n")
@@ -78,7 +84,15 @@ def most_frequent(rows: pd.DataFrame, by: list[str], name: str, *, counts: str |
 
 
 def joined(rows: pd.DataFrame, by: list[str], name: str) -> pd.Series:
-    """Return the distinct texts of each group that has any, sorted, joined by ``;``; index ``by``."""
+    """
+    Return the distinct texts of each group that has any, sorted, joined by ``;``; index ``by``.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"receptor": [0, 0, 1], "epitope": ["NLVPMVATV", "GILGFVFTL", "GILGFVFTL"]})
+    >>> joined(rows, ["receptor"], "epitope").to_dict()
+    {1: 'GILGFVFTL', 0: 'GILGFVFTL;NLVPMVATV'}
+    """
     texts = rows[[*by, name]].dropna().drop_duplicates().sort_values([*by, name])
     several = texts.duplicated(by, keep=False)  # few: joining is slow
     single = texts[~several].set_index(by)[name]
@@ -101,8 +115,13 @@ def cell(text: str) -> str:
 
     Control characters become escapes such as ``\\x1b``. Text that begins with ``=``, ``+``, ``-`` or ``@``
     gets an apostrophe before it, unless it is a number.
+
+    Examples
+    --------
+    >>> cell("=1+1"), cell("-3"), cell("CASSF")
+    ("'=1+1", '-3', 'CASSF')
     """
-    shown = re.sub(_CONTROL, lambda found: found[0].encode("unicode_escape").decode(), text)
+    shown = re.sub(_CONTROL, lambda match: match[0].encode("unicode_escape").decode(), text)
     is_formula = len(shown) > 1 and re.match(_FORMULA, shown) and not _NUMBER.fullmatch(shown)
     return f"'{shown}" if is_formula else shown
 
@@ -114,7 +133,7 @@ def for_people(table: pa.Table) -> pa.Table:
             continue
         column = table.column(number)
         if pc.any(pc.match_substring_regex(column, _ODD)).as_py():
-            cells = by_distinct(column, lambda text: None if text is None else cell(text))
+            cells = map_distinct(column, lambda text: None if text is None else cell(text))
             table = table.set_column(number, field, cells)
     return table.rename_columns([cell(name) for name in table.column_names])
 

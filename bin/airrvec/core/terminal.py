@@ -6,7 +6,14 @@ from typing import TextIO
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun, such as "1 study" or "1,200 studies"; ``many`` is ``one`` with an s."""
+    """
+    Return a number with its noun, such as "1 study" or "1,200 studies"; ``many`` is ``one`` with an s.
+
+    Examples
+    --------
+    >>> counted(1, "study"), counted(1200, "study", "studies")
+    ('1 study', '1,200 studies')
+    """
     return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 

@@ -45,7 +45,7 @@ class VectorModel:
             return None
 
     def described(self) -> dict[str, Any]:
-        """Return the model as it is written beside vectors, in memory and on the disk."""
+        """Return the model as metadata of vectors, in memory and on the disk."""
         return {
             "model": self.name,
             "weights_sha256": self.weights_sha256,
@@ -68,14 +68,14 @@ class VectorModel:
 
 
 def check_same_model(
-    what: str, model: VectorModel, other: str, other_model: VectorModel, **options: Any
+    subject: str, model: VectorModel, other: str, other_model: VectorModel, **options: Any
 ) -> None:
     """
     Raise `InputError` unless vectors can be compared.
 
     Parameters
     ----------
-    what, other : str
+    subject, other : str
         Names of the vectors, such as "the queries"; the second completes "and those of".
     model, other_model : VectorModel
         Their models.
@@ -84,7 +84,7 @@ def check_same_model(
     """
     if not model.is_comparable(other_model):
         raise InputError(
-            f"{what} are of the model {model}, and {other} of {other_model}: vectors of two models cannot"
+            f"{subject} are of the model {model}, and {other} of {other_model}: vectors of two models cannot"
             " be compared",
             **options,
         )
@@ -102,8 +102,8 @@ def read_model(*paths: str | Path) -> VectorModel:
     files = [file for path in paths for file in tables.files(path)]
     if not files:
         raise InputError("it holds no vectors", file=paths[0])
-    first, *others = [_model_of_file(file) for file in files]
-    for file, model in zip(files[1:], others, strict=True):
+    first, *other_models = [_model_of_file(file) for file in files]
+    for file, model in zip(files[1:], other_models, strict=True):
         check_same_model("its vectors", model, f"those of {Path(files[0]).name}", first, file=file)
     return first
 

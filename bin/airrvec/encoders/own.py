@@ -34,15 +34,15 @@ def load_file(path: Path) -> tuple["OwnEncoder", str]:
     assert spec is not None  # of a .py file
     assert spec.loader is not None
     module = module_from_spec(spec)
-    _called(path, "the file", spec.loader.exec_module, module)
+    _call(path, "the file", spec.loader.exec_module, module)
     for name in ("encoder", "TITLE"):
         if not hasattr(module, name):
             raise InputError(f"defines no {name}", file=path, fix=CONTRACT)
     if not isinstance(module.TITLE, str):
         raise InputError(f"TITLE is {_short(module.TITLE)}, and must be text", file=path, fix=CONTRACT)
     _require_callable(path, "encoder", module.encoder)
-    encoder = _called(path, "encoder()", module.encoder)
-    return _called(path, "what encoder() returned", OwnEncoder, encoder, path), module.TITLE or path.stem
+    encoder = _call(path, "encoder()", module.encoder)
+    return _call(path, "what encoder() returned", OwnEncoder, encoder, path), module.TITLE or path.stem
 
 
 class OwnEncoder:
@@ -107,71 +107,73 @@ class OwnEncoder:
     def _distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         n = len(receptors)
         if hasattr(self._encoder, "distance_rows"):
-            what = "the function of distance_rows()"
-            function = _called(self._path, "distance_rows()", self._encoder.distance_rows, receptors)
+            subject = "the function of distance_rows()"
+            function = _call(self._path, "distance_rows()", self._encoder.distance_rows, receptors)
             if not callable(function):
                 raise self._breach(f"distance_rows() returned {_short(function)}, and must return a function")
         else:
-            what = "distances()"
+            subject = "distances()"
 
             def function(rows: np.ndarray) -> np.ndarray:
                 return self._encoder.distances(receptors.take(pa.array(rows)), receptors)
 
         def rows_to_all(rows: np.ndarray) -> np.ndarray:
-            distances = self._checked_distances(what, function, len(rows), n, rows)
+            distances = self._checked_distances(subject, function, len(rows), n, rows)
             among = distances[:, rows]
             if not np.allclose(among, among.T, rtol=1e-3, atol=ROUNDING * _largest(among), equal_nan=True):
                 raise self._breach(
-                    f"{what} returned another distance from a receptor to a second one than from the second"
-                    " to the first"
+                    f"{subject} returned another distance from a receptor to a second one than from the"
+                    " second to the first"
                 )
             return distances
 
         return rows_to_all
 
-    def _checked_distances(self, what: str, function: Callable, n: int, n_columns: int, *args) -> np.ndarray:
-        distances = self._numbers(what, function, n, n_columns, *args)
+    def _checked_distances(
+        self, subject: str, function: Callable, n: int, n_columns: int, *args
+    ) -> np.ndarray:
+        distances = self._numbers(subject, function, n, n_columns, *args)
         if distances.size and np.nanmin(distances, initial=0) < -ROUNDING * _largest(distances):
             raise self._breach(
-                f"{what} returned negative distances, the least {np.nanmin(distances):.3g}; smaller is"
+                f"{subject} returned negative distances, the least {np.nanmin(distances):.3g}; smaller is"
                 " nearer, from 0 on"
             )
         return distances
 
-    def _numbers(self, what: str, function: Callable, n: int, n_columns: int | None, *args) -> np.ndarray:
+    def _numbers(self, subject: str, function: Callable, n: int, n_columns: int | None, *args) -> np.ndarray:
         """Return what a method returns as an array of numbers, shape (n, n_columns); None: any but 0."""
-        returned = _called(self._path, what, function, *args)
+        returned = _call(self._path, subject, function, *args)
         due = f"must return numbers in the shape ({n}, {n_columns or 'd'})"
         try:
             array = np.asarray(returned)
         except Exception as error:  # rows of several lengths, an array of another device
-            raise self._breach(f"{what} returned {_short(returned)}, and {due}") from error
+            raise self._breach(f"{subject} returned {_short(returned)}, and {due}") from error
         if array.dtype.kind not in "fiub":
             kind = KINDS.get(array.dtype.kind, "something else")
-            raise self._breach(f"{what} returned {kind} ({_short(returned)}), and {due}")
+            raise self._breach(f"{subject} returned {kind} ({_short(returned)}), and {due}")
         if array.ndim != 2 or len(array) != n or array.shape[1] != (n_columns or array.shape[1]):
-            raise self._breach(f"{what} returned the shape {array.shape}, and {due}")
+            raise self._breach(f"{subject} returned the shape {array.shape}, and {due}")
         if not array.shape[1] and n_columns is None:
-            raise self._breach(f"{what} returned vectors of no dimensions, and {due}, d from 1 on")
+            raise self._breach(f"{subject} returned vectors of no dimensions, and {due}, d from 1 on")
         if np.isinf(array).any():
-            raise self._breach(f"{what} returned infinite numbers, and {due}, or NaN")
+            raise self._breach(f"{subject} returned infinite numbers, and {due}, or NaN")
         return array if array.dtype.kind == "f" else array.astype(np.float32)
 
     def _breach(self, problem: str) -> InputError:
         return InputError(problem, file=self._path, fix=CONTRACT)
 
 
-def _called(path: Path, what: str, function: Callable, *args):
+def _call(path: Path, subject: str, function: Callable, *args):
     """Return what a function of the file returns; whatever ends it is one sentence with the file's line."""
     try:
         return function(*args)
     except (NotMeasurable, InputError, MemoryError):
         raise
     except SystemExit as error:
-        problem = f"{what} ends the program: sys.exit({'' if error.code is None else repr(error.code)})"
+        problem = f"{subject} ends the program: sys.exit({'' if error.code is None else repr(error.code)})"
         raise InputError(problem + _line(error, path), file=path, fix=CONTRACT) from error
     except Exception as error:
-        problem = f"{what} fails with {type(error).__name__}: {str(error).rstrip('.')}"
+        problem = f"{subject} fails with {type(error).__name__}: {str(error).rstrip('.')}"
         raise InputError(problem + _line(error, path), file=path, fix="Mend the file") from error
 
 

@@ -31,17 +31,17 @@ def page(summary: pd.DataFrame, comparisons: pd.DataFrame, counts: dict, titles:
     """
     first = summary.iloc[0]
     setting = {name: first[name] for name in RECEPTOR_SETTING}
-    rows = _where(summary, **setting)
-    means = _where(rows, epitope=MEAN)
+    rows = _rows_with(summary, **setting)
+    means = _rows_with(rows, epitope=MEAN)
     parts = [
         f"{counted(counts['receptors'], 'receptor')} of {counted(counts['epitopes'], 'epitope')}; AUROC, mean"
         " over splits.",
         *(f"**{sentence} (marked{TRAINED_ON_MARK}).**" for sentence in counts.get("warnings", {}).values()),
-        *_paper_table(_where(rows, rule=PAPER_RULE, k=PAPER_K), titles),
+        *_paper_table(_rows_with(rows, rule=PAPER_RULE, k=PAPER_K), titles),
         *_k_tables(means, titles),
         *_rules_table(means, titles),
-        *_settings_table(_where(summary, epitope=MEAN), titles),
-        *_comparison_table(_where(comparisons, **setting), titles),
+        *_settings_table(_rows_with(summary, epitope=MEAN), titles),
+        *_comparison_table(_rows_with(comparisons, **setting), titles),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -111,7 +111,7 @@ def _rules_table(means: pd.DataFrame, titles: Titles) -> list[str]:
         return []
     rules = list(dict.fromkeys(rows["rule"]))
     wide = rows.pivot_table(index="encoder", columns="rule", values="auroc_mean")
-    first = _where(rows, rule=rules[0]).set_index("encoder")
+    first = _rows_with(rows, rule=rules[0]).set_index("encoder")
     lines = [
         [
             titles[name],
@@ -167,7 +167,7 @@ def _settings_table(means: pd.DataFrame, titles: Titles) -> list[str]:
 
 def _comparison_table(comparisons: pd.DataFrame, titles: Titles) -> list[str]:
     """First encoder against every other encoder, by the paper's rule at the largest k."""
-    rows = _where(comparisons, rule=PAPER_RULE, epitope=MEAN).dropna(subset="other")
+    rows = _rows_with(comparisons, rule=PAPER_RULE, epitope=MEAN).dropna(subset="other")
     rows = rows[rows["k"] == rows["k"].max()]
     if rows.empty:
         return []
@@ -190,7 +190,7 @@ def _comparison_table(comparisons: pd.DataFrame, titles: Titles) -> list[str]:
     ]
 
 
-def _where(frame: pd.DataFrame, **equal) -> pd.DataFrame:
+def _rows_with(frame: pd.DataFrame, **equal) -> pd.DataFrame:
     for name, value in equal.items():
         frame = frame[frame[name] == value]
     return frame

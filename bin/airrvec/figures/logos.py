@@ -50,9 +50,9 @@ def draw_logos(clusters: pa.Table, positions: pa.Table, n: int, stem: FilePath) 
     save(figure, stem)
 
 
-def draw_logo(found: pd.DataFrame, axis) -> None:
+def draw_logo(frequencies: pd.DataFrame, axis) -> None:
     """Draw a logo from `airrvec.repertoire.cluster_tables.residue_frequencies`, highest letter on top."""
-    heights = letter_heights(found)
+    heights = letter_heights(frequencies)
     glyphs, colours = [], []
     for place, letters in zip(heights.index, heights.to_numpy(), strict=True):
         order = np.argsort(letters, kind="stable")

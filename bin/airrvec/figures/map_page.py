@@ -27,7 +27,7 @@ _LAYER = ("qkv", "out", "expand", "contract", "norm1", "norm2")
 
 def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None = None) -> dict:
     """
-    Return what the page needs to embed receptors as `airrvec.model.cpu.inference` does.
+    Return the weights and tables with which the page embeds receptors as `airrvec.model.cpu.inference` does.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None 
     embedding = (inference.LeftAlignedEmbedding if left_aligned else inference.RelativeEmbedding)(
         config, state
     )
-    arrays = [embedding.of_word, embedding.of_position]
+    arrays = [embedding.word_vectors, embedding.position_vectors]
     for layer in range(config.n_layers):
         arrays += [state[f"layers.{layer}.{name}.{part}"] for name in _LAYER for part in ("weight", "bias")]
     weights = np.concatenate([array.ravel() for array in arrays]).astype("<f4")
@@ -73,8 +73,8 @@ def embedder(model: LoadedModel, receptors: pd.DataFrame, clusters: dict | None 
             "pooling": config.pooling,
             "relative": not left_aligned,
             "loops": list(config.loops),
-            "words": embedding.of_word.shape[1],
-            "places": embedding.of_position.shape[1],
+            "words": embedding.word_vectors.shape[1],
+            "places": embedding.position_vectors.shape[1],
         },
         "weights": base64.b64encode(weights.tobytes()).decode(),
         "longest": MAX_LENGTH,
@@ -106,7 +106,7 @@ def genes(species: str) -> dict:
         productive; ``ends``: last residues of junctions that end neither in F nor in W, such as those of
         TRAJ35.
     """
-    found: dict[str, int] = {}
+    pair_numbers: dict[str, int] = {}
     pairs: dict[tuple[str, str], int] = {}
     frames = []
     for name in _names(species):
@@ -114,10 +114,10 @@ def genes(species: str) -> dict:
         if call.functionality == imgt.OPEN_READING_FRAME:
             frames.append(name)
         if call.symbol is None:
-            found[name] = -1
+            pair_numbers[name] = -1
         else:
             pair = v_loops(call.symbol, species)
-            found[name] = pairs.setdefault(pair, len(pairs))
+            pair_numbers[name] = pairs.setdefault(pair, len(pairs))
     ends = {
         anchor.before[-2:] + anchor.residue
         for locus in schema.LOCI
@@ -127,7 +127,7 @@ def genes(species: str) -> dict:
     return {
         "title": schema.SPECIES[species][2],
         "loops": [list(pair) for pair in pairs],
-        "genes": found,
+        "genes": pair_numbers,
         "frames": frames,
         "ends": sorted(ends),
     }
@@ -258,34 +258,7 @@ def content(
     ids = pd.Index(points["receptor_id"])
     point_receptors = receptors.set_index("receptor_id").loc[ids]
     point_cells = cells[cells["receptor_id"].isin(ids)]
-    clonotypes = point_receptors["clonotype_id"]
-    clonotype_cells = cells[cells["clonotype_id"].isin(clonotypes)]
-    details: dict[str, dict[int, str]] = {}
-
-    def of_cells(name: str) -> pd.Series:
-        values, details[name] = _distinct(clonotype_cells, name, clonotypes)
-        return values
-
-    colours = {"sample_id": of_cells("sample_id")}
-    if calls is not None:
-        colours["call"] = (
-            calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
-        )
-    colours["epitope"] = of_cells("epitope")
-    if members is not None:
-        colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
-    colours["chain_pairing"] = point_receptors["chain_pairing"]
-    colours["innate_like"] = point_receptors["innate_like"]
-    if len(set(point_receptors["species"])) > 1:
-        colours["species"] = point_receptors["species"]
-    for locus in schema.LOCI:
-        name = schema.field(locus, "v_call")
-        colours[name] = point_receptors[name].str.replace(r"\*.*", "", regex=True)
-    metadata = list(cells.columns.difference(schema.CELLS.names, sort=False))
-    for name in metadata:
-        # The trailing space keeps metadata apart from the categories above.
-        colours[f"{name} "] = of_cells(name)
-        details[f"{name} "] = details.pop(name)
+    colours, details = _colours(point_receptors, cells, members, calls)
     shown = [name for name, values in colours.items() if values.notna().any()]
     scale = Scale(points[["map_1", "map_2"]].to_numpy())
     x, y = scale(points[["map_1", "map_2"]].to_numpy()).T.tolist()
@@ -311,6 +284,54 @@ def content(
         "density": None if density is None else density.shades(),
         "calls": None if calls is None else _calls(calls),
     }
+
+
+def _colours(
+    point_receptors: pd.DataFrame,
+    cells: pd.DataFrame,
+    members: pd.DataFrame | None,
+    calls: pd.DataFrame | None,
+) -> tuple[dict[str, pd.Series], dict[str, dict[int, str]]]:
+    """
+    Return the values that can colour the points, by name, and details of those with several values.
+
+    Parameters
+    ----------
+    point_receptors : DataFrame
+        Receptors of the points in their order, indexed by ``receptor_id``.
+    cells, members, calls
+        As in `content`.
+    """
+    ids = point_receptors.index
+    clonotypes = point_receptors["clonotype_id"]
+    clonotype_cells = cells[cells["clonotype_id"].isin(clonotypes)]
+    details: dict[str, dict[int, str]] = {}
+
+    def clonotype_values(name: str) -> pd.Series:
+        values, details[name] = _distinct(clonotype_cells, name, clonotypes)
+        return values
+
+    colours = {"sample_id": clonotype_values("sample_id")}
+    if calls is not None:
+        colours["call"] = (
+            calls.drop_duplicates("receptor_id").set_index("receptor_id")["epitope"].reindex(ids)
+        )
+    colours["epitope"] = clonotype_values("epitope")
+    if members is not None:
+        colours["cluster_id"] = members.set_index("receptor_id")["cluster_id"].reindex(ids)
+    colours["chain_pairing"] = point_receptors["chain_pairing"]
+    colours["innate_like"] = point_receptors["innate_like"]
+    if len(set(point_receptors["species"])) > 1:
+        colours["species"] = point_receptors["species"]
+    for locus in schema.LOCI:
+        name = schema.field(locus, "v_call")
+        colours[name] = point_receptors[name].str.replace(r"\*.*", "", regex=True)
+    metadata = list(cells.columns.difference(schema.CELLS.names, sort=False))
+    for name in metadata:
+        # The trailing space keeps metadata apart from the categories above.
+        colours[f"{name} "] = clonotype_values(name)
+        details[f"{name} "] = details.pop(name)
+    return colours, details
 
 
 def _distinct(cells: pd.DataFrame, name: str, clonotypes: pd.Series) -> tuple[pd.Series, dict[int, str]]:

@@ -91,6 +91,13 @@ def read_call(call: str, segment: str, species: str) -> Call:
     segment : {"V", "J"}
     species : str
         A key of `airrvec.core.schema.SPECIES`.
+
+    Examples
+    --------
+    >>> read_call("TCRBV6-5", "V", "homosapiens").symbol
+    'TRBV6-5'
+    >>> read_call("TRBV19*01,TRBV20-1", "V", "homosapiens").certain
+    False
     """
     if _DATE.fullmatch(call.strip()):
         return Call(
@@ -159,9 +166,9 @@ def _completed(number: str, name: str, species: str) -> str:
     if number.startswith("*"):
         return gene + number
     letters = re.split(r"\d", gene, maxsplit=1)[0]
-    of_family = f"{gene.partition('-')[0]}-{number}"
-    is_member = number.split("*")[0].isdigit() and _imgt_symbol(of_family.split("*")[0], species)
-    return of_family if is_member else letters + number
+    family_name = f"{gene.partition('-')[0]}-{number}"
+    is_member = number.split("*")[0].isdigit() and _imgt_symbol(family_name.split("*")[0], species)
+    return family_name if is_member else letters + number
 
 
 @cache  # names recur in calls with scores, which differ in every row
@@ -217,11 +224,11 @@ def has_open_reading_frame(receptors: pa.Table) -> np.ndarray:
     -------
     ndarray of bool, shape (n_receptors,)
     """
-    found = np.zeros(len(receptors), bool)
+    has_frame = np.zeros(len(receptors), bool)
     species = receptors["species"].to_pylist()
     for name in schema.RECEPTOR_FIELDS:
         if name.endswith("call"):
             calls = list(zip(receptors[name].to_pylist(), species, strict=True))
             frames = {call for call in set(calls) if imgt.functionality(*call) == imgt.OPEN_READING_FRAME}
-            found |= np.array([call in frames for call in calls], bool)
-    return found
+            has_frame |= np.array([call in frames for call in calls], bool)
+    return has_frame

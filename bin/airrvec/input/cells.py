@@ -97,7 +97,7 @@ def join_receptors(cells: pa.Table, receptors: pa.Table) -> pa.Table:
 
 def observations(samples: list[pa.Table], receptors: pa.Table, description: pa.Table) -> pa.Table:
     """
-    Return what is known of the cells of one or more samples, a row each.
+    Return labels, metadata and receptors of the cells of one or more samples, a row each.
 
     Parameters
     ----------

@@ -31,6 +31,11 @@ def v_loops(v_call: str, species: str) -> tuple[str, str]:
     ------
     ValueError
         If the symbol is unknown or all of its alleles are pseudogenes.
+
+    Examples
+    --------
+    >>> v_loops("TRBV19", "homosapiens")
+    ('LNHDA', 'SQIVND')
     """
     alleles = [v_call] if "*" in v_call else _expressible(v_call, species)
     loops = imgt.regions(alleles[0], species) if alleles else {}
@@ -129,10 +134,10 @@ def _own_or_expressible(call: str, species: str) -> list[str]:
 def _expressible(call: str, species: str) -> list[str]:
     """Return the alleles of a gene that are no pseudogenes, functional ones first."""
     kinds = (imgt.FUNCTIONAL, imgt.OPEN_READING_FRAME)
-    return [allele for kind in kinds for allele in imgt.alleles(_of_gene(call), species, kind)]
+    return [allele for kind in kinds for allele in imgt.alleles(_gene_pattern(call), species, kind)]
 
 
-def _of_gene(call: str) -> str:
+def _gene_pattern(call: str) -> str:
     """Return a regular expression for the alleles of the gene of a call."""
     return f"^{re.escape(call.split('*')[0])}\\*"
 
@@ -157,4 +162,4 @@ def _j_anchor(allele: str, species: str) -> Anchor | None:
 def _alleles_of(call: str | None, prefix: str, species: str) -> tuple[str, ...]:
     if call is None:
         return imgt.alleles(f"^{re.escape(prefix)}", species, imgt.FUNCTIONAL)
-    return imgt.alleles(_of_gene(call), species)
+    return imgt.alleles(_gene_pattern(call), species)

@@ -77,22 +77,27 @@ def complete_junction(
     -------
     junction, problem : str or None
         Exactly one of them is None.
+
+    Examples
+    --------
+    >>> complete_junction("ASSIRSSYEQY", "TRBV19*01", "TRBJ2-7*01", "TRB", "homosapiens")
+    ('CASSIRSSYEQYF', None)
     """
     problem = _problem(sequence)
     if problem:
         return None, problem
     # The given gene may be wrong, so all genes of the locus are tried next.
-    given_start = _from_c(sequence, v_call, locus, species) or _from_c(sequence, None, locus, species)
-    if given_start is None and _start_is_replaced(sequence, v_call, locus, species):
+    known_start = _from_c(sequence, v_call, locus, species) or _from_c(sequence, None, locus, species)
+    if known_start is None and _start_is_replaced(sequence, v_call, locus, species):
         return None, "junction_aa has another residue in place of its C"
-    with_start = given_start or "C" + sequence
+    with_start = known_start or "C" + sequence
     calls = (j_call, None) if j_call else (None,)
-    ends = (_with_end(with_start, call, locus, species, lacks_start=given_start is None) for call in calls)
+    ends = (_with_end(with_start, call, locus, species, lacks_start=known_start is None) for call in calls)
     whole = next(filter(None, ends), None)
-    if whole is None and given_start:
+    if whole is None and known_start:
         return None, "junction_aa starts with C but does not end as a junction does"
     whole = whole or with_start + _residue(j_call, locus, species)
-    is_completed = given_start is None or len(whole) > len(with_start)
+    is_completed = known_start is None or len(whole) > len(with_start)
     if is_completed and len(whole) < MIN_COMPLETED:
         return None, "junction_aa lacks a conserved end and is too short to be a CDR3"
     return whole, None

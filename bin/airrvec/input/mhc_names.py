@@ -7,7 +7,7 @@ from functools import cache
 from airrvec.core import hla, imgt
 from airrvec.core.antigens import B2M, mhc_name
 from airrvec.core.errors import InputError
-from airrvec.core.tables import by_distinct, contiguous
+from airrvec.core.tables import contiguous, map_distinct
 from airrvec.core.terminal import counted
 
 import pyarrow as pa
@@ -34,14 +34,19 @@ def mhc_allele(name: str | None) -> str | None:
         Mouse molecules become ``H-2Kb``: tidytcells gives genes only, and ``H-2Db`` and ``H-2Dd``, which
         present other peptides, are one gene. Text with several alleles, and all other species, stay as they
         are.
+
+    Examples
+    --------
+    >>> [mhc_allele(name) for name in ("A0201", "HLA-A2", "b2m")]
+    ['HLA-A*02:01', 'HLA-A*02', 'B2M']
     """
     text = (name or "").strip()
     if not text or text.lower() == "none":
         return None
     if text.lower() in _B2M:
         return "B2M"
-    if found := _MOUSE.fullmatch(text):
-        gene = found[1]
+    if match := _MOUSE.fullmatch(text):
+        gene = match[1]
         return "H-2" + (gene[0].upper() + gene[1:].lower() if len(gene) == 2 else gene)
     if len(text) > _LONGEST or re.search(r"[,;/\s]", text) or _NOT_SHOWN.fullmatch(text[-2:]):
         return text
@@ -53,7 +58,7 @@ def mhc_allele(name: str | None) -> str | None:
 
 def mhc_alleles(names: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the `mhc_allele` of each name of a column; each distinct name is read once."""
-    return by_distinct(names.cast(pa.string()), mhc_allele)
+    return map_distinct(names.cast(pa.string()), mhc_allele)
 
 
 def count_unknown_mhc(labels: pa.Table) -> Counter:
@@ -66,14 +71,14 @@ def count_unknown_mhc(labels: pa.Table) -> Counter:
         ``mhc_a`` and ``mhc_b``. ``HLA class I``, ``HLA-A:01`` and ``MR1`` name no molecule.
     """
     columns = [contiguous(labels[name].cast(pa.string())) for name in ("mhc_a", "mhc_b")]
-    found: Counter = Counter()
+    unknown: Counter = Counter()
     if all(column.null_count == len(column) for column in columns):
-        return found
+        return unknown
     for (a, b), n in Counter(zip(*(column.to_pylist() for column in columns), strict=True)).items():
         mhc = mhc_name(mhc_allele(a), mhc_allele(b))
         if mhc and mhc.lower() not in _B2M and not hla.parse_mhc(mhc):
-            found[mhc] += n
-    return found
+            unknown[mhc] += n
+    return unknown
 
 
 def unknown_mhc_warning(unknown: Counter) -> str:
@@ -86,10 +91,10 @@ def unknown_mhc_warning(unknown: Counter) -> str:
     )
 
 
-def _same_digits(given: str, read: str) -> bool:
+def _same_digits(name: str, read: str) -> bool:
     """Return whether the allele that was read has the digits that were given, zeros in front ignored."""
     _, star, allele = read.partition("*")
-    digits = re.sub(r"\D", "", given.split("*")[-1])
+    digits = re.sub(r"\D", "", name.split("*")[-1])
     return not star or digits.lstrip("0").endswith(re.sub(r"\D", "", allele).lstrip("0"))
 
 
@@ -111,6 +116,11 @@ def checked_typing(text: str) -> str:
     ------
     InputError
         If a word is no allele, or no allele that tidytcells lists.
+
+    Examples
+    --------
+    >>> checked_typing("B7 HLA-A*0201")
+    'A*02:01;B*07'
     """
     try:
         typing = hla.parse_typing(text)

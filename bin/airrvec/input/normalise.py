@@ -82,11 +82,11 @@ class Counts:
     def add_chains(self, chains: pa.Table) -> None:
         """Count the accepted chains of a part, before pairing."""
         uncertain = pc.or_(*(chains[schema.uncertain(name)] for name in ("v_call", "j_call")))
-        given = pc.utf8_upper(chains[schema.raw("junction_aa")])
+        raw_junctions = pc.utf8_upper(chains[schema.raw("junction_aa")])
         self.uncertain_calls += pc.sum(uncertain).as_py() or 0
         frames = pc.equal(chains["functionality"], imgt.OPEN_READING_FRAME)
         self.orf_chains += pc.sum(frames).as_py() or 0
-        self.mended_junctions += pc.sum(pc.not_equal(given, chains["junction_aa"])).as_py() or 0
+        self.mended_junctions += pc.sum(pc.not_equal(raw_junctions, chains["junction_aa"])).as_py() or 0
         self.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
 
     def add_part(self, cells: pa.Table, rejects: pa.Table, *, n_rows: int, n_chains: int) -> None:
@@ -140,31 +140,31 @@ class Counts:
 
     def warnings(self) -> list[str]:
         """Return a sentence on each kind of row, chain or cell that the user should know of."""
-        found = self.unread.sentences()
+        sentences = self.unread.sentences()
         if self.rows_filled:
-            found.append(
+            sentences.append(
                 f"{self.rows_filled:,} of {self.rows_in:,} rows have fewer cells than the header;"
                 " their missing last cells were read as empty"
             )
         if self.built_junctions:
             n = counted(self.built_junctions, "junction was", "junctions were")
-            found.append(f"{n} built from cdr3_aa because junction_aa is empty")
+            sentences.append(f"{n} built from cdr3_aa because junction_aa is empty")
         if self.uncounted:
             n = counted(self.uncounted, "row of cells has", "rows of cells have")
-            found.append(
+            sentences.append(
                 f"{n} no count; clone sizes, shares, overlap and diversity leave them out (abundance)"
             )
         if self.equal_junctions:
             n = counted(self.equal_junctions, "cell has", "cells have")
-            found.append(
+            sentences.append(
                 f"{n} the same α and β junction, of which one was copied by mistake; annotation does not use"
                 " such receptors as references (equal_junctions)"
             )
         if self.unknown_mhc:
-            found.append(unknown_mhc_warning(self.unknown_mhc))
+            sentences.append(unknown_mhc_warning(self.unknown_mhc))
         if self.per_cent_rejected > WARN_ABOVE:
-            found.append(f"{self.per_cent_rejected:.1f} % of the rows rejected ({self.main_reasons})")
-        return found
+            sentences.append(f"{self.per_cent_rejected:.1f} % of the rows rejected ({self.main_reasons})")
+        return sentences
 
     def as_dict(self) -> dict:
         """Return all counts; counters are sorted by frequency, highest first."""
@@ -352,7 +352,7 @@ class Normaliser:
 
     @property
     def doubts(self) -> list[str]:
-        """Signs that the table is not what it was read as, each with what to do."""
+        """Signs that the table was read in a wrong format or unit, each with a remedy."""
         contradiction = self.contradiction
         species = [f"{contradiction.sentence}. {contradiction.fix}"] if contradiction else []
         return [*self.plausibility.sentences(self.counts.pairing), *species]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 # Columns of `airrvec.core.schema.CHAINS` that follow from the cell.
-_OF_CELL = ("sample_id", "cell_id", "receptor_id", "clonotype_id")
+_CELL_COLUMNS = ("sample_id", "cell_id", "receptor_id", "clonotype_id")
 
 
 def chains_of_cells(chains: pa.Table, index: np.ndarray, shared: np.ndarray) -> pa.Table:
@@ -46,7 +46,7 @@ def chains_of_cells(chains: pa.Table, index: np.ndarray, shared: np.ndarray) -> 
     for field in schema.CHAINS:
         if field.name == "cell_row":
             columns[field.name] = pa.array(cell + 1, pa.int64())
-        elif field.name not in _OF_CELL:
+        elif field.name not in _CELL_COLUMNS:
             columns[field.name] = _taken(chains[field.name], rows)
     for name in ("duplicate_count", "umi_count", "consensus_count"):
         columns[name] = pc.if_else(pa.array(counted), columns[name], pa.scalar(None, pa.int64()))
@@ -69,7 +69,7 @@ def with_cells(chains: pa.Table, cells: pa.Table, first_row: int) -> pa.Table:
     place = pc.subtract(chains["cell_row"], 1)
     columns = {name: chains[name] for name in chains.column_names}
     columns["cell_row"] = pc.add(chains["cell_row"], first_row)
-    columns |= {name: cells[name].take(place) for name in _OF_CELL}
+    columns |= {name: cells[name].take(place) for name in _CELL_COLUMNS}
     return pa.table([columns[name] for name in schema.CHAINS.names], schema=schema.CHAINS)
 
 
@@ -127,21 +127,10 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
 
     order = _best_first(chains, cell, locus)
     n_chains = np.bincount(cell * 2 + locus, minlength=2 * n_cells).reshape(n_cells, 2)
-    start = (np.cumsum(n_chains) - n_chains.ravel()).reshape(n_cells, 2)
-
-    used = n_chains if policy == "split" else np.minimum(n_chains, 1)
-    n_receptors = np.maximum(used, 1).prod(axis=1)
-    if policy == "drop":
-        n_receptors[(n_chains > 1).any(axis=1)] = 0
-    parent = np.repeat(np.arange(n_cells), n_receptors)  # cell of each receptor
-    number = np.arange(len(parent)) - np.repeat(np.cumsum(n_receptors) - n_receptors, n_receptors)
-    rank = np.stack(np.divmod(number, np.maximum(used[parent, 1], 1)), axis=1)
-    given = used[parent] > 0
-    # Chains of each receptor, α and β: (n, 2); -1 for a missing chain.
-    index = np.where(given, order[np.where(given, start[parent] + rank, 0)], -1) if len(order) else rank - 1
-
-    first = np.where(given[:, 0], index[:, 0], index[:, 1])  # α, or β if there is no α
-    one_row = given.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
+    parent, index = _combinations(n_chains, order, policy)
+    has_chain = index >= 0
+    first = np.where(has_chain[:, 0], index[:, 0], index[:, 1])  # α, or β if there is no α
+    one_row = has_chain.all(axis=1) & (row[index[:, 0]] == row[index[:, 1]])
     clonotype = one_row & pc.is_null(chains["cell_key"]).to_numpy()[first]
     new = _first_uses(index)
     first_row = row.min(initial=np.iinfo(np.int64).max)
@@ -181,6 +170,33 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
     reason = MULTIPLE_CHAINS if policy == "drop" else EXTRA_CHAIN
     extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
+
+
+def _combinations(n_chains: np.ndarray, order: np.ndarray, policy: str) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the cell of each receptor, shape (n,), and its α and β chain, shape (n, 2); -1 for a missing chain.
+
+    Parameters
+    ----------
+    n_chains : ndarray of int64, shape (n_cells, 2)
+        Number of α and β chains of each cell.
+    order : ndarray of int64
+        Chains by cell and locus, the best of each first.
+    policy : {"top", "split", "drop"}
+        As in `pair`.
+    """
+    start = (np.cumsum(n_chains) - n_chains.ravel()).reshape(-1, 2)
+    used = n_chains if policy == "split" else np.minimum(n_chains, 1)
+    n_receptors = np.maximum(used, 1).prod(axis=1)
+    if policy == "drop":
+        n_receptors[(n_chains > 1).any(axis=1)] = 0
+    parent = np.repeat(np.arange(len(n_chains)), n_receptors)
+    number = np.arange(len(parent)) - np.repeat(np.cumsum(n_receptors) - n_receptors, n_receptors)
+    rank = np.stack(np.divmod(number, np.maximum(used[parent, 1], 1)), axis=1)
+    if not len(order):
+        return parent, rank - 1
+    has_chain = used[parent] > 0
+    return parent, np.where(has_chain, order[np.where(has_chain, start[parent] + rank, 0)], -1)
 
 
 def _best_first(chains: pa.Table, cell: np.ndarray, locus: np.ndarray) -> np.ndarray:
@@ -264,7 +280,14 @@ def _take(chains: pa.Table, index: np.ndarray) -> pa.Table:
 
 
 def chain_pairing_classes(n_chains: np.ndarray) -> np.ndarray:
-    """Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,)."""
+    """
+    Return scirpy's class of each cell from its numbers of VJ (α) and VDJ (β) chains, (n, 2) → (n,).
+
+    Examples
+    --------
+    >>> chain_pairing_classes(np.array([[1, 1], [2, 1], [1, 0]])).tolist()
+    ['single pair', 'extra VJ', 'orphan VJ']
+    """
     n_vj, n_vdj = n_chains.T
     return np.select(
         [

@@ -1,4 +1,4 @@
-"""What a table cannot be, and what it hardly is: signs that it is not what it was read as."""
+"""Checks of a table: signs that it was read in a wrong format or unit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _SEPARATE = "Give each table as a sample of its own, or add a column 'sample_id'
 @dataclass
 class Plausibility:
     """
-    Signs, in the parts of a table, that it is not what it was read as.
+    Signs, in the parts of a table, that it was read in a wrong format or unit.
 
     Attributes
     ----------
@@ -108,10 +108,10 @@ class Plausibility:
         if not len(keyed):
             return
         place = 2 * cell + pc.equal(keyed["locus"], schema.LOCI[1]).to_numpy()
-        of_locus = np.bincount(place, minlength=2 * cell.max() + 2).reshape(-1, 2)
-        sizes = of_locus.sum(axis=1)
+        chains_per_locus = np.bincount(place, minlength=2 * cell.max() + 2).reshape(-1, 2)
+        sizes = chains_per_locus.sum(axis=1)
         self.cells += np.count_nonzero(sizes)
-        self.full += np.count_nonzero((of_locus > MOST_OF_LOCUS).any(axis=1))
+        self.full += np.count_nonzero((chains_per_locus > MOST_OF_LOCUS).any(axis=1))
         self.crowded += np.count_nonzero(sizes > MOST_CHAINS)
         if sizes.max() > MOST_CHAINS:
             first = int(np.argmax(cell == np.argmax(sizes)))
@@ -159,8 +159,8 @@ class Plausibility:
 
     def _no_pair(self, pairing: dict[str, int]) -> str | None:
         has_both = pairing.get(schema.ORPHAN_VJ) and pairing.get(schema.ORPHAN_VDJ)
-        others = set(pairing) - {schema.ORPHAN_VJ, schema.ORPHAN_VDJ}
-        if not has_both or others or self.has_pairs_in_rows:
+        further = set(pairing) - {schema.ORPHAN_VJ, schema.ORPHAN_VDJ}
+        if not has_both or further or self.has_pairs_in_rows:
             return None
         if self.cell is None:
             return (
@@ -242,11 +242,11 @@ def check_cells(sample_id: str, chains: pa.Table) -> None:
     other = once.filter(pc.less(once["count_all"], once["rows"]))
     if len(other):
         first = other.slice(0, 1).to_pylist()[0]
-        of_cell = rows.filter(pc.equal(rows["cell_key"], first["cell_key"])).to_pylist()[0]
+        first_rows = rows.filter(pc.equal(rows["cell_key"], first["cell_key"])).to_pylist()[0]
         n = pc.count_distinct(other["cell_key"]).as_py()
         raise InputError(
-            f"{sample_id}: cell '{first['cell_id_min_min']}' has other chains in row {of_cell['row_max']}"
-            f" than in row {of_cell['row_min']}"
+            f"{sample_id}: cell '{first['cell_id_min_min']}' has other chains in row {first_rows['row_max']}"
+            f" than in row {first_rows['row_min']}"
             + (f", and so have {n - 1:,} further cells" if n > 1 else "")
             + _JOINED,
             fix=_SEPARATE,

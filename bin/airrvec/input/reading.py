@@ -60,7 +60,7 @@ from airrvec.input.formats.registry import (
 from airrvec.input.role_names import names_of_roles, plain
 from airrvec.input.roles import Roles, Unread, choose_for, unread_values, with_unused
 from airrvec.input.suggestion import suggest_column_map, unknown_layout
-from airrvec.input.units import NOTHING, Given, Unit, unit_of
+from airrvec.input.units import NOTHING, DeclaredUnit, Unit, unit_of
 
 import numpy as np
 import pyarrow as pa
@@ -261,7 +261,7 @@ def open_chains(
     format: str | None = None,
     columns: Mapping[str, Any] | None = None,
     max_unpacked: int = MAX_UNPACKED,
-    unit: Given = NOTHING,
+    unit: DeclaredUnit = NOTHING,
 ) -> Source:
     """
     Open a file of receptor chains.
@@ -366,13 +366,13 @@ def _container(path: str | Path, max_unpacked: int) -> Container:
 
 
 def _batches(
-    reader, container: Container, header_rows: int, given: Given, path: str | Path
+    reader, container: Container, header_rows: int, declared: DeclaredUnit, path: str | Path
 ) -> Iterator[Batch]:
     names = container.names(header_rows)
     further = reader.further(names) if hasattr(reader, "further") else ()
     known = (*(name for layout in reader.LAYOUTS for name in layout), *reader.OPTIONAL)
-    of_roles = names_of_roles(names, getattr(reader, "ROLES", {})) if has_roles(reader) else ()
-    columns = list(dict.fromkeys([*known, *further, *of_roles]))
+    role_columns = names_of_roles(names, getattr(reader, "ROLES", {})) if has_roles(reader) else ()
+    columns = list(dict.fromkeys([*known, *further, *role_columns]))
     layouts = getattr(reader, "NEEDED", reader.LAYOUTS)
     needed = (*next(layout for layout in layouts if set(names).issuperset(layout)), *further)
     first_row, roles, headers = 1, None, []
@@ -384,7 +384,7 @@ def _batches(
         roles = roles or _roles(reader, table, path)
         chains = after_headers(chains_of(reader, table, roles), headers)
         unread = unread_values(table, roles)
-        unit = partial(unit_of, roles=roles, row=reader.ROW, given=given)
+        unit = partial(unit_of, roles=roles, row=reader.ROW, declared=declared)
         yield Batch(chains, first_row, text.n_rows, malformed, text.n_filled, roles, unit, unread)
         first_row += text.n_rows
 

@@ -129,7 +129,7 @@ def plain(name: str) -> str:
 
 
 def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return those of a file's names that are wanted, however they are spelled; the most wanted first."""
+    """Return the columns of a file that are wanted, in any spelling, in the order of ``wanted``."""
     places, begins = {}, {}
     for place, name in reversed(list(enumerate(wanted))):
         (begins if name.endswith(ELLIPSIS) else places)[plain(name)] = place
@@ -138,14 +138,14 @@ def spelled(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
         at = (place for begin, place in begins.items() if plain(name).startswith(begin))
         return places.get(plain(name), next(at, None))
 
-    found = {name: place for name in names if (place := place_of(name)) is not None}
-    return sorted(found, key=found.__getitem__)
+    place_of_name = {name: place for name in names if (place := place_of(name)) is not None}
+    return sorted(place_of_name, key=place_of_name.__getitem__)
 
 
-def names_of_roles(names: Iterable[str], of_reader: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return those of a file's names that a role may take, of all formats or of its reader's ``ROLES``."""
+def names_of_roles(names: Iterable[str], reader_roles: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the columns of a file that a role may take, in all formats or in its reader's ``ROLES``."""
     flags = (*PRODUCTIVE, *IS_CELL, *HIGH_CONFIDENCE, *FLAWS)
-    own = [name for some in of_reader.values() for name in some]
+    own = [name for some in reader_roles.values() for name in some]
     return spelled(names, (*own, *CELL, *SAMPLE, *UMIS, *READS, *COPIES, *flags))
 
 

@@ -1,5 +1,5 @@
 """
-What the columns of a file mean: its cell, its counts with their units, and flags of quality.
+Roles of the columns of a file: cell, counts with their units, flags of quality.
 
 Each role has a list of names (`airrvec.input.role_names`). The first that has a value is taken, for the file
 and not for the row; two that disagree are an error.
@@ -88,12 +88,12 @@ class Roles:
 
     @property
     def described(self) -> str:
-        """What was taken, for people: ``cell = cell_barcode · count = transcript_count (UMIs)``."""
+        """The roles in words: ``cell = cell_barcode · count = transcript_count (UMIs)``."""
         every = (self, *self.parts.values())
         counts = [
-            f"count = {name} ({role.units[of]}{', decimal comma' if role.marks.get(name) == ',' else ''})"
+            f"count = {name} ({role.units[key]}{', decimal comma' if role.marks.get(name) == ',' else ''})"
             for role in every
-            for of, name in role.counts.items()
+            for key, name in role.counts.items()
         ]
         _, quality = self.numbers_and_truths()
         within = f" within {', '.join(self.samples)}" if self.samples else ""
@@ -123,20 +123,20 @@ class Roles:
 
     def _flaws(self, table: pa.Table) -> pa.ChunkedArray:
         nothing = pa.scalar(None, pa.string())
-        found = []
+        reasons = []
         for column in self.flaws:
             good, reason = flaw_of(column)
             flawed = pc.not_equal(judged(strings_of(table, column), good), good)
-            found.append(pc.if_else(pc.fill_null(flawed, False), f"{reason} ({column})", nothing))
-        return pc.coalesce(*found)
+            reasons.append(pc.if_else(pc.fill_null(flawed, False), f"{reason} ({column})", nothing))
+        return pc.coalesce(*reasons)
 
 
 def judged(strings: pa.ChunkedArray, good: bool) -> pa.ChunkedArray:
     """Return the booleans of a column of `FLAWS`, whose words may name the cell, as ``Singlet`` does."""
     words = pc.utf8_lower(strings)
-    of_words = [pc.is_in(words, pa.array(known)) for known in (_GOOD, _BAD)]
+    is_word = [pc.is_in(words, pa.array(known)) for known in (_GOOD, _BAD)]
     return pc.case_when(
-        pc.make_struct(*of_words), pa.scalar(good), pa.scalar(not good), values.truths(strings)
+        pc.make_struct(*is_word), pa.scalar(good), pa.scalar(not good), values.truths(strings)
     )
 
 
@@ -221,13 +221,15 @@ def _choose_for(reader, table: pa.Table) -> Roles:
         return reader.roles(table)
     if not hasattr(reader, "ROLES"):
         return Roles()
-    of_row = {role: [name for name in names if ELLIPSIS not in name] for role, names in reader.ROLES.items()}
-    flags = {field: of_row.pop(field, names) for field, names in FLAGS.items()}
+    row_roles = {
+        role: [name for name in names if ELLIPSIS not in name] for role, names in reader.ROLES.items()
+    }
+    flags = {field: row_roles.pop(field, names) for field, names in FLAGS.items()}
     parts = {
         prefix: choose(table, flags={}, flaws=(), **with_prefix(reader.ROLES, prefix))
         for prefix in getattr(reader, "PREFIXES", ())
     }
-    return replace(choose(table, flags=flags, **of_row), parts=parts)
+    return replace(choose(table, flags=flags, **row_roles), parts=parts)
 
 
 def or_inside(roles: Roles, table: pa.Table, column: str) -> Roles:
@@ -254,8 +256,8 @@ def _has_value(table: pa.Table, name: str | None) -> bool:
 
 def are_sequences(table: pa.Table, name: str) -> bool:
     """Return whether the first values of a column are nucleotides."""
-    given = strings_of(table.slice(0, N_IDS), name).drop_null()
-    return len(given) > 0 and bool(pc.all(pc.match_substring_regex(given, r"^[ACGTN]{4,}$")).as_py())
+    strings = strings_of(table.slice(0, N_IDS), name).drop_null()
+    return len(strings) > 0 and bool(pc.all(pc.match_substring_regex(strings, r"^[ACGTN]{4,}$")).as_py())
 
 
 def _chosen(table: pa.Table, role: str, wanted: Iterable[str], disagree: Callable) -> str | None:
@@ -263,20 +265,20 @@ def _chosen(table: pa.Table, role: str, wanted: Iterable[str], disagree: Callabl
     names = [name for name in table.column_names if name != "row"]
     wanted = list(wanted)
     joined = [name for name in wanted if "+" in name and set(name.split("+")) <= set(names)]
-    found = spelled([*names, *joined], wanted)
-    if len(found) < 2:
-        return next(iter(found), None)
-    given = [name for name in found if _has_value(table, name)]
-    for other in given[1:]:
-        if disagree(*_both_given(strings_of(table, given[0]), strings_of(table, other))):
+    present = spelled([*names, *joined], wanted)
+    if len(present) < 2:
+        return next(iter(present), None)
+    filled = [name for name in present if _has_value(table, name)]
+    for other in filled[1:]:
+        if disagree(*_complete_pairs(strings_of(table, filled[0]), strings_of(table, other))):
             raise InputError(
-                f"the columns '{given[0]}' and '{other}' both give the {role}, and differ",
+                f"the columns '{filled[0]}' and '{other}' both give the {role}, and differ",
                 fix="Delete or rename the one that is not meant, or give a column map",
             )
-    return next(iter([*given, *found]), None)
+    return next(iter([*filled, *present]), None)
 
 
-def _both_given(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _complete_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     both = pc.and_(pc.is_valid(one), pc.is_valid(other))
     return one.filter(both), other.filter(both)
 
@@ -319,7 +321,7 @@ class Unread:
     Attributes
     ----------
     column, problem : str
-    n, n_given : int
+    n, n_filled : int
         Number of such values, and of all values.
     row, value
         The first of them.
@@ -328,7 +330,7 @@ class Unread:
     column: str
     problem: str
     n: int = 0
-    n_given: int = 0
+    n_filled: int = 0
     row: int | None = None
     value: str | None = None
 
@@ -338,45 +340,45 @@ class Unread:
         if self.problem == ROUNDED or not self.n:
             return False
         if self.problem == SHARE:
-            return self.n > MOST_SHARES * self.n_given
-        return self.n > MOST * self.n_given if self.n_given >= FEW else self.n == self.n_given
+            return self.n > MOST_SHARES * self.n_filled
+        return self.n > MOST * self.n_filled if self.n_filled >= FEW else self.n == self.n_filled
 
     @property
     def sentence(self) -> str:
         first = f"first: row {self.row}, '{self.value}'"
         if self.problem == ROUNDED:
-            of = f"{self.n:,} of {self.n_given:,} counts in '{self.column}'"
-            return f"{of} have decimals and were rounded ({first})"
+            subject = f"{self.n:,} of {self.n_filled:,} counts in '{self.column}'"
+            return f"{subject} have decimals and were rounded ({first})"
         verb = "is" if self.n == 1 else "are"
-        of = f"{self.n:,} of {counted(self.n_given, 'value')} in '{self.column}'"
+        subject = f"{self.n:,} of {counted(self.n_filled, 'value')} in '{self.column}'"
         read = "counted as 1" if self.problem == SHARE else "read as missing"
-        return f"{of} {verb} {self.problem} ({first}) and {read}"
+        return f"{subject} {verb} {self.problem} ({first}) and {read}"
 
 
 @dataclass
 class UnreadValues:
     """Values of a file that cannot be read, by column and problem."""
 
-    found: dict[tuple[str, str], Unread] = field(default_factory=dict)
+    problems: dict[tuple[str, str], Unread] = field(default_factory=dict)
 
     def add(self, batch: Iterable[Unread]) -> None:
         for new in batch:
-            known = self.found.setdefault((new.column, new.problem), Unread(new.column, new.problem))
+            known = self.problems.setdefault((new.column, new.problem), Unread(new.column, new.problem))
             if new.n and known.row is None:
                 known.row, known.value = new.row, new.value
             known.n += new.n
-            known.n_given += new.n_given
+            known.n_filled += new.n_filled
 
     def sentences(self) -> list[str]:
-        return [unread.sentence for unread in self.found.values() if unread.n]
+        return [unread.sentence for unread in self.problems.values() if unread.n]
 
     def check(self, sample_id: str) -> None:
         """Raise an `InputError` if too many of the values of a column cannot be read."""
-        for unread in self.found.values():
+        for unread in self.problems.values():
             if unread.is_error:
-                of = f"{sample_id}: {unread.n:,} of {unread.n_given:,} values"
+                subject = f"{sample_id}: {unread.n:,} of {unread.n_filled:,} values"
                 raise InputError(
-                    f"{of} are {unread.problem}, the first '{unread.value}'",
+                    f"{subject} are {unread.problem}, the first '{unread.value}'",
                     row=unread.row,
                     column=unread.column,
                     fix="Correct the values, rename the column, or name the right one in a column map",
@@ -384,7 +386,7 @@ class UnreadValues:
 
 
 def unread_values(table: pa.Table, roles: Roles) -> list[Unread]:
-    """Return what of the counts and flags of a batch cannot be read, one entry per column and problem."""
+    """Return the unreadable counts and flags of a batch, one entry per column and problem."""
     every = (roles, *roles.parts.values())
     marks = {name: role.marks.get(name) for role in every for name in role.counts.values()}
     flags = [name for role in every for name in role.flags.values()]
@@ -397,10 +399,10 @@ def unread_values(table: pa.Table, roles: Roles) -> list[Unread]:
 
 
 def _unread_counts(table: pa.Table, name: str, mark: str | None) -> list[Unread]:
-    if name in table.column_names and values.digits_alone(table[name]) is not None:
+    if name in table.column_names and values.plain_digits(table[name]) is not None:
         return [Unread(name, NO_COUNT, 0, len(table) - table[name].null_count)]
     strings = strings_of(table, name)
-    if values.digits_alone(strings) is not None:
+    if values.plain_digits(strings) is not None:
         return [Unread(name, NO_COUNT, 0, len(strings) - strings.null_count)]
     problems = {NO_COUNT: values.unreadable_counts, ROUNDED: values.rounded_counts, SHARE: values.shares}
     return [
@@ -420,13 +422,13 @@ def _unread_truths(table: pa.Table, name: str, read: Callable) -> Unread:
 def _unread(
     table: pa.Table, name: str, strings: pa.ChunkedArray, problem: str, mask: pa.ChunkedArray
 ) -> Unread:
-    n_given = len(strings) - strings.null_count
+    n_filled = len(strings) - strings.null_count
     if not pc.any(mask).as_py():
-        return Unread(name, problem, 0, n_given)
+        return Unread(name, problem, 0, n_filled)
     rows, words = table["row"].filter(mask), strings.filter(mask)
     first = words[0].as_py()
     shown = first if len(first) <= LONGEST_SHOWN else first[:LONGEST_SHOWN] + "…"
-    return Unread(name, problem, len(rows), n_given, rows[0].as_py(), shown)
+    return Unread(name, problem, len(rows), n_filled, rows[0].as_py(), shown)
 
 
 def with_unused(reader, table: pa.Table, chosen: Roles) -> Roles:

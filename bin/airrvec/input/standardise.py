@@ -4,10 +4,10 @@ Chains as spelled in the input → IMGT names and junctions, or the reason for e
 Every rule works on a whole column; slow rules run once per distinct value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from airrvec.core import imgt, schema
-from airrvec.core.tables import by_distinct, contiguous
+from airrvec.core.tables import contiguous, map_distinct
 from airrvec.input import junctions, species_names
 from airrvec.input.calls import read_call
 
@@ -56,7 +56,7 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         `FAILURES`: every other chain once, with the first rule that it breaks.
     """
     chains = chains.combine_chunks()
-    species = by_distinct(chains["species"], lambda raw: _species(raw, default_species))
+    species = map_distinct(chains["species"], lambda raw: _species(raw, default_species))
     v_call, v_problem, v_uncertain, v_frame = _genes(chains["v_call"], species, "V")
     j_call, j_problem, j_uncertain, j_frame = _genes(chains["j_call"], species, "J")
     locus = _loci(chains, v_call, j_call)
@@ -64,11 +64,11 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
 
     rules = [
         # field, value to show, problem (null if none)
-        ("species", chains["species"], _where(pc.is_null(species), UNKNOWN_SPECIES)),
-        ("locus", locus, _where(pc.is_null(locus), NO_LOCUS)),
-        ("locus", locus, _where(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
+        ("species", chains["species"], _reasons(pc.is_null(species), UNKNOWN_SPECIES)),
+        ("locus", locus, _reasons(pc.is_null(locus), NO_LOCUS)),
+        ("locus", locus, _reasons(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
         *(
-            (flag, pc.cast(chains[flag], pa.string()), _where(pc.invert(chains[flag]), reason))
+            (flag, pc.cast(chains[flag], pa.string()), _reasons(pc.invert(chains[flag]), reason))
             for flag, reason in (
                 ("is_cell", "the barcode was not called a cell"),
                 ("high_confidence", "the contig is of low confidence"),
@@ -81,26 +81,21 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         (
             "v_call",
             chains["v_call"],
-            _where(pc.and_not(v_frame, pc.fill_null(chains["productive"], False)), UNPROVEN_FRAME),
+            _reasons(pc.and_not(v_frame, pc.fill_null(chains["productive"], False)), UNPROVEN_FRAME),
         ),
         ("j_call", chains["j_call"], j_problem),
         (
             "v_call",
             v_call,
-            _where(_of_other_locus(v_call, locus), "v_call is of another locus than the chain"),
+            _reasons(_is_other_locus(v_call, locus), "v_call is of another locus than the chain"),
         ),
         (
             "j_call",
             j_call,
-            _where(_of_other_locus(j_call, locus), "j_call is of another locus than the chain"),
+            _reasons(_is_other_locus(j_call, locus), "j_call is of another locus than the chain"),
         ),
     ]
-    good = np.ones(len(chains), bool)
-    parts = []
-    for field, value, problem in rules:
-        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
-        good &= ~broken
-        parts.append(failures(chains, broken, field, value, problem))
+    good, failed = _first_failures(chains, rules)
     for name in schema.CHAIN_FIELDS:
         chains = chains.append_column(schema.raw(name), chains[name])
     for name, uncertain, frame in (("v_call", v_uncertain, v_frame), ("j_call", j_uncertain, j_frame)):
@@ -115,7 +110,18 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         ("junction_aa", junction),
     ):
         chains = chains.set_column(chains.schema.get_field_index(name), name, values)
-    return chains.filter(pa.array(good)), pa.concat_tables(parts)
+    return chains.filter(pa.array(good)), failed
+
+
+def _first_failures(chains: pa.Table, rules: Iterable[tuple]) -> tuple[np.ndarray, pa.Table]:
+    """Return whether each chain breaks no rule, shape (n,), and the first rule that each other one breaks."""
+    good = np.ones(len(chains), bool)
+    parts = []
+    for field, value, problem in rules:
+        broken = good & contiguous(pc.is_valid(problem)).to_numpy(zero_copy_only=False)
+        good &= ~broken
+        parts.append(failures(chains, broken, field, value, problem))
+    return good, pa.concat_tables(parts)
 
 
 def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) -> pa.Table:
@@ -134,24 +140,24 @@ def failures(chains: pa.Table, broken: np.ndarray, field: str, value, reason) ->
     )
 
 
-def _where(mask, reason: str):
+def _reasons(mask, reason: str):
     return pc.if_else(pc.fill_null(mask, False), reason, pa.scalar(None, pa.string()))
 
 
-def _by_combination(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:
+def _map_combinations(columns: tuple, function: Callable, types: tuple) -> list[pa.Array]:
     """
     Apply a function of several strings once to each distinct combination; return one array per result.
 
     All results are null where the first column is null; other nulls are passed as None.
     """
-    first, *others = (contiguous(column) for column in columns)
-    given = pc.is_valid(first)
+    first, *rest = (contiguous(column) for column in columns)
+    is_filled = pc.is_valid(first)
     # Most junctions are complete, and null here.
     keys = pc.binary_join_element_wise(
-        first.filter(given), *(pc.fill_null(other.filter(given), "") for other in others), "\0"
+        first.filter(is_filled), *(pc.fill_null(other.filter(is_filled), "") for other in rest), "\0"
     ).dictionary_encode()
     results = [function(*(value or None for value in key.split("\0"))) for key in keys.dictionary.to_pylist()]
-    at = pc.replace_with_mask(pa.nulls(len(first), pa.int32()), given, keys.indices)
+    at = pc.replace_with_mask(pa.nulls(len(first), pa.int32()), is_filled, keys.indices)
     return [
         pa.array([result[part] for result in results], dtype).take(at) for part, dtype in enumerate(types)
     ]
@@ -171,7 +177,7 @@ def _genes(calls, species: pa.Array, segment: str) -> list[pa.Array]:
         is_frame = read.functionality == imgt.OPEN_READING_FRAME
         return read.symbol, read.problem, not read.certain, is_frame
 
-    return _by_combination((calls, species), read, (pa.string(), pa.string(), pa.bool_(), pa.bool_()))
+    return _map_combinations((calls, species), read, (pa.string(), pa.string(), pa.bool_(), pa.bool_()))
 
 
 def _functionality(v_call: pa.Array, j_call: pa.Array, chains: pa.Table) -> pa.Array:
@@ -184,10 +190,12 @@ def _functionality(v_call: pa.Array, j_call: pa.Array, chains: pa.Table) -> pa.A
 
 def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
     """Return each chain's locus, else the first letters of its standardised genes, else of its raw genes."""
-    given = pc.utf8_upper(chains["locus"])
+    stated = pc.utf8_upper(chains["locus"])
     # 10x writes "Multi", VDJdb's export "TRA": only names of loci are accepted.
-    given = pc.if_else(pc.match_substring_regex(given, "^(TR|IG)[A-Z]$"), given, pa.scalar(None, pa.string()))
-    candidates = [given.combine_chunks()]
+    stated = pc.if_else(
+        pc.match_substring_regex(stated, "^(TR|IG)[A-Z]$"), stated, pa.scalar(None, pa.string())
+    )
+    candidates = [stated.combine_chunks()]
     for call in (
         v_call,
         j_call,
@@ -199,7 +207,7 @@ def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
     return pc.coalesce(*candidates, raw)
 
 
-def _of_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
+def _is_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
     return pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus)
 
 
@@ -207,9 +215,9 @@ def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the junctions and the problem of each invalid one; ``genes``: V, J, locus, species."""
     upper = contiguous(pc.utf8_upper(sequences))
     plain = junctions.is_complete(upper)
-    others = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
-    fixed, problem = _by_combination(
-        (others, *genes), junctions.complete_junction, (pa.string(), pa.string())
+    incomplete = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
+    fixed, problem = _map_combinations(
+        (incomplete, *genes), junctions.complete_junction, (pa.string(), pa.string())
     )
     problem = pc.if_else(pc.is_null(upper), "junction_aa is missing", problem)
     return pc.if_else(plain, upper, fixed), problem

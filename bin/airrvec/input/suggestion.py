@@ -157,8 +157,10 @@ def _kinds(table: pa.Table, names: list[str], species: str) -> dict[str, list[st
         "CDR3s": _shares(values, _is_cdr3),
     }
     return {
-        kind: sorted(of, key=lambda name: (kind != "CDR3s" or not _CDR3_NAME.search(name), -of[name]))
-        for kind, of in shares.items()
+        kind: sorted(
+            columns, key=lambda name: (kind != "CDR3s" or not _CDR3_NAME.search(name), -columns[name])
+        )
+        for kind, columns in shares.items()
     }
 
 
@@ -171,7 +173,7 @@ def _shares(values: dict[str, list[str]], matches) -> dict[str, float]:
 def _chain(names: list[str], kinds: dict[str, list[str]]) -> dict[str, str]:
     kind_of = {"v_call": "V genes", "j_call": "J genes", "junction_aa": "CDR3s"}
     columns = {name: kinds[kind][0] for name, kind in kind_of.items() if kinds[kind]}
-    return columns | _others(names, CHAIN_FIELDS, columns)
+    return columns | _further_columns(names, CHAIN_FIELDS, columns)
 
 
 def _pair(
@@ -184,18 +186,18 @@ def _pair(
     without V genes of both loci, or with fewer than two columns of CDR3s; a proposal without a map if two
     assignments are equally good.
     """
-    v_calls = _by_locus(table, kinds["V genes"], "V", species)
+    v_calls = _columns_of_loci(table, kinds["V genes"], "V", species)
     if set(v_calls) != set(schema.LOCI) or len(kinds["CDR3s"]) < 2:
         return {}
-    j_calls = _by_locus(table, kinds["J genes"], "J", species)
+    j_calls = _columns_of_loci(table, kinds["J genes"], "J", species)
     words = {locus: _words(name) for locus, name in v_calls.items()}
     ends = {locus: _j_ends(locus, species) for locus in schema.LOCI}
 
     def fit(cdr3s: tuple[str, ...]) -> tuple[float, ...]:
         shared = share = distance = 0
         for cdr3, (locus, other) in zip(cdr3s, itertools.permutations(schema.LOCI), strict=True):
-            own, others = words[locus] - words[other] | {locus}, words[other] - words[locus] | {other}
-            shared += len(_words(cdr3) & own) - len(_words(cdr3) & others)
+            own, other_words = words[locus] - words[other] | {locus}, words[other] - words[locus] | {other}
+            shared += len(_words(cdr3) & own) - len(_words(cdr3) & other_words)
             values = [value.strip().upper() for value in pc.unique(table[cdr3].drop_null()).to_pylist()]
             share += sum(value.endswith(ends[locus]) - value.endswith(ends[other]) for value in values) / len(
                 values
@@ -210,9 +212,9 @@ def _pair(
         return Proposal(undecided=best)
     columns = {}
     for locus, junction in zip(schema.LOCI, best, strict=True):
-        given = {"v_call": v_calls[locus], "j_call": j_calls.get(locus), "junction_aa": junction}
-        columns |= {schema.field(locus, name): column for name, column in given.items() if column}
-    return columns | _others(names, PAIR_FIELDS, columns)
+        chain_columns = {"v_call": v_calls[locus], "j_call": j_calls.get(locus), "junction_aa": junction}
+        columns |= {schema.field(locus, name): column for name, column in chain_columns.items() if column}
+    return columns | _further_columns(names, PAIR_FIELDS, columns)
 
 
 def _words(name: str) -> set[str]:
@@ -228,9 +230,9 @@ def _j_ends(locus: str, species: str) -> tuple[str, ...]:
     return tuple({end[-3:] for anchor in anchors for end in (anchor.before, anchor.before + anchor.residue)})
 
 
-def _by_locus(table: pa.Table, columns: list[str], segment: str, species: str) -> dict[str, str]:
+def _columns_of_loci(table: pa.Table, columns: list[str], segment: str, species: str) -> dict[str, str]:
     """Return the first column of each locus: that of all genes of a column."""
-    found: dict[str, str] = {}
+    first: dict[str, str] = {}
     for name in columns:
         genes = [
             read_call(value, segment, species).symbol
@@ -238,15 +240,15 @@ def _by_locus(table: pa.Table, columns: list[str], segment: str, species: str) -
         ]
         loci = {gene[:3] for gene in genes if gene}
         if len(loci) == 1:
-            found.setdefault(loci.pop(), name)
-    return found
+            first.setdefault(loci.pop(), name)
+    return first
 
 
-def _others(names: list[str], fields: tuple[str, ...], taken: dict[str, str]) -> dict[str, str]:
+def _further_columns(names: list[str], fields: tuple[str, ...], taken: dict[str, str]) -> dict[str, str]:
     """Return the columns of further fields, by their names."""
     left = [name for name in names if name not in taken.values()]
-    found = {name: spelled(left, _NAMES.get(name, (name,)))[:1] for name in fields if name not in taken}
-    columns = {name: columns[0] for name, columns in found.items() if columns}
+    spellings = {name: spelled(left, _NAMES.get(name, (name,)))[:1] for name in fields if name not in taken}
+    columns = {name: columns[0] for name, columns in spellings.items() if columns}
     if "epitope" not in columns:
         columns.pop("mhc_a", None)  # the HLA of a donor
     return columns

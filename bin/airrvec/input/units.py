@@ -1,5 +1,5 @@
 """
-What a row of a table is, and what its numbers count.
+Units of a table: of its rows, and of its counts.
 
 A cell counts once, a clonotype by its count: its cells if the table has their number, else its UMIs, else its
 reads, templates or copies. The unit is one for a file: numbers of different units are never added.
@@ -61,8 +61,8 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the samplesheet says of a table's unit, in place of what is found; None where it is silent."""
+class DeclaredUnit:
+    """Units that the samplesheet declares for a table; None where it declares none: they are detected."""
 
     row: str | None = None
     count: str | None = None
@@ -70,11 +70,11 @@ class Given:
     @property
     def options(self) -> list[str]:
         """Options of ``normalise_receptors.py``."""
-        given = {"--row-unit": self.row, "--count-unit": self.count}
-        return [word for option, unit in given.items() if unit for word in (option, unit)]
+        words = {"--row-unit": self.row, "--count-unit": self.count}
+        return [word for option, unit in words.items() if unit for word in (option, unit)]
 
 
-NOTHING = Given()
+NOTHING = DeclaredUnit()
 
 
 def read_as(qc: Mapping[str, str]) -> str:
@@ -95,7 +95,7 @@ def read_as(qc: Mapping[str, str]) -> str:
     return " · ".join([*filter(None, [qc["roles"]]), rows])
 
 
-def unit_of(chains: pa.Table, roles: Roles, row: str, given: Given = NOTHING) -> Unit:
+def unit_of(chains: pa.Table, roles: Roles, row: str, declared: DeclaredUnit = NOTHING) -> Unit:
     """
     Return the unit of a file, by the chains of its first rows.
 
@@ -109,7 +109,7 @@ def unit_of(chains: pa.Table, roles: Roles, row: str, given: Given = NOTHING) ->
     row : {"chain", "cell", "clonotype", "pair"}
         What a row is in this format. A chain without the name of a cell, and a pair with a count and without
         the name of a cell, is a clonotype.
-    given : Given
+    declared : Given
 
     Raises
     ------
@@ -119,32 +119,34 @@ def unit_of(chains: pa.Table, roles: Roles, row: str, given: Given = NOTHING) ->
     counts = {name: roles.units[name] for name in _COUNTS if name in roles.counts and _counted(chains, name)}
     if row == "clonotype" and pc.count_distinct(chains["row"]).as_py() < len(chains):
         counts = {name: "cells" if unit == "copies" else unit for name, unit in counts.items()}
-    if given.row in (None, "chain"):  # a chain may have the name of a cell
-        found = _found(chains, roles, given.row or row, {} if given.row else counts)
+    if declared.row in (None, "chain"):  # a chain may have the name of a cell
+        detected = _detected_unit(chains, roles, declared.row or row, {} if declared.row else counts)
     else:
-        found = _unit(given.row, counts)
-    if given.count in (None, found.count):
-        return found
-    if given.count in _ONCE.values() and given.count != "cells":
-        return Unit(found.row, given.count)
-    names = [name for unit in (given.count, "copies") for name, of in counts.items() if of == unit]
+        detected = _unit(declared.row, counts)
+    if declared.count in (None, detected.count):
+        return detected
+    if declared.count in _ONCE.values() and declared.count != "cells":
+        return Unit(detected.row, declared.count)
+    names = [
+        name for unit in (declared.count, "copies") for name, own_unit in counts.items() if own_unit == unit
+    ]
     if not names:
         has = ", ".join(f"{roles.counts[name]} ({unit})" for name, unit in counts.items())
         raise InputError(
-            f"count_unit is {given.count}, and no column of the table counts {given.count}",
+            f"count_unit is {declared.count}, and no column of the table counts {declared.count}",
             fix=f"Its counts: {has}" if has else "It has no count: leave count_unit empty",
         )
-    return Unit(found.row, given.count, names[0])
+    return Unit(detected.row, declared.count, names[0])
 
 
-def _found(chains: pa.Table, roles: Roles, row: str, counts: dict[str, str]) -> Unit:
+def _detected_unit(chains: pa.Table, roles: Roles, row: str, counts: dict[str, str]) -> Unit:
     if "cell_count" in counts:
         return _unit("clonotype", counts)
     if roles.cell is not None and plain(roles.cell) == _GROUP:
         return Unit("clonotype", "rows")
     # A pair has the name of a cell in one column, or is named by its own two chains.
-    named = row == "pair" and "+" not in (roles.cell or "+") and _given(chains, "cell_id")
-    if named or (row == "chain" and _given(chains, "cell_key")):
+    named = row == "pair" and "+" not in (roles.cell or "+") and _has_values(chains, "cell_id")
+    if named or (row == "chain" and _has_values(chains, "cell_key")):
         has_parts = any(part.counts for part in roles.parts.values())
         return Unit("cell" if named or has_parts else "chain")
     return _unit("clonotype" if counts and row in ("chain", "pair") else row, counts)
@@ -162,5 +164,5 @@ def _counted(chains: pa.Table, name: str) -> bool:
     return (pc.max(chains[name]).as_py() or 0) > 0
 
 
-def _given(chains: pa.Table, name: str) -> bool:
+def _has_values(chains: pa.Table, name: str) -> bool:
     return chains[name].null_count < len(chains)

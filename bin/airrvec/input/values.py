@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from airrvec.core.tables import by_distinct
+from airrvec.core.tables import map_distinct
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -106,7 +106,7 @@ _SHAPES = {
     for mark, separators in _THOUSANDS.items()
 }
 _CLEANED = {
-    mark: str.maketrans(dict.fromkeys(others, "") | {mark: "."}) for mark, others in _THOUSANDS.items()
+    mark: str.maketrans(dict.fromkeys(thousands, "") | {mark: "."}) for mark, thousands in _THOUSANDS.items()
 }
 
 
@@ -128,7 +128,7 @@ def counts(strings: pa.ChunkedArray, mark: str | None = None) -> pa.ChunkedArray
     mark : str, optional
         Decimal mark of the column, from `decimal_mark`; of each value by itself if not given.
     """
-    digits = digits_alone(strings)
+    digits = plain_digits(strings)
     return _each(strings, lambda text: count(text, mark), pa.int64()) if digits is None else digits
 
 
@@ -144,17 +144,17 @@ def decimal_mark(strings: pa.ChunkedArray) -> str | None:
     >>> [decimal_mark(pa.chunked_array([words])) for words in (["1.234", "987"], ["1.000", "3.5"], ["41,67"])]
     [',', '.', ',']
     """
-    if digits_alone(strings) is not None:
+    if plain_digits(strings) is not None:
         return None
     words = pc.unique(strings.drop_null()).to_pylist()
     marked = [word for word in words if "." in word or "," in word]
-    found = {_decimal_mark(word) for word in marked}
-    sure = found & {".", ","}
+    marks = {_decimal_mark(word) for word in marked}
+    sure = marks & {".", ","}
     if sure:
         return sure.pop() if len(sure) == 1 else None
-    if "three after ." in found and len(marked) < len(words):
+    if "three after ." in marks and len(marked) < len(words):
         return ","
-    return "." if found else None
+    return "." if marks else None
 
 
 def _decimal_mark(word: str) -> str:
@@ -169,8 +169,8 @@ def _decimal_mark(word: str) -> str:
     return f"three after {last}" if is_group else last
 
 
-def digits_alone(strings: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return counts of which each is written in digits alone, as nearly all are; None if one is not."""
+def plain_digits(strings: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return the counts of a column written in digits only; None if a value has another character."""
     if pc.all(pc.ascii_is_decimal(strings)).as_py() is False:
         return None
     try:
@@ -245,5 +245,5 @@ def truth(text: str) -> bool | None:
 
 def _each(strings: pa.ChunkedArray, read: Callable, dtype: pa.DataType) -> pa.ChunkedArray:
     """Apply a function once to each distinct string."""
-    found = by_distinct(strings, lambda text: None if text is None else read(text), dtype)
-    return pa.chunked_array([found])
+    parsed = map_distinct(strings, lambda text: None if text is None else read(text), dtype)
+    return pa.chunked_array([parsed])

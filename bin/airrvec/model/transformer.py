@@ -170,7 +170,7 @@ class ReceptorEncoder(nn.Module):
             pooled = (x[:, 1:] * residues).sum(1) / residues.sum(1)
         return F.normalize(pooled.float(), dim=-1)
 
-    def guess_residues(self, tokens: Tensor, padding: Tensor | None, where: Tensor) -> Tensor:
+    def guess_residues(self, tokens: Tensor, padding: Tensor | None, masked: Tensor) -> Tensor:
         """
         Return unnormalised log probabilities of the amino acids at some tokens (masked-language modelling).
 
@@ -178,7 +178,7 @@ class ReceptorEncoder(nn.Module):
         ----------
         tokens, padding : Tensor
             As in `forward`.
-        where : Tensor of bool, shape (B, T)
+        masked : Tensor of bool, shape (B, T)
             Tokens to predict, n in all.
 
         Returns
@@ -188,7 +188,7 @@ class ReceptorEncoder(nn.Module):
         x = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x, padding)
-        return self.mlm_head(x[where])
+        return self.mlm_head(x[masked])
 
 
 def torch_device(device: str) -> str:

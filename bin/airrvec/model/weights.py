@@ -44,7 +44,7 @@ class LoadedModel:
 
     @property
     def vector_model(self) -> VectorModel:
-        """What its vectors carry, so that no others are compared with them."""
+        """Name and checksum, which vectors carry: those of two models are never compared."""
         return VectorModel(self.name, self.checksum, self.config.d_model)
 
     @cached_property
@@ -99,13 +99,13 @@ def load(source: str) -> LoadedModel:
 
 def model_folder(source: str) -> Path:
     """Return the folder of a model; ``source`` and the error as in `load`."""
-    found = PUBLISHED / source if source in VARIANTS else Path(source)
-    if not os.path.isdir(found):
+    folder = PUBLISHED / source if source in VARIANTS else Path(source)
+    if not os.path.isdir(folder):
         raise InputError(
             f"there is no model '{source}'",
             fix=f"Give the folder of a model, or one of {', '.join(VARIANTS)}",
         )
-    return found
+    return folder
 
 
 def save(encoder, name: str, folder: Path, details: dict | None = None) -> None:
@@ -171,10 +171,10 @@ def _own(folder: Path) -> LoadedModel:
 
 def _check(config: ModelConfig, state: dict[str, np.ndarray]) -> None:
     """Raise `ValueError` unless the weights have the configuration's names and shapes and valid numbers."""
-    expected, found = config.shapes(), {name: array.shape for name, array in state.items()}
-    for name in sorted(expected | found):
-        if expected.get(name) != found.get(name):
-            actual, wanted = (shapes.get(name, "absent") for shapes in (found, expected))
+    expected, present = config.shapes(), {name: array.shape for name, array in state.items()}
+    for name in sorted(expected | present):
+        if expected.get(name) != present.get(name):
+            actual, wanted = (shapes.get(name, "absent") for shapes in (present, expected))
             raise ValueError(f"{name} is {actual} in the weights, but {wanted} in the configuration")
         if state[name].dtype != np.float32:
             raise ValueError(f"{name} is {state[name].dtype}, not float32")

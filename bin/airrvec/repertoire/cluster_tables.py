@@ -32,6 +32,11 @@ def align(junctions: list[str]) -> list[str]:
 
     Half of a junction's residues are left of its gaps; an odd residue is also left (Lefranc et al. 2003,
     Developmental and Comparative Immunology 27, 55).
+
+    Examples
+    --------
+    >>> align(["CASSIRSSYEQYF", "CASSRSSYEQYF"])
+    ['CASSIRSSYEQYF', 'CASSRS-SYEQYF']
     """
     longest = max(map(len, junctions))
     padded = []
@@ -49,27 +54,44 @@ def residue_frequencies(junctions: list[str]) -> pd.DataFrame:
     -------
     DataFrame
         ``position`` from 1, ``residue`` (or `GAP`), ``frequency`` above 0, most frequent first.
+
+    Examples
+    --------
+    >>> residue_frequencies(["CASF", "CATF"])
+       position residue  frequency
+    0         1       C        1.0
+    1         2       A        1.0
+    2         3       S        0.5
+    3         3       T        0.5
+    4         4       F        1.0
     """
     rows = [
         (position, residue, number / len(junctions))
         for position, column in enumerate(zip(*align(junctions), strict=True), start=1)
-        for residue, number in sorted(Counter(column).items(), key=lambda found: (-found[1], found[0]))
+        for residue, number in sorted(Counter(column).items(), key=lambda item: (-item[1], item[0]))
     ]
     return pd.DataFrame(rows, columns=["position", "residue", "frequency"])
 
 
-def consensus(found: pd.DataFrame) -> str:
-    """Return the most frequent residue at each position of `frequencies`, without gaps."""
-    return "".join(found.drop_duplicates("position")["residue"]).replace(GAP, "")
+def consensus(frequencies: pd.DataFrame) -> str:
+    """
+    Return the most frequent residue at each position of `frequencies`, without gaps.
+
+    Examples
+    --------
+    >>> consensus(residue_frequencies(["CASF", "CATF"]))
+    'CASF'
+    """
+    return "".join(frequencies.drop_duplicates("position")["residue"]).replace(GAP, "")
 
 
-def letter_heights(found: pd.DataFrame) -> pd.DataFrame:
+def letter_heights(frequencies: pd.DataFrame) -> pd.DataFrame:
     """
     Return letter heights of a logo, in bits: residue frequency times information, log2 20 − entropy.
 
     Parameters
     ----------
-    found : DataFrame
+    frequencies : DataFrame
         From `frequencies`. A position's information is scaled by its share of residues that are not gaps.
 
     Returns
@@ -77,7 +99,7 @@ def letter_heights(found: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per position, one column per residue.
     """
-    shares = found.pivot_table(index="position", columns="residue", values="frequency", fill_value=0)
+    shares = frequencies.pivot_table(index="position", columns="residue", values="frequency", fill_value=0)
     shares = shares.drop(columns=GAP, errors="ignore")
     filled = shares.sum(axis=1)
     within = shares.div(filled, axis=0)
@@ -105,11 +127,11 @@ def describe_epitopes(paths: list[Path]) -> pd.DataFrame:
     )
     counts = counts.group_by(columns).aggregate([([], "count_all")]).to_pandas()
     epitopes = pd.Index(sorted(counts["epitope"].unique()), name="epitope")
-    found = {
+    fields = {
         name: tables.most_frequent(counts, ["epitope"], name, counts="count_all").reindex(epitopes)
         for name in ANTIGEN_FIELDS
     }
-    described = pd.DataFrame(found, index=epitopes).astype(object)
+    described = pd.DataFrame(fields, index=epitopes).astype(object)
     described = described.where(described.notna(), None)
     described["mhc"] = [
         mhc_name(*chains) for chains in zip(described["mhc_a"], described["mhc_b"], strict=True)
@@ -222,7 +244,7 @@ class Clustered:
 
 
 @step("table of members")
-def members_table(repertoires: Repertoires, found: list[Clustered], receptors: pa.Table) -> pa.Table:
+def members_table(repertoires: Repertoires, groups: list[Clustered], receptors: pa.Table) -> pa.Table:
     """
     Return `airrvec.core.schema.CLUSTER_MEMBERS`, one row per receptor of the run.
 
@@ -237,7 +259,7 @@ def members_table(repertoires: Repertoires, found: list[Clustered], receptors: p
     cluster, names = np.full(n, -1), []
     compared, neighbours, expected = np.zeros(n, bool), np.zeros(n, np.int32), np.zeros(n)
     ids = repertoires.receptors["clonotype_id"]
-    for clustered in found:
+    for clustered in groups:
         compared[clustered.rows] = True
         neighbours[clustered.rows] = clustered.neighbourhood.degrees
         expected[clustered.rows] = clustered.neighbourhood.expected
@@ -259,7 +281,7 @@ def members_table(repertoires: Repertoires, found: list[Clustered], receptors: p
 
 @step("table of clusters")
 def clusters_table(
-    repertoires: Repertoires, found: list[Clustered], labels: pd.DataFrame
+    repertoires: Repertoires, groups: list[Clustered], labels: pd.DataFrame
 ) -> tuple[pa.Table, pa.Table]:
     """
     Return the clusters and the residue frequencies of their junctions.
@@ -279,16 +301,16 @@ def clusters_table(
     """
     innate = repertoires.receptors["innate_like"].is_valid().to_numpy()
     labels = labels[~innate[labels["receptor"].to_numpy(int)]]
-    members_rows = [clustered.rows[members] for clustered in found for members in clustered.members]
+    members_rows = [clustered.rows[members] for clustered in groups for members in clustered.members]
     wanted = np.concatenate([np.empty(0, np.int64), *members_rows])
     receptors = repertoires.read_receptors(wanted)
     names = pd.Series(receptor_names(receptors).to_pylist(), wanted)
     receptors = receptors.to_pandas().set_index(wanted)
     rows, positions = [], []
-    for clustered in found:
+    for clustered in groups:
         place = pd.Index(clustered.rows).get_indexer(pd.Index(labels["receptor"]))
-        of_group = labels.assign(receptor=place)[place >= 0]
-        cluster_labels = label_clusters(clustered.label, of_group).to_dict("records")
+        group_labels = labels.assign(receptor=place)[place >= 0]
+        cluster_labels = label_clusters(clustered.label, group_labels).to_dict("records")
         abundances = _abundances(repertoires, clustered)
         for number, members in enumerate(clustered.members):
             in_cluster = receptors.loc[clustered.rows[members]]
@@ -322,7 +344,7 @@ def clusters_table(
 
 @step("clusters by condition")
 def conditions_table(
-    repertoires: Repertoires, found: list[Clustered], column: str | None, clusters: pa.Table
+    repertoires: Repertoires, groups: list[Clustered], column: str | None, clusters: pa.Table
 ) -> pa.Table:
     """
     Return `airrvec.core.schema.CLUSTER_CONDITIONS`: clusters compared between values of a samplesheet column.
@@ -333,7 +355,7 @@ def conditions_table(
     conditions = repertoires.conditions(column)
     ids = _ids(repertoires)
     parts = [pd.DataFrame(columns=schema.CLUSTER_CONDITIONS.names)]
-    for clustered in found:
+    for clustered in groups:
         members = clustered.members
         table = compare_conditions(_shares(repertoires, clustered), conditions)
         names = [cluster_id(ids[clustered.rows[members[number]]].tolist()) for number in table["cluster"]]
@@ -369,9 +391,9 @@ def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
     counts = repertoires.counts
     place = pd.Index(clustered.rows).get_indexer(pd.Index(counts["receptor"]))
     label = np.where(place < 0, -1, clustered.label[place])
-    found = repertoires.totals(counts.assign(label=label)[label >= 0], "label")
+    totals = repertoires.totals(counts.assign(label=label)[label >= 0], "label")
     none = {"n_cells": 0, "count_unit": None, "n_samples": 0}  # of labelled receptors alone
-    rows = found.astype(object).where(found.notna(), None).to_dict("index")
+    rows = totals.astype(object).where(totals.notna(), None).to_dict("index")
     return [rows.get(number, none) for number in range(clustered.label.max(initial=-1) + 1)]
 
 
@@ -397,7 +419,7 @@ def _genes(receptors: pd.DataFrame, locus: str) -> dict:
 def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame:
     """Return generation probabilities of the centres' chains, if OLGA has a model of the species."""
     columns = schema.GENERATION.names[1:]
-    found = pd.DataFrame(np.nan, index=clusters.index, columns=columns)
+    probabilities = pd.DataFrame(np.nan, index=clusters.index, columns=columns)
     centres = receptors.set_index("receptor_id").reindex(clusters["centre_id"])
     for locus, column in zip(schema.LOCI, columns, strict=True):
         fields = [schema.field(locus, name) for name in ("junction_aa", "v_call", "j_call")]
@@ -409,7 +431,7 @@ def _generation(clusters: pd.DataFrame, receptors: pd.DataFrame) -> pd.DataFrame
             wanted = known & (clusters["species"] == species)
             if wanted.any():
                 rows = list(chains[wanted].itertuples(index=False, name=None))
-                found.loc[wanted, column] = pd.Series(
+                probabilities.loc[wanted, column] = pd.Series(
                     generation.probabilities(rows, locus, species), index=chains.index[wanted], dtype=float
                 )
-    return found
+    return probabilities

@@ -193,6 +193,11 @@ def medoid(vectors: np.ndarray) -> int:
     Return the row of the medoid: the vector with the smallest sum of squared distances to all others.
 
     It is the vector nearest to the mean, because Σ|x − y|² = n|x − mean|² + constant. Ties: first row.
+
+    Examples
+    --------
+    >>> medoid(np.array([[0.0], [1.0], [5.0]]))
+    1
     """
     squared_distances = ((vectors - vectors.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1)
     return int(np.argmin(squared_distances.round(9)))

@@ -49,12 +49,12 @@ class Sample:
     def counts(self) -> dict[tuple[str, str], np.ndarray]:
         """Return the cells of each clonotype, largest first, by species and class of chains."""
         sizes = self.clones.aggregate("species, chains, n, count(*) AS clones").order("n DESC").df()
-        found = {
+        sizes_of_class = {
             key: np.repeat(group["n"].to_numpy(), group["clones"].to_numpy())
             for key, group in sizes.groupby(["species", "chains"], sort=False)
         }
         order = [(species, chains) for species in schema.SPECIES for chains in CHAIN_CLASSES]
-        return {key: found[key] for key in order if key in found}
+        return {key: sizes_of_class[key] for key in order if key in sizes_of_class}
 
 
 def read_sample(connection: duckdb.DuckDBPyConnection, cells: Path, receptors: list[Path]) -> Sample:
@@ -81,11 +81,11 @@ def read_sample(connection: duckdb.DuckDBPyConnection, cells: Path, receptors: l
         f"split_part({name}, '*', 1) AS {name}" if name.endswith("_call") else name
         for name in schema.RECEPTOR_FIELDS
     ]
-    found = connection.read_parquet([str(path) for path in receptors])
-    found = found.project(
+    relation = connection.read_parquet([str(path) for path in receptors])
+    relation = relation.project(
         ", ".join(["clonotype_id", "species", *fields, "innate_like", f"{CHAINS} AS chains"])
     )
-    found.distinct().set_alias("receptors").join(numbers.set_alias("numbers"), "clonotype_id").create(
+    relation.distinct().set_alias("receptors").join(numbers.set_alias("numbers"), "clonotype_id").create(
         "clones"
     )
     clones = connection.table("clones")
@@ -112,14 +112,14 @@ def read_condition(paths: list[Path], column: str) -> dict[str, str]:
     InputError
         If the tables of cells have no such column.
     """
-    found = {}
+    values = {}
     for path in paths:
         if column not in tables.arrow_schema(path).names:
             raise InputError(f"there is no metadata column '{column}'", file=path)
         value = next(iter(tables.read(path, [column])[column].slice(0, 1).to_pylist()), None)
         if value is not None:
-            found[tables.sample_name(path)] = value
-    return found
+            values[tables.sample_name(path)] = value
+    return values
 
 
 def clone_sizes(shares: np.ndarray) -> np.ndarray:
@@ -128,6 +128,11 @@ def clone_sizes(shares: np.ndarray) -> np.ndarray:
 
     The limits, `CLONE_SIZES_LIMITS`, are those of scRepertoire (Borcherding, Bormann and Kraus 2020,
     F1000Research 9, 47; ``clonalHomeostasis``); a share on a limit belongs to the lower class.
+
+    Examples
+    --------
+    >>> clone_sizes(np.array([0.5, 0.02, 0.0001])).tolist()
+    ['Hyperexpanded', 'Large', 'Rare']
     """
     limits = np.array([*CLONE_SIZES_LIMITS.values()])
     return np.array([*CLONE_SIZES_LIMITS])[np.searchsorted(limits, shares)]
@@ -216,10 +221,10 @@ def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **
     groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_receptors")
     total = "sum({0}) OVER (PARTITION BY species)"
     shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "receptor")]
-    found = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
+    result = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
     for name, value in {"sample_id": sample.sample_id, "count_unit": sample.count_unit, **constants}.items():
-        found = found.append_column(name, pa.repeat(value, len(found)))
-    return found.select(table_schema.names).cast(table_schema)
+        result = result.append_column(name, pa.repeat(value, len(result)))
+    return result.select(table_schema.names).cast(table_schema)
 
 
 def _table(frame: pd.DataFrame, columns: pa.Schema) -> pa.Table:

@@ -31,6 +31,11 @@ def hill_numbers(counts: np.ndarray) -> np.ndarray:
     ----------
     counts : ndarray of int, shape (n_receptors,)
         Number of cells of each receptor, above 0.
+
+    Examples
+    --------
+    >>> hill_numbers(np.array([50, 30, 20])).round(2)
+    array([3.  , 2.8 , 2.63])
     """
     return _hill(np.ones(len(counts)), counts / counts.sum())
 
@@ -48,6 +53,11 @@ def rarefied_hill_numbers(counts: np.ndarray, depth: int) -> np.ndarray:
         Number of cells of each receptor, above 0.
     depth : int
         Number of drawn cells, from 1 to the number of cells.
+
+    Examples
+    --------
+    >>> rarefied_hill_numbers(np.array([50, 30, 20]), 10).round(2)
+    array([2.88, 2.53, 2.29])
     """
     n_cells = int(counts.sum())
     sizes, numbers = np.unique(counts, return_counts=True)
@@ -104,13 +114,25 @@ def coincidence(counts: np.ndarray) -> float:
     Return the unbiased probability that two different cells carry the same receptor; NaN for one cell.
 
     Σ n (n − 1) / N (N − 1) (Simpson 1949, Nature 163, 688).
+
+    Examples
+    --------
+    >>> round(coincidence(np.array([50, 30, 20])), 3)
+    0.374
     """
     n = counts.sum()
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else np.nan
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return receptors in both samples over receptors in either; counts have shape (n_receptors,)."""
+    """
+    Return receptors in both samples over receptors in either; counts have shape (n_receptors,).
+
+    Examples
+    --------
+    >>> jaccard(pd.Series([1, 2], ["a", "b"]), pd.Series([1], ["b"]))
+    0.5
+    """
     return float(((first > 0) & (second > 0)).sum() / ((first > 0) | (second > 0)).sum())
 
 
@@ -119,6 +141,11 @@ def morisita_horn(first: np.ndarray, second: np.ndarray) -> float:
     Return 2 Σ p q / (Σ p² + Σ q²), with p and q the share of each receptor in the two samples.
 
     See Horn 1966, American Naturalist 100, 419. Counts have shape (n_receptors,).
+
+    Examples
+    --------
+    >>> round(morisita_horn(pd.Series([1, 2], ["a", "b"]), pd.Series([1], ["b"])), 3)
+    0.857
     """
     p, q = first / first.sum(), second / second.sum()
     return float(2 * (p * q).sum() / ((p**2).sum() + (q**2).sum()))
@@ -153,6 +180,11 @@ def coverage(counts: np.ndarray, n_drawn: int | None = None) -> float:
     -----
     Chao and Jost 2012, equation 4a for the sample itself, and its interpolation and extrapolation. f1 and f2
     are the numbers of receptors seen once and twice; if f2 is 0, it is replaced as in the appendix.
+
+    Examples
+    --------
+    >>> round(coverage(np.array([5, 3, 1, 1]), 10), 3)
+    0.836
     """
     n = int(counts.sum())
     n_drawn = n if n_drawn is None else n_drawn
@@ -191,6 +223,11 @@ def cells_at_coverage(counts: np.ndarray, target: float) -> int:
         Number of cells of each receptor.
     target : float
         At most the `reach` of the sample.
+
+    Examples
+    --------
+    >>> cells_at_coverage(np.array([5, 3, 1, 1]), 0.7)
+    5
     """
     low, high = 0, FURTHEST * int(counts.sum())  # coverage grows with the number of cells
     while high - low > 1:

@@ -72,8 +72,8 @@ def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     for path in paths:
         names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
         columns = ["sample_id", "receptor_id", "clonotype_id", "epitope", *names]
-        found = tables.read_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns)
-        frames.append(found.to_pandas())
+        cells = tables.read_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns)
+        frames.append(cells.to_pandas())
     return pd.concat(frames, ignore_index=True)
 
 
@@ -86,8 +86,8 @@ def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
     """Return some columns of the called receptors of all samples; None without annotation."""
     if not paths:
         return None
-    called = pc.field("call") == "called"
-    return pd.concat([tables.read_filtered(path, called, columns).to_pandas() for path in paths])
+    is_called = pc.field("call") == "called"
+    return pd.concat([tables.read_filtered(path, is_called, columns).to_pandas() for path in paths])
 
 
 def _first_components(path: str) -> Iterator[pa.RecordBatch]:
@@ -151,8 +151,8 @@ def place_on_map(
     """
     distances, rows = nearest(vectors, mapped, 3, threads=threads)
     weights = 1 / (distances + 1e-6)
-    found = (places[rows] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
-    return found.astype(np.float32)
+    means = (places[rows] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+    return means.astype(np.float32)
 
 
 def pca(vectors: np.ndarray) -> np.ndarray:

@@ -102,7 +102,9 @@ class Group:
     radius: float
 
 
-def comparison_groups(args: argparse.Namespace, found, without_background: dict[str, str]) -> Iterator[Group]:
+def comparison_groups(
+    args: argparse.Namespace, repertoires, without_background: dict[str, str]
+) -> Iterator[Group]:
     """
     Yield the groups of a run.
 
@@ -110,7 +112,7 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
     ----------
     args : argparse.Namespace
         Options of `add_repertoire_options`.
-    found : Repertoires
+    repertoires : Repertoires
     without_background : dict
         Receives, if there are several species, the reason for each one excluded for lack of a background.
 
@@ -120,12 +122,12 @@ def comparison_groups(args: argparse.Namespace, found, without_background: dict[
         If the only species has no background.
     """
     groups = read_groups if args.groups else make_groups
-    for species in found.species:
-        part = found.of_species(species)
+    for species in repertoires.species:
+        part = repertoires.select_species(species)
         try:
             yield from groups(args, part, species)
         except InputError as problem:
-            if len(found.species) == 1:
+            if len(repertoires.species) == 1:
                 raise
             without_background[species] = str(problem)
 
@@ -163,12 +165,12 @@ def present_chains(part) -> list[str]:
     return [chains for chains in part.present if len(part.rows(chains))]
 
 
-def write_groups(args: argparse.Namespace, found, folder: Path) -> None:
+def write_groups(args: argparse.Namespace, repertoires, folder: Path) -> None:
     """Write background and radius of the groups of each species, or why there are none."""
     folder.mkdir(parents=True, exist_ok=True)
     reasons = {}
-    for species in found.species:
-        part = found.of_species(species)
+    for species in repertoires.species:
+        part = repertoires.select_species(species)
         try:
             for group in make_groups(args, part, species):
                 with (

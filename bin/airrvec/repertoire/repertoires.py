@@ -58,13 +58,13 @@ class Repertoires:
     @property
     def species(self) -> list[str]:
         """Species of the samples; without samples, species of all receptors."""
-        found = self.receptors["species"]
+        species = self.receptors["species"]
         if len(self.samples):
-            found = found.take(pa.array(self.counts["receptor"]))
-        carried = pc.unique(found).to_pylist()
+            species = species.take(pa.array(self.counts["receptor"]))
+        carried = pc.unique(species).to_pylist()
         return [species for species in schema.SPECIES if species in carried]
 
-    def of_species(self, species: str) -> "Repertoires":
+    def select_species(self, species: str) -> "Repertoires":
         """Return the repertoires with clonotypes of other species excluded."""
         same = pc.equal(self.receptors["species"], species).to_numpy()
         return self if same.all() else replace(self, chains=np.where(same, self.chains, ""))

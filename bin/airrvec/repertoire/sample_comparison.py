@@ -37,11 +37,11 @@ def public_table(repertoires: Repertoires) -> pa.Table:
     frame = frame.reset_index().sort_values(
         ["n_samples", "n_cells", "receptor"], ascending=[False, False, True]
     )
-    found = frame["receptor"].to_numpy(np.int64)
-    receptors = repertoires.read_receptors(found)
+    receptor_rows = frame["receptor"].to_numpy(np.int64)
+    receptors = repertoires.read_receptors(receptor_rows)
     columns = {name: receptors[name] for name in receptors.column_names}
     columns |= {name: pa.array(frame[name]) for name in ("samples", "n_samples", "n_cells", "count_unit")}
-    columns["chains"] = pa.array(repertoires.chains[found], pa.string())
+    columns["chains"] = pa.array(repertoires.chains[receptor_rows], pa.string())
     return pa.table({name: columns[name] for name in schema.PUBLIC_RECEPTORS.names}).cast(
         schema.PUBLIC_RECEPTORS
     )
@@ -86,8 +86,10 @@ def pairs_table(samples) -> pa.Table:
             **measures,
         }
     )
-    found = pd.DataFrame(distances(samples, [(names[i], names[j]) for i, j in pairs]), index=table.index)
-    table = pd.concat([table, found], axis=1).reindex(columns=schema.SAMPLE_PAIRS.names)
+    distance_table = pd.DataFrame(
+        distances(samples, [(names[i], names[j]) for i, j in pairs]), index=table.index
+    )
+    table = pd.concat([table, distance_table], axis=1).reindex(columns=schema.SAMPLE_PAIRS.names)
     table["mmd_fdr"] = significance.benjamini_hochberg(table["mmd_p"].to_numpy(float))
     for side in (1, 2):
         table[f"n_compared_{side}"] = table[f"n_compared_{side}"].astype(float).fillna(0).astype(np.int64)
@@ -130,14 +132,14 @@ def shares_near(samples) -> np.ndarray:
     in_any = np.flatnonzero(np.asarray(members.sum(axis=0)).ravel())
     if len(in_any) < len(vectors):
         vectors, members = vectors[in_any], members[:, in_any]
-    of_receptor = members.T.tocsr()
+    samples_of_receptor = members.T.tocsr()
     first, second, _ = radius_search.pairs_within(vectors, radius, threads=samples.threads)
     half = scipy.sparse.csr_matrix((np.ones(len(first), np.float32), (first, second)), (len(vectors),) * 2)
     graph = half + half.T + scipy.sparse.identity(len(vectors), np.float32, "csr")
     near = np.zeros((members.shape[0],) * 2)
     for start in range(0, len(vectors), _RECEPTORS):
         block = slice(start, start + _RECEPTORS)
-        in_samples = ((graph[block] @ of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
+        in_samples = ((graph[block] @ samples_of_receptor) > 0).astype(np.float32)  # (n_receptors, n_samples)
         near += (members[:, block] @ in_samples).toarray()
     sizes = np.asarray(members.sum(axis=1), np.float64).ravel()
     sizes[sizes == 0] = np.nan
@@ -172,7 +174,7 @@ def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
     pooled = np.concatenate([first, second])
     divisions = significance.divisions(len(pooled), len(first), n_permutations, rng)
     values = significance.mmd(significance.gaussian(pooled, pooled, width), divisions)
-    by_chance = [
+    chance_distances = [
         significance.frechet_distance(pooled[division], pooled[~division])
         for division in divisions[:, 1 : N_FRECHET + 1].T
     ]
@@ -180,14 +182,14 @@ def _distances(first, second, width: float, n_permutations: int, rng) -> dict:
         "n_compared_1": len(first),
         "n_compared_2": len(second),
         "frechet": significance.frechet_distance(first, second),
-        "frechet_by_chance": np.mean(by_chance) if by_chance else None,
+        "frechet_by_chance": np.mean(chance_distances) if chance_distances else None,
         "mmd": values[0],
         "mmd_p": significance.permutation_p(values),
     }
 
 
 def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
-    """Return the distances of pairs from what is computed once for each sample."""
+    """Return the distances of pairs, from means and covariances computed once per sample."""
     drawn, kernels = samples.drawn, samples.kernels
     place = {name: number for number, name in enumerate(drawn)}
     sizes = np.array([len(vectors) for vectors in drawn.values()])
@@ -255,7 +257,7 @@ class Samples:
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """What each sample of the run counts."""
+        """Unit of the counts of each sample of the run."""
         units = self.compared.repertoires.units
         return dict(zip(units.index, units, strict=True))
 
@@ -264,19 +266,19 @@ class Samples:
         """Clonotypes of each sample (row of the vectors, sorted by clonotype), each once."""
         place = np.full(len(self.compared.repertoires.receptors), -1)
         place[self.compared.rows] = np.arange(len(self.compared.rows))
-        found = {sample: place[counts.index] for sample, counts in self.counts.items()}
-        return {sample: rows[rows >= 0] for sample, rows in found.items()}
+        places = {sample: place[counts.index] for sample, counts in self.counts.items()}
+        return {sample: rows[rows >= 0] for sample, rows in places.items()}
 
     @cached_property
     def drawn(self) -> dict[str, np.ndarray]:
         """Vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
-        found = {}
+        vectors = {}
         for sample, rows in self.with_vectors.items():
             if len(rows) >= MIN_RECEPTORS:
                 rng = generator(self.seed, f"{self.compared.chains} {sample}")
                 drawn = rng.permutation(rows)[: self.n_receptors]
-                found[sample] = self.compared.vectors[drawn].astype(np.float64)
-        return found
+                vectors[sample] = self.compared.vectors[drawn].astype(np.float64)
+        return vectors
 
     @cached_property
     def width(self) -> float:
@@ -305,10 +307,10 @@ def pca_table(samples: Samples) -> pa.Table:
 
     There are no rows for fewer than three samples.
     """
-    found = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
-    if len(found) < 3:
+    rows_of_sample = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
+    if len(rows_of_sample) < 3:
         return schema.SAMPLES_PCA.empty_table()
-    means = {sample: samples.compared.vectors[rows].mean(axis=0) for sample, rows in found.items()}
+    means = {sample: samples.compared.vectors[rows].mean(axis=0) for sample, rows in rows_of_sample.items()}
     centred = np.stack(list(means.values())).astype(np.float64)
     centred -= centred.mean(axis=0)
     left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -316,7 +318,7 @@ def pca_table(samples: Samples) -> pa.Table:
     explained = sizes**2 / max((sizes**2).sum(), np.finfo(float).tiny)
     rows = []
     for place, sample in enumerate(means):
-        row = {"sample_id": sample, **samples.group, "n_receptors": len(found[sample])}
+        row = {"sample_id": sample, **samples.group, "n_receptors": len(rows_of_sample[sample])}
         for number in _COMPONENTS[: len(means) - 1]:
             row[f"pc_{number}"] = components[place, number - 1]
             row[f"pc_{number}_explained"] = explained[number - 1]
@@ -325,7 +327,7 @@ def pca_table(samples: Samples) -> pa.Table:
 
 
 @step("samples by condition")
-def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> pa.Table:
+def conditions_table(samples: Samples, column: str | None, diversities: pa.Table) -> pa.Table:
     """
     Return `airrvec.core.schema.SAMPLE_CONDITIONS`: permutation tests between values of a metadata column.
 
@@ -333,14 +335,14 @@ def conditions_table(samples: Samples, column: str | None, found: pa.Table) -> p
     ----------
     column : str or None
         Metadata column of the samplesheet; no rows without one.
-    found : pyarrow.Table
+    diversities : pyarrow.Table
         `diversity_table` of the samples.
     """
     drawn = samples.drawn
     conditions = samples.compared.repertoires.conditions(column)
     rows = []
     if column is not None:
-        hill = found.to_pandas().set_index("sample_id")
+        hill = diversities.to_pandas().set_index("sample_id")
         comparable = hill.index[hill["depth"].notna()]
         for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
             names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]

@@ -158,7 +158,7 @@ def placed(sections: list[dict]) -> list[dict]:
         Custom content of MultiQC, from `airrvec.report.page.section`. Sections of a chapter that are not in
         its list keep their order. ``read_as``, if given, is the id of the section whose reading applies.
     """
-    found = []
+    result = []
     for chapter in CHAPTERS:
         own = [part for part in sections if chapter_of(part["id"]) is chapter]
         own.sort(key=lambda part: _place(chapter, part["id"]))
@@ -166,7 +166,7 @@ def placed(sections: list[dict]) -> list[dict]:
         for part in own:
             reading = READINGS.get(part.get("read_as", part["id"]))
             words = _with_reading(part.get("description", ""), reading)
-            found.append(
+            result.append(
                 {
                     **{name: value for name, value in part.items() if name != "read_as"},
                     "parent_id": chapter.id,
@@ -176,8 +176,8 @@ def placed(sections: list[dict]) -> list[dict]:
                 }
             )
             if part.get("plot_type") == "html" and isinstance(part["data"], str):
-                found[-1]["data"] = explained(part["data"], explained_terms)
-    return found
+                result[-1]["data"] = explained(part["data"], explained_terms)
+    return result
 
 
 def _place(chapter: Chapter, id: str) -> int:
@@ -185,7 +185,7 @@ def _place(chapter: Chapter, id: str) -> int:
 
 
 def _with_reading(description: str, reading: Reading | None) -> str:
-    """Return a description, followed by what to see and when not to believe it."""
+    """Return a description, followed by what the section shows and its limits."""
     if reading is None:
         return description
     words = description.strip()

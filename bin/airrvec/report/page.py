@@ -54,19 +54,19 @@ def with_units(data: Mapping[str, dict], headers: Mapping[str, dict], units: pd.
 
 
 def units_of(frame: pd.DataFrame) -> dict[str, str]:
-    """Return what each sample of a table counts, by its columns ``sample_id`` and ``count_unit``."""
+    """Return the count unit of each sample of a table, by its columns ``sample_id`` and ``count_unit``."""
     return dict(zip(frame["sample_id"], frame["count_unit"], strict=True))
 
 
 def units_sentence(units: Mapping[str, str]) -> str:
-    """Return which samples count what, with a blank before; an empty text if all count cells."""
-    found = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
-    found = {unit: names for unit, names in found.items() if names}
-    if set(found) <= {COUNT_UNITS[0]}:
+    """Return the samples of each count unit, with a blank before; an empty text if all count cells."""
+    samples_of_unit = {unit: [name for name in units if units[name] == unit] for unit in COUNT_UNITS}
+    samples_of_unit = {unit: names for unit, names in samples_of_unit.items() if names}
+    if set(samples_of_unit) <= {COUNT_UNITS[0]}:
         return ""
-    if len(found) == 1:
-        return f" All samples are counted in {next(iter(found))}."
-    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in found.items())
+    if len(samples_of_unit) == 1:
+        return f" All samples are counted in {next(iter(samples_of_unit))}."
+    parts = "; ".join(f"{unit}: {escape(first_names(names))}" for unit, names in samples_of_unit.items())
     return f" Samples are counted in other units ({parts}): compare their shares, not their numbers."
 
 
@@ -91,7 +91,7 @@ _CODE = re.compile("`([^`]*)`")
 
 def meaning(table: str, column: str) -> dict[str, str]:
     """
-    Return what the header of a column says when it is pointed at: its meaning, and when it is empty.
+    Return the tooltip of a column's header: the meaning of the column, and when it is empty.
 
     Parameters
     ----------
@@ -225,19 +225,95 @@ def merge_partitions(partitions: list[dict], counts: tuple[str, ...]) -> dict:
     return {**partitions[0], **devices, **{name: sum(qc[name] for qc in partitions) for name in counts}}
 
 
+_NUMBERS = {
+    "rows_in": "Rows read",
+    "rows_out": "Rows kept",
+    "rows_rejected": "Rows rejected",
+    "cells": "Cells or clonotypes",
+    "receptors": "Receptors",
+}
+_QUALITY_HEADERS = {
+    "format": {"title": "Format"},
+    **{name: {"title": heading, "format": "{:,.0f}", "scale": False} for name, heading in _NUMBERS.items()},
+    "abundance": {
+        "title": "Counted",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Sum over the cells and clonotypes: a clonotype counts as often as its table says",
+    },
+    "unit": {
+        "title": "Unit",
+        **meaning("cells", "count_unit"),
+    },
+    "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
+    "paired": {
+        "title": "Paired",
+        "suffix": " %",
+        "max": 100,
+        "min": 0,
+        "scale": "Greens",
+        "description": "Cells with at least one α and one β chain",
+    },
+    "doublets": {
+        "title": "Doublets",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Cells with more than two α or two β chains (multichain): probably two cells",
+    },
+    "functional": {
+        "title": "Functional",
+        "suffix": " %",
+        "max": 100,
+        "min": 0,
+        "scale": "Purples",
+        "description": "Chains with functional genes, among chains that have no other fault",
+    },
+    "orf_chains": {
+        "title": "Open reading frames",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Chains kept although IMGT lists their V or J gene as an open reading frame",
+    },
+    "uncertain_calls": {
+        "title": "Uncertain calls",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Chains whose V or J call names several genes; the first functional gene is used",
+    },
+    "mended_junctions": {
+        "title": "Corrected junctions",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Chains whose input junction lacked a conserved end, or had residues beyond it",
+    },
+}
+
+
 def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
     """Return the sections on rows read, kept and rejected, with the reasons."""
-    numbers = {
-        "rows_in": "Rows read",
-        "rows_out": "Rows kept",
-        "rows_rejected": "Rows rejected",
-        "cells": "Cells or clonotypes",
-        "receptors": "Receptors",
-    }
+    rejects = _rejects_section(
+        samples,
+        "airrvec_rejects",
+        "Rejected chains",
+        "Excluded chains and rows, by reason. All are listed in <code>rejects/</code>.",
+        "reject_reasons",
+    )
+    other_loci = _rejects_section(
+        samples,
+        "airrvec_other_loci",
+        "Other loci",
+        "Rejected chains that are not α or β chains of a T-cell receptor, by locus.",
+        "other_loci",
+    )
+    sections = [_quality_section(samples, receptors), _pairing_section(samples), rejects, other_loci]
+    return [part for part in sections if part is not None]
+
+
+def _quality_section(samples: list[dict], receptors: dict) -> dict:
     overview = {
         escaped(sample["sample_id"]): {
             "format": escaped(sample["format"]),
-            **{name: sample[name] for name in numbers},
+            **{name: sample[name] for name in _NUMBERS},
             "abundance": sample["abundance"],
             "unit": sample["count_unit"],
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
@@ -250,122 +326,52 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         }
         for sample in samples
     }
-    headers = {
-        "format": {"title": "Format"},
-        **{
-            name: {"title": heading, "format": "{:,.0f}", "scale": False} for name, heading in numbers.items()
-        },
-        "abundance": {
-            "title": "Counted",
-            "format": "{:,.0f}",
-            "scale": False,
-            "description": "Sum over the cells and clonotypes: a clonotype counts as often as its table says",
-        },
-        "unit": {
-            "title": "Unit",
-            **meaning("cells", "count_unit"),
-        },
-        "kept": {"title": "Kept", "suffix": " %", "max": 100, "min": 0, "scale": "Blues"},
-        "paired": {
-            "title": "Paired",
-            "suffix": " %",
-            "max": 100,
-            "min": 0,
-            "scale": "Greens",
-            "description": "Cells with at least one α and one β chain",
-        },
-        "doublets": {
-            "title": "Doublets",
-            "format": "{:,.0f}",
-            "scale": False,
-            "description": "Cells with more than two α or two β chains (multichain): probably two cells",
-        },
-        "functional": {
-            "title": "Functional",
-            "suffix": " %",
-            "max": 100,
-            "min": 0,
-            "scale": "Purples",
-            "description": "Chains with functional genes, among chains that have no other fault",
-        },
-        "orf_chains": {
-            "title": "Open reading frames",
-            "format": "{:,.0f}",
-            "scale": False,
-            "description": "Chains kept although IMGT lists their V or J gene as an open reading frame",
-        },
-        "uncertain_calls": {
-            "title": "Uncertain calls",
-            "format": "{:,.0f}",
-            "scale": False,
-            "description": "Chains whose V or J call names several genes; the first functional gene is used",
-        },
-        "mended_junctions": {
-            "title": "Corrected junctions",
-            "format": "{:,.0f}",
-            "scale": False,
-            "description": "Chains whose input junction lacked a conserved end, or had residues beyond it",
-        },
-    }
+    return section(
+        "airrvec_samples",
+        "Quality",
+        "In every sample, the rows read are the rows kept plus the rows rejected."
+        + "".join(f" {sentence}." for sentence in public_sentence(receptors))
+        + warnings_text(samples)
+        + _readings(samples),
+        "table",
+        overview,
+        headers=_QUALITY_HEADERS,
+        pconfig={"col1_header": "Sample"},
+    )
+
+
+def _pairing_section(samples: list[dict]) -> dict:
     pairing = {
         escaped(sample["sample_id"]): {word: sample["pairing"].get(word, 0) for word in schema.CHAIN_PAIRINGS}
         for sample in samples
     }
-    sections = [
-        section(
-            "airrvec_samples",
-            "Quality",
-            "In every sample, the rows read are the rows kept plus the rows rejected."
-            + "".join(f" {sentence}." for sentence in public_sentence(receptors))
-            + warnings_text(samples)
-            + _readings(samples),
-            "table",
-            overview,
-            headers=headers,
-            pconfig={"col1_header": "Sample"},
-        ),
-        section(
-            "airrvec_chain_pairing",
-            "Chain pairing",
-            "Cells by their chains, in scirpy's terms: VJ is the α chain, VDJ is the β chain. If a cell has"
-            " extra chains, the chain with the most UMIs is kept.",
-            "bargraph",
-            pairing,
-            categories={
-                word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS
-            },
-            pconfig={"ylab": "Cells"},
-        ),
-    ]
-    for id, heading, description, key in (
-        (
-            "airrvec_rejects",
-            "Rejected chains",
-            "Excluded chains and rows, by reason. All are listed in <code>rejects/</code>.",
-            "reject_reasons",
-        ),
-        (
-            "airrvec_other_loci",
-            "Other loci",
-            "Rejected chains that are not α or β chains of a T-cell receptor, by locus.",
-            "other_loci",
-        ),
-    ):
-        counts = {
-            escaped(sample["sample_id"]): {escaped(word): n for word, n in sample[key].items()}
-            for sample in samples
-            if sample[key]
-        }
-        if counts:
-            colours = reject_colours(samples, key)
-            categories = {
-                escaped(word): {"name": escaped(word), "color": colour} for word, colour in colours.items()
-            }
-            pconfig = {"ylab": "Rejected chains"}
-            sections.append(
-                section(id, heading, description, "bargraph", counts, categories=categories, pconfig=pconfig)
-            )
-    return sections
+    return section(
+        "airrvec_chain_pairing",
+        "Chain pairing",
+        "Cells by their chains, in scirpy's terms: VJ is the α chain, VDJ is the β chain. If a cell has"
+        " extra chains, the chain with the most UMIs is kept.",
+        "bargraph",
+        pairing,
+        categories={word: {"name": word, "color": _PAIRING_COLOURS[word]} for word in schema.CHAIN_PAIRINGS},
+        pconfig={"ylab": "Cells"},
+    )
+
+
+def _rejects_section(samples: list[dict], id: str, heading: str, description: str, key: str) -> dict | None:
+    """Return the bar graph of the rejected chains that ``key`` counts; None without any."""
+    counts = {
+        escaped(sample["sample_id"]): {escaped(word): n for word, n in sample[key].items()}
+        for sample in samples
+        if sample[key]
+    }
+    if not counts:
+        return None
+    categories = {
+        escaped(word): {"name": escaped(word), "color": colour}
+        for word, colour in reject_colours(samples, key).items()
+    }
+    pconfig = {"ylab": "Rejected chains"}
+    return section(id, heading, description, "bargraph", counts, categories=categories, pconfig=pconfig)
 
 
 def embedding_section(embeddings: dict, titles: Titles) -> dict:

@@ -1,4 +1,4 @@
-"""What each part of the report shows, when not to believe it, and the words that it uses."""
+"""Sentences of each part of the report: what it shows and its limits; the glossary."""
 
 import re
 from typing import NamedTuple
@@ -47,7 +47,7 @@ _WORD = re.compile(
     r"(?<![\w-])(" + "|".join(sorted(map(re.escape, TERMS), key=len, reverse=True)) + r")(?=s?(?![\w-]))",
     re.IGNORECASE,
 )
-_BY_LOWER = {term.lower(): term for term in TERMS}
+_LOWER_TERMS = {term.lower(): term for term in TERMS}
 _NEVER_INSIDE = ("a", "abbr", "code", "script", "style", "button", "summary", "svg", "h3", "th")
 
 
@@ -64,12 +64,12 @@ def explained(html: str, seen: set[str]) -> str:
                 depth += -1 if piece.startswith("</") else 1
             parts.append(piece)
         else:
-            parts.append(piece if depth else _WORD.sub(lambda found: _first(found[1], seen), piece))
+            parts.append(piece if depth else _WORD.sub(lambda match: _first(match[1], seen), piece))
     return "".join(parts)
 
 
 def _first(words: str, seen: set[str]) -> str:
-    term = _BY_LOWER[words.lower()]
+    term = _LOWER_TERMS[words.lower()]
     if term in seen:
         return words
     seen.add(term)

@@ -23,7 +23,7 @@ def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles:
 
 
 def _table(samples: list[dict]) -> list[str]:
-    """Return a line for each sample or, of many, for those that lost most; and one for all."""
+    """Return a line for each sample or, of many, for the samples that lost most rows; and one for all."""
     if len(samples) <= MOST:
         return [HEAD, *map(_line, samples)]
     names = ("rows_in", "rows_out", "rows_rejected", "abundance")

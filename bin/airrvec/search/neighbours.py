@@ -381,25 +381,31 @@ def nearest(
         If the vectors differ in width.
     InputError
         If a number is not below `LARGEST`, or the device is none of these.
+
+    Examples
+    --------
+    >>> distances, rows = nearest(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]]), 2)
+    >>> distances.tolist(), rows.tolist()
+    ([[1.0, 5.0]], [[1, 0]])
     """
     require_choice("device", device, ("cpu", "gpu"))
     check_widths(queries, references)
-    usable, queries_found = finite(queries)
-    usable_references, references_found = finite(references)
+    usable, finite_queries = finite(queries)
+    usable_references, finite_references = finite(references)
     distances = np.full((len(queries), k), np.inf, np.float32)
     rows = np.full((len(queries), k), _NO_ROW)
     if len(usable) and len(usable_references):
-        n_found = min(k, len(usable_references))
+        n_neighbours = min(k, len(usable_references))
         if device == "gpu":
-            neighbours = _nearest_torch(queries_found, references_found, n_found)
+            neighbours = _nearest_torch(finite_queries, finite_references, n_neighbours)
         elif len(usable) * len(usable_references) <= approximate_above:
-            neighbours = _nearest(queries_found, single_cell_index(references_found), n_found, threads)
+            neighbours = _nearest(finite_queries, single_cell_index(finite_references), n_neighbours, threads)
         else:
-            index = _cells(references_found, seed=seed, threads=threads)
-            neighbours = _nearest(queries_found, index, n_found, threads)
-            _report_recall(queries_found, index, neighbours, seed=seed, threads=threads)
-        distances[usable, :n_found], places = neighbours
-        rows[usable, :n_found] = np.where(places < 0, _NO_ROW, usable_references[places])
+            index = _cells(finite_references, seed=seed, threads=threads)
+            neighbours = _nearest(finite_queries, index, n_neighbours, threads)
+            _report_recall(finite_queries, index, neighbours, seed=seed, threads=threads)
+        distances[usable, :n_neighbours], places = neighbours
+        rows[usable, :n_neighbours] = np.where(places < 0, _NO_ROW, usable_references[places])
     return distances, rows
 
 
@@ -518,8 +524,8 @@ def finite(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     parts = [vectors[start : start + _CHECKED] for start in range(0, len(vectors), _CHECKED)]
     small = [(np.abs(part) < LARGEST).all(axis=1) for part in parts]  # False for NaN too
     usable = np.concatenate([np.empty(0, bool), *small])
-    others = vectors[~usable]
-    if (np.isfinite(others) & (np.abs(others) >= LARGEST)).any():
+    unusable = vectors[~usable]
+    if (np.isfinite(unusable) & (np.abs(unusable) >= LARGEST)).any():
         raise InputError(f"a vector holds a number that is not below {LARGEST:.0e}")
     rows = np.flatnonzero(usable)
     return rows, vectors if len(rows) == len(vectors) else vectors[rows]

@@ -48,14 +48,14 @@ class LowerBounds:
 
     def short(self, vectors: np.ndarray) -> np.ndarray:
         """Return the short vectors of vectors, shape (n, d): float32, shape (n, p + 1)."""
-        found = np.empty((len(vectors), self.axes.shape[1] + 1), np.float32)
+        short_vectors = np.empty((len(vectors), self.axes.shape[1] + 1), np.float32)
         for start in range(0, len(vectors), N_SAMPLED):
             block = vectors[start : start + N_SAMPLED] - self.mean
             components = block @ self.axes
-            found[start : start + N_SAMPLED, :-1] = components
+            short_vectors[start : start + N_SAMPLED, :-1] = components
             rest = (block**2).sum(axis=1) - (components**2).sum(axis=1)
-            found[start : start + N_SAMPLED, -1] = np.sqrt(np.maximum(rest, 0))
-        return found
+            short_vectors[start : start + N_SAMPLED, -1] = np.sqrt(np.maximum(rest, 0))
+        return short_vectors
 
 
 def lower_bounds(queries: np.ndarray, references: np.ndarray, radius: float, *, seed: int) -> LowerBounds:
@@ -106,10 +106,10 @@ _fast = numba.njit(nogil=True, cache=True, fastmath=True)
 @_compiled
 def gathered(vectors, rows):
     """Return rows of a matrix in their order, as indexing does, without the interpreter lock."""
-    found = np.empty((len(rows), vectors.shape[1]), vectors.dtype)
+    result = np.empty((len(rows), vectors.shape[1]), vectors.dtype)
     for i in range(len(rows)):
-        found[i] = vectors[rows[i]]
-    return found
+        result[i] = vectors[rows[i]]
+    return result
 
 
 @_fast
@@ -147,8 +147,8 @@ def near_rows(queries, to_other, references, to_cell, reach, sizes):
         groups after it, float32.
     """
     least, least_other = _least(queries, to_other), _least(references, to_cell)
-    rows, floors = _by_lead(queries, to_other, least, reach - least_other, sizes[0])
-    other_rows, other_floors = _by_lead(references, to_cell, least_other, reach - least, sizes[1])
+    rows, floors = _rows_within_lead(queries, to_other, least, reach - least_other, sizes[0])
+    other_rows, other_floors = _rows_within_lead(references, to_cell, least_other, reach - least, sizes[1])
     return rows, floors, other_rows, other_floors
 
 
@@ -161,7 +161,7 @@ def _least(own, other):
 
 
 @_compiled
-def _by_lead(own, other, least, most, size):
+def _rows_within_lead(own, other, least, most, size):
     """Return the rows with a lead of at most ``most``, roughly sorted by it, and the floors of groups."""
     rows, leads, n = np.empty(len(own), np.int64), np.empty(len(own), np.float32), 0
     if least <= most:
@@ -276,7 +276,7 @@ def join_blocks(block, other_block, same, reach, radius, limit):
     packed = np.empty((-(-most // ROWS), n_numbers, ROWS), np.float32)
     strip, excess = np.empty((n_numbers, WIDTH), np.float32), np.empty((ROWS, WIDTH), np.float32)
     candidates = np.empty(packed.shape[0] * ROWS * WIDTH, np.int64)
-    pairs, distances, n_found = np.empty((256, 2), np.int64), np.empty(256, np.float32), 0
+    pairs, distances, n_pairs = np.empty((256, 2), np.int64), np.empty(256, np.float32), 0
     for i, (cell, start, stop) in enumerate(block.pieces):
         begin = start - block.pieces[0, 1]
         mine = slice(begin, begin + stop - start)
@@ -285,11 +285,11 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                 continue
             other_begin = other_start - other_block.pieces[0, 1]
             if other == cell:
-                near, others = np.arange(stop - start), np.arange(other_stop - other_start)
+                near, other_near = np.arange(stop - start), np.arange(other_stop - other_start)
                 floors, other_floors = np.zeros(0, np.float32), np.zeros(0, np.float32)
             else:
                 theirs = slice(other_begin, other_begin + other_stop - other_start)
-                near, floors, others, other_floors = near_rows(
+                near, floors, other_near, other_floors = near_rows(
                     block.own[mine],
                     block.products[j, mine],
                     other_block.own[theirs],
@@ -298,9 +298,9 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                     (ROWS, WIDTH),
                 )
             near += begin
-            others += other_begin
-            n_groups = _pack(block.short, near, limit, packed) if len(others) else 0
-            for column in range(0, len(others), WIDTH):
+            other_near += other_begin
+            n_groups = _pack(block.short, near, limit, packed) if len(other_near) else 0
+            for column in range(0, len(other_near), WIDTH):
                 if other != cell:
                     highest = reach[i, j] - other_floors[column // WIDTH]
                     while n_groups and floors[n_groups - 1] > highest:
@@ -309,16 +309,16 @@ def join_blocks(block, other_block, same, reach, radius, limit):
                     n_groups = min(-(-len(near) // ROWS), (column + WIDTH - 1) // ROWS + 1)
                 if n_groups == 0:
                     break
-                _gather(other_block.short, others, column, min(WIDTH, len(others) - column), strip)
+                _gather(other_block.short, other_near, column, min(WIDTH, len(other_near) - column), strip)
                 n_candidates = _collect(packed, n_groups, strip, excess, candidates)
                 if n_candidates:
-                    pairs, distances = _with_room(pairs, distances, n_found + n_candidates)
-                    found = candidates[:n_candidates]
-                    n_found = _measure(
-                        block, other_block, near, others[column:], same and start == other_start, found,
-                        radius, limit, pairs, distances, n_found,
+                    pairs, distances = _with_room(pairs, distances, n_pairs + n_candidates)
+                    filled = candidates[:n_candidates]
+                    n_pairs = _measure(
+                        block, other_block, near, other_near[column:], same and start == other_start, filled,
+                        radius, limit, pairs, distances, n_pairs,
                     )  # fmt: skip
-    return pairs[:n_found], distances[:n_found]
+    return pairs[:n_pairs], distances[:n_pairs]
 
 
 @_compiled
@@ -377,10 +377,10 @@ def _collect(packed, n_groups, strip, excess, candidates):
 
 
 @_compiled
-def _measure(block, other_block, near, others, once, candidates, radius, limit, pairs, distances, n):
+def _measure(block, other_block, near, other_near, once, candidates, radius, limit, pairs, distances, n):
     """Add the candidates that are within the radius to ``pairs`` and ``distances``; return their number."""
     for candidate in candidates:
-        query, reference = near[candidate // WIDTH], others[candidate % WIDTH]
+        query, reference = near[candidate // WIDTH], other_near[candidate % WIDTH]
         if once and reference <= query:
             continue
         vector, other = block.vectors[query], other_block.vectors[reference]
@@ -444,9 +444,15 @@ def within(
         Rows of ``references``, ascending for each query.
     distances : ndarray of float32
         Euclidean distances.
+
+    Examples
+    --------
+    >>> offsets, rows, distances = within(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]]), 2.0)
+    >>> offsets.tolist(), rows.tolist(), distances.tolist()
+    ([0, 1], [1], [1.0])
     """
-    found = list(join(queries, references, radius, threads=threads))
-    return _sorted(found, (len(queries), len(references)))
+    blocks = list(join(queries, references, radius, threads=threads))
+    return _sorted(blocks, (len(queries), len(references)))
 
 
 def pairs_within(
@@ -460,12 +466,18 @@ def pairs_within(
     first, second : ndarray of int64, shape (n_pairs,)
         Rows of ``vectors``, ``first`` below ``second``; sorted by both.
     distances : ndarray of float32, shape (n_pairs,)
+
+    Examples
+    --------
+    >>> first, second, distances = pairs_within(np.float32([[0, 0], [3, 4], [1, 0]]), 2.0)
+    >>> first.tolist(), second.tolist(), distances.tolist()
+    ([0], [2], [1.0])
     """
-    found = [
+    blocks = [
         (np.sort(pairs, axis=1), distances)
         for pairs, distances in join(vectors, None, radius, threads=threads)
     ]
-    offsets, rows, distances = _sorted(found, (len(vectors), len(vectors)))
+    offsets, rows, distances = _sorted(blocks, (len(vectors), len(vectors)))
     return np.repeat(np.arange(len(vectors)), np.diff(offsets)), rows, distances
 
 
@@ -490,9 +502,9 @@ def join(
         raise ValueError(f"the radius is {radius}, and must be at least 0")
     same = references is None
     neighbours.check_widths(queries, queries if references is None else references)
-    found = [neighbours.finite(vectors) for vectors in (queries, references) if vectors is not None]
-    usable = [rows for rows, _ in found]
-    parts = [np.ascontiguousarray(vectors, np.float32) for _, vectors in found]
+    finite_parts = [neighbours.finite(vectors) for vectors in (queries, references) if vectors is not None]
+    usable = [rows for rows, _ in finite_parts]
+    parts = [np.ascontiguousarray(vectors, np.float32) for _, vectors in finite_parts]
     fewest = min(len(part) for part in parts)
     if not fewest:
         return
@@ -507,25 +519,25 @@ def join(
     limit = radius**2 + 4 * rounding
 
     def search(row: tuple[np.ndarray, list[np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        pieces, others = row
-        vectors, found = _vectors(side, pieces), []
-        for other_pieces in others:
+        pieces, partners = row
+        vectors, results = _vectors(side, pieces), []
+        for other_pieces in partners:
             apart = centres[pieces[:, 0], None] - centres[other_pieces[:, 0]]
             reach = (radius * np.sqrt((apart**2).sum(axis=2)) + rounding).astype(np.float32)
             block = other_block = _block(side, pieces, vectors, centres[other_pieces[:, 0]])
             if other_pieces is not pieces:
                 other_vectors = _vectors(other_side, other_pieces)
                 other_block = _block(other_side, other_pieces, other_vectors, centres[pieces[:, 0]])
-            found.append(join_blocks(block, other_block, same, reach, np.float32(radius), limit))
-        return found
+            results.append(join_blocks(block, other_block, same, reach, np.float32(radius), limit))
+        return results
 
     rows = (
         (pieces, other_blocks[begin : begin + ROW])
         for number, pieces in enumerate(blocks)
         for begin in range(number if same else 0, len(other_blocks), ROW)
     )
-    for found_of_row in in_threads(search, rows, threads):
-        for pairs, distances in found_of_row:
+    for row_results in in_threads(search, rows, threads):
+        for pairs, distances in row_results:
             yield np.stack([usable[0][pairs[:, 0]], usable[-1][pairs[:, 1]]], axis=1), distances
 
 
@@ -555,16 +567,16 @@ def _vectors(side: Side, pieces: np.ndarray) -> np.ndarray:
 
 
 def _block(side: Side, pieces, vectors, other_centres) -> Block:
-    """Return a block with the products that say how far its vectors are from the pieces of another one."""
+    """Return a block with the products that bound the distances to the pieces of another one."""
     places = slice(pieces[0, 1], pieces[-1, 2])
     products = other_centres @ vectors.T
     return Block(pieces, vectors, side.rows[places], side.short[places], side.own[places], products)
 
 
-def _sorted(found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sorted(blocks, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return pairs sorted by both rows: offsets of the first ones, second ones, distances."""
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in found)])
-    distances = np.concatenate([np.empty(0, np.float32), *(distances for _, distances in found)])
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in blocks)])
+    distances = np.concatenate([np.empty(0, np.float32), *(distances for _, distances in blocks)])
     graph = sparse.coo_array((distances, (pairs[:, 0], pairs[:, 1])), shape).tocsr()
     graph.sort_indices()
     return graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data

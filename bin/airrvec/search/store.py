@@ -86,8 +86,8 @@ class Segment:
             content = handle.read((bounds[-1] - bounds[0]) * kind.itemsize)
         view = memoryview(content)
         places = [(place - bounds[0]) * kind.itemsize for place in bounds]
-        found = [zlib.crc32(view[a:b]) for a, b in pairwise(places)]
-        if found != self._cells[1, first:last].tolist() or len(content) != places[-1]:
+        checksums = [zlib.crc32(view[a:b]) for a, b in pairwise(places)]
+        if checksums != self._cells[1, first:last].tolist() or len(content) != places[-1]:
             raise InputError("the file is damaged: a cell differs from its checksum", file=path, fix=self.fix)
         return np.frombuffer(content, kind)
 
@@ -327,15 +327,15 @@ def nearest(
     n_kept = k + neighbours.MARGIN
     lock = Lock()
 
-    def search(vectors, packed, asking, index, start, stop) -> None:
+    def search(vectors, packed, query_rows, index, start, stop) -> None:
         room = n_kept + max(n_kept, 64)
         limits = np.full(len(vectors), neighbours.NO_REFERENCE / 2, np.float32)
         keys, counts = np.full((len(vectors), room), neighbours.NOTHING), np.zeros(len(vectors), np.int64)
         neighbours.collect(packed, index.columns, start, stop, limits, n_kept, keys, counts)
         neighbours.measure(vectors, index.vectors, index.rows, n_kept, keys, counts)
         with lock:
-            both = np.concatenate([best[usable[asking]], keys[:, :n_kept]], axis=1)
-            best[usable[asking]] = np.sort(both, axis=1)[:, :k]
+            both = np.concatenate([best[usable[query_rows]], keys[:, :n_kept]], axis=1)
+            best[usable[query_rows]] = np.sort(both, axis=1)[:, :k]
 
     _visit(store, vectors, search, exact=exact, threads=threads)
     return neighbours.distances_and_rows(best)
@@ -367,13 +367,13 @@ def within(
         If there are more than `MOST_PAIRS`.
     """
     neighbours.check_widths(queries, store.centres)
-    usable, of_usable = neighbours.finite(queries)
+    usable, finite_queries = neighbours.finite(queries)
     radius = min(radius, FARTHEST)  # the limit stays below the product of a place without a reference
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    n_found = [0]
+    hits: list[tuple[np.ndarray, np.ndarray]] = []
+    n_hits = [0]
     lock = Lock()
 
-    def search(vectors, packed, asking, index, start, stop) -> None:
+    def search(vectors, packed, query_rows, index, start, stop) -> None:
         limits = ((radius * 1.001 + 1e-3) ** 2 - (vectors**2).sum(axis=1)).astype(np.float32)
         step = STRETCH
         keys = np.empty((len(vectors), step + 1), np.int64)
@@ -386,16 +386,16 @@ def within(
             near = keys[query, np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)]
             kept = near <= np.int64(np.float32(radius).view(np.int32)) << 32 | neighbours.LOWER
             with lock:
-                found.append((usable[asking[query[kept]]], near[kept]))
-                n_found[0] += int(kept.sum())
-                if n_found[0] > MOST_PAIRS:
+                hits.append((usable[query_rows[query[kept]]], near[kept]))
+                n_hits[0] += int(kept.sum())
+                if n_hits[0] > MOST_PAIRS:
                     raise InputError(
                         f"more than {MOST_PAIRS:,} pairs are within {radius:g}", fix="Choose a smaller radius"
                     )
 
-    _visit(store, of_usable, search, exact=True, threads=threads)
-    query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in found)])
-    keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
+    _visit(store, finite_queries, search, exact=True, threads=threads)
+    query = np.concatenate([np.empty(0, np.int64), *(part for part, _ in hits)])
+    keys = np.concatenate([np.empty(0, np.int64), *(part for _, part in hits)])
     order = np.lexsort((keys, query))
     distances, rows = neighbours.distances_and_rows(keys[order])
     return query[order], rows, distances
@@ -448,7 +448,7 @@ def n_near(
 
 
 def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, threads: int) -> None:
-    """Call ``search`` for each cell, or span of cells, and each block of the queries that look into it."""
+    """Call ``search`` for each cell, or span of cells, and each block of the queries that search it."""
     starts = store.starts
     queries = np.ascontiguousarray(queries, np.float32)
     probed = None if exact else _probed(store, queries, int(starts[-1]), threads)
@@ -481,7 +481,7 @@ def _visit(store: Store, queries: np.ndarray, search: Callable, *, exact: bool, 
 
 
 def _probed(store: Store, queries: np.ndarray, n: int, threads: int) -> np.ndarray | None:
-    """Return the cells that each query looks into, shape (n, n_probed); None for all."""
+    """Return the cells that each query searches, shape (n, n_probed); None for all."""
     n_cells = len(store.centres)
     share = max(CANDIDATES / max(n, 1), LEAST_SHARE)
     if share > WHOLE:

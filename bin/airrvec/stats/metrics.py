@@ -32,7 +32,7 @@ class Ranking:
     ends_tie: np.ndarray
 
     @classmethod
-    def of(cls, scores: np.ndarray) -> "Ranking":
+    def from_scores(cls, scores: np.ndarray) -> "Ranking":
         """Rank scores, shape (S, n)."""
         order = np.argsort(scores, axis=1)
         ranked = np.take_along_axis(scores, order, axis=1)
@@ -120,15 +120,22 @@ class Curves:
         return (1 + (area - least) / (MAX_FPR - least)) / 2
 
 
-def auroc(of_positives: np.ndarray, of_negatives: np.ndarray) -> float:
+def auroc(positives: np.ndarray, negatives: np.ndarray) -> float:
     """
     Return the probability that a positive is nearer than a negative; ties count half.
 
     Parameters
     ----------
-    of_positives, of_negatives : ndarray, shapes (n_positives,) and (n_negatives,)
+    positives, negatives : ndarray, shapes (n_positives,) and (n_negatives,)
         Distances of the positives and of the negatives.
+
+    Examples
+    --------
+    >>> round(auroc(np.array([0.1, 0.2]), np.array([0.15, 0.3, 0.4])), 3)
+    0.833
     """
-    scores = np.concatenate([of_positives, of_negatives])[None]
-    positive = np.arange(scores.size) < len(of_positives)
-    return float(Curves(Ranking.of(scores), positive, np.ones(scores.shape, bool)).metrics()["auroc"][0])
+    scores = np.concatenate([positives, negatives])[None]
+    positive = np.arange(scores.size) < len(positives)
+    return float(
+        Curves(Ranking.from_scores(scores), positive, np.ones(scores.shape, bool)).metrics()["auroc"][0]
+    )

@@ -20,6 +20,12 @@ def frechet_distance(first: np.ndarray, second: np.ndarray) -> float:
     ----------
     first, second : ndarray, shape (n, d) and (m, d)
         At least two vectors each.
+
+    Examples
+    --------
+    >>> vectors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> round(frechet_distance(vectors, vectors + [3, 4]), 3)  # the means are 5 apart
+    5.0
     """
     return frechet_of(moments(first), moments(second))
 
@@ -133,7 +139,14 @@ def permutation_p(values: np.ndarray) -> float:
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Return false discovery rates; NaN stays NaN."""
+    """
+    Return false discovery rates; NaN stays NaN.
+
+    Examples
+    --------
+    >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan]))
+    array([0.02, 0.04,  nan])
+    """
     from scipy.stats import false_discovery_control
 
     known = np.isfinite(p)
@@ -167,6 +180,11 @@ def mann_whitney(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of float, shape (n_variables,)
+
+    Examples
+    --------
+    >>> mann_whitney(np.array([[1.0], [2.0], [3.0]]), np.array([[4.0], [5.0], [6.0]]))
+    array([0.1])
     """
     if len(first) > len(second):
         first, second = second, first  # the smaller group has fewer sums
@@ -208,12 +226,12 @@ def _divisions(pattern: np.ndarray, n: int) -> np.ndarray | None:
     """
     values, counts = np.unique(pattern, return_counts=True)
     tied, n_tied = int(values[counts.argmax()]), int(counts.max())  # usually the samples without the cluster
-    others = pattern[pattern != tied]
-    least = int(others[0]) if len(others) else tied
-    above = others - least
-    most = min(n, len(others))
+    rest = pattern[pattern != tied]
+    least = int(rest[0]) if len(rest) else tied
+    above = rest - least
+    most = min(n, len(rest))
     largest = int(above[len(above) - most :].sum())
-    if len(others) * most * (largest + 1) > MOST_STEPS:
+    if len(rest) * most * (largest + 1) > MOST_STEPS:
         return None
     ways = np.zeros((most + 1, largest + 1))  # [j, s]: choices of j others with the sum j * least + s
     ways[0, 0] = 1

@@ -56,14 +56,14 @@ class Outcomes:
             if left[large] < 1:
                 below.append(above.pop())
 
-    def draw(self, rng: np.random.Generator, n: int, given: np.ndarray | int = 0) -> np.ndarray:
-        """Return outcomes as int32, shape (n,); ``given``: the distribution, or one per draw."""
+    def draw(self, rng: np.random.Generator, n: int, condition: np.ndarray | int = 0) -> np.ndarray:
+        """Return outcomes as int32, shape (n,); ``condition``: the distribution, or one per draw."""
         if self.k == 1:
             return np.zeros(n, np.int32)
         place = rng.random(n) * self.k
         outcome = place.astype(np.int32)
         place -= outcome
-        slot = outcome + given * self.k
+        slot = outcome + condition * self.k
         return np.where(place < self._kept[slot], outcome, self._alias[slot])
 
 

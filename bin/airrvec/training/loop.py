@@ -144,9 +144,9 @@ class Portions:
         parts = []
         for rows, part in self._divided(shown):
             part_targets = targets[rows, : part.tokens.shape[1]]
-            where = part_targets != NO_TARGET
-            logits = self._computed(lambda p, w=where: encoder.guess_residues(p.tokens, p.padding, w), part)
-            parts.append((logits, part_targets[where]))
+            masked = part_targets != NO_TARGET
+            logits = self._computed(lambda p, w=masked: encoder.guess_residues(p.tokens, p.padding, w), part)
+            parts.append((logits, part_targets[masked]))
         all_logits, all_targets = zip(*parts, strict=True)
         return torch.cat(all_logits), torch.cat(all_targets)
 
@@ -344,11 +344,12 @@ class Loop(L.LightningModule):
         """Return the contrastive terms of this device's receptors against the whole batch; set gradients."""
         objective = self.objective
         # Every device has the tokens of the whole batch, so only vectors need to be gathered.
-        copies = self._of_batch(receptors.contents, numbers)
+        copies = self._batch_tensor(receptors.contents, numbers)
         labels = {}
         if objective.loss.needs_labels:
             labels = {
-                name: self._of_batch(getattr(receptors, name), numbers) for name in ("labels", "known_labels")
+                name: self._batch_tensor(getattr(receptors, name), numbers)
+                for name in ("labels", "known_labels")
             }
         loss = objective.loss.function(
             vectors, temperature=objective.temperature, anchors=own, receptors=copies, **labels
@@ -370,7 +371,7 @@ class Loop(L.LightningModule):
             return np.resize(numbers, n_devices)  # repeats rows; losses do not compare copies
         return numbers[: len(numbers) - len(numbers) % n_devices]
 
-    def _of_batch(self, values: np.ndarray, numbers: np.ndarray) -> Tensor:
+    def _batch_tensor(self, values: np.ndarray, numbers: np.ndarray) -> Tensor:
         return torch.from_numpy(values[numbers]).to(self.device)
 
     # --- Validation

@@ -129,13 +129,13 @@ def escaped(text: str) -> str:
 
 def _header(name: str, start: str, data: dict[str, str], validation: dict | None, means: dict) -> list[str]:
     """Return the YAML lines; a JSON string is a YAML string, whatever the text holds."""
-    found = [
+    metrics = [
         (SPLITS[test_set], "roc_auc", f"mean AUROC, {RULES[rule].title}", round(auroc, 4))
         for (encoder, rule, test_set), auroc in means.items()
         if encoder == name
     ]
     if validation:
-        found.append(("validation", "loss", "loss", round(validation["loss"], 4)))
+        metrics.append(("validation", "loss", "loss", round(validation["loss"], 4)))
     lines = [
         "license: mit",
         "library_name: airrvec",
@@ -145,13 +145,13 @@ def _header(name: str, start: str, data: dict[str, str], validation: dict | None
         "datasets:",
         f"- {_yaml(', '.join(data.values()))}",
         "metrics:",
-        *(f"- {metric}" for metric in dict.fromkeys(metric for _, metric, *_ in found)),
+        *(f"- {metric}" for metric in dict.fromkeys(metric for _, metric, *_ in metrics)),
     ]
-    lines = lines if found else lines[:-1]
-    if not found:
+    lines = lines if metrics else lines[:-1]
+    if not metrics:
         return lines
     lines += ["model-index:", f"- name: {_yaml(name)}", "  results:"]
-    for split, metric, title, value in found:
+    for split, metric, title, value in metrics:
         lines += [
             *("  - task:", "      type: feature-extraction", "    dataset:", "      type: own"),
             *(f"      name: {_yaml(data.get('Data', name))}", f"      split: {_yaml(split)}"),

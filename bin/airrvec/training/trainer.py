@@ -58,11 +58,11 @@ class Checkpoints(L.Callback):
         """
         self._remove_abandoned()
         warnings = []
-        found = next((path for path in (self.path, self.previous) if self._usable(path, warnings)), None)
-        start = f"training resumes from {found}" if found else "training starts from step 0"
+        checkpoint = next((path for path in (self.path, self.previous) if self._usable(path, warnings)), None)
+        start = f"training resumes from {checkpoint}" if checkpoint else "training starts from step 0"
         for warning in warnings:
             logging.getLogger(__name__).warning("%s: %s", warning, start)
-        return found
+        return checkpoint
 
     def _usable(self, path: Path, warnings: list[str]) -> bool:
         """Return whether training can resume from a file; if not, add the reason to ``warnings``."""

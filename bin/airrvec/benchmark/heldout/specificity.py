@@ -30,7 +30,7 @@ GENES = tuple(schema.field(locus, name) for locus in schema.LOCI for name in ("v
 
 def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.Table, pa.Table]:
     """
-    Measure models on a split, each alone and with TCRdist (`airrvec.encoders.combined.Sum`).
+    Measure models on a split, each by itself and with TCRdist (`airrvec.encoders.combined.Sum`).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def measure(models: Mapping[str, str], split: Split, *, seed: int) -> tuple[pa.T
     --------
     A folder of another training, on the receptors of the column ``split`` of a labelled table:
 
-    >>> split = splits.given_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
+    >>> split = splits.column_split(fewshot.select_labelled(cells, receptors))  # doctest: +SKIP
     >>> auroc, unseen = measure({"mine": "models/mine"}, split, seed=420)  # doctest: +SKIP
     """
     tested, unseen = [gene_baseline(split)], []
@@ -158,12 +158,12 @@ def evaluate_unseen_epitopes(
         `airrvec.core.schema.AUROC`, test sets ``all`` and ``not_trained``; no rows if no epitope has enough
         receptors.
     """
-    others = {
+    unseen = {
         epitope: rows
         for epitope, rows in split.labelled.epitopes.items()
         if epitope not in split.train and len(rows) > min_binders
     }
-    labelled = replace(split.labelled, epitopes=others)
+    labelled = replace(split.labelled, epitopes=unseen)
     planned, _ = fewshot.plan_splits(
         labelled, ks=list(ks), n_splits=n_splits, min_positives=min_binders - max(ks), seed=seed
     )

@@ -280,9 +280,9 @@ def random_split(
         only in case or blanks.
     """
     if min(fractions) < 0 or not np.isclose(sum(fractions), 1):
-        given = ", ".join(map(str, fractions))
+        listed = ", ".join(map(str, fractions))
         raise InputError(
-            f"the fractions {given} are invalid", fix="Give three numbers from 0 to 1 whose sum is 1"
+            f"the fractions {listed} are invalid", fix="Give three numbers from 0 to 1 whose sum is 1"
         )
     check_labels(labelled)
     labelled = one_per_clonotype(labelled)
@@ -299,7 +299,7 @@ def random_split(
     return _split(labelled, parts, {}, left_out)
 
 
-def given_split(labelled: LabelledReceptors, column: str = "split") -> Split:
+def column_split(labelled: LabelledReceptors, column: str = "split") -> Split:
     """
     Split by a column of the labelled table that holds train, validation or test.
 
@@ -387,11 +387,11 @@ def _split(labelled, parts: dict[str, dict], removed: dict[str, int], left_out: 
 
 def _too_few(split: Split) -> InputError:
     usable = f"only {split.epitopes[0]}" if split.epitopes else "none"
-    others = ""
+    rest = ""
     if split.left_out:
         largest = max(split.left_out, key=lambda epitope: len(split.labelled.epitopes[epitope]))
-        others = f"; of the others the largest is {largest}: {split.left_out[largest]}"
+        rest = f"; of the others the largest is {largest}: {split.left_out[largest]}"
     return InputError(
-        f"specificity needs at least two epitopes, and {usable} can be divided{others}",
+        f"specificity needs at least two epitopes, and {usable} can be divided{rest}",
         fix="Label more receptors, require fewer per epitope, or choose another kind of split",
     )

@@ -29,7 +29,7 @@ from airrvec.core.schema.annotation import (
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
 from airrvec.core.schema.comparison import PUBLIC_RECEPTORS, SAMPLE_CONDITIONS, SAMPLE_PAIRS, SAMPLES_PCA
 from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
-from airrvec.core.schema.library import FOUND, INDEXED_CELLS, INDEXED_RECEPTORS, NOT_FOUND
+from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
     CELLS,
@@ -131,10 +131,10 @@ __all__ = [
     "EXTRA_VDJ",
     "EXTRA_VJ",
     "FINE_TUNING",
-    "FOUND",
     "GENERATION",
     "GENERATION_ANALYSIS",
     "GENE_USAGE",
+    "HITS",
     "INDEXED_CELLS",
     "INDEXED_RECEPTORS",
     "KEPT_FIELDS",
@@ -150,7 +150,6 @@ __all__ = [
     "NEVER",
     "NOT_DONE",
     "NOT_EVALUATED",
-    "NOT_FOUND",
     "NOT_TRAINED",
     "ORPHAN_VDJ",
     "ORPHAN_VJ",
@@ -181,6 +180,7 @@ __all__ = [
     "TRAINING_LABELS",
     "TRAINING_TIMES",
     "TWO_FULL_CHAINS",
+    "UNANSWERED",
     "VJ_PAIRING",
     "Column",
     "Table",

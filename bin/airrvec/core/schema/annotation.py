@@ -29,7 +29,7 @@ _EVIDENCE = tuple(
 EVIDENCE = tuple(column.name for column in _EVIDENCE)
 
 _NO_VECTOR = "no vector or reference"
-_NOT_GIVEN = "none is given"
+_NONE_STATED = "none is given"
 
 
 def _nearest(place: int) -> dict[str, Column]:
@@ -42,15 +42,17 @@ def _nearest(place: int) -> dict[str, Column]:
             " other chain is not compared.",
             null=_NO_VECTOR,
         ),
-        string(f"{name}epitope", "All epitopes of this reference, joined by `;`", null=_NOT_GIVEN),
-        string(f"{name}antigen_gene", "Genes or proteins of these epitopes, joined by `;`", null=_NOT_GIVEN),
-        string(f"{name}antigen_species", "Organisms of these epitopes, joined by `;`", null=_NOT_GIVEN),
+        string(f"{name}epitope", "All epitopes of this reference, joined by `;`", null=_NONE_STATED),
+        string(
+            f"{name}antigen_gene", "Genes or proteins of these epitopes, joined by `;`", null=_NONE_STATED
+        ),
+        string(f"{name}antigen_species", "Organisms of these epitopes, joined by `;`", null=_NONE_STATED),
         string(
             f"{name}mhc",
             "MHC of this reference, joined by `;`; both chains joined by `/`, without β2-microglobulin",
-            null=_NOT_GIVEN,
+            null=_NONE_STATED,
         ),
-        string(f"{name}study", "Studies that report this reference, joined by `;`", null=_NOT_GIVEN),
+        string(f"{name}study", "Studies that report this reference, joined by `;`", null=_NONE_STATED),
         float32(
             f"{name}distance",
             "Euclidean distance of the vectors of receptor and reference, 0 to 2",
@@ -191,7 +193,7 @@ PRECISION_RECALL = published(
     twin=True,
 )
 
-_OF_REFERENCES = "the most frequent of its references"
+_FROM_REFERENCES = "the most frequent of its references"
 ANNOTATION_EPITOPES = published(
     "epitopes",
     "annotation/reference/epitopes.parquet",
@@ -199,10 +201,10 @@ ANNOTATION_EPITOPES = published(
     " `--annotation_fdr` over all epitopes, in a mixture with 10 % labelled receptors.",
     *(SPECIES_COLUMN, _CLASS),
     string("epitope", "The epitope"),
-    string("antigen_gene", f"Gene or protein of the epitope: {_OF_REFERENCES}", null="not known"),
-    string("antigen_species", f"Organism of the epitope: {_OF_REFERENCES}", null="not known"),
-    string("mhc_a", f"α chain of its MHC: {_OF_REFERENCES}", null="not known"),
-    string("mhc_b", f"β chain of its MHC: {_OF_REFERENCES}", null="not known"),
+    string("antigen_gene", f"Gene or protein of the epitope: {_FROM_REFERENCES}", null="not known"),
+    string("antigen_species", f"Organism of the epitope: {_FROM_REFERENCES}", null="not known"),
+    string("mhc_a", f"α chain of its MHC: {_FROM_REFERENCES}", null="not known"),
+    string("mhc_b", f"β chain of its MHC: {_FROM_REFERENCES}", null="not known"),
     int64("n_references", "Number of references"),
     int64(
         "n_excluded", "Receptors that only studies of `--exclude_references` report. They are not references."

@@ -85,7 +85,7 @@ AUROC_SUMMARY = published(
     twin=True,
 )
 
-_OF_MEAN = "an epitope"
+_EPITOPE_ROW = "an epitope"
 COMPARISONS = published(
     "comparisons",
     "benchmark/comparisons.parquet",
@@ -114,8 +114,8 @@ COMPARISONS = published(
         "Standard error over splits: std / √n; for `mean` √(Σ SE²) / n over the n epitopes",
         null="one split",
     ),
-    int32("n_epitopes", "Number of epitopes of `mean`", null=_OF_MEAN),
-    int32("n_better", "Number of epitopes in which `encoder` is better", null=_OF_MEAN),
+    int32("n_epitopes", "Number of epitopes of `mean`", null=_EPITOPE_ROW),
+    int32("n_better", "Number of epitopes in which `encoder` is better", null=_EPITOPE_ROW),
     float64(
         "sign_p",
         "One-sided sign test over epitopes, the paper's binomial test (below)",

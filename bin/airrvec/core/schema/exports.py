@@ -1,4 +1,4 @@
-"""Schemas of what is carried to other tools: columns of cells, and the AIRR table."""
+"""Schemas of exports to other tools: columns of cells, and the AIRR table."""
 
 from airrvec.core.schema.published import float64, int64, published, string
 from airrvec.core.schema.receptors import CHAIN_COLUMNS, CHAIN_COUNTS, KEPT_COLUMNS

@@ -1,4 +1,4 @@
-"""Schemas of the index of runs, and of what is found in it."""
+"""Schemas of the index of runs, and of the results of a search in it."""
 
 from airrvec.core.schema.annotation import ANTIGEN
 from airrvec.core.schema.published import boolean, float32, float64, int32, int64, published, string
@@ -23,7 +23,7 @@ _QUERY = string("query", "`cell_id` of the query, `row 7` without one, or its wo
 _QUERY_ROW = int64("query_row", "First row of the query in its table, from 1")
 _NO_LABEL = "no label"
 
-FOUND = published(
+HITS = published(
     "found",
     "<out>",
     "One row per query and neighbour, by query, then by rank. Several values in one cell are separated by `;"
@@ -63,7 +63,7 @@ FOUND = published(
     RECEPTOR_ID,
 )
 
-NOT_FOUND = published(
+UNANSWERED = published(
     "not_found",
     "<out>.rejects",
     "Queries, and chains of queries, without an answer.",

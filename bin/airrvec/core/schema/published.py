@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
-_LINK_ALONE = re.compile(rf" \({_LINK.pattern}\)")  # in parentheses, with nothing else to say
+_LINK_IN_PARENTHESES = re.compile(rf" \({_LINK.pattern}\)")  # in parentheses, with nothing else to say
 NEVER = "never"
 
 
@@ -142,7 +142,7 @@ def float64(name: str, meaning: str, null: str = NEVER, unit: str = "") -> Colum
 
 def without_links(markdown: str) -> str:
     """Return Markdown with the text of its links; a link that stands alone in parentheses goes."""
-    return _LINK.sub(r"\1", _LINK_ALONE.sub("", markdown))
+    return _LINK.sub(r"\1", _LINK_IN_PARENTHESES.sub("", markdown))
 
 
 def described(table_schema: pa.Schema, path: str | Path) -> pa.Schema:
@@ -172,8 +172,10 @@ def described(table_schema: pa.Schema, path: str | Path) -> pa.Schema:
 @cache
 def _table_of(names: tuple[str, ...], stem: str) -> Table | None:
     """Return the published table with these columns, that with this file name first."""
-    found = [table for table in TABLES.values() if _is_of(names, table)]
-    return next((table for table in found if Path(table.file).stem == stem), found[0] if found else None)
+    matches = [table for table in TABLES.values() if _is_of(names, table)]
+    return next(
+        (table for table in matches if Path(table.file).stem == stem), matches[0] if matches else None
+    )
 
 
 def _is_of(names: tuple[str, ...], table: Table) -> bool:

@@ -24,15 +24,15 @@ ANNOTATION_REFERENCE = published(
 )
 
 # `epitope_group`: from `airrvec.annotation.merged_reference`.
-_OF_LABELS = "the most frequent of its labels"
+_FROM_LABELS = "the most frequent of its labels"
 _MERGED = (
     *(*RECEPTOR_COLUMNS, SPECIES_COLUMN),
     string("epitope", "The epitope"),
-    string("antigen_gene", f"Gene or protein of the epitope: {_OF_LABELS}", null="not given"),
-    string("antigen_species", f"Organism of the epitope: {_OF_LABELS}", null="not given"),
-    string("mhc_class", f"MHC class of the pair: {_OF_LABELS}", null="not given"),
-    string("mhc_a", f"MHC of the pair, α chain: {_OF_LABELS}", null="not given"),
-    string("mhc_b", f"MHC of the pair, β chain: {_OF_LABELS}", null="not given"),
+    string("antigen_gene", f"Gene or protein of the epitope: {_FROM_LABELS}", null="not given"),
+    string("antigen_species", f"Organism of the epitope: {_FROM_LABELS}", null="not given"),
+    string("mhc_class", f"MHC class of the pair: {_FROM_LABELS}", null="not given"),
+    string("mhc_a", f"MHC of the pair, α chain: {_FROM_LABELS}", null="not given"),
+    string("mhc_b", f"MHC of the pair, β chain: {_FROM_LABELS}", null="not given"),
     string("mhc", "All MHC of the pair, joined by `;`", null="not given"),
     string(
         "sources",

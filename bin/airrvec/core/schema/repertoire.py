@@ -21,7 +21,7 @@ _CENTRE = string("centre", "Central receptor of the cluster by name: the member 
 _NOT_LABELLED = "no labelled member"
 
 
-def _of_chain(locus: str) -> tuple:
+def _chain_columns(locus: str) -> tuple:
     unknown = "no such chain, or unknown"
     return (
         string(f"{locus}_consensus", "Junction of the most frequent residues", null="no such chain"),
@@ -45,8 +45,8 @@ CLUSTERS = published(
     COUNT_UNIT.but(meaning="What `n_cells` counts", null=_SEVERAL_UNITS),
     int64("centre_neighbours", "Receptors within the radius of the centre"),
     float64("centre_expected", "Receptors within the radius of the centre expected by chance"),
-    *_of_chain("tra"),
-    *_of_chain("trb"),
+    *_chain_columns("tra"),
+    *_chain_columns("trb"),
     *(
         column.but(meaning="Generation probability of this chain of the centre, by OLGA")
         for column in GENERATION_COLUMNS

@@ -25,7 +25,7 @@ CHAINS_COLUMN = string("chains", "Chains that are compared: `paired`, `alpha` or
 LOCUS = string("locus", "`TRA` or `TRB`")
 
 
-def _of_chain(locus: str, greek: str) -> list[Column]:
+def _chain_columns(locus: str, greek: str) -> list[Column]:
     no_chain = f"no {greek} chain"
     return [
         string(
@@ -38,7 +38,7 @@ def _of_chain(locus: str, greek: str) -> list[Column]:
     ]
 
 
-RECEPTOR_COLUMNS = (*_of_chain("TRA", "α"), *_of_chain("TRB", "β"))
+RECEPTOR_COLUMNS = (*_chain_columns("TRA", "α"), *_chain_columns("TRB", "β"))
 assert tuple(column.name for column in RECEPTOR_COLUMNS) == RECEPTOR_FIELDS
 INNATE_LIKE = string(
     "innate_like",

@@ -46,14 +46,14 @@ def reading(table: pa.Table, titles: Titles) -> str:
     same = data["co_specific"].to_numpy()
     if same.all() or not same.any():
         return "All pairs are of one kind, so there is nothing to compare."
-    found = {}
+    sentences = {}
     for when in ("before", "after"):
         distances = data[f"distance_{when}"].to_numpy()
         medians = [np.median(distances[kind]) for kind in (same, ~same)]
         area = auroc(distances[same], distances[~same])
-        found[when] = f"AUROC {area:.3f}, median distances {medians[0]:.2f} and {medians[1]:.2f}"
+        sentences[when] = f"AUROC {area:.3f}, median distances {medians[0]:.2f} and {medians[1]:.2f}"
     return (
         "Co-specific against cross-specific pairs, each of a training and a test receptor. Before"
-        f" fine-tuning: {found['before']}. After: {found['after']}. In the paper, fine-tuning mainly moves"
-        " cross-specific pairs, and moves some of them far apart."
+        f" fine-tuning: {sentences['before']}. After: {sentences['after']}. In the paper, fine-tuning"
+        " mainly moves cross-specific pairs, and moves some of them far apart."
     )

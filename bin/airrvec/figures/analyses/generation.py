@@ -21,7 +21,7 @@ def draw(table: pa.Table, titles: Titles):
         left.fill_between(
             x, line["pearson_low"], line["pearson_high"], color=style(index)["color"], alpha=0.15
         )
-    share = _by_probability(data)
+    share = _probability_bins(data)
     right.plot(share["mean_log10_probability"], 100 * share["co_specific"], color="black", marker="o")
     left.axhline(0, color="grey", linewidth=0.8, linestyle=":")
     left.set_xlabel("Encoder distance (1 = most distant bin)")
@@ -35,15 +35,15 @@ def draw(table: pa.Table, titles: Titles):
     return figure
 
 
-def _by_probability(data):
+def _probability_bins(data):
     """Return the bins by probability of the first encoder; they are equal for all encoders."""
     return data[(data["binned_by"] == "probability") & (data["encoder"] == data["encoder"].iloc[0])]
 
 
 def plot(table: pa.Table, titles: Titles) -> dict:
     data = table.to_pandas()
-    by_distance = data[(data["binned_by"] == "distance") & data["pearson"].notna()]
-    far = by_distance.groupby("encoder")["mean_distance"].max()
+    distance_bins = data[(data["binned_by"] == "distance") & data["pearson"].notna()]
+    far = distance_bins.groupby("encoder")["mean_distance"].max()
     return {
         "kind": "linegraph",
         "data": [
@@ -52,12 +52,12 @@ def plot(table: pa.Table, titles: Titles) -> dict:
                     round(row.mean_distance / (far[name] or 1), 4): round(row.pearson, 4)
                     for row in line.itertuples()
                 }
-                for name, line in by_distance.groupby("encoder", sort=False)
+                for name, line in distance_bins.groupby("encoder", sort=False)
             },
             {
                 "pairs": {
                     round(row.mean_log10_probability, 3): round(100 * row.co_specific, 4)
-                    for row in _by_probability(data).itertuples()
+                    for row in _probability_bins(data).itertuples()
                 }
             },
         ],
@@ -94,7 +94,7 @@ def reading(table: pa.Table, titles: Titles) -> str:
         f"{titles[name]} {np.average(bins['pearson'], weights=bins['n_pairs']):.2f}"
         for name, bins in near.groupby("encoder", sort=False)
     )
-    share = _by_probability(data)
+    share = _probability_bins(data)
     return (
         "Pearson's r between TCRdist and log generation probability, for the 10 % of pairs with the smallest"
         f" encoder distance (weighted mean over bins): {correlations or 'too few pairs'}. If r is below 0,"

@@ -56,11 +56,11 @@ class JsonText:
 
     def take(self, characters: str) -> str:
         """Consume and return the next character, which must be one of ``characters``."""
-        found = self.peek()
-        if not found or found not in characters:
-            raise ValueError(f"{' or '.join(characters)} expected, found {found or 'the end'}")
+        character = self.peek()
+        if not character or character not in characters:
+            raise ValueError(f"{' or '.join(characters)} expected, found {character or 'the end'}")
         self._at += 1
-        return found
+        return character
 
     def value(self):
         """Return the next value."""

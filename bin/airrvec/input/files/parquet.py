@@ -28,9 +28,9 @@ FEWEST_ROWS = 10_000  # of a batch but the last
 _begun: dict[int, Iterator[TextBatch]] = {}  # of tables by the number that the asker gave them
 
 
-def answer(path: str, limit: int, do: str, **asked) -> tuple[dict, pa.Table | None]:
+def answer(path: str, limit: int, do: str, **request) -> tuple[dict, pa.Table | None]:
     """
-    Do what is asked with a file.
+    Answer a request about a file.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ def answer(path: str, limit: int, do: str, **asked) -> tuple[dict, pa.Table | No
     if do == "describe":
         return {"names": ParquetReader(path, limit).names}, None
     if do == "begin":
-        share = ParquetReader(path, limit).write_beginning(Path(asked["part"]), asked["rows"])
+        share = ParquetReader(path, limit).write_beginning(Path(request["part"]), request["rows"])
         return {"share": share}, None
-    number = asked["number"]
+    number = request["number"]
     if do == "close":
         _begun.pop(number, None)
         return {}, None
-    if asked["place"] == 0:
-        _begun[number] = ParquetReader(path, limit).batches(asked["columns"], asked["rows"])
+    if request["place"] == 0:
+        _begun[number] = ParquetReader(path, limit).batches(request["columns"], request["rows"])
     if number not in _begun:  # another file has ended the process in between
         raise RuntimeError("the process that read it has ended")
     batch = next(_begun[number], None)

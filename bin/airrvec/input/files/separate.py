@@ -1,7 +1,7 @@
 """
 A process that reads files with native libraries, which may crash or never end on a damaged one.
 
-It is asked by one JSON object per line on its standard input, and answers with one JSON object per line,
+It reads one request per line, a JSON object, on its standard input. It answers with one JSON object per line,
 followed by a table in Arrow's format if there is one (`airrvec.input.files.separate_process`).
 """
 

@@ -78,8 +78,8 @@ class RowReader:
         if short:
             empty = [self.delimiter * (len(self.names) - row.n_cells) for row in short]
             lines = "\n".join(row.text + cells for row, cells in zip(short, empty, strict=True))
-            filled, others = self._parsed(lines.encode())
-            if others or len(filled) != len(short):
+            filled, rejected = self._parsed(lines.encode())
+            if rejected or len(filled) != len(short):
                 return None
             numbers = np.append(numbers, [row.number for row in short])
             order = np.argsort(numbers)

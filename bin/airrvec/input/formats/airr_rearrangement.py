@@ -58,15 +58,15 @@ REQUIRED = (
 
 def warnings(columns: list[str]) -> list[str]:
     """Return warnings: columns that AIRR requires, and airrvec does not, are missing; units of the counts."""
-    found = []
+    sentences = []
     if missing := [name for name in REQUIRED if name not in columns]:
-        found.append(f"not strictly AIRR: these required columns are missing: {', '.join(missing)}")
+        sentences.append(f"not strictly AIRR: these required columns are missing: {', '.join(missing)}")
     if counts_umis_as_duplicates(columns):
-        found.append(
+        sentences.append(
             "duplicate_count is read as UMIs and consensus_count as reads, as Cell Ranger writes them: the"
             " table has is_cell, and no umi_count"
         )
-    return found
+    return sentences
 
 
 # In Cell Ranger's table, `duplicate_count` has another unit (`airr_counts`).
@@ -82,8 +82,8 @@ ROLES = {
 def roles(table: pa.Table) -> Roles:
     """Return the columns of cell, counts and flags; a cell or count may be inside ``sequence_id``."""
     counts = spelled(table.column_names, (*UMIS, *READS, "consensus_count", *COPIES, "is_cell"))
-    given = [name for name in counts if strings_of(table, name).null_count < len(table)]
-    roles = or_inside(choose(table, cell=CELL, flags=FLAGS, **airr_counts(given)), table, "sequence_id")
+    filled = [name for name in counts if strings_of(table, name).null_count < len(table)]
+    roles = or_inside(choose(table, cell=CELL, flags=FLAGS, **airr_counts(filled)), table, "sequence_id")
     if roles.cell is not None:
         return roles
     clonotypes = choose(table, cells=ROLES["cells"])
@@ -116,6 +116,6 @@ def _with_frames(table: pa.Table, fields: dict[str, pa.ChunkedArray]) -> dict[st
         return fields
     frame, stop = (values.truths(column(table, name)) for name in ("vj_in_frame", "stop_codon"))
     fails = pc.or_kleene(pc.equal(frame, False), stop)
-    found = pc.if_else(pc.fill_null(fails, False), False, pa.scalar(None, pa.bool_()))
-    productive = fields.get("productive", found)
-    return fields | {"productive": pc.coalesce(productive, found)}
+    verdict = pc.if_else(pc.fill_null(fails, False), False, pa.scalar(None, pa.bool_()))
+    productive = fields.get("productive", verdict)
+    return fields | {"productive": pc.coalesce(productive, verdict)}

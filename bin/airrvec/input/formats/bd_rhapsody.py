@@ -61,7 +61,7 @@ def chains(table: pa.Table, roles: Roles) -> pa.Table:
     return pa.concat_tables(parts).sort_by([("row", "ascending")])
 
 
-def _chains(table: pa.Table, names: tuple[str, ...], roles: Roles, of_roles: dict) -> pa.Table:
+def _chains(table: pa.Table, names: tuple[str, ...], roles: Roles, role_columns: dict) -> pa.Table:
     v_gene, j_gene, junction = names
     cell = column(table, "Cell_Index")
     chain_type = column(table, "Chain_Type")
@@ -74,5 +74,5 @@ def _chains(table: pa.Table, names: tuple[str, ...], roles: Roles, of_roles: dic
         v_call=column(table, v_gene),
         j_call=column(table, j_gene),
         junction_aa=column(table, junction),
-        **of_roles,
+        **role_columns,
     )

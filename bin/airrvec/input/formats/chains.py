@@ -120,26 +120,26 @@ def kept_fields(
     return fields
 
 
-def split_cells(table: pa.Table, name: str, others: list[str]) -> tuple[pa.Array, pa.Table]:
+def split_cells(table: pa.Table, name: str, further: list[str]) -> tuple[pa.Array, pa.Table]:
     """Split the cells of a column at ``;``; return the parts, and the other columns once per part."""
     lists = pc.split_pattern(pc.fill_null(column(table, name), ""), ";").combine_chunks()
-    return pc.list_flatten(lists), table.select(others).take(pc.list_parent_indices(lists))
+    return pc.list_flatten(lists), table.select(further).take(pc.list_parent_indices(lists))
 
 
 def named_junctions(
-    table: pa.Table, name: str, others: list[str]
+    table: pa.Table, name: str, further: list[str]
 ) -> tuple[dict[str, pa.ChunkedArray], pa.Table]:
     """Return locus and junction of each chain in cells such as ``TRA:CAVF;TRB:CASSF``, and other columns."""
-    texts, rows = split_cells(table, name, others)
+    texts, rows = split_cells(table, name, further)
     texts = pc.utf8_trim_whitespace(texts)
-    given = pc.not_equal(texts, "")
+    is_filled = pc.not_equal(texts, "")
     # A part without a colon is all junction.
-    parts = pc.extract_regex(texts.filter(given), r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
+    parts = pc.extract_regex(texts.filter(is_filled), r"^(?:(?P<locus>[^:]*):)?(?P<junction>.*)$")
     fields = {
         field: _without_empty(pc.struct_field(parts, part))
         for field, part in (("locus", "locus"), ("junction_aa", "junction"))
     }
-    return fields, rows.filter(given)
+    return fields, rows.filter(is_filled)
 
 
 def _without_empty(values: pa.Array) -> pa.ChunkedArray:
@@ -211,11 +211,11 @@ def names_with_prefixes(
     prefixes: Iterable[str], names: dict[str, tuple[str, ...]], roles: dict[str, tuple[str, ...]]
 ) -> list[str]:
     """Return the columns of each chain: its fields, as in `chains_by_prefix`, and its roles."""
-    found = []
+    columns = []
     for prefix in prefixes:
-        found += [prefix + end for ends in names.values() for end in ends]
-        found += [name for some in with_prefix(roles, prefix).values() for name in some]
-    return found
+        columns += [prefix + end for ends in names.values() for end in ends]
+        columns += [name for some in with_prefix(roles, prefix).values() for name in some]
+    return columns
 
 
 def chains_by_prefix(
@@ -242,11 +242,11 @@ def chains_by_prefix(
     """
     cell, parts = roles.cells(table), []
     for prefix, locus in prefixes.items():
-        of_chain = {
+        chain_columns = {
             field: next((prefix + end for end in ends if prefix + end in table.column_names), None)
             for field, ends in names.items()
         }
-        fields = {field: column(table, name) for field, name in of_chain.items()}
+        fields = {field: column(table, name) for field, name in chain_columns.items()}
         part = chain_table(
             row=table["row"],
             cell_key=cell_keys(table, cell, roles.samples),

@@ -80,7 +80,8 @@ def check_column_map(columns: Mapping, file: str | Path | None = None) -> None:
                 fix="Give the table's column another name",
             )
     chain_only, pair_only = (
-        [field for field in columns if field not in others] for others in (PAIR_FIELDS, CHAIN_FIELDS)
+        [field for field in columns if field not in other_fields]
+        for other_fields in (PAIR_FIELDS, CHAIN_FIELDS)
     )
     if chain_only and pair_only:
         raise InputError(

@@ -138,8 +138,8 @@ def check_columns(path, reader: ModuleType, container: Container) -> None:
 
 def check_map(path, columns: Mapping, container: Container) -> None:
     names = container.names()
-    given = [(field, name) for field, name in columns.items() if field != ROW_FILTER]
-    for field, name in [*given, *((ROW_FILTER, name) for name in columns.get(ROW_FILTER, ()))]:
+    mapped = [(field, name) for field, name in columns.items() if field != ROW_FILTER]
+    for field, name in [*mapped, *((ROW_FILTER, name) for name in columns.get(ROW_FILTER, ()))]:
         if name not in names:
             raise InputError(
                 f"missing, though the column map gives it as {field}",

@@ -95,8 +95,8 @@ def _roles(table: pa.Table, place: str, cell_prefix: str) -> Roles:
     held = [name for name in (*_COUNTS, "is_cell") if place.format(name) in table.column_names]
     if cell_prefix + "is_cell" in table.column_names:
         held.append("is_cell")
-    of_airr = airr_counts(held) if set(held) - {"expr", "is_cell"} else {"reads": ("expr",)}
-    counts = {unit: [place.format(name) for name in names] for unit, names in of_airr.items()}
+    airr_names = airr_counts(held) if set(held) - {"expr", "is_cell"} else {"reads": ("expr",)}
+    counts = {unit: [place.format(name) for name in names] for unit, names in airr_names.items()}
     flags = {
         name: [at for at in (place.format(name), cell_prefix + name) if at in table.column_names][:1]
         for name in _FLAGS
@@ -111,7 +111,7 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
     v_call, j_call, junction = names
     fields = {"v_call": chain_column(v_call), "j_call": chain_column(j_call)}
     fields |= junctions(table, place.format(junction), place.format("cdr3_aa"))
-    labels = {field: _of_cell(table, cell_prefix, names) for field, names in _CELL_NAMES.items()}
+    labels = {field: _cell_label(table, cell_prefix, names) for field, names in _CELL_NAMES.items()}
     chains = chain_table(
         row=table["row"],
         cell_key=table["row"].cast(pa.string()),
@@ -127,7 +127,7 @@ def _chains(table: pa.Table, place: str, cell_prefix: str, names: tuple[str, ...
     return chains if place == _CHAIN else chains.filter(any_valid(*(fields[name] for name in _NEEDED)))
 
 
-def _of_cell(table: pa.Table, prefix: str, names: tuple[str, ...]) -> pa.ChunkedArray:
+def _cell_label(table: pa.Table, prefix: str, names: tuple[str, ...]) -> pa.ChunkedArray:
     """Return the first column of a cell that the table has."""
     name = next((prefix + name for name in names if prefix + name in table.column_names), None)
     if name is not None and name == prefix + iggytop.LABELS["reference_id"]:

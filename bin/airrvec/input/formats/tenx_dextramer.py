@@ -62,7 +62,7 @@ _LABELS = ("epitope", "mhc_a", "antigen_gene", "antigen_species")
 @cache
 def dextramer(column_name: str) -> Dextramer | None:
     """
-    Return what the name of a ``…_binder`` column says.
+    Return the dextramer that the name of a ``…_binder`` column describes.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ def dextramer(column_name: str) -> Dextramer | None:
     Dextramer or None
         None for any other column.
     """
-    found = _BINDER.fullmatch(column_name.strip())
-    if not found:
+    match = _BINDER.fullmatch(column_name.strip())
+    if not match:
         return None
-    name = found["name"].strip()
+    name = match["name"].strip()
     if _CONTROL.search(name):
         return Dextramer(is_control=True)
     parts = _DEXTRAMER.fullmatch(name)
@@ -102,16 +102,16 @@ def further(columns: list[str]) -> list[str]:
 
 
 def warnings(columns: list[str]) -> list[str]:
-    """Return warnings of what is no label."""
+    """Return warnings of columns and cells that give no label."""
     binders = [name for name in columns if _BINDER.fullmatch(name.strip())]
     if not binders:
         return ["no cell has a label: no column says which dextramers a cell binds (…_binder)"]
-    found = []
+    sentences = []
     if unread := [name for name in binders if not dextramer(name)]:
-        found.append(f"not read as a label, because it is not MHC_PEPTIDE_…_binder: {', '.join(unread)}")
+        sentences.append(f"not read as a label, because it is not MHC_PEPTIDE_…_binder: {', '.join(unread)}")
     if controls := [name for name in binders if (known := dextramer(name)) and known.is_control]:
-        found.append(f"cells that bind a negative control have no label: {', '.join(controls)}")
-    return found
+        sentences.append(f"cells that bind a negative control have no label: {', '.join(controls)}")
+    return sentences
 
 
 def chains(table: pa.Table) -> pa.Table:
@@ -132,7 +132,7 @@ def chains(table: pa.Table) -> pa.Table:
 
     # One entry per label of a cell; the column after the last dextramer stands for no label.
     row, label = np.nonzero(np.column_stack([labelled, ~labelled.any(axis=1)]))
-    given = column(table, "reference_id")
+    reference_ids = column(table, "reference_id")
     cells = pa.table(
         {
             "row": table["row"].combine_chunks().take(pa.array(row)),
@@ -141,7 +141,7 @@ def chains(table: pa.Table) -> pa.Table:
             ),
             "cell_id": column(table, "barcode").combine_chunks().take(pa.array(row)),
             "junctions": table["cell_clono_cdr3_aa"].take(pa.array(row)),
-            "reference_id": given.take(pa.array(row)),
+            "reference_id": reference_ids.take(pa.array(row)),
             **{
                 name: pa.array([*(getattr(known, name) for known in dextramers), None], pa.string()).take(
                     pa.array(label)
@@ -150,19 +150,19 @@ def chains(table: pa.Table) -> pa.Table:
             },
         }
     )
-    fields, of_cells = named_junctions(
+    fields, chain_cells = named_junctions(
         cells, "junctions", [name for name in cells.column_names if name != "junctions"]
     )
-    labelled = pc.is_valid(of_cells["epitope"])
+    labelled = pc.is_valid(chain_cells["epitope"])
     nothing = pa.scalar(None, pa.string())
     return chain_table(
-        row=of_cells["row"],
-        cell_key=of_cells["key"],
-        cell_id=of_cells["cell_id"],
+        row=chain_cells["row"],
+        cell_key=chain_cells["key"],
+        cell_id=chain_cells["cell_id"],
         # The same junction may be there twice, from two nucleotide sequences.
-        chain_key=pa.array(np.arange(len(of_cells)).astype(str), pa.string()),
+        chain_key=pa.array(np.arange(len(chain_cells)).astype(str), pa.string()),
         label_method=pc.if_else(labelled, METHOD, nothing),
-        reference_id=pc.if_else(labelled, of_cells["reference_id"], nothing),
-        **{name: of_cells[name] for name in _LABELS},
+        reference_id=pc.if_else(labelled, chain_cells["reference_id"], nothing),
+        **{name: chain_cells[name] for name in _LABELS},
         **fields,
     )

@@ -188,8 +188,8 @@ def _methods(table: pa.Table) -> pa.ChunkedArray:
     for name in ("identification", "verification"):
         # Releases and exports hold all methods of a record in one JSON object.
         json = pc.coalesce(column(table, "method"), column(table, "Method"))
-        found = pc.struct_field(pc.extract_regex(json, f'"{name}": *"(?P<value>[^"]*)"'), "value")
-        parts.append(pc.coalesce(column(table, f"method.{name}"), found))
+        from_json = pc.struct_field(pc.extract_regex(json, f'"{name}": *"(?P<value>[^"]*)"'), "value")
+        parts.append(pc.coalesce(column(table, f"method.{name}"), from_json))
     joined = pc.utf8_trim(
         pc.binary_join_element_wise(*(pc.fill_null(part, "") for part in parts), ";"), characters=";"
     )

@@ -27,16 +27,16 @@ ROLES = {"copies": ("count",)}
 def chains(table: pa.Table, roles: Roles) -> pa.Table:
     """Return one chain per row."""
 
-    def given(name: str, name_in_manual: str) -> pa.ChunkedArray:
+    def values_of(name: str, name_in_manual: str) -> pa.ChunkedArray:
         values = pc.coalesce(column(table, name), column(table, name_in_manual))
         return pc.if_else(pc.is_in(values, _NOTHING), pa.scalar(None, pa.string()), values)
 
     return chain_table(
         row=table["row"],
-        v_call=given("v", "V"),
-        j_call=given("j", "J"),
-        junction_aa=given("cdr3aa", "CDR3aa"),
+        v_call=values_of("v", "V"),
+        j_call=values_of("j", "J"),
+        junction_aa=values_of("cdr3aa", "CDR3aa"),
         **roles.read(table),
-        d_call=given("d", "D"),
-        junction=given("cdr3nt", "CDR3nt"),
+        d_call=values_of("d", "D"),
+        junction=values_of("cdr3nt", "CDR3nt"),
     )

@@ -14,7 +14,7 @@ from airrvec.core.terminal import counted, printable
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.sheet import Problem, Sample, Sheet
-from airrvec.input.units import NOTHING, Given, Unit
+from airrvec.input.units import NOTHING, DeclaredUnit, Unit
 
 import pyarrow as pa
 
@@ -101,7 +101,7 @@ def look(
     columns: dict[str, str] | None,
     species: str,
     max_unpacked: int = reading.MAX_UNPACKED,
-    unit: Given = NOTHING,
+    unit: DeclaredUnit = NOTHING,
 ) -> Head:
     """
     Inspect the beginning of a table.
@@ -126,7 +126,9 @@ def look(
     return _look(Path(path), format, columns, species, SECOND_LOOK, max_unpacked, unit)
 
 
-def _look(path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int, unit: Given) -> Head:
+def _look(
+    path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int, unit: DeclaredUnit
+) -> Head:
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(path, Path(folder), n_bytes, max_unpacked)
         if not part.stat().st_size and path.stat().st_size:  # its first lines are longer than n_bytes
@@ -203,7 +205,7 @@ class Table:
     max_unpacked: int = reading.MAX_UNPACKED
     metadata: dict[str, str | None] = field(default_factory=dict)
     hla: str = ""
-    unit: Given = NOTHING
+    unit: DeclaredUnit = NOTHING
 
 
 def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:

@@ -21,7 +21,7 @@ from airrvec.input.samplesheet.names import (
     name_problem,
     shorten,
 )
-from airrvec.input.units import NOTHING, Given
+from airrvec.input.units import NOTHING, DeclaredUnit
 
 MOST_BYTES = 64 << 20  # 100,000 samples take a tenth of it
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -166,7 +166,7 @@ class Sample:
     row: int
     line: int
     hla: str = ""
-    unit: Given = NOTHING
+    unit: DeclaredUnit = NOTHING
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class _Row:
             self._check_role(role, names)
         own_species = self._check_table(given, species, name if role == "sample" else None)
         hla = self._check_hla(given.get("hla", ""), name) if role == "sample" else ""
-        unit = Given(*(self._check_unit(given, column, name) for column in UNIT_COLUMNS))
+        unit = DeclaredUnit(*(self._check_unit(given, column, name) for column in UNIT_COLUMNS))
         if self.problems or own_species is None:
             return None
         metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}

@@ -80,16 +80,16 @@ class RelativeEmbedding:
         weight = state["embedding.projection.weight"].T  # (n_features + 1 + n_loops, d)
         residues = features @ weight[:n_features]  # (23, d)
         loops = np.pad(weight[n_features + 1 :], ((1, 0), (0, 0)))  # (1 + n_loops, d): 0 is no loop
-        self.of_word = _pair_sums(residues, loops)
-        self.of_position = np.ascontiguousarray(weight[[n_features]].T)  # (d, 1)
+        self.word_vectors = _pair_sums(residues, loops)
+        self.position_vectors = np.ascontiguousarray(weight[[n_features]].T)  # (d, 1)
         self.n_loops = len(loops)
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         residue, position, length, loop = tokens.T.astype(np.int32)  # (B T,) each
-        out = _columns(len(self.of_word), len(tokens))
+        out = _columns(len(self.word_vectors), len(tokens))
         relative = relative_position(position, length)
         words, first = residue * self.n_loops + loop, np.zeros_like(residue)
-        kernels.embed_tokens(words, relative, first, self.of_word, self.of_position, out)
+        kernels.embed_tokens(words, relative, first, self.word_vectors, self.position_vectors, out)
         return out
 
 
@@ -107,15 +107,15 @@ class LeftAlignedEmbedding:
     def __init__(self, config: ModelConfig, state: dict[str, np.ndarray]):
         scale = np.float32(config.d_model**0.5)
         loops = state["embedding.loop.weight"]
-        self.of_word = _pair_sums(state["embedding.residue.weight"] * scale, loops * scale)
-        self.of_position = np.ascontiguousarray(state["embedding.position"].T * scale)
+        self.word_vectors = _pair_sums(state["embedding.residue.weight"] * scale, loops * scale)
+        self.position_vectors = np.ascontiguousarray(state["embedding.position"].T * scale)
         self.n_loops = len(loops)
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         residue, position, _, loop = tokens.T.astype(np.int32)  # (B T,) each
-        out = _columns(len(self.of_word), len(tokens))
+        out = _columns(len(self.word_vectors), len(tokens))
         ones, words = np.ones(len(tokens), np.float32), residue * self.n_loops + loop
-        kernels.embed_tokens(words, ones, position, self.of_word, self.of_position, out)
+        kernels.embed_tokens(words, ones, position, self.word_vectors, self.position_vectors, out)
         return out
 
 

@@ -224,21 +224,21 @@ def add_and_rectify(x, bias):
 
 
 @_compiled
-def embed_tokens(words, relative, places, of_words, of_places, out):
+def embed_tokens(words, relative, places, word_vectors, place_vectors, out):
     """
     Set ``out[:, n] = of_words[:, words[n]] + relative[n] · of_places[:, places[n]]``: (d, columns).
 
     Parameters
     ----------
     words, places : ndarray of int32, shape (n_tokens,)
-        Columns of ``of_words`` (pairs of residue and loop) and of ``of_places`` (positions).
+        Columns of ``word_vectors`` (pairs of residue and loop) and of ``place_vectors`` (positions).
     relative : ndarray of float32, shape (n_tokens,)
         Factors of the position vectors.
-    of_words, of_places : ndarray, shape (d, words) and (d, places)
+    word_vectors, place_vectors : ndarray, shape (d, words) and (d, places)
         Vectors of pairs of residue and loop, and of positions.
     """
     for i in range(len(out)):
         for n in range(len(words)):
-            out[i, n] = of_words[i, words[n]] + relative[n] * of_places[i, places[n]]
+            out[i, n] = word_vectors[i, words[n]] + relative[n] * place_vectors[i, places[n]]
         for n in range(len(words), out.shape[1]):
             out[i, n] = 0

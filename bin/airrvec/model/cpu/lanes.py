@@ -140,7 +140,7 @@ def _larger(builder, x, y):
 
 @intrinsic
 def at_most(_, x, number):
-    """Return an integer whose 16 lowest bits tell which lanes do not exceed a number."""
+    """Return an integer whose 16 lowest bits mark the lanes that do not exceed a number."""
 
     def generate(context, builder, signature, arguments):
         x, number = arguments

@@ -9,7 +9,7 @@ from pathlib import Path
 from airrvec.benchmark.training_labels import TRAINED_ON_MARK
 from airrvec.core import schema, tables
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS, OTHERS
+from airrvec.figures.style import COLOURS, OTHER_COLOUR
 from airrvec.report import receptor_cells as cells
 from airrvec.report.page import (
     COUNT,
@@ -139,7 +139,7 @@ _SHOWN = [
     *(*schema.RECEPTOR_FIELDS, "innate_like", *schema.EVIDENCE),
     *(f"nearest_1_{name}" for name in schema.NEAREST),
 ]
-_CALLED = pc.field("call") == "called"
+_IS_CALLED = pc.field("call") == "called"
 
 
 def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
@@ -165,11 +165,11 @@ def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
 
 def _lowest_of_sample(path: Path) -> Iterator[dict]:
     keys = ["receptor_id", "fdr", "probability", "sample_id"]
-    called = tables.read_filtered(path, _CALLED, [*keys, "abundance"])
-    receptors = called.group_by(keys).aggregate([("abundance", "sum")])
+    calls = tables.read_filtered(path, _IS_CALLED, [*keys, "abundance"])
+    receptors = calls.group_by(keys).aggregate([("abundance", "sum")])
     lowest = sorted(receptors.to_pylist(), key=_place)[:N_TOP]
     abundance = {row["receptor_id"]: row["abundance_sum"] for row in lowest}
-    wanted = _CALLED & pc.field("receptor_id").isin(pa.array([*abundance], pa.string()))
+    wanted = _IS_CALLED & pc.field("receptor_id").isin(pa.array([*abundance], pa.string()))
     for row in tables.read_filtered(path, wanted, _SHOWN).to_pylist():
         if row["receptor_id"] in abundance:  # of its cells the first
             yield {**row, "abundance": abundance.pop(row["receptor_id"])}
@@ -207,7 +207,22 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
         }
         for number, row in enumerate(rows, start=1)
     }
-    headers = {
+    data, headers = with_units(data, _call_headers(units_title(units)), units)
+    return section(
+        "airrvec_annotation_top",
+        "Calls with the lowest false discovery rate",
+        "FDR: expected share of false calls among the calls of the sample with at least this score."
+        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
+        " those of the receptor before you trust a call.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample, call", "sort_rows": False},
+    )
+
+
+def _call_headers(unit: str) -> dict[str, dict]:
+    return {
         **cells.CHAIN_HEADERS,
         "epitope": cells.text_header("Epitope", **meaning("annotation", "epitope")),
         "probability": {
@@ -227,7 +242,7 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
         ),
         **cells.ANTIGEN_HEADERS,
         "abundance": {
-            "title": units_title(units),
+            "title": unit,
             "format": "{:,.0f}",
             "scale": False,
             **meaning("annotation", "abundance"),
@@ -239,18 +254,6 @@ def calls_section(rows: Sequence[dict], titles: dict[tuple[str, str], str]) -> d
             "Id of the nearest reference", **meaning("annotation", "nearest_1_id")
         ),
     }
-    data, headers = with_units(data, headers, units)
-    return section(
-        "airrvec_annotation_top",
-        "Calls with the lowest false discovery rate",
-        "FDR: expected share of false calls among the calls of the sample with at least this score."
-        " The nearest reference is the labelled receptor with the most similar vector; compare its CDR3s with"
-        " those of the receptor before you trust a call.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample, call", "sort_rows": False},
-    )
 
 
 def _evidence(row: dict) -> str:
@@ -334,8 +337,8 @@ def annotation_lines(annotation: Annotation) -> list[str]:
         rows.append((f"all {len(samples)}", *totals))
     lines = [*head, "Sample            Receptors    Called   Expected false"]
     lines += [
-        f"{name[:17]:<17}{receptors:>10,}{called:>10,}{expected:>17.1f}"
-        for name, receptors, called, expected in rows
+        f"{name[:17]:<17}{receptors:>10,}{n_calls:>10,}{expected:>17.1f}"
+        for name, receptors, n_calls, expected in rows
     ]
     return [*lines, *(f"Note: {sentence}" for sentence in _cautions(annotation))]
 
@@ -346,21 +349,21 @@ def _n_called(sample: dict) -> int:
 
 def annotation_answer(annotation: Annotation) -> str:
     """Return the number of called receptors, and their most frequent epitopes, in a sentence."""
-    called = Counter()
+    calls = Counter()
     for sample in annotation.samples:
-        called.update({escaped(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
+        calls.update({escaped(row["epitope"]): row["receptors"] for row in sample["epitopes"]})
     n_receptors = sum(sample["receptors"] for sample in annotation.samples)
     n_without = sum(sample["calls"].get("not calibrated", 0) for sample in annotation.samples)
     without = counted(n_without, "receptor is", "receptors are")
     note = f" {without} of a class of chains that could not be calibrated." if n_without else ""
-    if not called:
+    if not calls:
         return f"No epitope is called for any of {counted(n_receptors, 'receptor')}.{note}"
     n_false = sum(map(_expected_false, annotation.samples))
-    frequent = ", ".join(f"{epitope} {n:,}" for epitope, n in called.most_common(N_ANSWER))
-    others = f", and {counted(len(called) - N_ANSWER, 'other epitope')}" if len(called) > N_ANSWER else ""
+    frequent = ", ".join(f"{epitope} {n:,}" for epitope, n in calls.most_common(N_ANSWER))
+    rest = f", and {counted(len(calls) - N_ANSWER, 'other epitope')}" if len(calls) > N_ANSWER else ""
     return (
-        f"An epitope is called for {called.total():,} of {counted(n_receptors, 'receptor')}:"
-        f" {frequent}{others}."
+        f"An epitope is called for {calls.total():,} of {counted(n_receptors, 'receptor')}:"
+        f" {frequent}{rest}."
         f" Of these calls, {n_false:.1f} are expected to be false.{note}"
     )
 
@@ -441,6 +444,19 @@ def _counts(annotation: Annotation) -> dict:
                 for group in sample["groups"]
             },
         }
+    data, headers = with_units(data, _count_headers(annotation, units_title(units)), units)
+    return section(
+        "airrvec_annotation_counts",
+        "Epitope calls by sample",
+        "<br>".join(_count_words(annotation)),
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Sample"},
+    )
+
+
+def _count_headers(annotation: Annotation, unit: str) -> dict[str, dict]:
     annotated = {
         (group["species"], group["chains"]) for sample in annotation.samples for group in sample["groups"]
     }
@@ -448,7 +464,7 @@ def _counts(annotation: Annotation) -> dict:
     headers = {
         "receptors": {"title": "Receptors", **count},
         **{call: {"title": words, **count} for call, words in CALLS.items()},
-        "called_abundance": {"title": f"{units_title(units)} called", **count},
+        "called_abundance": {"title": f"{unit} called", **count},
         "expected_false": {"title": "Expected false calls", "format": "{:,.1f}", "scale": False},
         "exact": {
             "title": "In the reference",
@@ -468,7 +484,11 @@ def _counts(annotation: Annotation) -> dict:
     }
     if is_underestimated(annotation.reference):
         headers["expected_false"]["title"] += TRAINED_ON_MARK
-    data, headers = with_units(data, headers, units)
+    return headers
+
+
+def _count_words(annotation: Annotation) -> list[str]:
+    """Return the sentences above the table: when a call is made, and the limits of its error rate."""
     fdr = annotation.samples[0]["fdr"] if annotation.samples else None
     reference_groups = "; ".join(
         f"{_title(annotation, group)}: {counted(group['references'], 'receptor')}, {group['candidates']:,} of"
@@ -477,7 +497,7 @@ def _counts(annotation: Annotation) -> dict:
         for group in annotation.reference["groups"]
         if group["references"]
     )
-    words = [
+    return [
         "An epitope is called if the receptor is close to references of this epitope, by vectors, sequences"
         " and genes, and closer to them than to references of other epitopes and to background receptors."
         + (f" At most {100 * fdr:g} % of the calls of a sample are expected to be false." if fdr else ""),
@@ -492,15 +512,6 @@ def _counts(annotation: Annotation) -> dict:
         "All cells are in <code>annotation/</code>, all references in"
         " <code>annotation/reference/receptors.tsv</code>.",
     ]
-    return section(
-        "airrvec_annotation_counts",
-        "Epitope calls by sample",
-        "<br>".join(words),
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Sample"},
-    )
 
 
 def _epitopes(annotation: Annotation) -> dict:
@@ -532,7 +543,7 @@ def _epitopes(annotation: Annotation) -> dict:
         "bargraph",
         data,
         categories={
-            escaped(name): {"name": escaped(name), "color": [*COLOURS, *[OTHERS] * N_EPITOPES][place]}
+            escaped(name): {"name": escaped(name), "color": [*COLOURS, *[OTHER_COLOUR] * N_EPITOPES][place]}
             for place, name in enumerate(largest)
         },
         pconfig={"ylab": "Called receptors"},

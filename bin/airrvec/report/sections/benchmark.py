@@ -55,8 +55,8 @@ def epitope_table(shown: pd.DataFrame, titles: Titles) -> dict:
     )
 
 
-def metrics_table(by_rule: pd.DataFrame, titles: Titles) -> dict | None:
-    means = by_rule[by_rule["epitope"] == MEAN]
+def metrics_table(rule_rows: pd.DataFrame, titles: Titles) -> dict | None:
+    means = rule_rows[rule_rows["epitope"] == MEAN]
     if means.empty:
         return None
     largest = means[means["k"] == means["k"].max()]
@@ -215,13 +215,13 @@ def n_averaged_epitopes(summary: pd.DataFrame) -> int:
     return len(complete_epitopes(rows["epitope"], rows["k"]))
 
 
-def best_rule_text(by_rule: pd.DataFrame, titles: Titles) -> str | None:
+def best_rule_text(rule_rows: pd.DataFrame, titles: Titles) -> str | None:
     """
     Return the rule with the highest AUROC, with its AUROC for each encoder; None for a single rule.
 
     The AUROC is the mean over epitopes at the largest k. An encoder counts if all rules have it.
     """
-    means = by_rule[by_rule["epitope"] == MEAN]
+    means = rule_rows[rule_rows["epitope"] == MEAN]
     wide = means[means["k"] == means["k"].max()].pivot_table(
         index="rule", columns="encoder", values="auroc_mean"
     )
@@ -276,13 +276,13 @@ def benchmark_sections(benchmark: Benchmark, titles: Titles) -> list[dict]:
     """Return the sections: AUROC, metrics, ROC curves, comparisons of encoders, missing measurements."""
     encoders = {name: titles[name] for name in benchmark.summary["encoder"].unique()}
     colours = {title: COLOURS[index % len(COLOURS)] for index, title in enumerate(encoders.values())}
-    by_rule = default_view(benchmark.summary)
+    rule_rows = default_view(benchmark.summary)
     shown = default_view(benchmark.summary, one_rule=True)
     sections = [
-        _auroc_section(by_rule, titles, colours, benchmark.counts),
+        _auroc_section(rule_rows, titles, colours, benchmark.counts),
         _settings_section(benchmark.summary, shown, encoders, colours),
         epitope_table(shown, titles),
-        metrics_table(by_rule, titles),
+        metrics_table(rule_rows, titles),
         _roc_section(default_view(benchmark.roc, one_rule=True), encoders, colours),
         comparisons_table(default_view(benchmark.comparisons, one_rule=True), titles),
         not_evaluated_table(benchmark.not_evaluated, titles),
@@ -387,8 +387,8 @@ def _settings_section(
     rule_rows = summary[summary["rule"] == default_row["rule"]]
     tabs = {}
     for column in RECEPTOR_SETTING:
-        others = [name for name in RECEPTOR_SETTING if name != column]
-        varied = rule_rows[(rule_rows[others] == default_row[others]).all(axis=1)]
+        other_settings = [name for name in RECEPTOR_SETTING if name != column]
+        varied = rule_rows[(rule_rows[other_settings] == default_row[other_settings]).all(axis=1)]
         for word in ordered_settings(varied[column]):
             if word != default_row[column]:
                 group = varied[varied[column] == word]

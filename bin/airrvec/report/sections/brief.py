@@ -27,7 +27,7 @@ _FIGURES = ("airrvec_repertoire_clone_sizes", "airrvec_auroc", "airrvec_chain_pa
 def brief_section(
     samples: list[dict],
     receptors: dict,
-    found: dict,
+    results: dict,
     titles: Titles,
     *,
     missing: list[dict[str, str]] = (),
@@ -42,27 +42,27 @@ def brief_section(
         QC of ``normalise_receptors.py``.
     receptors : dict
         QC of ``collect_receptors.py``, all partitions merged.
-    found : dict
+    results : dict
         Part of the report → its results, or None.
     titles : Titles
         Titles of encoders.
     missing : list of dict
         Parts that could not be made, from `airrvec.report.sections.missing.read_missing`.
     unavailable : collection of str
-        Keys of ``found``, or of `airrvec.core.missing.PARTS`, that could not be made.
+        Keys of ``results``, or of `airrvec.core.missing.PARTS`, that could not be made.
     """
     sentences = [
-        ("airrvec_chapter_samples", _samples_sentence(samples, receptors, found.get("samples"))),
-        ("airrvec_annotation", _annotation_sentence(found.get("annotation"))),
-        ("airrvec_clusters", cluster_answer(found["clusters"]) if found.get("clusters") else None),
-        ("airrvec_comparison", difference_answer(found.get("clusters"), found.get("comparison"))),
-        ("airrvec_model", _benchmark_sentence(found.get("benchmark"), titles)),
+        ("airrvec_chapter_samples", _samples_sentence(samples, receptors, results.get("samples"))),
+        ("airrvec_annotation", _annotation_sentence(results.get("annotation"))),
+        ("airrvec_clusters", cluster_answer(results["clusters"]) if results.get("clusters") else None),
+        ("airrvec_comparison", difference_answer(results.get("clusters"), results.get("comparison"))),
+        ("airrvec_model", _benchmark_sentence(results.get("benchmark"), titles)),
     ]
     lines = [
         f'<li>{words} <a href="#{place}">More</a></li>' for place, words in sentences if words is not None
     ]
     caution = " ".join(
-        [*_doubts(samples, found), *_missing_sentences(missing), *_not_requested(found, unavailable)]
+        [*_doubts(samples, results), *_missing_sentences(missing), *_not_requested(results, unavailable)]
     )
     if caution:
         lines.append(f'<li class="airrvec-caution"><strong>Missing or doubtful:</strong> {caution}</li>')
@@ -81,8 +81,15 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
     name = "airrvec_brief_figure"
     if annotation is not None and (figure := pathogens_figure(annotation, name)):
         return {**figure, "read_as": "airrvec_annotation_epitopes"}
-    by_id = {part["id"]: part for part in sections}
-    chosen = next((by_id[id] for id in _FIGURES if id in by_id and by_id[id]["plot_type"] != "html"), None)
+    section_of_id = {part["id"]: part for part in sections}
+    chosen = next(
+        (
+            section_of_id[id]
+            for id in _FIGURES
+            if id in section_of_id and section_of_id[id]["plot_type"] != "html"
+        ),
+        None,
+    )
     if chosen is None:
         return None
     pconfig = {**chosen["pconfig"], "id": f"{name}_plot"}
@@ -91,15 +98,15 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
 
 def _samples_sentence(samples: list[dict], receptors: dict, described: Described | None) -> str:
     cells = sum(sample["cells"] for sample in samples)
-    of_cells = [sample for sample in samples if _is_of_cells(sample)]
+    cell_samples = [sample for sample in samples if _is_of_cells(sample)]
     words = (
         f"{counted(len(samples), 'table')} with {counted(cells, 'cell')} or clonotypes"
         f" {'was' if len(samples) == 1 else 'were'} read;"
         f" {counted(receptors['samples'], 'sample has', 'samples have')}"
         f" {counted(receptors['receptors'], 'distinct receptor')}."
     )
-    if of_cells:
-        paired = sum(map(n_paired, of_cells)) / sum(sample["cells"] for sample in of_cells)
+    if cell_samples:
+        paired = sum(map(n_paired, cell_samples)) / sum(sample["cells"] for sample in cell_samples)
         words += f" {100 * paired:.0f} % of the cells have an α and a β chain."
     clone = largest_clone(described, FEW_CELLS) if described else None
     if clone:
@@ -131,7 +138,7 @@ def _benchmark_sentence(benchmark: Benchmark | None, titles: Titles) -> str | No
     )
 
 
-def _doubts(samples: list[dict], found: dict) -> list[str]:
+def _doubts(samples: list[dict], results: dict) -> list[str]:
     """Return sentences on samples and results that deserve doubt."""
     sentences = []
     for words, names in (
@@ -154,7 +161,7 @@ def _doubts(samples: list[dict], found: dict) -> list[str]:
     ):
         if names:
             sentences.append(f"{words} {escaped(first_names(names))}.")
-    if (annotation := found.get("annotation")) and cautions(annotation.reference, annotation.titles):
+    if (annotation := results.get("annotation")) and cautions(annotation.reference, annotation.titles):
         sentences.append('The error rates of the calls have <a href="#airrvec_annotation_counts">limits</a>.')
     return sentences
 
@@ -174,10 +181,10 @@ def _missing_sentences(missing: list[dict[str, str]]) -> list[str]:
     ]
 
 
-def _not_requested(found: dict, unavailable: Collection[str]) -> list[str]:
+def _not_requested(results: dict, unavailable: Collection[str]) -> list[str]:
     options = [
         f"<code>{option}</code>"
         for part, option in OPTIONS.items()
-        if found.get(part) is None and part not in unavailable
+        if results.get(part) is None and part not in unavailable
     ]
     return [f"Not requested: {', '.join(options)}."] if options else []

@@ -80,22 +80,22 @@ def motif(cluster) -> str:
 # --- Clusters compared between the samples of conditions, in the MultiQC report
 
 
-def conditions_section(found, motifs: dict[str, str]) -> dict:
+def conditions_section(results, motifs: dict[str, str]) -> dict:
     """
     Return the section.
 
     Parameters
     ----------
-    found : airrvec.report.sections.clusters.Clusters
+    results : airrvec.report.sections.clusters.Clusters
     motifs : dict
         Consensus and label of each cluster, in HTML, by its ``cluster_id``.
     """
-    column = escaped(found.counts["condition"])
+    column = escaped(results.counts["condition"])
     words = (
         f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
         " of cells in it. Samples are the units of the tests."
     )
-    if not len(found.conditions):
+    if not len(results.conditions):
         return section(
             "airrvec_clusters_conditions",
             f"Clusters by {column}",
@@ -104,8 +104,8 @@ def conditions_section(found, motifs: dict[str, str]) -> dict:
             "<p>No test was possible: two values need at least two samples each, and a cluster in at least"
             " two of these samples.</p>",
         )
-    shown = found.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
-    numbers = cluster_numbers(found.clusters)
+    shown = results.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
+    numbers = cluster_numbers(results.clusters)
     data = {
         f"{numbers[row.cluster_id]}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
             **named_chain_cells(row.centre),
@@ -120,45 +120,38 @@ def conditions_section(found, motifs: dict[str, str]) -> dict:
         }
         for row in tables.named_rows(shown)
     }
-    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
-    headers = {
-        **CENTRE_HEADERS,
-        "carrying_1": {"title": "First: samples", **meaning("cluster_conditions", "n_carrying_1")},
-        "carrying_2": {"title": "Second: samples", **meaning("cluster_conditions", "n_carrying_2")},
-        "fisher_fdr": {
-            "title": "FDR, Fisher",
-            **rate,
-            **meaning("cluster_conditions", "fisher_fdr"),
-        },
-        "rank_fdr": {
-            "title": "FDR, ranks",
-            **rate,
-            **meaning("cluster_conditions", "rank_fdr"),
-        },
-        "share_1": {
-            "title": "First: share of cells",
-            **share,
-            **meaning("cluster_conditions", "share_1"),
-        },
-        "share_2": {
-            "title": "Second: share of cells",
-            **share,
-            **meaning("cluster_conditions", "share_2"),
-        },
-        "motif": text_header("Consensus, epitope"),
-        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
-    }
     return section(
         "airrvec_clusters_conditions",
         f"Clusters by {column}",
-        f"{words} The table has {len(shown)} of {counted(len(found.conditions), 'comparison')}, those with"
+        f"{words} The table has {len(shown)} of {counted(len(results.conditions), 'comparison')}, those with"
         " the lowest p; all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small:"
         " the minimum is 0.1 for three samples against three.",
         "table",
         data,
-        headers=headers,
+        headers=_condition_headers(),
         pconfig={"col1_header": "Cluster", "sort_rows": False},
     )
+
+
+def _condition_headers() -> dict[str, dict]:
+    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
+    columns = {
+        "carrying_1": ("First: samples", "n_carrying_1", {}),
+        "carrying_2": ("Second: samples", "n_carrying_2", {}),
+        "fisher_fdr": ("FDR, Fisher", "fisher_fdr", rate),
+        "rank_fdr": ("FDR, ranks", "rank_fdr", rate),
+        "share_1": ("First: share of cells", "share_1", share),
+        "share_2": ("Second: share of cells", "share_2", share),
+    }
+    return {
+        **CENTRE_HEADERS,
+        **{
+            name: {"title": title, **look, **meaning("cluster_conditions", column)}
+            for name, (title, column, look) in columns.items()
+        },
+        "motif": text_header("Consensus, epitope"),
+        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
+    }
 
 
 # --- Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions
@@ -195,23 +188,23 @@ def read_clusters(folder: Path | None) -> Clusters | None:
     )
 
 
-def cluster_sections(found: Clusters) -> list[dict]:
+def cluster_sections(results: Clusters) -> list[dict]:
     """Return the sections of the report."""
-    sections = [_overview(found)]
-    if len(found.clusters):
-        sections += [_sizes(found.clusters), _largest(found.clusters)]
-    if found.logos:
-        sections.append(_logos(found.logos))
-    if found.counts["condition"]:
-        motifs = {row["cluster_id"]: motif(row) for _, row in found.clusters.iterrows()}
-        sections.append(conditions_section(found, motifs))
+    sections = [_overview(results)]
+    if len(results.clusters):
+        sections += [_sizes(results.clusters), _largest(results.clusters)]
+    if results.logos:
+        sections.append(_logos(results.logos))
+    if results.counts["condition"]:
+        motifs = {row["cluster_id"]: motif(row) for _, row in results.clusters.iterrows()}
+        sections.append(conditions_section(results, motifs))
     return sections
 
 
-def cluster_lines(found: Clusters) -> list[str]:
+def cluster_lines(results: Clusters) -> list[str]:
     """Return a line on the clusters of each class of chains, for the terminal."""
     return [
-        f"{counted(group['clusters'], 'cluster')} of {found.titles[group['species'], group['chains']]}"
+        f"{counted(group['clusters'], 'cluster')} of {results.titles[group['species'], group['chains']]}"
         f" {'holds' if group['clusters'] == 1 else 'hold'} {group['clustered']:,} of"
         f" {counted(group['receptors'], 'receptor')}"
         + (
@@ -219,23 +212,23 @@ def cluster_lines(found: Clusters) -> list[str]:
             if group["radius"] == 0 and group["clusters"]
             else ""
         )
-        for group in found.counts["groups"]
+        for group in results.counts["groups"]
     ] or ["No clusters: no receptor has a vector"]
 
 
-def cluster_answer(found: Clusters) -> str:
+def cluster_answer(results: Clusters) -> str:
     """Return the number of clusters and the largest one, in a sentence or two."""
-    words = "; ".join(cluster_lines(found)) + "."
-    if len(found.clusters):
-        largest = found.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
+    words = "; ".join(cluster_lines(results)) + "."
+    if len(results.clusters):
+        largest = results.clusters.sort_values("n_receptors", ascending=False, kind="stable").iloc[0]
         words += f" The largest cluster has {largest['n_receptors']:,} receptors: {motif(largest)}."
     return words
 
 
-def _overview(found: Clusters) -> dict:
-    counts = found.counts
+def _overview(results: Clusters) -> dict:
+    counts = results.counts
     data = {
-        found.titles[group["species"], group["chains"]]: {
+        results.titles[group["species"], group["chains"]]: {
             **{name: group[name] for name in ("receptors", "clusters", "clustered", "radius", "neighbours")},
             "share": 100 * group["clustered"] / group["receptors"],
         }
@@ -330,8 +323,23 @@ def _largest(clusters: pd.DataFrame) -> dict:
         }
         for row in tables.named_rows(shown)
     }
+    headers = _largest_headers(units_title(shown["count_unit"].dropna()))
+    data, headers = with_units(data, headers, shown["count_unit"])
+    return section(
+        "airrvec_clusters_largest",
+        "Largest clusters",
+        f"{len(shown)} of {counted(len(clusters), 'cluster')}. All are in <code>clusters/clusters.tsv</code>,"
+        " their receptors in <code>clusters/members.tsv</code>.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Cluster", "sort_rows": False},
+    )
+
+
+def _largest_headers(unit: str) -> dict[str, dict]:
     share = {"suffix": " %", "min": 0, "max": 100, "format": "{:,.0f}", "scale": "Greens"}
-    headers = {
+    return {
         **CENTRE_HEADERS,
         "receptors": {"title": "Receptors", **COUNT, **meaning("clusters", "n_receptors")},
         "innate": {"title": "Innate-like", **meaning("clusters", "innate_like")},
@@ -352,7 +360,7 @@ def _largest(clusters: pd.DataFrame) -> dict:
         },
         "samples": {"title": "Samples", **COUNT, **meaning("clusters", "n_samples")},
         "cells": {
-            "title": units_title(shown["count_unit"].dropna()),
+            "title": unit,
             **COUNT,
             **meaning("clusters", "n_cells"),
         },
@@ -367,17 +375,6 @@ def _largest(clusters: pd.DataFrame) -> dict:
         "id": text_header("Cluster id", **meaning("clusters", "cluster_id")),
         "centre_id": text_header("Id of the central receptor", **meaning("clusters", "centre_id")),
     }
-    data, headers = with_units(data, headers, shown["count_unit"])
-    return section(
-        "airrvec_clusters_largest",
-        "Largest clusters",
-        f"{len(shown)} of {counted(len(clusters), 'cluster')}. All are in <code>clusters/clusters.tsv</code>,"
-        " their receptors in <code>clusters/members.tsv</code>.",
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Cluster", "sort_rows": False},
-    )
 
 
 def _antigen(cluster) -> dict[str, str]:

@@ -114,53 +114,53 @@ def read_comparison(folder: Path | None) -> Comparison | None:
     return Comparison(counts, pairs, samples_pca, conditions, public, n_public)
 
 
-def comparison_sections(found: Comparison) -> list[dict]:
+def comparison_sections(results: Comparison) -> list[dict]:
     """Return the sections of the report."""
-    sections = [_pairs(found) if len(found.pairs) else _not_compared(found)]
-    if found.n_public:
-        sections.append(public_section(found.public, found.n_public))
-    if len(found.samples_pca):
-        sections.append(_components(found))
-    if found.counts["condition"]:
-        sections.append(_conditions(found))
+    sections = [_pairs(results) if len(results.pairs) else _not_compared(results)]
+    if results.n_public:
+        sections.append(public_section(results.public, results.n_public))
+    if len(results.samples_pca):
+        sections.append(_components(results))
+    if results.counts["condition"]:
+        sections.append(_conditions(results))
     return sections
 
 
-def comparison_lines(found: Comparison) -> list[str]:
+def comparison_lines(results: Comparison) -> list[str]:
     """Return the number of pairs of samples that differ, for the terminal."""
-    if not len(found.pairs):
-        return [f"Samples are not compared: {_why_not_compared(found)}"]
-    tested = found.pairs["mmd_fdr"].notna()
-    words = f"Samples compared: {counted(len(found.pairs), 'pair')}, counted for each class of chains"
+    if not len(results.pairs):
+        return [f"Samples are not compared: {_why_not_compared(results)}"]
+    tested = results.pairs["mmd_fdr"].notna()
+    words = f"Samples compared: {counted(len(results.pairs), 'pair')}, counted for each class of chains"
     if not tested.any():
         return [f"{words}; no pair was tested"]
-    differ = found.pairs["mmd_fdr"] <= 0.05
+    differ = results.pairs["mmd_fdr"] <= 0.05
     return [
         f"{words}; {differ.sum():,} of {counted(tested.sum(), 'tested pair')} differ at a false discovery"
         " rate of 5 % (receptors as units)"
     ]
 
 
-def _why_not_compared(found: Comparison) -> str:
-    n = len(found.counts["samples"])
+def _why_not_compared(results: Comparison) -> str:
+    n = len(results.counts["samples"])
     if n < 2:
         return f"two samples are needed, and the samplesheet has {n or 'none'}"
     return "no two samples have receptors with the same chains and a vector"
 
 
-def _not_compared(found: Comparison) -> dict:
+def _not_compared(results: Comparison) -> dict:
     return section(
         "airrvec_comparison_pairs",
         "Overlap and distance",
         "Shared receptors and distances of pairs of samples.",
         "html",
-        f"<p>Samples are not compared: {_why_not_compared(found)}.</p>",
+        f"<p>Samples are not compared: {_why_not_compared(results)}.</p>",
     )
 
 
-def _pairs(found: Comparison) -> dict:
-    shown = found.pairs.head(N_PAIRS)
-    too_many = (found.pairs["frechet"].notna() & found.pairs["mmd_p"].isna()).any()
+def _pairs(results: Comparison) -> dict:
+    shown = results.pairs.head(N_PAIRS)
+    too_many = (results.pairs["frechet"].notna() & results.pairs["mmd_p"].isna()).any()
     data = {
         f"{escaped(row.sample_1)} and {escaped(row.sample_2)}, {row.group}": {
             "shared": row.n_shared,
@@ -203,13 +203,13 @@ def _pairs(found: Comparison) -> dict:
     return section(
         "airrvec_comparison_pairs",
         "Overlap and distance",
-        f"{len(shown)} of {counted(len(found.pairs), 'pair')}; all are in <code>comparison/pairs.tsv</code>."
-        f"{_TOO_MANY if too_many else ''}"
+        f"{len(shown)} of {counted(len(results.pairs), 'pair')}; all are in"
+        f" <code>comparison/pairs.tsv</code>.{_TOO_MANY if too_many else ''}"
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
         " conditions, where samples are the units."
-        + not_compared_text(found.counts)
-        + units_sentence(found.counts["units"]),
+        + not_compared_text(results.counts)
+        + units_sentence(results.counts["units"]),
         "table",
         data,
         headers=headers,
@@ -221,12 +221,12 @@ def _per_cent(value: float) -> float | None:
     return 100 * value if pd.notna(value) else None
 
 
-def _components(found: Comparison) -> dict:
-    condition = found.counts["of_sample"]
+def _components(results: Comparison) -> dict:
+    condition = results.counts["of_sample"]
     values = sorted(set(condition.values()))
-    without = f"no {found.counts['condition']}" if condition else ""  # legend of samples without a value
+    without = f"no {results.counts['condition']}" if condition else ""  # legend of samples without a value
     tabs, names = [], []
-    for title, rows in found.samples_pca.groupby("group", sort=False):
+    for title, rows in results.samples_pca.groupby("group", sort=False):
         axes = {  # MultiQC would repeat a per cent sign at every tick
             axis: f"PC {number} (share of variance {rows[f'pc_{number}_explained'].iloc[0]:.2f})"
             for number, axis in enumerate(("xlab", "ylab"), start=1)
@@ -245,7 +245,7 @@ def _components(found: Comparison) -> dict:
                 for row in tables.named_rows(rows)
             }
         )
-    first = found.samples_pca.iloc[0]
+    first = results.samples_pca.iloc[0]
     return section(
         "airrvec_comparison_pca",
         "Principal components of samples",
@@ -265,17 +265,17 @@ def _components(found: Comparison) -> dict:
     )
 
 
-def _conditions(found: Comparison) -> dict:
-    column = escaped(found.counts["condition"])
+def _conditions(results: Comparison) -> dict:
+    column = escaped(results.counts["condition"])
     words = (
         f"Permutation test of samples of one {column} against samples of another; samples are the units. With"
         " few samples, p cannot be small: the minimum is 0.33 for two samples against two, and 0.1 for three"
         " against three."
     )
-    if len(set(found.counts["units"].values())) > 1:
+    if len(set(results.counts["units"].values())) > 1:
         words += " Hill numbers of samples that count in different units are not compared."
-    if not len(found.conditions):
-        sizes = ", ".join(f"{escaped(value)} {n}" for value, n in found.counts["values"].items())
+    if not len(results.conditions):
+        sizes = ", ".join(f"{escaped(value)} {n}" for value, n in results.counts["values"].items())
         return section(
             "airrvec_comparison_conditions",
             f"Samples by {column}",
@@ -291,7 +291,7 @@ def _conditions(found: Comparison) -> dict:
             "p": row.p,
             "fdr": row.fdr,
         }
-        for row in tables.named_rows(found.conditions)
+        for row in tables.named_rows(results.conditions)
     }
     headers = {
         "samples": {"title": "Samples"},

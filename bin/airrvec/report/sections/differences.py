@@ -29,18 +29,18 @@ def difference_rows(clusters: Clusters | None, comparison: Comparison | None) ->
     Returns
     -------
     list of dict
-        ``what``, ``units`` (samples or receptors), ``place`` (id of the section), ``tests``,
+        ``title``, ``units`` (samples or receptors), ``place`` (id of the section), ``tests``,
         ``significant`` (at a false discovery rate of 5 %), ``lowest_p`` and ``smallest_p`` (None if it does
         not depend on the number of samples).
     """
     rows = []
     if clusters is not None and len(clusters.conditions):
-        for what, name in (
+        for title, name in (
             ("Clusters: samples that carry them (Fisher's exact test)", "fisher"),
             ("Clusters: share of cells in them (Mann–Whitney test)", "rank"),
         ):
             rows.append(
-                _row(what, clusters.conditions, f"{name}_p", f"{name}_fdr", "airrvec_clusters_conditions")
+                _row(title, clusters.conditions, f"{name}_p", f"{name}_fdr", "airrvec_clusters_conditions")
             )
     if comparison is not None and len(comparison.conditions):
         tests = comparison.conditions
@@ -70,13 +70,13 @@ def difference_rows(clusters: Clusters | None, comparison: Comparison | None) ->
     return [row for row in rows if row["tests"]]
 
 
-def _row(what: str, tests: pd.DataFrame, p: str, fdr: str, place: str) -> dict:
-    of_samples = "n_samples_1" in tests.columns
+def _row(title: str, tests: pd.DataFrame, p: str, fdr: str, place: str) -> dict:
+    units_are_samples = "n_samples_1" in tests.columns
     tests = tests[tests[fdr].notna()]
-    sizes = tests[["n_samples_1", "n_samples_2"]].drop_duplicates() if of_samples else pd.DataFrame()
+    sizes = tests[["n_samples_1", "n_samples_2"]].drop_duplicates() if units_are_samples else pd.DataFrame()
     return {
-        "what": what,
-        "units": "samples" if of_samples else "receptors",
+        "what": title,
+        "units": "samples" if units_are_samples else "receptors",
         "place": place,
         "tests": len(tests),
         "significant": int((tests[fdr] <= SIGNIFICANT).sum()),
@@ -131,32 +131,32 @@ def explanations(rows: list[dict]) -> list[str]:
 def difference_answer(clusters: Clusters | None, comparison: Comparison | None) -> str | None:
     """Return the main differences in a sentence or two; None without tests."""
     rows = difference_rows(clusters, comparison)
-    of_samples = [row for row in rows if row["units"] == "samples"]
+    sample_rows = [row for row in rows if row["units"] == "samples"]
     if not rows:
         return None
-    if not of_samples:
+    if not sample_rows:
         (pairs,) = rows
         return (
             f"{pairs['significant']:,} of {counted(pairs['tests'], 'pair')} of samples differ in their"
             " receptors. No condition was tested."
         )
-    found = comparison if comparison is not None and len(comparison.conditions) else clusters
-    assert found is not None  # it holds these tests
-    frame = found.conditions
-    column = escaped(found.counts["condition"])
+    tested = comparison if comparison is not None and len(comparison.conditions) else clusters
+    assert tested is not None  # it holds these tests
+    frame = tested.conditions
+    column = escaped(tested.counts["condition"])
     values = sorted({*frame["value_1"], *frame["value_2"]})
     which = f" ({escaped(values[0])} and {escaped(values[1])})" if len(values) == 2 else ""
     parts = ", ".join(
-        f"{row['significant']:,} of {row['tests']:,} for {_short(row['what'])}" for row in of_samples
+        f"{row['significant']:,} of {row['tests']:,} for {_short(row['what'])}" for row in sample_rows
     )
     words = f"Tests by {column}{which} that are significant: {parts}."
-    if all(row["smallest_p"] > SIGNIFICANT for row in of_samples):
+    if all(row["smallest_p"] > SIGNIFICANT for row in sample_rows):
         words += " There are too few samples for any significant difference."
     return words
 
 
-def _short(what: str) -> str:
-    kind, _, rest = what.partition(":")
+def _short(title: str) -> str:
+    kind, _, rest = title.partition(":")
     kind = kind.lower()
     if kind == "clusters":
         return f"clusters ({'Fisher' if 'Fisher' in rest else 'ranks'})"

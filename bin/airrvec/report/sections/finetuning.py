@@ -157,13 +157,13 @@ def mean_aurocs(specificity: pd.DataFrame) -> dict[tuple[str, str, str], float]:
 
 def _best(means: dict, encoder: str) -> tuple[str, float] | None:
     """Return an encoder's best rule on all test receptors, and its mean AUROC."""
-    found = {
+    aurocs = {
         rule: value
         for (name, rule, test_set), value in means.items()
         if name == encoder and test_set == "all" and not np.isnan(value)
     }
-    rule = max(found, key=found.__getitem__, default=None)
-    return rule and (RULES[rule].title if rule in RULES else rule, found[rule])
+    rule = max(aurocs, key=aurocs.__getitem__, default=None)
+    return rule and (RULES[rule].title if rule in RULES else rule, aurocs[rule])
 
 
 def _moved(before: float, after: float) -> str:

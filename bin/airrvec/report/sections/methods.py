@@ -85,7 +85,7 @@ WORKS = {
 
 
 def methods_sections(
-    samples: list[dict], embeddings: dict, found: dict, titles: Titles, versions: str, nextflow: str
+    samples: list[dict], embeddings: dict, results: dict, titles: Titles, versions: str, nextflow: str
 ) -> list[dict]:
     """
     Return the paragraph on methods, the works that it cites, and the versions of all software.
@@ -96,14 +96,14 @@ def methods_sections(
         QC of ``normalise_receptors.py``.
     embeddings : dict
         QC of ``embed_receptors.py``.
-    found : dict
+    results : dict
         Part of the report → its results, or None.
     versions : str
         YAML from `airrvec.report.page.merged_versions`.
     nextflow : str
         Version of Nextflow.
     """
-    text, cited = _cited(" ".join(sentences(samples, embeddings, found, titles, nextflow)))
+    text, cited = _cited(" ".join(sentences(samples, embeddings, results, titles, nextflow)))
     works = "".join(f"<li>{_reference(WORKS[name])}</li>" for name in cited)
     return [
         section(
@@ -118,7 +118,9 @@ def methods_sections(
     ]
 
 
-def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles, nextflow: str) -> list[str]:
+def sentences(
+    samples: list[dict], embeddings: dict, results: dict, titles: Titles, nextflow: str
+) -> list[str]:
     """Return the methods of a run, one to two sentences for each of its parts; ``[name]`` cites a work."""
     formats = ", ".join(sorted({escaped(sample["format"]) for sample in samples}))
     model = escaped(titles[embeddings["model"]])
@@ -131,7 +133,7 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
         f"Each distinct receptor was embedded in {embeddings['dimensions']} dimensions by {model}"
         f"{' [sceptr]' if published else ' (architecture of SCEPTR [sceptr])'}.",
     ]
-    if annotation := found.get("annotation"):
+    if annotation := results.get("annotation"):
         fdr = next((sample["fdr"] for sample in annotation.samples if sample.get("fdr")), None)
         words.append(
             "Epitopes were called by comparison with labelled receptors of known epitopes and with"
@@ -140,7 +142,7 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
             " cross-validation over studies"
             + (f", and calls were made at a false discovery rate of {100 * fdr:g} %." if fdr else ".")
         )
-    if clusters := found.get("clusters"):
+    if clusters := results.get("clusters"):
         counts = clusters.counts
         potts = "communities of the constant Potts model, found by the Leiden algorithm [leiden],"
         kind = potts if counts["method"] == "leiden" else "connected components"
@@ -155,13 +157,13 @@ def sentences(samples: list[dict], embeddings: dict, found: dict, titles: Titles
                 " test and the Mann–Whitney test, with samples as units, and corrected by the method of"
                 " Benjamini and Hochberg."
             )
-    if comparison := found.get("comparison"):
+    if comparison := results.get("comparison"):
         words.append(
             "Diversity was measured by Hill numbers [hill], overlap by the Morisita–Horn index, and"
             " differences of vectors by the maximum mean discrepancy [mmd] with"
             f" {comparison.counts['permutations']:,} permutations."
         )
-    if benchmark := found.get("benchmark"):
+    if benchmark := results.get("benchmark"):
         encoders = ", ".join(escaped(titles[name]) for name in benchmark.summary["encoder"].unique())
         tcrdist = " [tcrdist]" if "tcrdist" in set(benchmark.summary["encoder"]) else ""
         words.append(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from airrvec.core.terminal import counted
-from airrvec.figures.style import COLOURS, OTHERS
+from airrvec.figures.style import COLOURS, OTHER_COLOUR
 from airrvec.report.page import COUNT, NO_SUM, escaped, section, units_title
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections.annotation import Annotation
@@ -20,10 +20,10 @@ def pathogens_section(annotation: Annotation) -> dict | None:
     units = {sample["count_unit"] for sample in annotation.samples}
     for sample in annotation.samples:
         for row in sample["epitopes"]:
-            found = counts[row["antigen_species"] or "", row["epitope"]]
-            found["receptors"] += row["receptors"]
-            found["abundance"] += row["abundance"]
-            found["samples"] += 1
+            totals = counts[row["antigen_species"] or "", row["epitope"]]
+            totals["receptors"] += row["receptors"]
+            totals["abundance"] += row["abundance"]
+            totals["samples"] += 1
     if not counts:
         return None
     ordered = sorted(counts.items(), key=lambda item: (-item[1]["receptors"], item[0]))
@@ -31,10 +31,10 @@ def pathogens_section(annotation: Annotation) -> dict | None:
         f"{number:03d}": {
             "epitope": text_cell(epitope),
             "pathogen": text_cell(pathogen) or NOT_NAMED,
-            **found,
-            "abundance": found["abundance"] if len(units) == 1 else None,
+            **totals,
+            "abundance": totals["abundance"] if len(units) == 1 else None,
         }
-        for number, ((pathogen, epitope), found) in enumerate(ordered[:N_EPITOPES], start=1)
+        for number, ((pathogen, epitope), totals) in enumerate(ordered[:N_EPITOPES], start=1)
     }
     shown = counted(len(data), "epitope")
     return section(
@@ -64,35 +64,37 @@ def pathogens_figure(annotation: Annotation, name: str) -> dict | None:
     name : str
         Id of the section.
     """
-    of_sample: dict[str, dict[str, int]] = defaultdict(dict)
+    sample_counts: dict[str, dict[str, int]] = defaultdict(dict)
     totals: dict[str, int] = defaultdict(int)
     named = any(row["antigen_species"] for sample in annotation.samples for row in sample["epitopes"])
     for sample in annotation.samples:
         for row in sample["epitopes"]:
             group = (row["antigen_species"] or NOT_NAMED) if named else row["epitope"]
-            found = of_sample[sample["sample_id"]]
-            found[group] = found.get(group, 0) + row["receptors"]
+            group_counts = sample_counts[sample["sample_id"]]
+            group_counts[group] = group_counts.get(group, 0) + row["receptors"]
             totals[group] += row["receptors"]
     if not totals:
         return None
     ordered = sorted(totals, key=lambda group: (-totals[group], group))
     shown = ordered if len(ordered) <= N_PATHOGENS else ordered[: N_PATHOGENS - 1]
-    others = f"{len(ordered) - len(shown)} others"
-    drawn = sorted(of_sample, key=lambda sample: (-sum(of_sample[sample].values()), sample))[:N_SAMPLES]
+    rest_name = f"{len(ordered) - len(shown)} others"
+    drawn = sorted(sample_counts, key=lambda sample: (-sum(sample_counts[sample].values()), sample))[
+        :N_SAMPLES
+    ]
     data = {}
     for sample_id in drawn:
-        counts = {group: of_sample[sample_id].get(group, 0) for group in shown}
-        rest = sum(of_sample[sample_id].values()) - sum(counts.values())
+        counts = {group: sample_counts[sample_id].get(group, 0) for group in shown}
+        rest = sum(sample_counts[sample_id].values()) - sum(counts.values())
         data[escaped(sample_id)] = {escaped(group): n for group, n in counts.items()}
         if shown != ordered:
-            data[escaped(sample_id)][others] = rest
+            data[escaped(sample_id)][rest_name] = rest
     colours = {escaped(group): COLOURS[place % len(COLOURS)] for place, group in enumerate(shown)}
     if shown != ordered:
-        colours[others] = OTHERS
-    without = len(annotation.samples) - len(of_sample)
+        colours[rest_name] = OTHER_COLOUR
+    without = len(annotation.samples) - len(sample_counts)
     more = (
         f" The {len(drawn)} samples with the most are drawn; the table of calls by sample has all."
-        if len(of_sample) > len(drawn)
+        if len(sample_counts) > len(drawn)
         else ""
     )
     kind = "pathogen" if named else "epitope"

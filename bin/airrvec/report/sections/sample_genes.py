@@ -80,8 +80,8 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
         rows, left_out = _without_few(rows)
         words.add(left_out)
         shares = _wide(rows, ["length"])
-        lengths_found = range(int(shares.columns.min()), int(shares.columns.max()) + 1)
-        shown = shares = shares.reindex(columns=lengths_found, fill_value=0)
+        length_range = range(int(shares.columns.min()), int(shares.columns.max()) + 1)
+        shown = shares = shares.reindex(columns=length_range, fill_value=0)
         if len(shown) > MAX_LINES:
             shown = shown.loc[_unusual(shown, MAX_LINES - 1)]
             shown.loc[_MEDIAN] = shares.median()

@@ -111,10 +111,10 @@ def _names(rows: pd.DataFrame) -> tuple[list[str], str]:
     names = rows["sample_id"].tolist()
     if len(names) <= MAX_LINES:
         return names, ""
-    by_diversity = rows.sort_values(["hill_1_at_coverage", "hill_1"], kind="stable")["sample_id"].tolist()
+    ordered = rows.sort_values(["hill_1_at_coverage", "hill_1"], kind="stable")["sample_id"].tolist()
     half = MAX_LINES // 2
     words = f" Of {len(names):,} samples, the {half} least and the {half} most diverse are shown."
-    return [*by_diversity[:half], *by_diversity[-half:]], words
+    return [*ordered[:half], *ordered[-half:]], words
 
 
 def diversity_section(diversity: pd.DataFrame) -> dict:
@@ -139,47 +139,9 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
         }
         for row in tables.named_rows(shown)
     }
-    effective = {"format": "{:,.1f}", "scale": False}
-    headers: dict[str, dict] = {
-        "cells": {
-            "title": units_title(shown["count_unit"]),
-            **COUNT,
-            **meaning("diversity", "n_cells"),
-        },
-        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
-        "coverage": {
-            "title": "Coverage",
-            **SHARE,
-            **meaning("diversity", "coverage"),
-        },
-        "depth": {
-            "title": f"{units_title(shown['count_unit'])} at equal coverage",
-            **COUNT,
-            **meaning("diversity", "depth"),
-        },
-        "method": {"title": "Method", **meaning("diversity", "method")},
-        "hill_0": {
-            "title": "Receptors at equal coverage",
-            **effective,
-            **meaning("diversity", "hill_0_at_coverage"),
-        },
-        "hill_1": {
-            "title": "Effective number, order 1",
-            **effective,
-            **meaning("diversity", "hill_1_at_coverage"),
-        },
-        "hill_2": {
-            "title": "Effective number, order 2",
-            **effective,
-            **meaning("diversity", "hill_2_at_coverage"),
-        },
-        "coincidence": {
-            "title": "Coincidence",
-            **NUMBER,
-            **meaning("diversity", "coincidence"),
-        },
-    }
-    data, headers = with_units(data, headers, shown["count_unit"])
+    data, headers = with_units(
+        data, _diversity_headers(units_title(shown["count_unit"])), shown["count_unit"]
+    )
     return section(
         "airrvec_repertoire_diversity",
         "Diversity",
@@ -196,8 +158,28 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     )
 
 
+def _diversity_headers(unit: str) -> dict[str, dict]:
+    effective = {"format": "{:,.1f}", "scale": False}
+    return {
+        "cells": {"title": unit, **COUNT, **meaning("diversity", "n_cells")},
+        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
+        "coverage": {"title": "Coverage", **SHARE, **meaning("diversity", "coverage")},
+        "depth": {"title": f"{unit} at equal coverage", **COUNT, **meaning("diversity", "depth")},
+        "method": {"title": "Method", **meaning("diversity", "method")},
+        **{
+            f"hill_{order}": {
+                "title": title if order else f"{title} at equal coverage",
+                **effective,
+                **meaning("diversity", f"hill_{order}_at_coverage"),
+            }
+            for order, title in _ORDERS.items()
+        },
+        "coincidence": {"title": "Coincidence", **NUMBER, **meaning("diversity", "coincidence")},
+    }
+
+
 def _units(diversity: pd.DataFrame) -> str:
-    """Return which samples count what, and that other units have other reference coverages."""
+    """Return the samples of each count unit; each unit has a reference coverage of its own."""
     words = units_sentence(units_of(diversity))
     return f"{words} Each unit has a reference coverage of its own." if _several(diversity) else words
 
@@ -208,12 +190,12 @@ def _several(diversity: pd.DataFrame) -> bool:
 
 def _references(diversity: pd.DataFrame) -> str:
     """Return the reference coverage of each group, and of each unit if there are several."""
-    by = ["group", "count_unit"] if _several(diversity) else ["group"]
-    found = diversity.groupby(by, sort=False)["reference_coverage"].first()
-    found.index = [" in ".join(key) if isinstance(key, tuple) else key for key in found.index]
+    keys = ["group", "count_unit"] if _several(diversity) else ["group"]
+    coverage = diversity.groupby(keys, sort=False)["reference_coverage"].first()
+    coverage.index = [" in ".join(key) if isinstance(key, tuple) else key for key in coverage.index]
     return "; ".join(
         f"{group} {f'{100 * value:.3g} %' if pd.notna(value) else 'not known, no receptor occurs twice'}"
-        for group, value in found.items()
+        for group, value in coverage.items()
     )
 
 
@@ -271,8 +253,10 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
-    of_sample = counts["of_sample"]  # samples of a condition are neighbours: MultiQC sorts by these names
-    names = {sample: f"{of_sample[sample]}: {sample}" for sample in of_sample}
+    condition_of_sample = counts[
+        "of_sample"
+    ]  # samples of a condition are neighbours: MultiQC sorts by these names
+    names = {sample: f"{condition_of_sample[sample]}: {sample}" for sample in condition_of_sample}
     frames["clones"]["sample"] = frames["clones"]["sample_id"]
     for frame in frames.values():
         frame["sample_id"] = frame["sample_id"].replace(names)
@@ -282,41 +266,41 @@ def read_described(folder: Path | None) -> Described | None:
     return Described(counts, frames)
 
 
-def described_sections(found: Described) -> list[dict]:
+def described_sections(results: Described) -> list[dict]:
     """Return the sections of the report; an empty list if the samples have no clone."""
-    frames = found.tables
+    frames = results.tables
     if not len(frames["clones"]):
         return []
     sections = [
-        _clones(frames["clones"], found.counts["samples"]),
+        _clones(frames["clones"], results.counts["samples"]),
         _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
         *sample_genes.pairing_sections(frames["vj_pairing"]),
-        rarefaction_section(frames["rarefaction"], frames["diversity"], found.counts["groups"]),
+        rarefaction_section(frames["rarefaction"], frames["diversity"], results.counts["groups"]),
         diversity_section(frames["diversity"]),
     ]
     return sections
 
 
-def described_lines(found: Described) -> list[str]:
+def described_lines(results: Described) -> list[str]:
     """Return the clone with the largest share of its sample, small samples last, for the terminal."""
-    words = largest_clone(found, FEW_CELLS) or largest_clone(found)
+    words = largest_clone(results, FEW_CELLS) or largest_clone(results)
     return [words] if words else []
 
 
-def largest_clone(found: Described, min_cells: int = 0) -> str | None:
+def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     """
     Return the clone with the largest share of its sample, in a sentence without a full stop.
 
     Parameters
     ----------
-    found : Described
+    results : Described
     min_cells : int
         Cells of a sample, below which its clones do not count.
     """
-    clones = found.tables["clones"]
-    cells = found.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
+    clones = results.tables["clones"]
+    cells = results.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
     clones = clones[(clones["sample_id"].map(cells) >= min_cells).to_numpy(bool)]
     repeated = clones[clones["n_cells"] > 1]
     if not len(repeated):
@@ -339,52 +323,7 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
     if len(shown) > N_CLONES:
         shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
         shown = shown.head(N_CLONES)
-    data = {}
-    for row in tables.named_rows(shown):
-        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
-        for locus in schema.LOCI:
-            for name in schema.CHAIN_FIELDS:
-                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
-        line["innate"] = row.innate_like or ""
-        line["epitope"] = text_cell(row.epitope)
-        data[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
-    headers: dict[str, dict] = {
-        "cells": {
-            "title": units_title(shown["count_unit"]),
-            **COUNT,
-            **meaning("clones", "n_cells"),
-        },
-        "share": {
-            "title": "Share",
-            "suffix": " %",
-            "min": 0,
-            "max": 100,
-            "format": "{:,.2f}",
-            "scale": "Blues",
-            **meaning("clones", "share"),
-        },
-        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
-    }
-    for locus in schema.LOCI:
-        headers |= {
-            f"{locus}_v_call": {
-                "title": f"V {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "v_call")),
-            },
-            f"{locus}_junction_aa": {
-                "title": f"CDR3 {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "junction_aa")),
-            },
-            f"{locus}_j_call": {
-                "title": f"J {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, "j_call")),
-            },
-        }
-    headers["innate"] = {
-        "title": "Innate-like",
-        **meaning("clones", "innate_like"),
-    }
-    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
+    data, headers = _clone_lines(shown), _clone_headers(units_title(shown["count_unit"]))
     for name in ("innate", "epitope"):
         if not any(line[name] for line in data.values()):
             headers.pop(name)
@@ -406,6 +345,44 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
         headers=headers,
         pconfig={"col1_header": "Clone", "sort_rows": False},
     )
+
+
+def _clone_lines(shown: pd.DataFrame) -> dict[str, dict]:
+    lines = {}
+    for row in tables.named_rows(shown):
+        line = {"cells": row.n_cells, "share": 100 * row.share, "class": row.clone_size}
+        for locus in schema.LOCI:
+            for name in schema.CHAIN_FIELDS:
+                line[f"{locus}_{name}"] = getattr(row, schema.field(locus, name)) or ""
+        line["innate"] = row.innate_like or ""
+        line["epitope"] = text_cell(row.epitope)
+        lines[f"{escaped(row.sample_id)}, clone {row.rank:02d}"] = line
+    return lines
+
+
+def _clone_headers(unit: str) -> dict[str, dict]:
+    headers: dict[str, dict] = {
+        "cells": {"title": unit, **COUNT, **meaning("clones", "n_cells")},
+        "share": {
+            "title": "Share",
+            "suffix": " %",
+            "min": 0,
+            "max": 100,
+            "format": "{:,.2f}",
+            "scale": "Blues",
+            **meaning("clones", "share"),
+        },
+        "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
+    }
+    for locus in schema.LOCI:
+        for name, title in (("v_call", "V"), ("junction_aa", "CDR3"), ("j_call", "J")):
+            headers[f"{locus}_{name}"] = {
+                "title": f"{title} {GREEK[locus]}",
+                **meaning("clones", schema.field(locus, name)),
+            }
+    headers["innate"] = {"title": "Innate-like", **meaning("clones", "innate_like")}
+    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
+    return headers
 
 
 def _which(n_samples: int, most: int, shown: int) -> str:
