@@ -22,7 +22,7 @@ def value_of(number: str) -> float:
 
 def tables(text: str) -> list[list[str]]:
     """Return the lines of each Markdown table."""
-    return [found[0].splitlines() for found in re.finditer(r"(?:^\|.*\n)+", text, re.MULTILINE)]
+    return [match[0].splitlines() for match in re.finditer(r"(?:^\|.*\n)+", text, re.MULTILINE)]
 
 
 def numbers(text: str) -> set[str]:
@@ -38,10 +38,10 @@ def test_figures_of_a_page_are_those_of_the_result_files(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_table_of_figures_has_a_result_file(page):
-    found = [
+    unwritten = [
         table for table in tables(FIGURES["MARKED"].sub("", page.read_text())) if any(map(numbers, table[2:]))
     ]
-    assert [table[0] for table in found] == WITHOUT_RESULTS.get(page.stem, [])
+    assert [table[0] for table in unwritten] == WITHOUT_RESULTS.get(page.stem, [])
 
 
 def test_figures_of_the_overview_are_those_of_the_pages_that_it_links():
@@ -50,8 +50,8 @@ def test_figures_of_the_overview_are_those_of_the_pages_that_it_links():
         result = row.split("|")[2]
         pages = [overview.parent / name for name in re.findall(r"\]\(([^)#]+)", row)]
         known = {value for page in pages for value in map(value_of, numbers(page.read_text()))}
-        asked = {number: value_of(number) for number in numbers(result)}
-        missing = [number for number, value in asked.items() if not {value, round(value / 100, 6)} & known]
+        shown = {number: value_of(number) for number in numbers(result)}
+        missing = [number for number, value in shown.items() if not {value, round(value / 100, 6)} & known]
         assert missing == [], row
 
 

@@ -46,9 +46,9 @@ def main(argv=None):
         *(sheet.problems if sheet else []),
         *samplesheet.condition_problems(request["compare_by"], sheet),
     ]
-    found = with_reference_names(tables_of_run(request["tables"], sheet, args), request["tables"])
+    run_tables = with_reference_names(tables_of_run(request["tables"], sheet, args), request["tables"])
     limit = int(request["max_unpacked"] * script.GB)
-    seen, table_problems = checks.check([replace(table, max_unpacked=limit) for _, table in found])
+    seen, table_problems = checks.check([replace(table, max_unpacked=limit) for _, table in run_tables])
     problems = sorted([*problems, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
     metadata = {sample.name: sample.metadata for sample in (sheet.samples if sheet else [])}
@@ -68,7 +68,7 @@ def main(argv=None):
                 "count_unit": table.unit.count,
                 "hla": hla[table.name] if table.part == "sample" else "",
             }
-            for number, table in found
+            for number, table in run_tables
             if table.part != "sample" or table.name not in failed
         ],
     }
@@ -88,7 +88,7 @@ def tables_of_run(
 ) -> list[tuple[int, checks.Table]]:
     """Return the tables of the run with their numbers in the request: the samplesheet's first."""
     at_line = {entry.get("line"): number for number, entry in enumerate(entries)}
-    found = []
+    run_tables = []
     if sheet is not None:
         for sample in sheet.samples:
             number = at_line[sample.line]
@@ -100,36 +100,36 @@ def tables_of_run(
                     row=sample.row,
                     fix="This is an error of airrvec: please report it with the samplesheet",
                 )
-            where = f"{sheet.path.name}, row {sample.row}"
-            table = _table(entry, sample.name, where, sample.row, sample.format, sample.species, args)
-            found.append((number, replace(table, unit=sample.unit)))
-    others = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
-    for number, entry in others:
-        several = sum(other["part"] == entry["part"] for _, other in others) > 1
-        where = f"--{entry['part']}" + (f" {entry['path']}" if several else "")
-        found.append(
-            (number, _table(entry, entry["part"], where, 0, entry["format"], entry["species"], args))
+            place = f"{sheet.path.name}, row {sample.row}"
+            table = _table(entry, sample.name, place, sample.row, sample.format, sample.species, args)
+            run_tables.append((number, replace(table, unit=sample.unit)))
+    unlisted = [(number, entry) for number, entry in enumerate(entries) if entry.get("line") is None]
+    for number, entry in unlisted:
+        several = sum(other["part"] == entry["part"] for _, other in unlisted) > 1
+        place = f"--{entry['part']}" + (f" {entry['path']}" if several else "")
+        run_tables.append(
+            (number, _table(entry, entry["part"], place, 0, entry["format"], entry["species"], args))
         )
-    return found
+    return run_tables
 
 
 def with_reference_names(
-    found: list[tuple[int, checks.Table]], entries: list[dict]
+    run_tables: list[tuple[int, checks.Table]], entries: list[dict]
 ) -> list[tuple[int, checks.Table]]:
     """Return the tables; several references are named after their files, one is ``reference``."""
-    references = [number for number, table in found if table.part == "reference"]
+    references = [number for number, table in run_tables if table.part == "reference"]
     if len(references) < 2:
-        return found
+        return run_tables
     names = unique_names([Path(entries[number]["path"]) for number in references])
     named = dict(zip(references, names, strict=True))
-    return [(number, replace(table, name=named.get(number, table.name))) for number, table in found]
+    return [(number, replace(table, name=named.get(number, table.name))) for number, table in run_tables]
 
 
 def _table(
-    entry: dict, name: str, where: str, row: int, format: str | None, species: str, args
+    entry: dict, name: str, place: str, row: int, format: str | None, species: str, args
 ) -> checks.Table:
     path, column_map = _staged(args.tables, entry["table"]), _staged(args.maps, entry["column_map"])
-    return checks.Table(entry["part"], name, where, row, path, entry["problem"], format, column_map, species)
+    return checks.Table(entry["part"], name, place, row, path, entry["problem"], format, column_map, species)
 
 
 def _staged(folder: Path, number: int | None) -> Path | None:

@@ -155,7 +155,7 @@ class Rated:
 
     Attributes
     ----------
-    hits : Found
+    hits : Hits
     is_called, excluded : ndarray of bool, shape (n,)
         Whether the allowed epitope is called; whether the best one would be, and the donor cannot present it.
     probability, fdr : ndarray of float64, shape (n,)

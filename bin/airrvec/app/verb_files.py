@@ -137,7 +137,7 @@ def _tables_of_sheet(
     tables = checks.tables_of(sheet, args.column_map)
     for table in tables:
         if table.part != "sample":
-            print_warning(f"NOTE: {table.where}: only the pipeline reads the role {table.part}")
+            print_warning(f"NOTE: {table.place}: only the pipeline reads the role {table.part}")
     with_format = [
         table if table.format or table.column_map else replace(table, format=args.format)
         for table in tables

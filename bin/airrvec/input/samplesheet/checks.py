@@ -40,11 +40,11 @@ def condition_notes(condition: str | None, sheet: Sheet | None, failed: Collecti
     sizes = Counter(value for row in samples if (value := row.metadata[condition]))
     if sum(n >= TESTED for n in sizes.values()) > 1:
         return []
-    found = ", ".join(f"{value} {n:,}" for value, n in sorted(sizes.items())[:_SHOWN]) or "none"
+    per_value = ", ".join(f"{value} {n:,}" for value, n in sorted(sizes.items())[:_SHOWN]) or "none"
     more = f" and {counted(len(sizes) - _SHOWN, 'other value')}" if len(sizes) > _SHOWN else ""
     return [
         f"--compare_by {condition}: nothing will be tested, because this needs two values with at least"
-        f" {TESTED} samples each (samples per value: {found}{more})"
+        f" {TESTED} samples each (samples per value: {per_value}{more})"
     ]
 
 
@@ -171,7 +171,7 @@ class Table:
     part : {"sample", "labelled", "reference"}
     name : str
         ``sample_id`` of the table.
-    where : str
+    place : str
         Place to name in error messages, e.g. ``samples.csv, row 2``.
     row : int
         Row of the samplesheet; 0 if there is none.
@@ -195,7 +195,7 @@ class Table:
 
     part: str
     name: str
-    where: str
+    place: str
     row: int
     path: Path | None
     problem: str | None = None
@@ -226,7 +226,7 @@ def check(tables: list[Table]) -> tuple[pa.Table, list[Problem]]:
         except InputError as error:
             separator = ", " if table.problem else ": "
             text = str(error).removesuffix(".")
-            located = InputError(text if text.startswith(table.where) else f"{table.where}{separator}{text}")
+            located = InputError(text if text.startswith(table.place) else f"{table.place}{separator}{text}")
             problems.append(Problem(located, table.name if table.part == "sample" else None, table.row))
     return pa.Table.from_pylist(rows, schema=schema.CHECKED), problems
 
@@ -268,9 +268,9 @@ def _located(sample: Sample, sheet: Path, common: Path | None) -> Table:
         problem = f"column 'path': there is no file '{sample.path}'"
     elif sample.column_map and column_map is None:
         problem = f"column 'column_map': there is no file '{sample.column_map}'"
-    where = f"{sheet.name}, row {sample.row}"
+    place = f"{sheet.name}, row {sample.row}"
     return Table(
-        *(sample.role, sample.name, where, sample.row, path, problem),
+        *(sample.role, sample.name, place, sample.row, path, problem),
         *(sample.format, column_map, sample.species),
         metadata=sample.metadata,
         hla=sample.hla,

@@ -75,8 +75,8 @@ def column_problems(header: list[str]) -> list[tuple[str, str | None]]:
         return [(f"its columns are separated by {other}, not by commas", "Save it as comma-separated CSV")]
     for column in ("sample", "path"):
         if column not in header:
-            given = ", ".join(map(shorten, header))
-            problems.append((f"the column '{column}' is missing; the samplesheet has: {given}", None))
+            columns = ", ".join(map(shorten, header))
+            problems.append((f"the column '{column}' is missing; the samplesheet has: {columns}", None))
     seen: dict[str, str] = {}
     for number, name in enumerate(header, start=1):
         problem = _column_problem(number, name, seen)

@@ -257,8 +257,8 @@ def condition_problems(condition: str | None, sheet: Sheet | None) -> list[Probl
     unread = sheet and not sheet.samples  # its columns are unknown
     if condition is None or condition in columns or unread:
         return []
-    given = f"it has: {', '.join(columns) or 'none'}"
-    error = InputError(f"--compare_by: the samplesheet has no metadata column '{condition}'; {given}")
+    columns_there = f"it has: {', '.join(columns) or 'none'}"
+    error = InputError(f"--compare_by: the samplesheet has no metadata column '{condition}'; {columns_there}")
     return [Problem(error)]
 
 
@@ -302,21 +302,21 @@ class _Row:
         if len(cells) != len(header):
             self._add(f"holds {counted(len(cells), 'cell')}, the header {len(header)}")
             return None
-        given = dict(zip(header, cells, strict=True))
-        role = given.get("role") or "sample"
-        name = given["sample"] if role == "sample" else role
+        values = dict(zip(header, cells, strict=True))
+        role = values.get("role") or "sample"
+        name = values["sample"] if role == "sample" else role
         if role == "sample":
             self._check_name(name, names)
         else:
             self._check_role(role, names)
-        own_species = self._check_table(given, species, name if role == "sample" else None)
-        hla = self._check_hla(given.get("hla", ""), name) if role == "sample" else ""
-        unit = DeclaredUnit(*(self._check_unit(given, column, name) for column in UNIT_COLUMNS))
+        own_species = self._check_table(values, species, name if role == "sample" else None)
+        hla = self._check_hla(values.get("hla", ""), name) if role == "sample" else ""
+        unit = DeclaredUnit(*(self._check_unit(values, column, name) for column in UNIT_COLUMNS))
         if self.problems or own_species is None:
             return None
-        metadata = {name: value or None for name, value in given.items() if name not in OWN_COLUMNS}
-        format, column_map = given.get("format") or None, given.get("column_map") or None
-        table = (name, role, given["path"], format, column_map, own_species, metadata)
+        metadata = {name: value or None for name, value in values.items() if name not in OWN_COLUMNS}
+        format, column_map = values.get("format") or None, values.get("column_map") or None
+        table = (name, role, values["path"], format, column_map, own_species, metadata)
         return Sample(*table, self._number, self._line, hla, unit)
 
     def _check_name(self, name: str, names: dict[str, tuple[int, str]]) -> None:
@@ -338,16 +338,16 @@ class _Row:
             self._add(f"row {names[role][0]} has the role {role} too; a run has one such table", "role")
         names.setdefault(role, (self._number, role))
 
-    def _check_table(self, given: dict[str, str], species: str, name: str | None) -> str | None:
+    def _check_table(self, values: dict[str, str], species: str, name: str | None) -> str | None:
         """Record the problems of a row's other columns; return its species, or None if it is unknown."""
-        format, word = given.get("format"), given.get("species", "")
-        if not given["path"]:
+        format, word = values.get("format"), values.get("species", "")
+        if not values["path"]:
             self._add("the row names no file", "path", name)
         if format and format not in FORMATS:
             known = ", ".join(FORMATS)
             text = f"'{shorten(format)}' is not one of {known}; leave it empty to detect it from the header"
             self._add(text, "format", name)
-        if format and given.get("column_map"):
+        if format and values.get("column_map"):
             text = "a table with a column map has no format; leave one of the two cells empty"
             self._add(text, "column_map", name)
         own = species_names.species_key(word) if word else species
@@ -357,16 +357,16 @@ class _Row:
             self._add(text, "species", name)
         return own
 
-    def _check_unit(self, given: dict[str, str], column: str, name: str) -> str | None:
+    def _check_unit(self, values: dict[str, str], column: str, name: str) -> str | None:
         """Return the word of a unit, in any case of its letters, or record the problem; None if empty."""
-        word, words = given.get(column, ""), UNIT_COLUMNS[column]
-        found = next((one for one in words if one.lower() == word.lower()), None)
-        if word and found is None:
+        word, words = values.get(column, ""), UNIT_COLUMNS[column]
+        unit = next((one for one in words if one.lower() == word.lower()), None)
+        if word and unit is None:
             text = (
                 f"'{shorten(word)}' is not one of {', '.join(words)}; leave it empty to find it in the table"
             )
             self._add(text, column, name)
-        return found
+        return unit
 
     def _check_hla(self, text: str, name: str) -> str:
         """Return the HLA of the donor in one spelling, or record the problem."""
