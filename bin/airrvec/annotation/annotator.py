@@ -287,7 +287,7 @@ class Annotator:
 
         Returns
         -------
-        list of Found
+        list of Hits
             One for each of ``subsets``, of its rows.
         """
         ((first, distances, rows),) = evidence.first_candidates_in_chunks(self.sources, vectors)
