@@ -131,9 +131,9 @@ def products(loaded: weights.LoadedModel, receptors: pa.Table, matrix):
     return all_of_it
 
 
-def model_speeds(receptors: pa.Table, rounds: int) -> dict:
+def model_speeds(receptors: pa.Table, rounds: int) -> list[dict]:
     """Models of all sizes, and one chain alone: their speed, and the share of it that is matrix products."""
-    speeds = {}
+    speeds = []
     for name in MODELS:
         loaded = weights.load(name)
         functions = {
@@ -143,16 +143,19 @@ def model_speeds(receptors: pa.Table, rounds: int) -> dict:
         seconds = alternate(functions, rounds)
         taken = statistics.median(seconds["all"])
         n_tokens = len(tokenise(receptors, loaded.config.loops).values)
-        speeds[name] = {
-            "dimensions": loaded.config.d_model,
-            "per_second": len(receptors) / taken,
-            "tokens_per_second": n_tokens / taken,
-            "share_of_products": ratio(seconds, "all", "products"),
-        }
+        speeds.append(
+            {
+                "model": name,
+                "dimensions": loaded.config.d_model,
+                "receptors_a_second": len(receptors) / taken,
+                "tokens_a_second": n_tokens / taken,
+                "share_of_products": ratio(seconds, "all", "products"),
+            }
+        )
     return speeds
 
 
-def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds: int) -> dict:
+def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds: int) -> list[dict]:
     """Receptors a second of what a task does one after another."""
     path = folder / "steps.parquet"
     tables.write(receptors, path)
@@ -168,7 +171,10 @@ def steps(loaded: weights.LoadedModel, receptors: pa.Table, folder: Path, rounds
         ),
     }
     seconds = alternate(functions, rounds)
-    return {name: len(receptors) / statistics.median(taken) for name, taken in seconds.items()}
+    return [
+        {"step": name, "receptors_a_second": len(receptors) / statistics.median(taken)}
+        for name, taken in seconds.items()
+    ]
 
 
 def show(title: str, rows: dict[str, str]) -> None:
@@ -193,8 +199,10 @@ def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
         "receptors": n,
         "rounds": args.rounds,
         "load": load,
-        "per_second": rates,
-        "times_sceptr": times,
+        "ways": [
+            {"way": name, "receptors_a_second": rate, "times_sceptr": times[name]}
+            for name, rate in rates.items()
+        ],
     }
     for suffix in ("", ", bf16"):
         if (way := f"airrvec{suffix}") in seconds:
@@ -205,7 +213,7 @@ def compare(loaded: weights.LoadedModel, receptors: pa.Table, args) -> dict:
     return figures
 
 
-def growth(made: pa.Table, sizes: list[int], folder: Path, cpus: int) -> dict:
+def growth(made: pa.Table, sizes: list[int], folder: Path, cpus: int) -> list[dict]:
     """Growing numbers of receptors, Parquet to Parquet."""
     usage = {}
     for size in sizes:
@@ -215,7 +223,7 @@ def growth(made: pa.Table, sizes: list[int], folder: Path, cpus: int) -> dict:
         f"Parquet to Parquet, {cpus} workers: seconds, of the processor, peak memory in GiB",
         {f"{n:,} receptors": "".join(f"{x:>10.2f}" for x in row.values()) for n, row in usage.items()},
     )
-    return usage
+    return [{"receptors": n, **row} for n, row in usage.items()]
 
 
 def main(argv=None):
@@ -232,9 +240,9 @@ def main(argv=None):
     if "models" in args.only:
         figures["models"] = model_speeds(receptors, args.rounds)
         rows = {
-            name: f"{row['dimensions']:>5}{row['per_second']:>10,.0f}{row['tokens_per_second']:>12,.0f}"
-            f"{row['share_of_products']:>7.0%}"
-            for name, row in figures["models"].items()
+            row["model"]: f"{row['dimensions']:>5}{row['receptors_a_second']:>10,.0f}"
+            f"{row['tokens_a_second']:>12,.0f}{row['share_of_products']:>7.0%}"
+            for row in figures["models"]
         }
         show("Models: dimensions, receptors and tokens a second of one core, share of matrix products", rows)
     sizes = [int(size) for size in args.growth.split(",")] if "growth" in args.only else []
@@ -245,7 +253,8 @@ def main(argv=None):
         made = synthesis.synthesise(needed, seed=1)
         if "steps" in args.only:
             figures["steps"] = steps(loaded, made.slice(0, args.steps), folder, args.rounds)
-            show("Steps, receptors a second", {k: f"{v:>10,.0f}" for k, v in figures["steps"].items()})
+            rates = {row["step"]: f"{row['receptors_a_second']:>10,.0f}" for row in figures["steps"]}
+            show("Steps, receptors a second", rates)
         if sizes:
             figures["growth"] = growth(made, sizes, folder, args.threads)
         if "scaling" in args.only:
