@@ -29,11 +29,11 @@ def test_the_calibration_leaves_out_queries_of_training(script, monkeypatch):
     queries = pd.DataFrame({"row": np.repeat(np.arange(30), 2), "reachable": True})
     for n_seen, left_out, n_left in ((0, False, 60), (15, True, 30), (29, False, 60)):
         seen = np.arange(30) < n_seen
-        asked, counts = calibrate._asked(queries, seen)
+        untrained, counts = calibrate._untrained_queries(queries, seen)
         assert counts == {"queries": 2 * n_seen, "left_out": left_out}
-        assert asked.sum() == n_left
+        assert untrained.sum() == n_left
         if left_out:
-            assert not seen[queries["row"][asked]].any()
+            assert not seen[queries["row"][untrained]].any()
 
 
 def reference_of(**counts) -> SimpleNamespace:
