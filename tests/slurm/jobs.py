@@ -26,7 +26,7 @@ TABLES = ("embeddings/sceptr.parquet", "receptors/receptors.parquet", "cells/a.p
 PRESET = {
     "data": "synthetic",
     "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "d_feedforward": 32},
-    "schedule": {"steps": 300, "batch_size": 32, "warmup_steps": 50, "validate_every": 125},
+    "schedule": {"steps": 600, "batch_size": 32, "warmup_steps": 100, "validate_every": 250},
 }
 PROCESSES = [path.name.upper() for path in (ROOT / "modules/local").iterdir()]
 
