@@ -23,7 +23,7 @@ def run(tmp_path_factory):
     (folder / "ext.config").write_text(
         "process {\n"
         "    withName: COMPARE_SAMPLES { ext.args = '--compare-permutations 99' }\n"
-        "    withName: EMBED_RECEPTORS { ext.prefix = 'vectors' }\n"
+        "    withName: 'EMBED_RECEPTORS|MERGE_EMBEDDINGS' { ext.prefix = 'vectors' }\n"
         "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
         "}\n"
     )
