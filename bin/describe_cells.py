@@ -17,7 +17,6 @@ from airrvec.input import cells
 import pyarrow as pa
 import pyarrow.compute as pc
 
-HAS_CALL = "called"  # word of the annotation's column `call`
 # Columns of the annotation that a cell carries whether or not it is called.
 ALWAYS = ("call", "exact_epitope")
 
@@ -123,7 +122,7 @@ def calls_of_cells(cells_of_sample: pa.Table, path: Path | None) -> pa.Table:
     calls = tables.read(path, ["receptor_id", *sources.values()])
     if not calls["receptor_id"].equals(cells_of_sample["receptor_id"]):
         raise InputError("the calls are not those of the cells, row by row", file=path)
-    is_called = pc.equal(calls["call"], HAS_CALL)
+    is_called = pc.equal(calls["call"], schema.HAS_CALL)
     columns = {
         name: calls[source] if source in ALWAYS else _masked(is_called, calls[source])
         for name, source in sources.items()

@@ -118,15 +118,8 @@ def test_the_hla_of_a_donor_excludes_epitopes(tmp_path):
     def run(hla: str):
         foreign = f"foreign,{demo}/donors/flu_4.csv,,,{hla}\n"
         (tmp_path / "sheet.csv").write_text(f"sample,path,role,column_map,hla\n{foreign}{rows}{others}")
-        options = (
-            "--input",
-            "sheet.csv",
-            "--annotate",
-            "--background_receptors",
-            "3000",
-            "--skip_map",
-            "-resume",
-        )
+        options = ("--input", "sheet.csv", "--annotate", "--background_receptors", "3000")
+        options += ("--skip_map", "-resume")
         return run_pipeline(tmp_path, *options)
 
     def called(run, name: str):

@@ -144,7 +144,13 @@ def test_an_answer_leads_to_its_section(run, page, section):
     assert -5 <= top <= page.value("innerHeight")
 
 
-PAGES = ("README.md", "docs/guides/python.md", "docs/output.md", "docs/explanations/receptor_id.md")
+# Page → number of its blocks, and of prints whose output it shows.
+PAGES = {
+    "README.md": (1, 0),
+    "docs/guides/python.md": (17, 9),
+    "docs/output.md": (2, 0),
+    "docs/explanations/receptor_id.md": (1, 1),
+}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -155,9 +161,7 @@ def test_the_python_of_a_page_prints_what_the_page_shows(run, tmp_path, page):
     for folder in ("results/demo", "results"):
         code = re.sub(rf'"{folder}(?=[/"])', f'"{run.results}', code)
     if page == "docs/output.md":
-        code = code.replace('results/receptors"', 'results/receptors/"').replace(
-            '/sceptr"', '/sceptr.parquet"'
-        )
+        code = code.replace('/sceptr"', '/sceptr.parquet"')  # its folder of partitions is one file here
     (tmp_path / "page.py").write_text(code)
     done = subprocess.run(
         [sys.executable, tmp_path / "page.py"],
@@ -165,7 +169,9 @@ def test_the_python_of_a_page_prints_what_the_page_shows(run, tmp_path, page):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split("next block\n")
-    for block, output in zip(blocks, printed, strict=True):
-        for shown in re.findall(r"^ *(?:print\(.*|\))\n# (.*)$", block, re.MULTILINE):
+    shown_in = [re.findall(r"^ *(?:print\(.*|\))\n# (.*)$", block, re.MULTILINE) for block in blocks]
+    assert (len(blocks), sum(map(len, shown_in))) == PAGES[page]
+    for block_shown, output in zip(shown_in, printed, strict=True):
+        for shown in block_shown:
             pattern = shown.replace("[", "[[]").replace("…", "*")
             assert any(fnmatchcase(line, pattern) for line in output.splitlines()), (shown, output)

@@ -175,8 +175,7 @@ class Rated:
 
 # --- Annotator of one chain class: sources, scorer and calibration
 
-# Words of the column ``call``.
-HAS_CALL = "called"
+# Words of the column ``call``, beside `airrvec.core.schema.HAS_CALL`.
 NO_CALL = "no call"
 NO_VECTOR = "no vector"
 NOT_CALIBRATED = "not calibrated"
@@ -353,7 +352,7 @@ class Annotator:
         """Return the column ``call``, shape (n,)."""
         known = np.isfinite(rated.hits.score)
         without = NO_CALL if self.scores else NOT_CALIBRATED
-        return np.select([rated.is_called, known], [HAS_CALL, without], NO_VECTOR)
+        return np.select([rated.is_called, known], [schema.HAS_CALL, without], NO_VECTOR)
 
     def excluded_words(self, rated: Rated) -> np.ndarray:
         """Return the column ``excluded_epitope``, shape (n,)."""

@@ -98,7 +98,7 @@ def find(index: RunIndex, queries: Queries, search: Search) -> Answers:
     Returns
     -------
     Answers
-        Every query has a row in ``class_hits``, or one in ``problems`` with the reason.
+        Every query has a row in ``hits``, or one in ``problems`` with the reason.
     """
     receptors = queries.receptors
     hits, n_searched = [], {}

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from airrvec.annotation.annotator import HAS_CALL
 from airrvec.app import folders, manifest, run_index, verify
 from airrvec.app.run_index import CLASSES, LABELS, PART, RunIndex
 from airrvec.core import chains as chain_words
@@ -273,7 +272,7 @@ def _calls(results: Path, cells: Path, n: int) -> dict:
     if not path.is_file():
         return {"call_epitope": nulls, "call_antigen_species": nulls}
     calls = tables.read(path, ["call", "epitope", "antigen_species"])
-    is_called = pc.equal(calls["call"], HAS_CALL)
+    is_called = pc.equal(calls["call"], schema.HAS_CALL)
     none = pa.scalar(None, pa.string())
     return {
         f"call_{name}": pc.if_else(is_called, calls[name], none) for name in ("epitope", "antigen_species")

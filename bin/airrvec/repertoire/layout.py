@@ -86,7 +86,7 @@ def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:
     """Return some columns of the called receptors of all samples; None without annotation."""
     if not paths:
         return None
-    is_called = pc.field("call") == "called"
+    is_called = pc.field("call") == schema.HAS_CALL
     return pd.concat([tables.read_filtered(path, is_called, columns).to_pandas() for path in paths])
 
 

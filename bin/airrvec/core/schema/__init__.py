@@ -23,6 +23,7 @@ from airrvec.core.schema.annotation import (
     ANTIGEN,
     CALIBRATION,
     EVIDENCE,
+    HAS_CALL,
     NEAREST,
     PRECISION_RECALL,
 )
@@ -134,6 +135,7 @@ __all__ = [
     "GENERATION",
     "GENERATION_ANALYSIS",
     "GENE_USAGE",
+    "HAS_CALL",
     "HITS",
     "INDEXED_CELLS",
     "INDEXED_RECEPTORS",

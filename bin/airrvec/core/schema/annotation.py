@@ -11,6 +11,8 @@ from airrvec.core.schema.shared import (
     SPECIES_COLUMN,
 )
 
+# Word of the column ``call`` of a called receptor.
+HAS_CALL = "called"
 # Description of an epitope, as its references give it most often.
 ANTIGEN = ("epitope", "antigen_gene", "antigen_species", "mhc_a", "mhc_b")
 

@@ -139,7 +139,7 @@ _SHOWN = [
     *(*schema.RECEPTOR_FIELDS, "innate_like", *schema.EVIDENCE),
     *(f"nearest_1_{name}" for name in schema.NEAREST),
 ]
-_IS_CALLED = pc.field("call") == "called"
+_IS_CALLED = pc.field("call") == schema.HAS_CALL
 
 
 def lowest_fdr(paths: Iterable[Path]) -> list[dict]:
@@ -267,7 +267,7 @@ def _evidence(row: dict) -> str:
 # --- Annotation in the MultiQC report: epitope calls, their error rates, and the calls with the lowest FDR
 
 CALLS = {
-    "called": "Called",
+    schema.HAS_CALL: "Called",
     "no call": "No call",
     "not calibrated": "Not calibrated",
     "no vector": "No vector",
@@ -344,7 +344,7 @@ def annotation_lines(annotation: Annotation) -> list[str]:
 
 
 def _n_called(sample: dict) -> int:
-    return sample["calls"].get("called", 0)
+    return sample["calls"].get(schema.HAS_CALL, 0)
 
 
 def annotation_answer(annotation: Annotation) -> str:

@@ -253,10 +253,8 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
-    condition_of_sample = counts[
-        "of_sample"
-    ]  # samples of a condition are neighbours: MultiQC sorts by these names
-    names = {sample: f"{condition_of_sample[sample]}: {sample}" for sample in condition_of_sample}
+    # Samples of a condition are neighbours: MultiQC sorts by these names.
+    names = {sample: f"{condition}: {sample}" for sample, condition in counts["of_sample"].items()}
     frames["clones"]["sample"] = frames["clones"]["sample_id"]
     for frame in frames.values():
         frame["sample_id"] = frame["sample_id"].replace(names)
