@@ -1,7 +1,6 @@
 """Engines, images and runs, each made once."""
 
 import os
-import shutil
 import time
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from engines import (
     must,
     open_folder,
 )
-
-NEEDED = 5_000_000_000  # bytes
 
 
 @pytest.fixture(scope="session")
@@ -52,8 +49,15 @@ def images(docker):
         print(f"make images, tried again after:\n{done.stdout[-3000:]}", flush=True)
         done = call(*command, cwd=ROOT)  # a gigabyte is downloaded; docker has kept the steps that were done
     assert done.returncode == 0, done.stdout[-3000:]
+    images = {name: f"{REGISTRY}/airrvec{name}:{__version__}" for name in ("", "-learn", "-r")}
+    # Stages, and images of earlier commits, have no names: gigabytes each.
+    label = "org.opencontainers.image.source"
+    source = must(
+        "docker", "inspect", "--format", f'{{{{index .Config.Labels "{label}"}}}}', images[""]
+    ).strip()
+    must("docker", "image", "prune", "--force", "--filter", f"label={label}={source}")
     print(f"make images: {time.monotonic() - started:.0f} s\n{must('docker', 'images')}", flush=True)
-    return {name: f"{REGISTRY}/airrvec{name}:{__version__}" for name in ("", "-learn", "-r")}
+    return images
 
 
 @pytest.fixture(scope="session", params=["", "-learn", "-r"], ids=["airrvec", "airrvec-learn", "airrvec-r"])
@@ -96,9 +100,6 @@ def podman(user, images):
     install("podman")
     if os.getuid() == 0:  # rootless containers have their network through it; without udev it is root's alone
         Path("/dev/net/tun").chmod(0o666)
-    # Copies of the image lie in /var/tmp and in the user's home; docker holds the stages that built it.
-    if shutil.disk_usage(user.home).free < NEEDED:
-        must("docker", "image", "prune", "--force")
     done = user.call("podman", "pull", "--quiet", f"docker-daemon:{images['']}")
     assert done.returncode == 0, done.stdout
     return "podman"
