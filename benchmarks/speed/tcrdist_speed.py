@@ -3,8 +3,8 @@
 TCRdist of paired receptors against each other: ours, pyrepseq's and tcrdist3's own, in turn in one process.
 
 All get the same receptors of a labelled table, in their own form, and as many threads as they can use. The
-call that gives the n × n distances is measured; the one before, which compiles, is not. Receptors whose V
-genes tcrdist3 does not know are left out for all. A peer that is not installed is left out.
+call that gives the n × n distances is measured; the one before, which compiles, is not. V genes are taken as
+their allele 01, of which all programs know the loops. A peer that is not installed is left out.
 """
 
 import argparse
@@ -24,7 +24,6 @@ from airrvec.encoders.tcrdist_loops import is_measurable
 from airrvec.input import normalise, reading
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -44,22 +43,17 @@ def parse_args(argv=None):
 
 
 def paired(path: Path, n: int) -> pa.Table:
-    """Return complete receptors whose V genes all know, drawn with replacement if there are fewer."""
+    """Return complete receptors with V genes of allele 01, drawn with replacement if there are fewer."""
     receptors = normalise.normalise(reading.open_chains(path), sample_id="x", species="homosapiens").receptors
     human = receptors.filter(pc.equal(receptors["species"], "homosapiens"))
+    for name in ("tra_v_call", "trb_v_call"):
+        calls = pc.binary_join_element_wise(pc.replace_substring_regex(human[name], r"\*.*", ""), "01", "*")
+        human = human.set_column(human.column_names.index(name), name, calls)
     complete = human.filter(pa.array(is_measurable(human, schema.LOCI)))
     if len(complete) >= n:
         return complete.slice(0, n)
     more = np.random.default_rng(0).integers(0, len(complete), n - len(complete))
     return pa.concat_tables([complete, complete.take(pa.array(more))])
-
-
-def with_alleles(receptors: pa.Table) -> pd.DataFrame:
-    """Return `FIELDS`; a gene without an allele gets ``*01``, without which the peers know no loops."""
-    frame = receptors.select(FIELDS).to_pandas()
-    for name in ("tra_v_call", "trb_v_call"):
-        frame[name] = frame[name].where(frame[name].str.contains("*", regex=False), frame[name] + "*01")
-    return frame
 
 
 def pyrepseq_distances(receptors: pa.Table, cpus: int) -> Callable[[int], np.ndarray]:
@@ -74,7 +68,7 @@ def tcrdist3_distances(receptors: pa.Table, cpus: int) -> Callable[[int], np.nda
     from tcrdist.repertoire import TCRrep
 
     columns = ["v_a_gene", "cdr3_a_aa", "v_b_gene", "cdr3_b_aa"]
-    frame = with_alleles(receptors).set_axis(columns, axis=1).assign(count=1)
+    frame = receptors.select(FIELDS).to_pandas().set_axis(columns, axis=1).assign(count=1)
 
     def distances(n: int) -> np.ndarray:
         options = {"organism": "human", "chains": ["alpha", "beta"], "deduplicate": False}
