@@ -14,7 +14,7 @@ include { ESTIMATE                    } from './subworkflows/local/plan/main'
 include { NORMALISE                   } from './subworkflows/local/normalise/main'
 include { LEARN                       } from './subworkflows/local/learn/main'
 include { EMBED                       } from './subworkflows/local/embed/main'
-include { DESCRIBE                    } from './subworkflows/local/describe/main'
+include { DESCRIBE ; TABULATE         } from './subworkflows/local/describe/main'
 include { BENCHMARK                   } from './subworkflows/local/benchmark/main'
 include { ANALYSE                     } from './subworkflows/local/analyse/main'
 include { ANNOTATE                    } from './subworkflows/local/annotate/main'
@@ -64,11 +64,9 @@ workflow {
         kinds = ['described', 'benchmark', 'analyses', 'annotation', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
         calls = channel.empty()
-
-        DESCRIBE(samples, settings, library)
+        DESCRIBE(samples, NORMALISE.out.batches, receptors, settings, library)
         optional << DESCRIBE.out
         results.described = DESCRIBE.out.results
-
         encoders = LEARN.out.encoders // channel: [ name, own, weights, digest ]
         if (settings.labelled) {
             BENCHMARK(labelled, encoders, LEARN.out.names, untuned, settings, library)
@@ -91,18 +89,21 @@ workflow {
             calls = ANNOTATE.out.calls
         }
         if (settings.cluster || settings.compare) {
-            REPERTOIRE(samples, receptors, embeddings, model, settings, library)
+            REPERTOIRE(samples, DESCRIBE.out.clones, receptors, embeddings, model, settings, library)
             optional << REPERTOIRE.out
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison
         }
+        TABULATE(DESCRIBE.out.clones, calls, results.clusters, library)
         if (!settings.skip_map) {
             MAP(samples, receptors, embeddings, model, calls, results.clusters, settings, library)
             optional << MAP.out
             results.map = MAP.out.qc
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
-            EXPORT(NORMALISE.out.batches, receptors, embeddings, calls, results.clusters, settings, library)
+            batches = NORMALISE.out.batches
+            clones = DESCRIBE.out.clones
+            EXPORT(batches, clones, receptors, embeddings, calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
 
@@ -110,7 +111,7 @@ workflow {
         results += [trained: LEARN.out.trained, measured: LEARN.out.measured, calls: calls]
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
-        SUMMARISE(results, optional, missing, versions, settings, library)
+        SUMMARISE(results, optional, missing, versions.mix(TABULATE.out.versions), settings, library)
         SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
     }
     workflow.onComplete = {

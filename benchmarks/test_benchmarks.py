@@ -68,6 +68,13 @@ def annotation_peers(figures: dict) -> None:
     assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
 
 
+def joining(figures: dict) -> None:
+    assert 200 < figures["paired"] < figures["cells"]
+    assert {row["left"] for row in figures["joining"]} == {"α alone", "β alone"}
+    assert all(row["hidden"] == row["right"] + row["wrong"] + row["alone"] for row in figures["joining"])
+    assert sum(row["right"] for row in figures["joining"]) > 0
+
+
 def clustering(figures: dict) -> None:
     assert figures["receptors"] > 300
     assert figures["epitopes"] == 3
@@ -166,6 +173,7 @@ ENTRIES = {
     "annotation_peers/tcremp_encoder.py": Entry(
         why_not="an encoder, not a program; it needs mirpy-lib (GPL) in an environment of its own"
     ),
+    "clones/joining.py": Entry("CONTIGS --repeats 1", joining),
     "clusters/clustering.py": Entry("CELLS RECEPTORS", clustering),
     "embedding/embedding_accuracy.py": Entry("DASH --k 20 --splits 2 --positives 20", embedding_accuracy),
     "embedding/embedding_speed.py": Entry(

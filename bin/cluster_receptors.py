@@ -22,6 +22,9 @@ N_LOGOS = 10
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
+    parser.add_argument(
+        "--cells", type=Path, nargs="+", required=True, help="cells of each sample, for their labels"
+    )
     parser.add_argument("--labelled", type=Path, help="labelled cells, whose receptors are clustered too")
     settings.add(parser, "cluster_method")
     return parser.parse_args(argv)

@@ -24,6 +24,7 @@ ALWAYS = ("call", "exact_epitope")
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("cells", type=Path, nargs="+", help="<sample>.cells.parquet of each sample")
+    parser.add_argument("--clones", type=Path, help="folder written by count_clones.py")
     parser.add_argument(
         "--annotation", type=Path, nargs="+", default=[], help="<sample>.parquet: calls of some samples"
     )
@@ -53,11 +54,12 @@ def write_description(args: argparse.Namespace) -> None:
     members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
     samples = []
     for path in args.cells:
-        table = tables.read(path, ["receptor_id", "clonotype_id", "abundance"])
+        table = tables.read(path, ["receptor_id"])
         with connected(args) as connection:
             named = cells.with_unique_names(connection, path).order("cell").project("name AS barcode")
             described = named.to_arrow_table()
-        described = described.append_column(schema.CLONE_SIZE.field(0), clone_sizes(table))
+        if args.clones:
+            described = with_columns(described, clones_of_cells(args.clones, path, len(table)))
         if annotation:
             calls = calls_of_cells(table, annotation.get(tables.sample_name(path)))
             described = with_columns(described, calls)
@@ -91,10 +93,19 @@ def connected(args: argparse.Namespace):
     return database.connect(args.out.parent, memory=args.memory, threads=args.threads)
 
 
-def clone_sizes(cells_of_sample: pa.Table) -> pa.ChunkedArray:
-    """Return the abundance of each cell's clonotype in the sample; null if none of its cells has one."""
-    sizes = cells_of_sample.group_by("clonotype_id").aggregate([("abundance", "sum")]).combine_chunks()
-    return sizes["abundance_sum"].take(pc.index_in(cells_of_sample["clonotype_id"], sizes["clonotype_id"]))
+def clones_of_cells(folder: Path, cells_path: Path, n: int) -> pa.Table:
+    """
+    Return the clone of each of a sample's ``n`` cells (`airrvec.core.schema.CELL_CLONES`).
+
+    Null for a cell without a count, and for all cells of a table that is no sample.
+    """
+    is_sample = pc.field("sample_id") == tables.sample_name(cells_path)
+    members = tables.read_filtered(folder / "members.parquet", is_sample, ["cell_row", "clone_id"])
+    counts = tables.read_filtered(folder / "counts.parquet", is_sample, ["clone_id", "n_cells"])
+    rows = pa.array(range(1, n + 1), pa.int64())
+    clone = members["clone_id"].combine_chunks().take(pc.index_in(rows, members["cell_row"].combine_chunks()))
+    size = counts["n_cells"].combine_chunks().take(pc.index_in(clone, counts["clone_id"].combine_chunks()))
+    return pa.table([clone, size], schema=schema.CELL_CLONES)
 
 
 def frequencies(ids: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,7 +4,6 @@
 from pathlib import Path
 
 from airrvec.core import database, runtime, schema, script, settings, tables
-from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import counter
 
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 SCHEMAS = {
-    "clones": schema.CLONES,
+    "largest_clones": schema.LARGEST_CLONES,
     "clone_sizes": schema.CLONE_SIZES,
     "gene_usage": schema.GENE_USAGE,
     "cdr3_lengths": schema.CDR3_LENGTHS,
@@ -24,11 +23,7 @@ SCHEMAS = {
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
-    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="<sample>.cells.parquet of each")
-    parser.add_argument(
-        "--receptors", type=Path, required=True, help="folder of <sample>.receptors_*.parquet"
-    )
-    parser.add_argument("--labelled", type=Path, nargs="*", default=[], help="labelled cells, for epitopes")
+    parser.add_argument("--clones", type=Path, required=True, help="folder written by count_clones.py")
     settings.add(parser, "compare_by", help="metadata column by which the report groups the samples")
     script.add_options(parser, "memory", "threads", "outdir", "missing")
     return parser.parse_args(argv)
@@ -40,16 +35,15 @@ def main(argv=None):
     runtime.limit_threads(args.threads)
     from airrvec.repertoire import description
 
-    labels = description.read_labels([*args.cells, *args.labelled])
+    conditions = _conditions(args)
     parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     units: dict[str, str] = {}
-    described = counter("samples described", len(args.cells))
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
-        for path in args.cells:
-            receptors = _receptors(args.receptors, path)
-            sample = description.read_sample(connection, path, receptors)
-            parts["clones"].append(description.clones_table(sample, labels))
+        samples = description.read_samples(connection, args.clones)
+        described = counter("samples described", len(samples))
+        for sample in samples:
+            parts["largest_clones"].append(description.largest_clones_table(sample))
             parts["clone_sizes"].append(description.clone_sizes_table(sample))
             parts["gene_usage"].append(description.gene_usage_table(sample))
             parts["cdr3_lengths"].append(description.cdr3_lengths_table(sample))
@@ -62,22 +56,24 @@ def main(argv=None):
     for name, tables_of_samples in parts.items():
         tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
     qc = {
-        "samples": [tables.sample_name(path) for path in args.cells],
+        "samples": list(units),
         "groups": groups,
         "units": units,
-        "of_sample": description.read_condition(args.cells, args.compare_by) if args.compare_by else {},
+        "of_sample": conditions,
     }
     tables.write_json(qc, args.outdir / "samples.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pandas", "pyarrow", "scipy")
 
 
-def _receptors(folder: Path, cells: Path) -> list[Path]:
-    """Return the files of the receptors of a sample."""
-    stem = f"{cells.name.removesuffix('.cells.parquet')}.receptors_"
-    paths = sorted(path for path in folder.iterdir() if path.name.startswith(stem))
-    if not paths:
-        raise InputError(f"there is no file {stem}*.parquet", file=folder)
-    return paths
+def _conditions(args) -> dict[str, str]:
+    """Return the condition of each sample that has one."""
+    from airrvec.repertoire import description
+
+    return (
+        description.read_condition(args.clones / "samples.parquet", args.compare_by)
+        if args.compare_by
+        else {}
+    )
 
 
 def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, str]) -> list[dict]:

@@ -15,6 +15,7 @@ from benchmarks.common import results
 from benchmarks.common.material import normalised
 
 DASH = results.ROOT / "assets/demo/dash_human.csv"
+CONTIGS = results.ROOT / "assets/demo/10x_lavage_filtered_contig_annotations.csv.gz"
 EPITOPES = {"M1": "GILGFVFTL", "BMLF": "GLCTLVAML", "pp65": "NLVPMVATV"}
 DONOR = "HLA-A*02:01,HLA-A*01:01,HLA-B*07:02"
 TRACE = """task_id\tprocess\tstatus\tstart\tcomplete\trealtime
@@ -92,6 +93,7 @@ class Material:
         name, slash, rest = word.partition("/")
         paths: dict[str, Callable[[], Path]] = {
             "CELLS": lambda: self.run[0],
+            "CONTIGS": lambda: CONTIGS,
             "DASH": lambda: DASH,
             "FOLDER": lambda: self.folder,
             "RECEPTORS": lambda: self.run[1],

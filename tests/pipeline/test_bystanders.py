@@ -134,7 +134,7 @@ def test_a_run_that_is_killed_and_resumed(tmp_path):
         cwd=place.folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
-    expected = [results / name for name in ("airr/b.tsv", "airr/flu.tsv", "samples/clones.tsv")]
+    expected = [results / name for name in ("airr/b.tsv", "airr/flu.tsv", "samples/largest_clones.tsv")]
     try:
         while not all(path.exists() for path in expected):
             assert process.poll() is None

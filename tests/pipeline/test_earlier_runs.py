@@ -7,7 +7,15 @@ import pytest
 from pipeline_runs import ROOT, run_pipeline
 
 PBMC = ROOT / "assets/test/pbmc_b.csv"
-DESCRIBED = ("cdr3_lengths", "clone_sizes", "clones", "diversity", "gene_usage", "rarefaction", "vj_pairing")
+DESCRIBED = (
+    "cdr3_lengths",
+    "clone_sizes",
+    "largest_clones",
+    "diversity",
+    "gene_usage",
+    "rarefaction",
+    "vj_pairing",
+)
 
 
 @pytest.fixture

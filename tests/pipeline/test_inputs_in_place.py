@@ -57,6 +57,8 @@ def test_vectors_are_those_of_the_weights_that_are_there_now(tmp_path, sheet):
         "CHECK_SAMPLES",
         "NORMALISE_RECEPTORS (b)",
         "COLLECT_RECEPTORS (receptors)",
+        "COUNT_CLONES",
+        "DESCRIBE_CLONES",
         "DESCRIBE_SAMPLES",
     }
     second = pd.read_parquet(after.results / "embeddings/sceptr.parquet").iloc[:, 1:].to_numpy()

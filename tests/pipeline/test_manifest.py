@@ -119,7 +119,7 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     """A file that changes after its task has recorded it, here by a command behind the script."""
     (tmp_path / "samples.csv").write_text(f"sample,path\nb,{ROOT / 'assets/test/pbmc_b.csv'}\n")
     (tmp_path / "changed.config").write_text(
-        "process { withName: DESCRIBE_SAMPLES { afterScript = 'echo more >> clones.tsv' } }\n"
+        "process { withName: DESCRIBE_SAMPLES { afterScript = 'echo more >> largest_clones.tsv' } }\n"
     )
     (tmp_path / "report.yml").write_text("report_comment: ours\n")
     options = ("--input", "samples.csv", "--skip_map", "--publish_dir_mode", mode)
@@ -128,7 +128,7 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     assert run.status == 1
     assert "ERROR" in run.log
     assert run.output.count("is not what a task of this run wrote") == 1
-    assert "samples/clones.tsv in the results is not what a task of this run wrote" in run.output
+    assert "samples/largest_clones.tsv in the results is not what a task of this run wrote" in run.output
     # A resumed run would take the damaged file from the cache.
     (told,) = re.findall(r"changed; delete (\S+) and run again with -resume", run.output)
     assert (Path(told) / "clones.tsv").exists()
@@ -136,7 +136,7 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     done = verified(run.results, tmp_path)
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 1
-    assert done.stdout.startswith("samples/clones.tsv: differs from what the run wrote (")
+    assert done.stdout.startswith("samples/largest_clones.tsv: differs from what the run wrote (")
     for name in ("samples.csv", "report.yml"):
         digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
         assert rows_of(run.results)[name]["sha256"] == digest

@@ -18,7 +18,7 @@ INPUTS = {
     "table of a link": ("airr/b.tsv", {"input": "soft.csv", "export_airr": True}),
     "table of a hard link": ("airr/b.tsv", {"input": "hard.csv", "export_airr": True}),
     "link in the results": ("anndata/b.h5ad", {"input": "pbmc.csv", "export_anndata": True}),
-    "samplesheet": ("samples/clones.tsv", {"input": "results/samples/clones.tsv"}),
+    "samplesheet": ("samples/largest_clones.tsv", {"input": "results/samples/largest_clones.tsv"}),
     "labelled": ("cells/b.parquet", {"labelled": "results/cells/b.parquet"}),
     "reference": (
         "annotation/b.tsv",
@@ -35,7 +35,7 @@ INPUTS = {
     "hub": ("map/map.html", {"hub_cache": "results/map", "encoders": "sceptr,esm2"}),
 }
 FOREIGN = {
-    "file": ("samples/clones.tsv", {}),
+    "file": ("samples/largest_clones.tsv", {}),
     "of an option": ("clusters/logos.svg", {"cluster": True}),
     "in a folder that is replaced": ("multiqc/multiqc_report_data/notes.txt", {}),
     "in the folder of a model": ("models/neighbour/notes.txt", {"finetune": True, "labelled": str(DASH)}),
@@ -52,7 +52,7 @@ SPARED = {
     "an option that is not given": ("airr/b.tsv", {"input": "own.csv"}),
     "the model beside": ("models/mine/config.json", {"model": "results/models/mine"}),
     "ordinary names": ("r/analysis.R", {"export_sce": True}),
-    "a dry run": ("samples/clones.tsv", {"dry_run": True}),
+    "a dry run": ("samples/largest_clones.tsv", {"dry_run": True}),
 }
 LINKS = ("samples", "multiqc", "pipeline_info", "previous", "annotation/reference")
 

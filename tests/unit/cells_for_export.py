@@ -5,6 +5,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 
 import anndata
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -59,8 +60,9 @@ def write_inputs(
     if chains is None and known.issuperset(cells_of_sample["receptor_id"].to_pylist()):
         chains = chains_table(cells_of_sample, receptors)
     tables.write(schema.CHAINS.empty_table() if chains is None else chains, folder / "s.chains.parquet")
-    describe_cells.main([str(path), "--out", str(folder / "s.description.parquet")])
     tables.write(receptors, folder / "receptors.parquet")
+    clones = clone_tables.count(folder, [path], folder / "receptors.parquet")
+    describe_cells.main([str(path), "--clones", str(clones), "--out", str(folder / "s.description.parquet")])
     tables.write(embeddings, folder / "sceptr.parquet", METADATA)
     options = {"cells": "s.cells", "receptors": "receptors", "embeddings": "sceptr"}
     return [text for key, name in options.items() for text in (f"--{key}", str(folder / f"{name}.parquet"))]

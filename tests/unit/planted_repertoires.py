@@ -6,6 +6,7 @@ from airrvec.core import schema, tables
 from airrvec.encoders import load
 from airrvec.synthetic.synthesis import synthesise
 
+import clone_tables
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -74,3 +75,4 @@ def plant(folder: Path) -> None:
     labelled = cells_table("labelled", None, left, clonotypes, ["M1"] * len(left))
     tables.write(labelled, folder / "labelled.cells.parquet")
     tables.write(synthesise(1200, seed=9), folder / "background.parquet")
+    clone_tables.count(folder, sorted((folder / "cells").iterdir()), folder / "run/receptors.parquet")

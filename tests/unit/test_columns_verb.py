@@ -50,7 +50,8 @@ def test_json_has_all_that_is_known(capsys):
     ("word", "name"),
     [
         ("clones", "clones"),
-        ("samples/clones.tsv", "clones"),
+        ("clones/clones.tsv", "clones"),
+        ("samples/largest_clones.tsv", "largest_clones"),
         ("/data/results/comparison/conditions.parquet", "sample_conditions"),
         ("clusters/conditions", "cluster_conditions"),
     ],
@@ -63,7 +64,7 @@ def test_a_table_is_found_by_its_name_or_file(word, name):
     ("word", "said"),
     [
         ("clone", "The nearest names are clones, "),
-        ("conditions", "Name one of sample_conditions, cluster_conditions"),
+        ("conditions", "Name one of cluster_conditions, sample_conditions"),
         ("\x1b[1m", "`airrvec columns` lists all tables"),
     ],
 )

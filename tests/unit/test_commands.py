@@ -240,12 +240,33 @@ def test_an_option_that_no_script_knows(capsys):
     assert "unrecognized arguments: --k 3" in capsys.readouterr().err
 
 
+TOGETHER = ("normalise_receptors", "collect_receptors", "embed_receptors", "count_clones")
+
+
 @pytest.mark.parametrize(
     ("verb", "names"),
     [
         ("annotate", ["normalise_receptors"] * 2 + ["calibrate_annotation", "annotate_receptors"]),
-        ("cluster", ["normalise_receptors", "collect_receptors", "embed_receptors", "cluster_receptors"]),
-        ("compare", ["normalise_receptors", "collect_receptors", "embed_receptors", "compare_samples"]),
+        (
+            "cluster",
+            [
+                "normalise_receptors",
+                "collect_receptors",
+                "embed_receptors",
+                "count_clones",
+                "cluster_receptors",
+            ],
+        ),
+        (
+            "compare",
+            [
+                "normalise_receptors",
+                "collect_receptors",
+                "embed_receptors",
+                "count_clones",
+                "compare_samples",
+            ],
+        ),
         ("reference", ["normalise_receptors", "merge_references"]),
         ("benchmark", ["normalise_receptors", *["benchmark_fewshot"] * 3, "summarise_fewshot"]),
         ("finetune", ["normalise_receptors", "finetune"]),

@@ -1,5 +1,6 @@
 """Names, clone sizes, calls and clusters of the cells of one or several samples."""
 
+from collections import Counter
 from pathlib import Path
 
 from airrvec.core import schema, tables
@@ -61,6 +62,25 @@ def write_cells(folder: Path, sample: str, receptors: str, numbers: list | None 
     return folder / f"{sample}.cells.parquet"
 
 
+def write_clones(folder: Path, clones: dict[str, list[tuple]], sizes: dict[str, int] | None = None) -> None:
+    """Clones of the cells of some samples, by row; ``sizes`` if not one for each cell."""
+    members = [
+        {"sample_id": sample, "cell_row": row, "clone_id": clone}
+        for sample in clones
+        for row, clone in clones[sample]
+    ]
+    numbers = Counter((row["sample_id"], row["clone_id"]) for row in members)
+    counts = [
+        {"sample_id": sample, "clone_id": clone, "n_cells": sizes[clone] if sizes else n}
+        for (sample, clone), n in numbers.items()
+    ]
+    for name, rows, columns in (
+        ("members", members, schema.CLONE_MEMBERS),
+        ("counts", counts, schema.CLONE_COUNTS),
+    ):
+        tables.write(pa.Table.from_pylist(rows, columns), folder / f"clones/{name}.parquet")
+
+
 def write_calls(folder: Path, sample: str, receptors: str, calls: dict[str, str]) -> Path:
     """Calls of a sample: `calls` names the epitope of called receptors."""
     rows = []
@@ -85,10 +105,13 @@ def described(folder: Path, *arguments) -> list[dict]:
 
 
 def test_clone_sizes_are_of_a_sample(tmp_path):
-    first, second = write_cells(tmp_path, "a", "xXyx"), write_cells(tmp_path, "b", "xz")
-    rows = described(tmp_path, first, second)
+    paths = [write_cells(tmp_path, "a", "xXyx"), write_cells(tmp_path, "b", "xz")]
+    write_clones(tmp_path, {"a": [(1, "x"), (2, "x"), (4, "x"), (3, "y")], "b": [(1, "x"), (2, "z")]})
+    rows = described(tmp_path, *paths, "--clones", tmp_path / "clones")
     assert [row["clone_size"] for row in rows] == [3, 3, 1, 3, 1, 1]
-    assert set(rows[0]) == {"name", "barcode", "clone_size"}
+    assert [row["clone_id"] for row in rows] == ["x", "x", "y", "x", "x", "z"]
+    assert set(rows[0]) == {"name", "barcode", "clone_id", "clone_size"}
+    assert set(described(tmp_path, *paths)[0]) == {"name", "barcode"}
 
 
 def test_calls_are_those_of_the_cells(tmp_path):
@@ -120,6 +143,9 @@ def test_clusters_are_those_of_the_receptors(tmp_path):
     assert found == [("k1", 3), (None, None), ("k1", 3), (None, None), ("k2", 1)]
 
 
-def test_a_clonotype_is_as_large_as_its_table_says(tmp_path):
+def test_a_cell_without_a_count_has_no_clone(tmp_path):
     path = write_cells(tmp_path, "s", "abAc", [120, 20, 3, None])
-    assert [cell["clone_size"] for cell in described(tmp_path, path)] == [123, 20, 123, None]
+    write_clones(tmp_path, {"s": [(1, "a"), (2, "b"), (3, "a")]}, {"a": 123, "b": 20})
+    rows = described(tmp_path, path, "--clones", tmp_path / "clones")
+    assert [cell["clone_size"] for cell in rows] == [123, 20, 123, None]
+    assert [cell["clone_id"] for cell in rows] == ["a", "b", "a", None]

@@ -7,6 +7,7 @@ from airrvec.core import identity, schema, tables
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.repertoire import description, diversity
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -68,29 +69,28 @@ def real(tmp_path_factory):
     for name, table in REAL.items():
         normalise_receptors.main([str(table), "--sample", name, "--partitions", "3", "--outdir", str(folder)])
     cells = [str(folder / f"{name}.cells.parquet") for name in REAL]
-    describe_samples.main(
-        ["--cells", *cells, "--receptors", str(folder), "--outdir", str(folder / "samples")]
-    )
+    made = clone_tables.count(folder, cells, folder)
+    describe_samples.main(["--clones", str(made), "--outdir", str(folder / "samples")])
     return folder, frames(folder / "samples")
 
 
 @pytest.fixture(scope="module")
 def cells_of(real):
-    """Each sample's cells as dictionaries of genes and junctions, one by one."""
+    """The clone of each cell of each sample, with its genes and junctions."""
     folder, _ = real
-    found = {}
+    clones = {row["clone_id"]: row for row in tables.read(folder / "clones/clones.parquet").to_pylist()}
+    found: dict[str, list] = {name: [] for name in REAL}
+    for row in tables.read(folder / "clones/members.parquet").to_pylist():
+        found[row["sample_id"]].append(clones[row["clone_id"]])
     for name in REAL:
-        parts = [tables.read(folder / f"{name}.receptors_{number:04d}.parquet") for number in range(3)]
-        receptors = {row["receptor_id"]: row for part in parts for row in part.to_pylist()}
-        cells = tables.read(folder / f"{name}.cells.parquet").to_pylist()
-        found[name] = [receptors[cell["receptor_id"]] for cell in cells]
+        assert len(found[name]) == tables.n_rows(folder / f"{name}.cells.parquet")
     return found
 
 
 def test_tables_have_their_columns_and_are_text_too(real):
     folder, found = real
     for name, columns in {
-        "clones": schema.CLONES,
+        "largest_clones": schema.LARGEST_CLONES,
         "clone_sizes": schema.CLONE_SIZES,
         "gene_usage": schema.GENE_USAGE,
         "cdr3_lengths": schema.CDR3_LENGTHS,
@@ -123,8 +123,8 @@ def test_genes_lengths_and_pairs_are_those_of_the_cells(real, cells_of, sample, 
         usage = usage[usage["segment"] == segment].set_index("gene")
         assert usage["n_cells"].to_dict() == expected
         assert usage["cell_share"].sum() == pytest.approx(1)
-        distinct = {(cell["clonotype_id"], gene(cell, name)) for cell in cells if gene(cell, name)}
-        assert usage["n_receptors"].to_dict() == Counter(name for _, name in distinct)
+        distinct = {(cell["clone_id"], gene(cell, name)) for cell in cells if gene(cell, name)}
+        assert usage["n_clones"].to_dict() == Counter(name for _, name in distinct)
     expected = Counter((gene(cell, "v_call"), gene(cell, "j_call")) for cell in cells)
     pairs = tables_of_sample["vj_pairing"].set_index(["v_gene", "j_gene"])["n_cells"].to_dict()
     assert pairs == {pair: n for pair, n in expected.items() if all(pair)}
@@ -134,13 +134,13 @@ def test_genes_lengths_and_pairs_are_those_of_the_cells(real, cells_of, sample, 
 
 
 @pytest.mark.parametrize("sample", REAL)
-def test_clones_are_the_most_frequent_clonotypes(real, cells_of, sample):
-    numbers = Counter(cell["clonotype_id"] for cell in cells_of[sample])
-    clones = real[1]["clones"].query("sample_id == @sample")
-    ranked = sorted(numbers, key=lambda clonotype: (-numbers[clonotype], clonotype))
-    assert clones["clonotype_id"].tolist() == ranked[: description.N_CLONES]
+def test_largest_clones_are_those_of_most_cells(real, cells_of, sample):
+    numbers = Counter(cell["clone_id"] for cell in cells_of[sample])
+    clones = real[1]["largest_clones"].query("sample_id == @sample")
+    ranked = sorted(numbers, key=lambda clone: (-numbers[clone], clone))
+    assert clones["clone_id"].tolist() == ranked[: description.N_CLONES]
     assert clones["rank"].tolist() == list(range(1, len(clones) + 1))
-    assert clones["n_cells"].tolist() == [numbers[clonotype] for clonotype in clones["clonotype_id"]]
+    assert clones["n_cells"].tolist() == [numbers[clone] for clone in clones["clone_id"]]
     assert clones["share"].to_numpy() == pytest.approx(clones["n_cells"] / len(cells_of[sample]))
     assert clones["n_cells"].iloc[0] > 1
     sizes = real[1]["clone_sizes"].query("sample_id == @sample")
@@ -150,10 +150,10 @@ def test_clones_are_the_most_frequent_clonotypes(real, cells_of, sample):
     assert sizes["n_singletons"].sum() == sum(n == 1 for n in numbers.values())
 
 
-def test_diversity_is_that_of_the_clonotypes_with_the_same_chains(real, cells_of):
+def test_diversity_is_that_of_the_clones_with_the_same_chains(real, cells_of):
     counted = {
         sample: Counter(
-            cell["clonotype_id"] for cell in cells if cell["tra_junction_aa"] and cell["trb_junction_aa"]
+            cell["clone_id"] for cell in cells if cell["tra_junction_aa"] and cell["trb_junction_aa"]
         )
         for sample, cells in cells_of.items()
     }
@@ -163,7 +163,7 @@ def test_diversity_is_that_of_the_clonotypes_with_the_same_chains(real, cells_of
     curves = real[1]["rarefaction"].query("chains == 'paired'")
     for sample, numbers in counts.items():
         row = found.loc[sample]
-        assert (row["n_cells"], row["n_receptors"]) == (numbers.sum(), len(numbers))
+        assert (row["n_cells"], row["n_clones"]) == (numbers.sum(), len(numbers))
         assert row["reference_coverage"] == reference
         at_reference = diversity.hill_numbers_at(numbers, int(row["depth"]))
         assert row[[f"hill_{q}_at_coverage" for q in (0, 1, 2)]].tolist() == pytest.approx(at_reference)
@@ -183,7 +183,10 @@ def test_clone_sizes_are_those_of_screpertoire():
 
 
 def test_clones_by_hand(tmp_path, script):
-    """Alleles are one clone; a label of any table names the clone; V genes are shown without alleles."""
+    """
+    Alleles are one clone, and so are its cells with one chain; a label of any table names the clone; V genes
+    are shown without alleles.
+    """
     write_sample(
         tmp_path,
         "s",
@@ -191,26 +194,30 @@ def test_clones_by_hand(tmp_path, script):
             (chains("TRA", "TRB", v="TRBV6-4*01"), 3, None),
             (chains("TRA", "TRB", v="TRBV6-4*02"), 4, "E, 1"),
             (chains("TRB"), 2, None),
+            (chains("TRB", junction="CASSAEQFF"), 2, None),
             (chains("TRA"), 1, None),
         ],
     )
     write_sample(tmp_path, "labelled", [(chains("TRA", "TRB"), 1, "E2"), (chains("TRB"), 2, "E1")])
+    labelled = ("--labelled", str(tmp_path / "labelled.cells.parquet"))
     script(
-        *("describe_samples", "--cells", tmp_path / "s.cells.parquet", "--receptors", tmp_path),
-        *("--labelled", tmp_path / "labelled.cells.parquet"),
+        "describe_samples",
+        "--clones",
+        clone_tables.count(tmp_path, [tmp_path / "s.cells.parquet"], tmp_path, *labelled),
     )
-    clones = pd.read_csv("clones.tsv", sep="\t")
-    assert clones["n_cells"].tolist() == [7, 2, 1]
-    assert clones["chains"].tolist() == ["paired", "beta", "alpha"]
-    assert clones["trb_v_call"].tolist()[:2] == ["TRBV6-4", "TRBV6-4"]
-    assert clones["epitope"].tolist()[:2] == ["E, 1; E2", "E1"]
-    assert clones["clone_size"].tolist() == ["Hyperexpanded", "Hyperexpanded", "Large"]
-    lengths = pd.read_csv("cdr3_lengths.tsv", sep="\t").set_index("locus")
-    assert lengths["length"].to_dict() == {"TRA": len("AVMDSSYKLI"), "TRB": len("ASSDSGGTNEQF")}
-    assert lengths["n_cells"].to_dict() == {"TRA": 8, "TRB": 9}
+    clones = pd.read_csv("largest_clones.tsv", sep="\t")
+    assert clones["n_cells"].tolist() == [10, 2]
+    assert clones["chains"].tolist() == ["paired", "beta"]
+    assert clones["trb_v_call"].tolist() == ["TRBV6-4", "TRBV6-4"]
+    assert clones["epitope"].fillna("").tolist() == ["E, 1; E2", ""]
+    assert clones["clone_size"].tolist() == ["Hyperexpanded", "Hyperexpanded"]
+    lengths = pd.read_csv("cdr3_lengths.tsv", sep="\t").set_index(["locus", "length"])["n_cells"]
+    assert lengths.to_dict() == {("TRA", 10): 10, ("TRB", 7): 2, ("TRB", 12): 10}
     methods = pd.read_csv("diversity.tsv", sep="\t").set_index("chains")["method"].to_dict()
-    # Nothing is missing from a sample without singletons; a single cell tells nothing of its coverage.
-    assert methods == {"paired": "rarefied", "beta": "rarefied", "alpha": "no receptor twice"}
+    assert methods == {
+        "paired": "rarefied",
+        "beta": "rarefied",
+    }  # nothing is missing where there is no singleton
 
 
 def test_clonotypes_count_by_their_abundance(tmp_path, script):
@@ -219,14 +226,14 @@ def test_clonotypes_count_by_their_abundance(tmp_path, script):
     write_sample(tmp_path, "bulk", rows, [50, 5, 1, None], "UMIs")
     write_sample(tmp_path, "cells", rows)
     cells = [tmp_path / f"{name}.cells.parquet" for name in ("bulk", "cells")]
-    script("describe_samples", "--cells", *cells, "--receptors", tmp_path)
+    script("describe_samples", "--clones", clone_tables.count(tmp_path, cells, tmp_path))
     units = {"bulk": "UMIs", "cells": "cells"}
     assert json.loads((tmp_path / "samples.qc.json").read_text())["units"] == units
     found = frames(tmp_path)
-    assert found["clones"]["n_cells"].tolist() == [50, 5, 1, 1, 1, 1, 1]
+    assert found["largest_clones"]["n_cells"].tolist() == [50, 5, 1, 1, 1, 1, 1]
     assert found["diversity"]["n_cells"].tolist() == [56, 4]
     for name in (
-        "clones",
+        "largest_clones",
         "clone_sizes",
         "gene_usage",
         "cdr3_lengths",

@@ -114,7 +114,7 @@ def test_metadata_never_hides_a_column(tmp_path):
     for name in renamed:
         assert obs_values(data, name) == ["x", None]
     assert obs_values(data, "clone_size") == [2, 2]
-    own = {*schema.CELLS.names, *schema.COLLECTED_RECEPTORS.names, "clone_size"}
+    own = {*schema.CELLS.names, *schema.COLLECTED_RECEPTORS.names, *schema.CELL_CLONES.names}
     assert len(data.obs.columns) == len(own) + len(renamed)
 
 
@@ -127,6 +127,7 @@ def test_sample_without_cells(tmp_path):
 
 def test_receptor_that_is_missing_is_said(tmp_path, capsys):
     arguments = write_inputs(tmp_path, cells_table([{"receptor_id": PAIR}, {"receptor_id": "0" * 24}]))
+    capsys.readouterr()
     with pytest.raises(SystemExit):
         export_anndata.main([*arguments, *described(tmp_path), "--out", str(tmp_path / "s.h5ad")])
     message = "ERROR: receptors.parquet: 1 of 2 cells have a receptor that is missing here.\n"

@@ -14,6 +14,7 @@ from airrvec.figures import map_page
 from airrvec.repertoire import layout
 from airrvec.synthetic.synthesis import synthesise
 
+import clone_tables
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -55,7 +56,8 @@ def folder(tmp_path_factory):
         vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
         tables.write(vectors, folder / "vectors.parquet", encoder.loaded.vector_model.metadata())
         tables.write(synthesise(1200, seed=9), folder / "background.parquet")
-        given = ["--cells", *sorted((folder / "cells").glob("*.cells.parquet"))]
+        cells = sorted((folder / "cells").glob("*.cells.parquet"))
+        given = ["--clones", clone_tables.count(folder, cells, folder / "cells")]
         given += ["--receptors", folder / "receptors.parquet", "--embeddings", folder / "vectors.parquet"]
         given += [
             "--background",
@@ -66,7 +68,7 @@ def folder(tmp_path_factory):
             "sceptr_tiny",
         ]
         run("compare_samples", *given, "--compare-permutations", 19, "--outdir", folder / "compared")
-        run("cluster_receptors", *given, "--outdir", folder / "clusters")
+        run("cluster_receptors", "--cells", *cells, *given, "--outdir", folder / "clusters")
     return folder
 
 
@@ -94,7 +96,7 @@ def test_samples_share_everything(folder):
     for row in pairs.itertuples():
         assert (row.jaccard, row.morisita_horn) == (1, pytest.approx(1))
         assert (row.near_1_in_2, row.near_2_in_1) == (1, 1)
-        assert row.n_shared == diversity.loc[(row.chains, "genes"), "n_receptors"]
+        assert row.n_shared == diversity.loc[(row.chains, "genes"), "n_clones"]
         pd.testing.assert_series_equal(
             diversity.loc[(row.chains, "genes")], diversity.loc[(row.chains, "alleles")], check_names=False
         )

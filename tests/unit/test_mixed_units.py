@@ -7,6 +7,7 @@ from airrvec.repertoire import repertoires, sample_comparison
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.sample_comparison import Samples
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -91,9 +92,8 @@ def run(tmp_path_factory):
     write_raw(folder)
     for name in UNITS:
         normalise_receptors.main([str(folder / name), "--sample", name, "--outdir", str(folder)])
-    cells = [str(folder / f"{name}.cells.parquet") for name in UNITS]
-    out = ["--receptors", str(folder), "--outdir", str(folder / "samples")]
-    describe_samples.main(["--cells", *cells, *out])
+    made = clone_tables.count(folder, [folder / f"{name}.cells.parquet" for name in UNITS], folder)
+    describe_samples.main(["--clones", str(made), "--outdir", str(folder / "samples")])
     raw = {name: raw_clones(folder, name) for name in UNITS}
     return {name: clones.set_axis(clones.index.to_flat_index()) for name, clones in raw.items()}, folder
 
@@ -105,7 +105,7 @@ def described(run, name: str) -> pd.DataFrame:
 
 
 def test_clone_sizes(run):
-    clones = described(run, "clones")
+    clones = described(run, "largest_clones")
     for name, raw in run[0].items():
         found = clones[clones["sample_id"] == name].fillna("").set_index(list(schema.RECEPTOR_FIELDS))
         assert found["n_cells"].to_dict() == raw.to_dict()
@@ -141,8 +141,7 @@ def test_overlap(run, chains):
     tables.write(receptors, folder / "receptors.parquet")
     vectors = tables.embeddings_table(receptors["receptor_id"], np.ones((len(receptors), 2), np.float32))
     tables.write(vectors, folder / "vectors.parquet")
-    cells = [folder / f"{name}.cells.parquet" for name in UNITS]
-    found = repertoires.read(cells, folder / "receptors.parquet", folder / "vectors.parquet")
+    found = repertoires.read(folder / "clones", folder / "receptors.parquet", folder / "vectors.parquet")
     assert found.units.to_dict() == UNITS
     samples = Samples(Group("homosapiens", chains, found, found.rows(chains), None, None, 0.0))
     names = list(samples.counts)

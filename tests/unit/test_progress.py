@@ -65,9 +65,10 @@ def words(script, folder: Path) -> list[str]:
     vectors = ["--embeddings", folder / "run/vectors.parquet"]
     background = ["--background", folder / "background.parquet"]
     labelled = ["--cells", folder / "labelled.cells.parquet"]
+    clones = folder / "clones"
     repertoires = [
-        "--cells",
-        *cells,
+        "--clones",
+        clones,
         *receptors,
         *vectors,
         "--cluster-chance",
@@ -81,10 +82,10 @@ def words(script, folder: Path) -> list[str]:
             *("--sample", "s1", "--cells", cells[0], *receptors, *vectors),
             *("--reference", folder / "calibrate_annotation/reference"),
         ],
-        cluster_receptors: [*repertoires, *background],
+        cluster_receptors: ["--cells", *cells, *repertoires, *background],
         embed_background: [*repertoires, *background],
         compare_samples: [*repertoires, *background],
-        describe_samples: ["--cells", *cells, "--receptors", folder / "receptors"],
+        describe_samples: ["--clones", clones],
         map_receptors: ["--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"],
     }
     return [str(word) for word in given[script]]

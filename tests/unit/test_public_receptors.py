@@ -21,7 +21,7 @@ def repertoires(tmp_path) -> Repertoires:
     tables.write(receptors, path)
     counts = [("a", 0, 1), ("b", 0, 1), ("c", 0, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 9), ("c", 2, 1)]
     frame = pd.DataFrame([*counts, ("c", 3, 50)], columns=["sample_id", "receptor", "n"])
-    samples = pd.DataFrame(index=pd.Index(["a", "b", "c"], name="sample_id"))
+    samples = pd.DataFrame({"donor": ["a", "b", "c"]}, index=pd.Index(["a", "b", "c"], name="sample_id"))
     chains, units = chain_classes(receptors), pd.Series("cells", samples.index)
     return Repertoires(receptors, path, None, None, chains, frame, samples, None, None, units)
 
@@ -65,11 +65,20 @@ def test_the_report_shows_their_cdr3s_and_counts_further_samples(repertoires, tm
     assert public["trb_junction_aa"][0] in first["trb"]
     assert (first["n_samples"], first["n_cells"]) == (3, 3)
     assert first["samples"] == "s0; s1; s2; s3; s4; 2 more"
+    assert (first["n_donors"], first["donors"]) == (3, "a; b; c")
     assert list(section["headers"])[-1] == "id"
     assert "2 of 3 public receptors" in section["description"]
 
 
 def test_samples_that_share_nothing_have_no_public_receptors(repertoires):
-    counts = repertoires.counts
-    found = replace(repertoires, counts=counts[counts["sample_id"] == "a"])
+    clones = repertoires.clones
+    found = replace(repertoires, clones=clones[clones["sample_id"] == "a"])
     assert public_table(found).equals(schema.PUBLIC_RECEPTORS.empty_table())
+
+
+def test_what_samples_of_one_donor_share_is_not_public(repertoires):
+    found = replace(repertoires, samples=repertoires.samples.assign(donor=["x", "x", "y"]))
+    assert public_table(found).select(["donors", "n_donors", "samples", "n_samples"]).to_pylist() == [
+        {"donors": "x;y", "n_donors": 2, "samples": "a;b;c", "n_samples": 3},
+        {"donors": "x;y", "n_donors": 2, "samples": "a;c", "n_samples": 2},
+    ]

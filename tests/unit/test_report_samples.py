@@ -1,11 +1,13 @@
 """The report on samples: its numbers are those of the tables; 210 samples stay readable."""
 
 import json
+import shutil
 
 from airrvec.core import tables
 from airrvec.report.sections import sample_genes, samples
 from airrvec.report.sections.samples import MAX_LINES, MAX_ROWS
 
+import clone_tables
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,8 +22,14 @@ def described(folder, samples_of: dict[str, list[tuple]]) -> samples.Described:
     """Describe samples made by hand: rows of `write_sample`."""
     for name, rows in samples_of.items():
         write_sample(folder, name, rows)
-    cells = [str(folder / f"{name}.cells.parquet") for name in samples_of]
-    describe_samples.main(["--cells", *cells, "--receptors", str(folder), "--outdir", str(folder / "out")])
+    return read(folder, samples_of)
+
+
+def read(folder, names, *options: str) -> samples.Described:
+    """Count clones, describe the samples, and read what was written, as the report finds it."""
+    made = clone_tables.count(folder, [folder / f"{name}.cells.parquet" for name in names], folder)
+    describe_samples.main(["--clones", str(made), "--outdir", str(folder / "out"), *options])
+    shutil.copy(made / "clones.qc.json", folder / "out")
     return samples.read_described(folder / "out")
 
 
@@ -74,7 +82,7 @@ def test_clones_of_each_sample_with_both_cdr3s(three):
 
 def test_the_terminal_shows_the_largest_clone(three, tmp_path):
     assert samples.described_lines(three[0]) == [
-        "Largest clone: 2 cells, 1.9 % of naive (TRAV1-2 CAVMDSSYKLIF TRAJ33 · TRBV2 CASSFAGEQFF TRBJ2-1)"
+        "Largest clone: 2 cells, 1.9 % of naive (TRAV1-2 CAVMDSSYKLIF TRAJ33 · TRBV2 CASSKAGEQFF TRBJ2-1)"
     ]
     naive = described(tmp_path, {"s": receptors([1, 1])})
     assert samples.described_lines(naive) == ["No clone has two cells"]
@@ -129,7 +137,7 @@ def test_lengths_are_without_the_conserved_ends(three):
 
 def test_the_table_says_which_samples_cannot_be_compared(three):
     section = three[1]["diversity"]
-    assert "Not comparable: tiny (α and β chains) has no receptor twice" in section["description"]
+    assert "Not comparable: tiny (α and β chains) has no clone of two cells" in section["description"]
     rows = section["data"]
     assert rows["tiny, α and β chains"]["hill_1"] is None
     diversity = three[0].tables["diversity"].set_index("sample_id")
@@ -145,8 +153,8 @@ def test_the_table_says_which_samples_cannot_be_compared(three):
 def test_curves_are_those_of_the_table_with_the_prediction_apart(three):
     section = three[1]["rarefaction"]
     assert [label["name"] for label in section["pconfig"]["data_labels"]] == [
-        *("Receptors", "Order 1", "Order 2"),
-        *("Receptors by coverage", "Order 1 by coverage", "Order 2 by coverage"),
+        *("Clones", "Order 1", "Order 2"),
+        *("Clones by coverage", "Order 1 by coverage", "Order 2 by coverage"),
     ]
     lines = section["data"][0]
     assert set(lines) == {"expanded", "expanded, predicted", "naive", "naive, predicted", "tiny"}
@@ -226,15 +234,14 @@ def test_samples_of_a_condition_are_neighbours(tmp_path):
         path = tmp_path / f"{name}.cells.parquet"
         cells = tables.read(path)
         tables.write(cells.append_column("treatment", pa.array([value] * len(cells))), path)
-    cells = [str(tmp_path / f"{name}.cells.parquet") for name in made]
-    options = ["--receptors", str(tmp_path), "--outdir", str(tmp_path / "out")]
-    describe_samples.main(["--cells", *cells, *options, "--compare-by", "treatment"])
-    sections = sections_of(samples.read_described(tmp_path / "out"))
+    sections = sections_of(read(tmp_path, made, "--compare-by", "treatment"))
     assert sections["trbv"]["ycats"] == ["&lt;y&gt;: a", "&lt;y&gt;: c", "x: b"]
     assert set(sections["clone_sizes"]["data"]) == set(sections["trbv"]["ycats"])
     assert "&lt;y&gt;: c, clone 01" in sections["clones"]["data"]
     with pytest.raises(SystemExit):
-        describe_samples.main(["--cells", *cells, *options, "--compare-by", "dose"])
+        describe_samples.main(
+            ["--clones", str(tmp_path / "clones"), "--compare-by", "dose", "--outdir", str(tmp_path)]
+        )
 
 
 def test_two_species_have_figures_of_their_own(tmp_path):
@@ -255,10 +262,7 @@ def test_every_figure_says_what_each_sample_counts(tmp_path):
     write_sample(tmp_path, "<bulk>", rows, [50, 20, 1], "UMIs")
     found = described(tmp_path, {"a": receptors([30, *[1] * 30])})
     assert "UMIs" not in json.dumps(list(sections_of(found).values()))
-    cells = [str(tmp_path / f"{name}.cells.parquet") for name in ("<bulk>", "a")]
-    out = tmp_path / "both"
-    describe_samples.main(["--cells", *cells, "--receptors", str(tmp_path), "--outdir", str(out)])
-    sections = sections_of(samples.read_described(out))
+    sections = sections_of(read(tmp_path, ("<bulk>", "a")))
     words = "Samples are counted in other units (cells: a; UMIs: &lt;bulk&gt;): compare their shares"
     shared = ("clones", "clone_sizes", "trbv", "trbj", "trb_pairs", "lengths", "diversity")
     assert [name for name in shared if words not in sections[name]["description"]] == []
@@ -266,4 +270,6 @@ def test_every_figure_says_what_each_sample_counts(tmp_path):
     assert clones["headers"]["cells"]["title"] == "Cells or UMIs"
     assert clones["data"]["&lt;bulk&gt;, clone 01"]["unit"] == "UMIs"
     assert clones["data"]["a, clone 01"]["unit"] == "cells"
-    assert samples.largest_clone(samples.read_described(out)).startswith("Largest clone: 50 UMIs, 70 % of <b")
+    assert samples.largest_clone(samples.read_described(tmp_path / "out")).startswith(
+        "Largest clone: 50 UMIs, 70 % of <b"
+    )

@@ -41,7 +41,9 @@ def samples() -> Samples:
         np.where(np.isfinite(vectors).all(axis=1), np.arange(N_RECEPTORS), -1),
         chains,
         pd.concat(frames),
-        pd.DataFrame(index=sorted({name for frame in frames for name in frame["sample_id"]})),
+        pd.DataFrame(
+            {"donor": (names := sorted({name for frame in frames for name in frame["sample_id"]}))}, names
+        ),
         ids,
         np.arange(N_RECEPTORS),
         pd.Series("cells", [f"s{number}" for number in range(N_SAMPLES)]),
@@ -94,7 +96,7 @@ def test_a_sample_without_vectors_has_no_share(samples):
     counts = samples.compared.repertoires.counts
     alone = counts[(counts["sample_id"] != "s2") | (counts["receptor"] % 9 == 0)]
     other = Samples(
-        replace(samples.compared, repertoires=replace(samples.compared.repertoires, counts=alone))
+        replace(samples.compared, repertoires=replace(samples.compared.repertoires, clones=alone))
     )
     table = sample_comparison.pairs_table(other).to_pandas()
     of_s2 = table[(table["sample_1"] == "s2") | (table["sample_2"] == "s2")]
@@ -139,8 +141,8 @@ def test_hill_numbers_of_different_units_are_not_tested(samples, unit):
     found = samples.compared.repertoires
     found = replace(
         found,
-        counts=found.counts[found.counts["sample_id"].isin(names)],
-        samples=pd.DataFrame({"treatment": list("xxyy")}, index=names),
+        clones=found.clones[found.clones["sample_id"].isin(names)],
+        samples=pd.DataFrame({"donor": names, "treatment": list("xxyy")}, index=names),
         units=pd.Series(["cells", "cells", "cells", unit], names),
     )
     of_four = replace(samples, compared=replace(samples.compared, repertoires=found))

@@ -7,6 +7,7 @@ from airrvec.core import schema, tables
 from airrvec.core.chains import receptor_names
 from airrvec.synthetic import generation
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,9 +28,15 @@ def folder(tmp_path_factory):
     return folder
 
 
+def cells(folder) -> list[str]:
+    """Option of clustering, which reads labels of cells."""
+    return ["--cells", *map(str, sorted((folder / "cells").glob("*")))]
+
+
 def arguments(folder, out: str) -> list[str]:
-    cells = [str(path) for path in sorted((folder / "cells").glob("*"))]
     options = [
+        "--clones",
+        folder / "clones",
         "--receptors",
         folder / "run" / "receptors.parquet",
         "--embeddings",
@@ -43,7 +50,7 @@ def arguments(folder, out: str) -> list[str]:
         "--compare-by",
         "treatment",
     ]
-    return ["--cells", *cells, *map(str, [*options, "--outdir", folder / out])]
+    return [str(word) for word in [*options, "--outdir", folder / out]]
 
 
 def frames(folder, names) -> dict[str, pd.DataFrame]:
@@ -57,7 +64,7 @@ def all_cells(folder) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def clustered(folder):
     cluster_receptors.main(
-        [*arguments(folder, "clusters"), "--labelled", str(folder / "labelled.cells.parquet")]
+        [*cells(folder), *arguments(folder, "clusters"), "--labelled", str(folder / "labelled.cells.parquet")]
     )
     return frames(folder / "clusters", ("clusters", "members", "motifs", "conditions"))
 
@@ -142,7 +149,7 @@ def test_motifs_are_of_the_members(clustered):
 
 def test_the_same_clusters_again(folder, clustered):
     cluster_receptors.main(
-        [*arguments(folder, "again"), "--labelled", str(folder / "labelled.cells.parquet")]
+        [*cells(folder), *arguments(folder, "again"), "--labelled", str(folder / "labelled.cells.parquet")]
     )
     for name in clustered:
         first, second = (folder / out / f"{name}.parquet" for out in ("clusters", "again"))
@@ -154,7 +161,8 @@ def test_groups_made_before_give_the_same_tables(folder, clustered, compared):
     embed_background.main(background)
     place = background.index("--background")
     given = ["--groups", str(folder / "groups"), *background[:place], *background[place + 2 : -1]]
-    cluster_receptors.main([*given, str(folder / "g"), "--labelled", str(folder / "labelled.cells.parquet")])
+    labelled = ["--labelled", str(folder / "labelled.cells.parquet")]
+    cluster_receptors.main([*cells(folder), *given, str(folder / "g"), *labelled])
     compare_samples.main([*given, str(folder / "h"), "--compare-receptors", "100"])
     for out, again in (("clusters", "g"), ("comparison", "h")):
         for path in (folder / out).glob("*.parquet"):
@@ -172,7 +180,7 @@ def compared(folder):
 def test_diversity_of_samples(compared):
     found = compared["diversity"].set_index("sample_id")
     assert found["n_cells"].to_dict() == {"s1": 110, "s2": 110, "s3": 70, "s4": 70}
-    assert found["n_receptors"].to_dict() == {"s1": 80, "s2": 80, "s3": 60, "s4": 60}
+    assert found["n_clones"].to_dict() == {"s1": 80, "s2": 80, "s3": 60, "s4": 60}
     assert set(found["n_singletons"]) == {50}
     # 30 of the 80 receptors have two cells each.
     assert found.loc["s1", "coincidence"] == pytest.approx(30 * 2 / (110 * 109))
@@ -227,7 +235,9 @@ def test_one_sample_is_told_so(folder, capsys):
     from airrvec.report.sections import comparison
 
     options = arguments(folder, "one")
-    compare_samples.main([*options[:2], *options[5:]])
+    first = min((folder / "cells").glob("*"))
+    made = clone_tables.count(folder / "first", [first], folder / "run/receptors.parquet")
+    compare_samples.main(["--clones", str(made), *options[2:]])
     found = comparison.read_comparison(folder / "one")
     assert found.pairs.empty
     assert comparison.comparison_lines(found) == [
@@ -240,7 +250,7 @@ def test_an_unknown_condition_is_refused(folder, capsys):
     options[options.index("treatment")] = "dose"
     with pytest.raises(SystemExit):
         compare_samples.main(options)
-    assert "the samplesheet has no column 'dose'. It has: treatment" in capsys.readouterr().err
+    assert "the samplesheet has no column 'dose'. It has: donor, treatment" in capsys.readouterr().err
 
 
 def test_report_sections_hold_the_numbers(folder, clustered, compared):

@@ -10,6 +10,7 @@ from airrvec.report.sections import comparison
 from airrvec.synthetic.background import background
 from airrvec.synthetic.synthesis import synthesise
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -69,14 +70,14 @@ def folder(tmp_path_factory):
             of_all = [
                 "--embeddings",
                 at / "vectors.parquet",
-                "--cells",
-                *cells,
+                "--clones",
+                clone_tables.count(at, cells, at / "receptors.parquet"),
                 "--cluster-chance",
                 0.3,
                 *given,
             ]
             run("compare_samples", *of_all, "--compare-permutations", 19, "--outdir", at / "compared")
-            run("cluster_receptors", *of_all, "--outdir", at / "clusters")
+            run("cluster_receptors", "--cells", *cells, *of_all, "--outdir", at / "clusters")
             labelled = ["--cells", at / "labelled.cells.parquet", *given, "--species", *found]
             run("calibrate_annotation", *labelled, "--outdir", at / "annotation")
             sample = ["--cells", cells[0], "--receptors", at / "receptors.parquet", "--sample", "a"]
@@ -169,9 +170,9 @@ def test_a_species_without_background_is_left_out_with_its_reason(folder, monkey
         "--cluster-chance",
         0.3,
     ]
-    given += ["--cells", at / "a.cells.parquet", at / "b.cells.parquet", "--model", "sceptr_tiny"]
+    given += ["--clones", at / "clones", "--model", "sceptr_tiny"]
     given += ["--background", folder / "human.parquet", "--outdir", at / "human"]
-    run("cluster_receptors", *given)
+    run("cluster_receptors", "--cells", at / "a.cells.parquet", at / "b.cells.parquet", *given)
     qc = json.loads((at / "human/clusters.qc.json").read_text())
     assert {group["species"] for group in qc["groups"]} == {"homosapiens"}
     assert "0 background receptors" in qc["without_background"]["musmusculus"]

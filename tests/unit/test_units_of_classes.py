@@ -8,6 +8,7 @@ from airrvec.encoders import load
 from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.synthetic.synthesis import synthesise
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -53,7 +54,8 @@ def both(tmp_path_factory):
     add_bulk(root / "alone", root / "with bulk")
     for folder in (root / "alone", root / "with bulk"):
         cells = [str(path) for path in sorted((folder / "cells").iterdir())]
-        given = ["--cells", *cells, "--receptors", str(folder / "run/receptors.parquet")]
+        clones = ["--clones", str(clone_tables.count(folder, cells, folder / "run/receptors.parquet"))]
+        given = [*clones, "--receptors", str(folder / "run/receptors.parquet")]
         repertoires = [
             *given,
             "--embeddings",
@@ -62,16 +64,11 @@ def both(tmp_path_factory):
             "0.02",
         ]
         repertoires += ["--background", str(folder / "background.parquet"), "--compare-by", "treatment"]
-        cluster_receptors.main([*repertoires, "--outdir", str(folder / "clusters")])
+        cluster_receptors.main(["--cells", *cells, *repertoires, "--outdir", str(folder / "clusters")])
         compare_samples.main(
             [*repertoires, "--compare-permutations", "99", "--outdir", str(folder / "comparison")]
         )
-        for path in cells:
-            name = tables.sample_name(path)
-            target = folder / f"receptors/{name}.receptors_0000.parquet"
-            tables.write(tables.read(folder / "run/receptors.parquet"), target)
-        described = ["--cells", *cells, "--receptors", str(folder / "receptors")]
-        describe_samples.main([*described, "--outdir", str(folder / "samples")])
+        describe_samples.main([*clones, "--outdir", str(folder / "samples")])
     return root
 
 

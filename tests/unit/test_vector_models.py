@@ -11,6 +11,7 @@ from airrvec.core.vectors import ATTRIBUTE, VectorModel, read_description, read_
 from airrvec.model import weights
 from airrvec.synthetic.synthesis import synthesise
 
+import clone_tables
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -49,6 +50,7 @@ def folder(tmp_path_factory):
     epitopes = ["one"] * 24 + [None] * 36
     studies = [f"s{row // 2}" if row < 24 else None for row in range(60)]
     tables.write(labelled_cells(receptors, epitopes, studies), folder / "a.cells.parquet")
+    clone_tables.count(folder, [folder / "a.cells.parquet"], folder / "receptors.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "bin")
         import embed_receptors
@@ -59,9 +61,14 @@ def folder(tmp_path_factory):
     return folder
 
 
+def cells(folder, name: str) -> tuple:
+    """Option of clustering, which reads labels of cells."""
+    return ("--cells", folder / "a.cells.parquet") if name == "cluster_receptors" else ()
+
+
 def options(folder, vectors: str, model: str, outdir) -> list:
     return [
-        *("--cells", folder / "a.cells.parquet", "--receptors", folder / "receptors.parquet"),
+        *("--clones", folder / "clones", "--receptors", folder / "receptors.parquet"),
         *("--embeddings", folder / f"{vectors}.parquet", "--model", model, "--outdir", outdir),
         *("--threads", 1),
     ]
@@ -130,7 +137,8 @@ def refused(script, capsys, name: str, *words) -> str:
 @pytest.mark.parametrize("name", ["cluster_receptors", "compare_samples", "embed_background"])
 def test_a_background_of_another_model_is_refused(name, other, folder, script, capsys, tmp_path):
     background = ("--background", folder / "background.parquet")
-    error = refused(script, capsys, name, *options(folder, other, "sceptr", tmp_path / "out"), *background)
+    words = (*options(folder, other, "sceptr", tmp_path / "out"), *background, *cells(folder, name))
+    error = refused(script, capsys, name, *words)
     assert sentence(other, "sceptr").search(error)
     assert error.startswith(f"ERROR: {other}.parquet: ")
     assert "Give the model of the vectors with --model" in error
@@ -147,7 +155,7 @@ def test_groups_of_another_model_are_refused(other, folder, script, capsys, tmp_
     assert VectorModel.read(about["vectors"]) == weights.load("sceptr").vector_model
     words = (*options(folder, other, other, tmp_path / "out"), "--groups", tmp_path / "groups")
     for name in ("cluster_receptors", "compare_samples"):
-        assert sentence(other, "sceptr").search(refused(script, capsys, name, *words))
+        assert sentence(other, "sceptr").search(refused(script, capsys, name, *words, *cells(folder, name)))
     del about["vectors"]
     (tmp_path / "groups/about.json").write_text(json.dumps(about))
     error = refused(script, capsys, "compare_samples", *words)
@@ -156,7 +164,8 @@ def test_groups_of_another_model_are_refused(other, folder, script, capsys, tmp_
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_map_with_another_model_is_refused(other, folder, script, capsys, tmp_path):
-    words = (*options(folder, "sceptr", other, tmp_path), "--page", ROOT / "assets/report")
+    words = ("--cells", folder / "a.cells.parquet", *options(folder, "sceptr", other, tmp_path)[2:])
+    words = (*words, "--page", ROOT / "assets/report")
     assert sentence("sceptr", other).search(refused(script, capsys, "map_receptors", *words))
 
 

@@ -251,10 +251,12 @@ def test_tables_of_optional_parts_are_joined_too(results, capsys, path, table, e
 
 
 def test_both_forms_of_a_table_have_the_same_rows(results, capsys):
-    tables.write_both(pa.table({"a": [1, 2]}), results / "samples/clones")
-    (results / "samples/clones.tsv").write_text("a\n1\n")
+    tables.write_both(pa.table({"a": [1, 2]}), results / "samples/largest_clones")
+    (results / "samples/largest_clones.tsv").write_text("a\n1\n")
     write_manifest(results)
-    assert said(results, capsys) == ["samples/clones.tsv: has 1 rows, samples/clones.parquet 2"]
+    assert said(results, capsys) == [
+        "samples/largest_clones.tsv: has 1 rows, samples/largest_clones.parquet 2"
+    ]
 
 
 def test_folders_are_those_of_the_pipeline():

@@ -3,7 +3,7 @@
 import argparse
 import json
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -81,7 +81,7 @@ class Work:
         )
         return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
 
-    def embedded(self, paths: list[Path], out: Path) -> Path:
+    def embedded(self, paths: Sequence[Path], out: Path) -> Path:
         """Write the vectors of all distinct receptors to ``out``; return the path of these receptors."""
         run("collect_receptors", *paths, "--shard-tokens", ALL_TOKENS, "--outdir", self.folder)
         receptors = self.folder / "receptors.parquet"
@@ -162,19 +162,16 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
 
     def verb(work: Work, more: list[str]) -> None:
         args = work.args
-        normalised = [(cells, receptors) for _, cells, receptors in work.normalised(work.folder)]
-        vectors = work.folder / "vectors.parquet"
-        receptors = work.embedded([receptors for _, receptors in normalised], vectors)
+        samples, cells, receptors = zip(*work.normalised(work.folder), strict=True)
+        vectors, clones = work.folder / "vectors.parquet", work.folder / "clones"
+        merged = work.embedded(receptors, vectors)
+        chains = [work.folder / f"{sample.name}.chains.parquet" for sample in samples]
+        options = ("--receptors", merged, "--threads", args.threads, "--outdir", clones)
+        run("count_clones", "--cells", *cells, "--chains", *chains, *options)
         run(
             name,
-            *(
-                "--cells",
-                *(cells for cells, _ in normalised),
-                "--receptors",
-                receptors,
-                "--embeddings",
-                vectors,
-            ),
+            *(["--cells", *cells] if name == "cluster_receptors" else []),
+            *("--clones", clones, "--receptors", merged, "--embeddings", vectors),
             *("--model", args.model, "--threads", args.threads),
             *(["--compare-by", args.compare_by] if args.compare_by else []),
             *("--outdir", work.results, *more),

@@ -63,6 +63,11 @@ SETTINGS = {
         default="top",
         choices=("top", "split", "drop"),
     ),
+    "clone_by": Setting(
+        "Junctions that tell clones apart: nucleotides or amino acids; if not given, nucleotides where all"
+        " chains have them",
+        choices=("nt", "aa"),
+    ),
     "max_rejected": Setting(
         "Per cent of a sample's rows that may be rejected; above it the run ends",
         type=float,

@@ -150,6 +150,7 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
             field = schema.field(locus_name, name)
             columns[field] = both[side][name]
             columns[schema.raw(field)] = both[side][schema.raw(name)]
+    columns |= _second_alpha(chains, n_chains, order, parent, policy)
     for name, flag in (("uncertain_calls", schema.uncertain), ("orf_calls", schema.open_frame)):
         columns[name] = _fields_where(both, {call: flag(call) for call in ("v_call", "j_call")})
     columns["built_junctions"] = _fields_where(both, {"junction_aa": "from_cdr3"})
@@ -170,6 +171,23 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
     reason = MULTIPLE_CHAINS if policy == "drop" else EXTRA_CHAIN
     extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
+
+
+def _second_alpha(
+    chains: pa.Table, n_chains: np.ndarray, order: np.ndarray, parent: np.ndarray, policy: str
+) -> dict[str, pa.ChunkedArray]:
+    """
+    Return the columns ``tra_2_…`` of each receptor; parameters as in `_combinations`, and the cell of each.
+
+    A cell with two β chains as well is more likely two cells: its second α chain is not told.
+    """
+    start = (np.cumsum(n_chains) - n_chains.ravel()).reshape(-1, 2)[parent, 0]
+    n_alpha, n_beta = n_chains[parent].T
+    has_second = (n_alpha == 2) & (n_beta < 2) & (policy == "top")
+    row = np.full(len(parent), -1)
+    row[has_second] = order[start[has_second] + 1]
+    second = _take(chains.select(["v_call", "junction_aa", "junction"]), row)
+    return {f"tra_2_{name}": second[name] for name in second.column_names}
 
 
 def _combinations(n_chains: np.ndarray, order: np.ndarray, policy: str) -> tuple[np.ndarray, np.ndarray]:

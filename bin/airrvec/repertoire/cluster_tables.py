@@ -387,12 +387,12 @@ def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
 
 
 def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:
-    """Return the cells, their unit and the samples of each cluster."""
+    """Return the cells, their unit, the samples and the donors of each cluster."""
     counts = repertoires.counts
     place = pd.Index(clustered.rows).get_indexer(pd.Index(counts["receptor"]))
     label = np.where(place < 0, -1, clustered.label[place])
     totals = repertoires.totals(counts.assign(label=label)[label >= 0], "label")
-    none = {"n_cells": 0, "count_unit": None, "n_samples": 0}  # of labelled receptors alone
+    none = {"n_cells": 0, "count_unit": None, "n_samples": 0, "n_donors": 0}  # of labelled receptors alone
     rows = totals.astype(object).where(totals.notna(), None).to_dict("index")
     return [rows.get(number, none) for number in range(clustered.label.max(initial=-1) + 1)]
 

@@ -1,6 +1,5 @@
 """Description of one sample: its largest clones, clone sizes, genes, CDR3 lengths and V–J pairs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 N_CLONES = 100  # of each sample in the table
-CELLS = "cells"  # unit of a sample without a row
 SEGMENTS = {"V": "v_call", "J": "j_call"}
 CONSERVED = 2  # residues of a junction that are not part of the CDR3
-CHAINS = "CASE WHEN tra_junction_aa IS NULL THEN if(trb_junction_aa IS NULL, '', 'beta')"
-CHAINS += " WHEN trb_junction_aa IS NULL THEN 'alpha' ELSE 'paired' END"
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,9 @@ class Sample:
     ----------
     sample_id : str
     clones : duckdb.DuckDBPyRelation
-        One row per clonotype: ``clonotype_id``, ``n`` (abundance in ``count_unit``), ``species``, ``chains``,
-        ``innate_like``, and `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
+        One row per clone: ``clone_id``, ``clonotype_id``, ``n`` (cells in the sample, in ``count_unit``),
+        ``species``, ``chains``, ``innate_like``, ``epitope``, and `airrvec.core.schema.RECEPTOR_FIELDS` with
+        genes in place of alleles.
     n_cells : int
         Abundance of all of them.
     count_unit : str
@@ -47,7 +44,7 @@ class Sample:
     count_unit: str
 
     def counts(self) -> dict[tuple[str, str], np.ndarray]:
-        """Return the cells of each clonotype, largest first, by species and class of chains."""
+        """Return the cells of each clone, largest first, by species and class of chains."""
         sizes = self.clones.aggregate("species, chains, n, count(*) AS clones").order("n DESC").df()
         sizes_of_class = {
             key: np.repeat(group["n"].to_numpy(), group["clones"].to_numpy())
@@ -57,40 +54,42 @@ class Sample:
         return {key: sizes_of_class[key] for key in order if key in sizes_of_class}
 
 
-def read_sample(connection: duckdb.DuckDBPyConnection, cells: Path, receptors: list[Path]) -> Sample:
+def read_samples(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Sample]:
     """
-    Read the clones of a sample; cells without an abundance are left out.
+    Return the samples of a run, with their clones, by their names.
 
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
-        Its table ``clones`` is replaced, so that the sample before cannot be described any more.
-    cells : Path
-        ``<sample>.cells.parquet``.
-    receptors : list of Path
-        Receptors of the sample, one file per partition; receptors may repeat.
+        Receives the table ``carried``.
+    folder : Path
+        Written by ``count_clones.py``.
     """
-    connection.execute("DROP TABLE IF EXISTS clones")
-    for path in (cells, *receptors):
-        check_pages(path)
-    rows = connection.read_parquet(str(cells))
-    (unit,) = rows.aggregate("any_value(count_unit)").fetchall()[0]
-    numbers = rows.aggregate("clonotype_id, sum(abundance)::BIGINT AS n").filter("n > 0")
+    for name in ("clones", "counts"):
+        check_pages(folder / f"{name}.parquet")
     # Without alleles, all receptors of a clonotype are equal.
     fields = [
         f"split_part({name}, '*', 1) AS {name}" if name.endswith("_call") else name
         for name in schema.RECEPTOR_FIELDS
     ]
-    relation = connection.read_parquet([str(path) for path in receptors])
-    relation = relation.project(
-        ", ".join(["clonotype_id", "species", *fields, "innate_like", f"{CHAINS} AS chains"])
+    columns = ", ".join(["clone_id", "clonotype_id", "species", "chains", *fields, "innate_like", "epitope"])
+    connection.execute(
+        f"CREATE TABLE carried AS SELECT sample_id, counts.n_cells AS n, {columns}"
+        " FROM read_parquet($counts) AS counts JOIN read_parquet($clones) AS clones USING (clone_id)",
+        {name: str(folder / f"{name}.parquet") for name in ("counts", "clones")},
     )
-    relation.distinct().set_alias("receptors").join(numbers.set_alias("numbers"), "clonotype_id").create(
-        "clones"
-    )
-    clones = connection.table("clones")
-    (n_cells,) = clones.aggregate("sum(n)::BIGINT").fetchall()[0]
-    return Sample(tables.sample_name(cells), clones, n_cells or 0, unit or CELLS)
+    samples = tables.read(folder / "samples.parquet", ["sample_id", "n_cells", "count_unit"])
+    carried = connection.table("carried")
+    return [
+        Sample(
+            row["sample_id"], carried.filter(_is_sample(row["sample_id"])), row["n_cells"], row["count_unit"]
+        )
+        for row in samples.to_pylist()
+    ]
+
+
+def _is_sample(name: str) -> duckdb.Expression:
+    return duckdb.ColumnExpression("sample_id") == duckdb.ConstantExpression(name)
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
@@ -103,23 +102,25 @@ def read_labels(paths: list[Path]) -> dict[str, str]:
     return {clonotype: "; ".join(sorted(epitopes)) for clonotype, epitopes in labels.items()}
 
 
-def read_condition(paths: list[Path], column: str) -> dict[str, str]:
+def read_condition(samples: Path, column: str) -> dict[str, str]:
     """
     Return the value of a metadata column for each sample that has one.
+
+    Parameters
+    ----------
+    samples : Path
+        ``samples.parquet`` of ``count_clones.py``.
 
     Raises
     ------
     InputError
-        If the tables of cells have no such column.
+        If the samplesheet has no such column.
     """
-    values = {}
-    for path in paths:
-        if column not in tables.arrow_schema(path).names:
-            raise InputError(f"there is no metadata column '{column}'", file=path)
-        value = next(iter(tables.read(path, [column])[column].slice(0, 1).to_pylist()), None)
-        if value is not None:
-            values[tables.sample_name(path)] = value
-    return values
+    table = tables.read(samples)
+    if column not in table.column_names:
+        raise InputError(f"there is no metadata column '{column}'", file=samples)
+    values = zip(table["sample_id"].to_pylist(), table[column].to_pylist(), strict=True)
+    return {name: value for name, value in values if value is not None}
 
 
 def clone_sizes(shares: np.ndarray) -> np.ndarray:
@@ -138,9 +139,9 @@ def clone_sizes(shares: np.ndarray) -> np.ndarray:
     return np.array([*CLONE_SIZES_LIMITS])[np.searchsorted(limits, shares)]
 
 
-def clones_table(sample: Sample, labels: Mapping[str, str]) -> pa.Table:
-    """Return `airrvec.core.schema.CLONES`: the `N_CLONES` largest clones of a sample."""
-    top = sample.clones.order("n DESC, clonotype_id").limit(N_CLONES).df()
+def largest_clones_table(sample: Sample) -> pa.Table:
+    """Return `airrvec.core.schema.LARGEST_CLONES`: the `N_CLONES` largest clones of a sample."""
+    top = sample.clones.order("n DESC, clone_id").limit(N_CLONES).df()
     shares = top["n"].to_numpy() / max(sample.n_cells, 1)
     frame = top.rename(columns={"n": "n_cells"}).assign(
         sample_id=sample.sample_id,
@@ -148,9 +149,8 @@ def clones_table(sample: Sample, labels: Mapping[str, str]) -> pa.Table:
         rank=np.arange(1, len(top) + 1),
         share=shares,
         clone_size=clone_sizes(shares),
-        epitope=[labels.get(clonotype) for clonotype in top["clonotype_id"]],
     )
-    return _table(frame, schema.CLONES)
+    return _table(frame, schema.LARGEST_CLONES)
 
 
 def clone_sizes_table(sample: Sample) -> pa.Table:
@@ -213,14 +213,14 @@ def cdr3_lengths_table(sample: Sample) -> pa.Table:
 
 
 def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
-    """Return cells and receptors of each known value of some columns, name → SQL, and their shares."""
+    """Return cells and clones of each known value of some columns, name → SQL, and their shares."""
     selected = ["species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())]
     known = sample.clones.project(", ".join(selected))
     known = known.filter(" AND ".join(f"{name} IS NOT NULL" for name in columns))
     keys = ", ".join(["species", *columns])
-    groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_receptors")
+    groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_clones")
     total = "sum({0}) OVER (PARTITION BY species)"
-    shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "receptor")]
+    shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "clone")]
     result = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
     for name, value in {"sample_id": sample.sample_id, "count_unit": sample.count_unit, **constants}.items():
         result = result.append_column(name, pa.repeat(value, len(result)))

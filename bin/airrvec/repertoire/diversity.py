@@ -366,7 +366,7 @@ def diversity_table(
         row = {
             **_about(sample, species, chains, units[sample]),
             "n_cells": int(cells.sum()),
-            "n_receptors": len(cells),
+            "n_clones": len(cells),
             "n_singletons": int((cells == 1).sum()),
             "coverage": coverage(cells),
             **_hill_columns(hill_numbers(cells)),

@@ -23,7 +23,7 @@ ABOUT = "about.json"  # beside the files of the groups
 
 def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scripts that analyse all samples of a run together."""
-    parser.add_argument("--cells", type=Path, nargs="*", default=[], help="cells tables, one per sample")
+    parser.add_argument("--clones", type=Path, required=True, help="folder written by count_clones.py")
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of receptors, file or folder")
     settings.add(parser, "model", help="model of the vectors; embeds the background")
@@ -53,7 +53,7 @@ def read_repertoires(args: argparse.Namespace):
         file=args.embeddings,
         fix=None if args.groups else "Give the model of the vectors with --model",
     )
-    return read(args.cells, args.receptors, args.embeddings)
+    return read(args.clones, args.receptors, args.embeddings)
 
 
 def _background_model(args: argparse.Namespace) -> VectorModel:

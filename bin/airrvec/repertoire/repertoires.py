@@ -1,6 +1,7 @@
-"""Clonotypes of a run, their vectors, and their abundance in each sample."""
+"""Clonotypes of the clones of a run, their vectors, and their abundance in each sample."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from airrvec.core import identity, schema, tables, vectors
@@ -21,6 +22,8 @@ class Repertoires:
     """
     Clonotypes of samples; receptors that differ only in alleles are one clonotype.
 
+    A cell counts with the clonotype of its clone.
+
     Attributes
     ----------
     receptors : pyarrow.Table
@@ -31,11 +34,13 @@ class Repertoires:
     place : ndarray of int64, shape (n,)
         Row of these receptors in the embeddings; -1 for a receptor without a vector.
     chains : ndarray of str, shape (n,)
-        paired, alpha or beta; empty for an excluded clonotype.
-    counts : DataFrame
-        ``sample_id``, ``receptor`` (row of ``receptors``), ``n`` (abundance in the sample's unit).
+        paired, alpha or beta; empty for an excluded clonotype, such as that of one chain whose cells all
+        count with a paired clone.
+    clones : DataFrame
+        One row per clone and sample: ``sample_id``, ``receptor`` (row of ``receptors``), ``n`` (abundance in
+        the sample's unit).
     samples : DataFrame
-        Index ``sample_id``, sorted; one column per metadata column of the samplesheet.
+        Index ``sample_id``, sorted; ``donor``, and one column per metadata column of the samplesheet.
     receptor_ids : pyarrow.ChunkedArray
         Ids of all receptors of the run.
     clonotype : ndarray of int64
@@ -49,11 +54,16 @@ class Repertoires:
     embeddings: Path
     place: np.ndarray
     chains: np.ndarray
-    counts: pd.DataFrame
+    clones: pd.DataFrame
     samples: pd.DataFrame
     receptor_ids: pa.ChunkedArray
     clonotype: np.ndarray
     units: pd.Series
+
+    @cached_property
+    def counts(self) -> pd.DataFrame:
+        """Clonotypes of each sample: the columns of ``clones``, one row per sample and receptor."""
+        return self.clones.groupby(["sample_id", "receptor"], sort=True)["n"].sum().reset_index()
 
     @property
     def species(self) -> list[str]:
@@ -71,17 +81,21 @@ class Repertoires:
 
     def totals(self, counts: pd.DataFrame, by: str) -> pd.DataFrame:
         """
-        Return ``n_cells``, ``count_unit`` and ``n_samples`` of groups of ``counts``, by a column.
+        Return ``n_cells``, ``count_unit``, ``n_samples``, ``n_donors`` of groups of ``counts``, by a column.
 
         The first two are null for a group of several units, whose numbers have no sum.
         """
-        rows = counts.assign(unit=counts["sample_id"].map(self.units)).groupby(by)
+        samples = counts["sample_id"]
+        rows = counts.assign(unit=samples.map(self.units), donor=samples.map(self.samples["donor"])).groupby(
+            by
+        )
         one = rows["unit"].nunique() == 1  # noqa: PD101 - of groups
         return pd.DataFrame(
             {
                 "n_cells": rows["n"].sum().astype("Int64").where(one),
                 "count_unit": rows["unit"].first().where(one, None),
                 "n_samples": rows["sample_id"].nunique(),
+                "n_donors": rows["donor"].nunique(),
             }
         )
 
@@ -122,14 +136,14 @@ class Repertoires:
 
 
 @step("reading repertoires")
-def read(cells: list[Path], receptors: Path, embeddings: Path) -> Repertoires:
+def read(clones: Path, receptors: Path, embeddings: Path) -> Repertoires:
     """
     Read the clonotypes of a run and their abundance in its samples.
 
     Parameters
     ----------
-    cells : list of Path
-        Cells table of each sample.
+    clones : Path
+        Folder written by ``count_clones.py``.
     receptors, embeddings : Path
         Tables of the run; each a file or a folder of partitions.
 
@@ -146,34 +160,36 @@ def read(cells: list[Path], receptors: Path, embeddings: Path) -> Repertoires:
     ids = table["receptor_id"]
     if len(first) < len(table):
         chains, place, table = chains[first.to_numpy()], place[first.to_numpy()], table.take(first)
-    samples = [_read_sample(path) for path in cells]
-    metadata = pd.DataFrame([row for *_, row in samples] or {"sample_id": [], "count_unit": []})
-    # Of all samples at once: each search hashes the ids of the run.
-    known = table["clonotype_id"].combine_chunks()
-    carried = pa.chunked_array([chunk for part in samples for chunk in part[0].chunks], pa.string())
-    counts = pd.DataFrame(
-        {
-            "sample_id": np.repeat(
-                metadata["sample_id"].to_numpy(object), [len(part[0]) for part in samples]
-            ),
-            "receptor": pc.index_in(carried, known).to_numpy(),
-            "n": np.concatenate([np.empty(0, np.int64), *(n for _, n, _ in samples)]),
-        }
-    )
-    counts = counts.groupby(["sample_id", "receptor"], as_index=False, sort=True)["n"].sum()
-    metadata = metadata.set_index("sample_id").sort_index()
+    carried = _clones(clones, table["clonotype_id"].combine_chunks())
+    joined = tables.read_filtered(clones / "members.parquet", pc.field("joined"), ["receptor_id"])
+    elsewhere = np.zeros(len(table), bool)
+    elsewhere[clonotype[pc.index_in(joined["receptor_id"], ids.combine_chunks()).to_numpy()]] = True
+    elsewhere[carried["receptor"]] = False
+    chains = np.where(elsewhere, "", chains)
+    samples = tables.read(clones / "samples.parquet").to_pandas().set_index("sample_id").sort_index()
     return Repertoires(
         table,
         receptors,
         embeddings,
         place,
         chains,
-        counts,
-        metadata.drop(columns="count_unit"),
+        carried,
+        samples.drop(columns=["count_unit", "n_cells"]),
         ids,
         clonotype,
-        metadata["count_unit"],
+        samples["count_unit"],
     )
+
+
+def _clones(folder: Path, clonotypes: pa.Array) -> pd.DataFrame:
+    """Return the clones of each sample, with the rows of their clonotypes."""
+    known = tables.read(folder / "clones.parquet", ["clone_id", "clonotype_id"])
+    counts = tables.read(folder / "counts.parquet", ["clone_id", "sample_id", "n_cells"])
+    receptor = pc.index_in(known["clonotype_id"], clonotypes)
+    rows = pc.index_in(counts["clone_id"], known["clone_id"].combine_chunks())
+    columns = {"sample_id": counts["sample_id"], "receptor": receptor.take(rows), "n": counts["n_cells"]}
+    frame = pa.table(columns).to_pandas().astype({"receptor": np.int64})
+    return frame.sort_values(["sample_id", "receptor"], ignore_index=True, kind="stable")
 
 
 def _places(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
@@ -187,16 +203,3 @@ def _places(embeddings: Path, receptor_ids: pa.ChunkedArray) -> np.ndarray:
     if first < len(place):
         raise InputError("the vectors do not match the receptors", file=embeddings)
     return place
-
-
-def _read_sample(path: Path) -> tuple[pa.ChunkedArray, np.ndarray, dict]:
-    """Return the clonotype of each cell that has an abundance, the abundance, and the sample's metadata."""
-    names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
-    cells = tables.read(path, ["sample_id", "clonotype_id", "abundance", "count_unit", *names])
-    first = {name: cells[name][0].as_py() if len(cells) else None for name in ("count_unit", *names)}
-    cells = cells.filter(pc.greater(cells["abundance"], 0))
-    return (
-        cells["clonotype_id"],
-        cells["abundance"].to_numpy(),
-        {"sample_id": tables.sample_name(path), **first},
-    )

@@ -23,24 +23,29 @@ import pyarrow as pa
 @step("public receptors")
 def public_table(repertoires: Repertoires) -> pa.Table:
     """
-    Return `airrvec.core.schema.PUBLIC_RECEPTORS`, one row per clonotype of two or more samples.
+    Return `airrvec.core.schema.PUBLIC_RECEPTORS`, one row per clonotype of two or more donors.
 
-    The clonotypes of most samples come first, then those of most cells. Fields and ``receptor_id`` are those
-    of the first receptor of the clonotype.
+    The clonotypes of most donors come first, then those of most samples and cells. Fields and ``receptor_id``
+    are those of the first receptor of the clonotype.
     """
     counts = repertoires.counts
-    n_samples = counts.groupby("receptor")["sample_id"].nunique()
-    public = n_samples.index[n_samples > 1]
+    counts = counts.assign(donor=counts["sample_id"].map(repertoires.samples["donor"]))
+    n_donors = counts.groupby("receptor")["donor"].nunique()
+    public = n_donors.index[n_donors > 1]
     rows = counts[counts["receptor"].isin(public)].sort_values(["receptor", "sample_id"])
-    names = rows.groupby("receptor")["sample_id"].agg(lambda names: ";".join(dict.fromkeys(names)))
-    frame = repertoires.totals(rows, "receptor").assign(samples=names)
+    names = {
+        column: rows.groupby("receptor")[name].agg(lambda names: ";".join(sorted({*names})))
+        for column, name in (("samples", "sample_id"), ("donors", "donor"))
+    }
+    frame = repertoires.totals(rows, "receptor").assign(**names)
     frame = frame.reset_index().sort_values(
-        ["n_samples", "n_cells", "receptor"], ascending=[False, False, True]
+        ["n_donors", "n_samples", "n_cells", "receptor"], ascending=[False, False, False, True]
     )
     receptor_rows = frame["receptor"].to_numpy(np.int64)
     receptors = repertoires.read_receptors(receptor_rows)
     columns = {name: receptors[name] for name in receptors.column_names}
-    columns |= {name: pa.array(frame[name]) for name in ("samples", "n_samples", "n_cells", "count_unit")}
+    shared = ("donors", "n_donors", "samples", "n_samples", "n_cells", "count_unit")
+    columns |= {name: pa.array(frame[name]) for name in shared}
     columns["chains"] = pa.array(repertoires.chains[receptor_rows], pa.string())
     return pa.table({name: columns[name] for name in schema.PUBLIC_RECEPTORS.names}).cast(
         schema.PUBLIC_RECEPTORS
@@ -256,6 +261,14 @@ class Samples:
         }
 
     @cached_property
+    def clone_counts(self) -> dict[str, np.ndarray]:
+        """Cells of each clone of each sample that has any."""
+        repertoires = self.compared.repertoires
+        clones = repertoires.clones
+        clones = clones[repertoires.chains[clones["receptor"]] == self.compared.chains]
+        return {sample: rows["n"].to_numpy() for sample, rows in clones.groupby("sample_id")}
+
+    @cached_property
     def units(self) -> dict[str, str]:
         """Unit of the counts of each sample of the run."""
         units = self.compared.repertoires.units
@@ -296,8 +309,7 @@ class Samples:
 
 def diversity_table(samples: Samples) -> pa.Table:
     """Return `airrvec.core.schema.DIVERSITY` of the samples."""
-    counts = {sample: series.to_numpy() for sample, series in samples.counts.items()}
-    return diversity.diversity_table(counts, samples.units, **samples.group)
+    return diversity.diversity_table(samples.clone_counts, samples.units, **samples.group)
 
 
 @step("principal components of samples")

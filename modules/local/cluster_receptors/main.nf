@@ -4,6 +4,7 @@ process CLUSTER_RECEPTORS {
     conda "${moduleDir}/environment.yml"
 
     input:
+    path clones, stageAs: 'clones/*' // clones, counts, members, samples
     path cells, stageAs: 'cells/*'
     path labelled, stageAs: 'labelled/*' // [] without labelled receptors
     path receptors, stageAs: 'receptors/*'
@@ -23,7 +24,7 @@ process CLUSTER_RECEPTORS {
     script:
     def args = task.ext.args ?: ''
     """
-    cluster_receptors.py --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
+    cluster_receptors.py --clones clones --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
         --cluster-method ${settings.cluster_method} --cluster-chance ${settings.cluster_chance} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\

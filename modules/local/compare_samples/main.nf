@@ -4,7 +4,7 @@ process COMPARE_SAMPLES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path cells, stageAs: 'cells/*'
+    path clones, stageAs: 'clones/*' // clones, counts, members, samples
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path groups
@@ -21,7 +21,7 @@ process COMPARE_SAMPLES {
     script:
     def args = task.ext.args ?: ''
     """
-    compare_samples.py --cells ${cells} --receptors receptors --embeddings embeddings \\
+    compare_samples.py --clones clones --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
         --cluster-chance ${settings.cluster_chance} --compare-receptors ${settings.compare_receptors} --compare-permutations ${settings.compare_permutations} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\

@@ -6,6 +6,7 @@ process DESCRIBE_CELLS {
 
     input:
     tuple val(names), path(cells), path(annotation, stageAs: 'annotation/*') // of each sample, or all_samples; [] without calls
+    path clones, stageAs: 'clones/*' // [] without samples
     path members, stageAs: 'clusters/*' // [] without clusters
     path receptors, stageAs: 'receptors/*' // [] if no R asks for columns
     path embeddings, stageAs: 'embeddings/*' // the same
@@ -32,7 +33,7 @@ process DESCRIBE_CELLS {
     ${groovy.json.JsonOutput.toJson(options)}
     END_OF_OPTIONS
 
-    describe_cells.py --each options.json ${members ? "--members ${members}" : ''} \\
+    describe_cells.py --each options.json ${clones ? '--clones clones' : ''} ${members ? "--members ${members}" : ''} \\
         ${receptors ? '--receptors receptors --embeddings embeddings' : ''} \\
         --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} \\
         --process ${task.process} --versions versions.yml ${args}

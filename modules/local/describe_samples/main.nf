@@ -4,9 +4,7 @@ process DESCRIBE_SAMPLES {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path cells, stageAs: 'cells/*'
-    path receptors, stageAs: 'receptors/*' // of all samples, one file per partition
-    path labelled, stageAs: 'labelled/*' // [] without a labelled table
+    path clones, stageAs: 'clones/*' // clones, counts, samples
     val settings // map: compare_by
     val library
 
@@ -20,14 +18,14 @@ process DESCRIBE_SAMPLES {
     script:
     def args = task.ext.args ?: ''
     """
-    describe_samples.py --cells ${cells} --receptors receptors ${labelled ? "--labelled ${labelled}" : ''} \\
+    describe_samples.py --clones clones \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --memory ${task.memory.toMega().intdiv(2)}MB --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
     """
-    touch {clones,clone_sizes,gene_usage,cdr3_lengths,vj_pairing,diversity,rarefaction}.{parquet,tsv}
+    touch {largest_clones,clone_sizes,gene_usage,cdr3_lengths,vj_pairing,diversity,rarefaction}.{parquet,tsv}
     touch samples.qc.json versions.yml
     """
 }

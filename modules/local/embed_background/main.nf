@@ -4,7 +4,7 @@ process EMBED_BACKGROUND {
     conda "${moduleDir}/environment.yml"
 
     input:
-    path cells, stageAs: 'cells/*'
+    path clones, stageAs: 'clones/*' // clones, counts, members, samples
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
@@ -21,7 +21,7 @@ process EMBED_BACKGROUND {
     script:
     def args = task.ext.args ?: ''
     """
-    embed_background.py --cells ${cells} --receptors receptors --embeddings embeddings \\
+    embed_background.py --clones clones --receptors receptors --embeddings embeddings \\
         --model ${weights ?: model} ${background ? "--background ${background}" : ''} \\
         --cluster-chance ${settings.cluster_chance} --seed ${settings.seed} --outdir groups \\
         --threads ${task.cpus} --missing missing/all_samples.missing.json \\

@@ -1,39 +1,74 @@
-// Each sample by itself: clones, genes, lengths, diversity; one task for all samples.
+// Clones of all samples, what every count of cells is made of; each sample by itself: genes, lengths, diversity.
 
+include { COUNT_CLONES     } from '../../../modules/local/count_clones/main'
+include { DESCRIBE_CLONES  } from '../../../modules/local/describe_clones/main'
 include { DESCRIBE_SAMPLES } from '../../../modules/local/describe_samples/main'
 include { byName           } from '../files/main'
 include { digestOf         } from '../digest/main'
 
 workflow DESCRIBE {
     take:
-    samples  // channel: [ meta, cells, [ receptors, one file per partition ] ]
-    settings // map: parameters
-    library  // value: script → digest of what it imports
+    samples   // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    batches   // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
+    receptors // value: receptors of the run, one file per partition
+    settings  // map: parameters
+    library   // value: script → digest of what it imports
 
     main:
-    parts = samples.branch { meta, _cells, _receptors ->
-        labelled: meta.labelled
-        unlabelled: true
-    }
-    cells = byName(parts.unlabelled.map { _meta, file, _receptors -> file }).filter { files -> files }
-    DESCRIBE_SAMPLES(
-        cells,
-        byName(parts.unlabelled.flatMap { _meta, _cells, receptors -> receptors }),
-        byName(parts.labelled.map { _meta, file, _receptors -> file }),
-        settings.subMap(['compare_by']),
-        digestOf(library, 'describe_samples'),
+    labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }.map { _meta, file, _receptors -> file }
+    each = batches.flatMap { rows -> rows.transpose() }
+        .filter { meta, _cells, _chains -> !meta.labelled }
+        .toSortedList { a, b -> a[1].name <=> b[1].name }
+        .filter { rows -> rows }
+        .multiMap { rows ->
+            cells: rows.collect { row -> row[1] }
+            chains: rows.collect { row -> row[2] }
+        }
+    COUNT_CLONES(
+        each.cells,
+        each.chains,
+        receptors,
+        byName(labelled),
+        settings.subMap(['clone_by']),
+        digestOf(library, 'count_clones'),
     )
+    counted = COUNT_CLONES.out.clones.first()
+    DESCRIBE_SAMPLES(counted, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
 
-    results = DESCRIBE_SAMPLES.out.tables.mix(DESCRIBE_SAMPLES.out.qc).flatten()
-    asked = cells.map { _files -> ['samples', 'all_samples'] }
+    clones = counted // value: clones, counts, members, samples; none without samples
+    results = DESCRIBE_SAMPLES.out.tables.mix(DESCRIBE_SAMPLES.out.qc, COUNT_CLONES.out.qc).flatten()
+    asked = counted.map { _files -> ['samples', 'all_samples'] }
     ended = DESCRIBE_SAMPLES.out.ended
     missing = DESCRIBE_SAMPLES.out.missing
-    versions = DESCRIBE_SAMPLES.out.versions
+    versions = COUNT_CLONES.out.versions.mix(DESCRIBE_SAMPLES.out.versions)
 
     emit:
+    clones = clones // value: clones, counts, members, samples; none without samples
     results = results // channel: file
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file
+    versions = versions
+}
+
+// The table of clones that users get, with what the other branches say of them.
+workflow TABULATE {
+    take:
+    clones   // value: clones, counts, members, samples
+    calls    // channel: calls of annotation, one file per sample; empty without --annotate
+    clusters // channel: results of clustering; empty without --cluster
+    library  // value: script → digest of what it imports
+
+    main:
+    DESCRIBE_CLONES(
+        clones,
+        byName(calls),
+        byName(clusters.filter { file -> file.name == 'members.parquet' }),
+        digestOf(library, 'describe_clones'),
+    )
+
+    versions = DESCRIBE_CLONES.out.versions
+
+    emit:
     versions = versions
 }

@@ -10,6 +10,7 @@ include { digestOf       } from '../digest/main'
 workflow EXPORT {
     take:
     batches    // channel: [ metas, [ cells of each ], [ chains of each ] ]
+    clones     // value: clones, counts, members, samples; none without samples
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     calls      // channel: calls of annotation, one file per sample; empty without --annotate
@@ -50,6 +51,7 @@ workflow EXPORT {
         members = clusters.filter { file -> file.name == 'members.parquet' }.toList()
         DESCRIBE_CELLS(
             alone.mix(all),
+            clones.toList().map { tables -> tables.flatten() },
             members,
             settings.export_sce ? receptors : [],
             settings.export_sce ? embeddings : [],

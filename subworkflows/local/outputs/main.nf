@@ -14,7 +14,8 @@ def announcedNames(settings, plan, tables) {
         ['cells', 'chains', 'rejects'].collectMany { folder -> inFolder(folder, ids.collect { id -> "${id}.parquet" }) },
         ofPartitions('receptors', 'receptors', settings.partitions),
         ofPartitions(settings.partitions > 1 ? "embeddings/${modelName(plan)}" : 'embeddings', modelName(plan), settings.partitions),
-        tablesIn('samples', ['clones', 'clone_sizes', 'gene_usage', 'cdr3_lengths', 'vj_pairing', 'diversity', 'rarefaction']),
+        tablesIn('clones', ['clones']) + inFolder('clones', ['counts.parquet', 'members.parquet', 'clones_by_sample.tsv']),
+        tablesIn('samples', ['largest_clones', 'clone_sizes', 'gene_usage', 'cdr3_lengths', 'vj_pairing', 'diversity', 'rarefaction']),
         inFolder('multiqc', ['multiqc_report.html', 'multiqc_report_data/']),
     ]
     return (info + every.flatten() + ofOptions(settings, plan, ids)).unique()

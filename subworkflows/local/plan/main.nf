@@ -48,6 +48,8 @@ def otherTasks(settings, plan, encoders) {
     def scopes = plan.analyses.collect { _name, scope -> scope == 'each_encoder' ? encoders : scope == 'before_and_after' ? 2 : 1 }
     def parts = [
         SYNTHESISE_RECEPTORS: Math.ceil((settings.synthetic_receptors ?: 0) / 100000) as Integer,
+        COUNT_CLONES: settings.input ? 1 : 0,
+        DESCRIBE_CLONES: settings.input ? 1 : 0,
         DESCRIBE_SAMPLES: settings.input ? 1 : 0,
         ANALYSE_GENERATION: plan.analyses.any { name, _scope -> name == 'generation' } ? 1 : 0,
         ANALYSE_RECEPTORS: scopes.sum() ?: 0,

@@ -9,6 +9,7 @@ include { digestOf          } from '../digest/main'
 workflow REPERTOIRE {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    clones     // value: clones, counts, members, samples
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ], the one that made them
@@ -25,7 +26,7 @@ workflow REPERTOIRE {
     compared = byName(cells.unlabelled)
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
     EMBED_BACKGROUND(
-        compared,
+        clones,
         receptors,
         embeddings,
         model,
@@ -37,12 +38,13 @@ workflow REPERTOIRE {
     common = settings.subMap(['cluster_chance', 'compare_by', 'seed'])
     clusters = channel.empty()
     comparison = channel.empty()
-    asked = compared.map { _files -> ['background', 'all_samples'] }
+    asked = clones.map { _files -> ['background', 'all_samples'] }
     ended = EMBED_BACKGROUND.out.ended
     missing = EMBED_BACKGROUND.out.missing
     versions = EMBED_BACKGROUND.out.versions
     if (settings.cluster) {
         CLUSTER_RECEPTORS(
+            clones,
             compared,
             cells.labelled.toList(),
             receptors,
@@ -52,14 +54,14 @@ workflow REPERTOIRE {
             digestOf(library, 'cluster_receptors'),
         )
         clusters = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten()
-        asked = asked.mix(compared.map { _files -> ['clusters', 'all_samples'] })
+        asked = asked.mix(clones.map { _files -> ['clusters', 'all_samples'] })
         ended = ended.mix(CLUSTER_RECEPTORS.out.ended)
         missing = missing.mix(CLUSTER_RECEPTORS.out.missing)
         versions = versions.mix(CLUSTER_RECEPTORS.out.versions)
     }
     if (settings.compare) {
         COMPARE_SAMPLES(
-            compared,
+            clones,
             receptors,
             embeddings,
             groups,
@@ -67,7 +69,7 @@ workflow REPERTOIRE {
             digestOf(library, 'compare_samples'),
         )
         comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
-        asked = asked.mix(compared.map { _files -> ['comparison', 'all_samples'] })
+        asked = asked.mix(clones.map { _files -> ['comparison', 'all_samples'] })
         ended = ended.mix(COMPARE_SAMPLES.out.ended)
         missing = missing.mix(COMPARE_SAMPLES.out.missing)
         versions = versions.mix(COMPARE_SAMPLES.out.versions)

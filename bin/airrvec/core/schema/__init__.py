@@ -28,8 +28,9 @@ from airrvec.core.schema.annotation import (
     PRECISION_RECALL,
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
+from airrvec.core.schema.clones import CLONE_COUNTS, CLONE_MEMBERS, CLONES, COUNTED_CLONES
 from airrvec.core.schema.comparison import PUBLIC_RECEPTORS, SAMPLE_CONDITIONS, SAMPLE_PAIRS, SAMPLES_PCA
-from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLUSTERS, CELL_DESCRIPTION, CLONE_SIZE
+from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLONES, CELL_CLUSTERS, CELL_DESCRIPTION
 from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
@@ -54,9 +55,9 @@ from airrvec.core.schema.run import CHECKED, MANIFEST
 from airrvec.core.schema.samples import (
     CDR3_LENGTHS,
     CLONE_SIZES,
-    CLONES,
     DIVERSITY,
     GENE_USAGE,
+    LARGEST_CLONES,
     RAREFACTION,
     VJ_PAIRING,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "CDR3_LENGTHS",
     "CELLS",
     "CELL_CALLS",
+    "CELL_CLONES",
     "CELL_CLUSTERS",
     "CELL_DESCRIPTION",
     "CHAINS",
@@ -113,7 +115,8 @@ __all__ = [
     "CHAIN_RECORDS",
     "CHECKED",
     "CLONES",
-    "CLONE_SIZE",
+    "CLONE_COUNTS",
+    "CLONE_MEMBERS",
     "CLONE_SIZES",
     "CLUSTERS",
     "CLUSTER_CONDITIONS",
@@ -123,6 +126,7 @@ __all__ = [
     "COLLECTED_RECEPTORS",
     "COMPARISONS",
     "COMPLEXITY",
+    "COUNTED_CLONES",
     "COUNT_UNITS",
     "DISTANCES",
     "DIVERSITY",
@@ -141,6 +145,7 @@ __all__ = [
     "INDEXED_RECEPTORS",
     "KEPT_FIELDS",
     "LABELS",
+    "LARGEST_CLONES",
     "LOCI",
     "MANIFEST",
     "MAP",

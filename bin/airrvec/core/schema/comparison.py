@@ -60,9 +60,10 @@ _SEVERAL_UNITS = "samples of several units"
 PUBLIC_RECEPTORS = published(
     "public",
     "comparison/public.parquet",
-    "Public receptors: one row per clonotype that two or more samples carry, those of most samples first."
-    " Samples of one donor share receptors for another reason.",
+    "Public receptors: one row per clonotype that two or more donors carry, those of most donors first.",
     *NAMED_RECEPTOR,
+    string("donors", "Donors with the clonotype, joined by `;`"),
+    int64("n_donors", "Number of these donors"),
     string("samples", "Samples with the clonotype, joined by `;`"),
     int64("n_samples", "Number of these samples"),
     N_CELLS.but(meaning="Cells in all of these samples", null=_SEVERAL_UNITS),

@@ -1,5 +1,6 @@
 """Schemas of exports to other tools: columns of cells, and the AIRR table."""
 
+from airrvec.core.schema.clones import CLONE_ID
 from airrvec.core.schema.published import float64, int64, published, string
 from airrvec.core.schema.receptors import CHAIN_COLUMNS, CHAIN_COUNTS, KEPT_COLUMNS
 from airrvec.core.schema.repertoire import CLUSTER_ID
@@ -11,10 +12,11 @@ _NOT_CALLED = "not called"
 _NOT_KNOWN = "not called, or unknown"
 _SIZE = int64(
     "clone_size",
-    "Cells of the sample with the same `clonotype_id`: the sum of their `abundance`",
-    null="none of them has a count",
+    "Cells of the clone in the sample: the sum of their `abundance`",
+    null="the cell has no count",
     unit="`count_unit`",
 )
+_CLONE = (CLONE_ID.but(null="the cell has no count; the labelled table"), _SIZE)
 # The epitope, its details, probability and FDR only if called.
 _CALLS = (
     string("call", "As in [annotation](output.md#annotation), with `--annotate`", null="the labelled table"),
@@ -38,10 +40,10 @@ CELL_DESCRIPTION = published(
     " and `barcode` become the names of the cells. Columns of a part that the run did not make are absent.",
     string("name", "Name of the cell, unique among all cells: it begins with the sample"),
     string("barcode", "Name of the cell, unique within the sample"),
-    *(_SIZE, *_CALLS, *_CLUSTERS),
+    *(*_CLONE, *_CALLS, *_CLUSTERS),
 )
-CLONE_SIZE, CELL_CALLS, CELL_CLUSTERS = (
-    pa.schema([(column.name, column.type) for column in columns]) for columns in ((_SIZE,), _CALLS, _CLUSTERS)
+CELL_CLONES, CELL_CALLS, CELL_CLUSTERS = (
+    pa.schema([(column.name, column.type) for column in columns]) for columns in (_CLONE, _CALLS, _CLUSTERS)
 )
 
 _KEPT = {column.name: column for column in KEPT_COLUMNS}

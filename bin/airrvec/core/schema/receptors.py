@@ -52,6 +52,19 @@ COLLECTED_RECEPTORS = published(
 # Receptors of a part of a run, which are not counted yet.
 RECEPTORS = pa.schema(list(COLLECTED_RECEPTORS)[:-1])
 
+SECOND_ALPHA = tuple(
+    string(
+        f"tra_2_{name}",
+        f"{meaning} of the second α chain of the cell, which is no part of its receptor, and which"
+        " [clones](explanations/clones.md#dual-receptors) know",
+        null="the cell has not two α chains and at most one β chain, or `--multichain` is not `top`",
+    )
+    for name, meaning in (
+        ("v_call", "V gene or allele"),
+        ("junction_aa", "Junction"),
+        ("junction", "Nucleotides of the junction"),
+    )
+)
 CELLS = published(
     "cells",
     "cells/<sample>.parquet",
@@ -102,6 +115,7 @@ CELLS = published(
         )
         for name in RECEPTOR_FIELDS
     ),
+    *SECOND_ALPHA,
     further=string(
         "metadata columns",
         "Further columns of the samplesheet. The tables of all samples and of `labelled` have the same"

@@ -42,6 +42,7 @@ CLUSTERS = published(
         meaning="Cells of the samples that carry them, without the labelled table", null=_SEVERAL_UNITS
     ),
     int64("n_samples", "Samples that carry them, without the labelled table"),
+    int64("n_donors", "Donors of these samples"),
     COUNT_UNIT.but(meaning="What `n_cells` counts", null=_SEVERAL_UNITS),
     int64("centre_neighbours", "Receptors within the radius of the centre"),
     float64("centre_expected", "Receptors within the radius of the centre expected by chance"),

@@ -4,6 +4,7 @@ Schemas of the tables that describe each sample: clones, genes, lengths, diversi
 ``n_cells`` is an abundance: it counts what ``count_unit`` names, which is the same in all rows of a sample.
 """
 
+from airrvec.core.schema.clones import CLONE_ID
 from airrvec.core.schema.published import float64, int64, published, string
 from airrvec.core.schema.shared import (
     CHAINS_COLUMN,
@@ -12,7 +13,7 @@ from airrvec.core.schema.shared import (
     COUNTED,
     LOCUS,
     N_CELLS,
-    N_RECEPTORS,
+    N_CLONES,
     NAMED_RECEPTOR,
     SAMPLE_ID,
     SPECIES_COLUMN,
@@ -21,32 +22,30 @@ from airrvec.core.schema.shared import (
 _SHARES = (
     COUNT_UNIT,
     N_CELLS.but(meaning="Cells with the value"),
-    N_RECEPTORS.but(
-        meaning="Distinct receptors with the value, without alleles: compares repertoires without clonal"
-        " expansion"
-    ),
+    N_CLONES.but(meaning="Clones with the value: compares repertoires without clonal expansion"),
     float64("cell_share", "Share of the cells of the sample for which the value is known"),
-    float64("receptor_share", "Share of the receptors of the sample for which the value is known"),
+    float64("clone_share", "Share of the clones of the sample for which the value is known"),
 )
 _VALUE = (SAMPLE_ID, SPECIES_COLUMN, LOCUS)
 _ONLY = "Only values that occur have a row."
 
-CLONES = published(
-    "clones",
-    "samples/clones.parquet",
+LARGEST_CLONES = published(
+    "largest_clones",
+    "samples/largest_clones.parquet",
     "The 100 largest clones of each sample.",
     SAMPLE_ID,
-    int64("rank", "1 for the largest clone; clones of equal size are in the order of `clonotype_id`"),
+    int64("rank", "1 for the largest clone; clones of equal size are in the order of `clone_id`"),
     N_CELLS.but(meaning="Cells of the clone in the sample"),
     COUNT_UNIT,
     float64("share", "Share of the clone among all cells of the sample"),
     string("clone_size", "Class of the share, as in `clone_sizes`"),
-    *(SPECIES_COLUMN, CHAINS_COLUMN, *NAMED_RECEPTOR),
+    *(SPECIES_COLUMN, CHAINS_COLUMN.but(null="no junction is known"), *NAMED_RECEPTOR),
     string(
         "epitope",
         "Labels of the clonotype in all tables of the run, joined by `; `",
         null="no label",
     ),
+    CLONE_ID,
     CLONOTYPE_ID,
     twin=True,
 )
@@ -110,11 +109,11 @@ VJ_PAIRING = published(
 
 # How a sample was brought to the coverage at which samples are compared.
 RAREFIED, OBSERVED, EXTRAPOLATED = "rarefied", "observed", "extrapolated"
-TOO_LOW, NO_REPEATS = "coverage too low", "no receptor twice"
+TOO_LOW, NO_REPEATS = "coverage too low", "no clone of two"
 
 _CLASS = (SAMPLE_ID, SPECIES_COLUMN, CHAINS_COLUMN, COUNT_UNIT)
-_ORDERS = {0: "number of receptors", 1: "exponential of the Shannon entropy", 2: "inverse Simpson index"}
-_COVERAGE = "Estimated share of the repertoire's cells whose receptor is in the sample"
+_ORDERS = {0: "number of clones", 1: "exponential of the Shannon entropy", 2: "inverse Simpson index"}
+_COVERAGE = "Estimated share of the repertoire's cells whose clone is in the sample"
 
 DIVERSITY = published(
     "diversity",
@@ -122,8 +121,8 @@ DIVERSITY = published(
     "One row per sample, species and class of chains. [Formulae](explanations/comparison.md#diversity).",
     *_CLASS,
     N_CELLS.but(meaning="Cells"),
-    N_RECEPTORS,
-    int64("n_singletons", "Receptors of one cell"),
+    N_CLONES,
+    int64("n_singletons", "Clones of one cell"),
     float64("coverage", _COVERAGE),
     *(
         float64(
@@ -132,17 +131,17 @@ DIVERSITY = published(
         )
         for order in _ORDERS
     ),
-    float64("coincidence", "Probability that two cells have the same receptor", null="single cell"),
+    float64("coincidence", "Probability that two cells are of one clone", null="single cell"),
     float64(
         "reference_coverage",
         "Coverage at which the samples of the species, class and unit are compared",
-        null="no sample has a receptor twice",
+        null="no sample has a clone of two cells",
     ),
     string(
         "method",
         "The reference coverage takes fewer cells than the sample has (`rarefied`), all (`observed`) or up"
         " to twice as many (`extrapolated`). Not comparable: it takes more (`coverage too low`), or the"
-        " coverage is not known (`no receptor twice`).",
+        " coverage is not known (`no clone of two`).",
     ),
     int64(
         "depth",
@@ -168,11 +167,11 @@ RAREFACTION = published(
     *_CLASS,
     int64(
         "n_drawn",
-        "Number of cells, from 1 to twice those of the sample (once if no receptor occurs twice)",
+        "Number of cells, from 1 to twice those of the sample (once if no clone has two)",
         unit=COUNTED,
     ),
     string("method", "`rarefied`, `observed` or `extrapolated`, as in `diversity`"),
-    float64("coverage", "Estimated share of the repertoire's cells whose receptor is among so many cells"),
+    float64("coverage", "Estimated share of the repertoire's cells whose clone is among so many cells"),
     *(float64(f"hill_{order}", "Hill number of so many cells, by its order") for order in _ORDERS),
     twin=True,
 )

@@ -59,11 +59,12 @@ ABUNDANCE = int64(
     "abundance",
     "How often the row counts: a cell once, a clonotype by its count"
     " ([units](reference/input.md#unit-of-a-row)). Clone sizes, gene usage, overlap and diversity are made"
-    " of it.",
+    " of it, by [clones](explanations/clones.md).",
     null="no count: these leave the row out",
     unit=COUNTED,
 )
 N_CELLS = int64("n_cells", "Sum of `abundance`", unit=COUNTED)
+N_CLONES = int64("n_clones", "[Clones](explanations/clones.md)")
 N_RECEPTORS = int64("n_receptors", "Distinct receptors, without alleles")
 
 # Labels of a receptor.

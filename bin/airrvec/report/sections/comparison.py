@@ -35,13 +35,15 @@ def read_public(path: Path) -> tuple[pd.DataFrame, int]:
 
 
 def public_section(shown: pd.DataFrame, n: int) -> dict:
-    """Return the receptors that most samples carry, of ``n`` public ones."""
+    """Return the receptors that most donors carry, of ``n`` public ones."""
     digits = len(str(len(shown)))
     data = {
         f"{number:0{digits}d}": {
             **cells.chain_cells(row),
+            "n_donors": row["n_donors"],
             "n_samples": row["n_samples"],
             "n_cells": row["n_cells"] if pd.notna(row["n_cells"]) else None,
+            "donors": cells.text_cell(_names(row["donors"])),
             "samples": cells.text_cell(_names(row["samples"])),
             "id": cells.text_cell(row["receptor_id"]),
         }
@@ -49,12 +51,14 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     }
     headers = {
         **cells.CHAIN_HEADERS,
+        "n_donors": {"title": "Number of donors", **COUNT, **meaning("public", "n_donors")},
         "n_samples": {"title": "Number of samples", **COUNT, **meaning("public", "n_samples")},
         "n_cells": {
             "title": units_title(shown["count_unit"].dropna()),
             **COUNT,
             **meaning("public", "n_cells"),
         },
+        "donors": cells.text_header("Donors", **meaning("public", "donors")),
         "samples": cells.text_header("Samples", **meaning("public", "samples")),
         "id": cells.ID_HEADER,
     }
@@ -62,10 +66,11 @@ def public_section(shown: pd.DataFrame, n: int) -> dict:
     return section(
         "airrvec_comparison_public",
         "Public receptors",
-        "Receptors that two or more samples carry, those of most samples first; alleles are ignored."
+        "Receptors that two or more donors carry, those of most donors first; alleles are ignored. A sample"
+        " whose donor the samplesheet does not name is a donor of its own."
         f" {len(shown)} of {counted(n, 'public receptor')}; all are in"
-        " <code>comparison/public.tsv</code>. Samples of one donor share receptors for another reason, and so"
-        " do samples that were mixed up or contaminated.",
+        " <code>comparison/public.tsv</code>. Samples that were mixed up or contaminated share receptors"
+        " too.",
         "table",
         data,
         headers=headers,

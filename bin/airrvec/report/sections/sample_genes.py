@@ -35,7 +35,7 @@ def gene_sections(usage: pd.DataFrame) -> list[dict]:
                 " large clone or a difference between samples. Do not believe differences between samples"
                 f" with fewer than {FEW} receptors, or made with different kits: primers favour different"
                 f" genes.{words}{left_out}{units_sentence(units_of(rows))} All shares, of"
-                " cells and of receptors, are in <code>samples/gene_usage.tsv</code>.",
+                " cells and of clones, are in <code>samples/gene_usage.tsv</code>.",
                 shown,
                 "Gene",
                 unit_words(rows["count_unit"]),

@@ -33,7 +33,7 @@ import pandas as pd
 MAX_LINES = 12  # samples in the graph
 MAX_ROWS = 200  # samples of all classes of chains in the table
 FEW_RAREFIED = 20  # below, a rarefied sample shows little
-_ORDERS = {0: "Receptors", 1: "Effective number, order 1", 2: "Effective number, order 2"}
+_ORDERS = {0: "Clones", 1: "Effective number, order 1", 2: "Effective number, order 2"}
 
 
 def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: list[dict]) -> dict:
@@ -77,17 +77,17 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
     return section(
         "airrvec_repertoire_rarefaction",
         "Rarefaction",
-        "Expected number of receptors among fewer cells than the sample has, and, dashed, predicted for up to"
+        "Expected number of clones among fewer cells than the sample has, and, dashed, predicted for up to"
         f" twice as many; {CHAIN_TITLES[rows['chains'].iloc[0]]}. A curve that flattens has shown most of its"
         " repertoire; compare samples at the same coverage (tabs <em>by coverage</em>), not at the ends of"
-        " their curves. Do not believe the dashed part of a sample in which few receptors occur twice: the"
+        " their curves. Do not believe the dashed part of a sample in which few clones have two cells: the"
         " prediction rests on these."
         f"{words}{units_sentence(units_of(rows))} All curves are in <code>samples/rarefaction.tsv</code>.",
         "linegraph",
         data,
         pconfig={
             "xlab": drawn,
-            "ylab": "Receptors",
+            "ylab": "Clones",
             "ymin": 0,
             "xmin": 0,
             "colors": colours | predicted,
@@ -126,7 +126,7 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     data = {
         f"{escaped(row.sample_id)}, {row.group}": {
             "cells": row.n_cells,
-            "receptors": row.n_receptors,
+            "clones": row.n_clones,
             "coverage": 100 * row.coverage,
             "depth": row.depth if pd.notna(row.depth) else None,
             "method": row.method,
@@ -145,12 +145,11 @@ def diversity_section(diversity: pd.DataFrame) -> dict:
     return section(
         "airrvec_repertoire_diversity",
         "Diversity",
-        "Number of distinct receptors, and how evenly the cells are distributed over them (Hill numbers), at"
-        " equal coverage, the estimated share of a repertoire's cells whose receptor was seen:"
+        "Number of clones, and how evenly the cells are distributed over them (Hill numbers), at"
+        " equal coverage, the estimated share of a repertoire's cells whose clone was seen:"
         f" {_references(diversity)}. Compare samples by the three numbers"
-        " at equal coverage. If the effective number of order 2 is far below the number of receptors, the"
-        f" sample has a few large clones. {_not_comparable(diversity)}{words}{_units(diversity)} Receptors"
-        " that differ only in alleles count as one.",
+        " at equal coverage. If the effective number of order 2 is far below the number of clones, the"
+        f" sample has a few large clones. {_not_comparable(diversity)}{words}{_units(diversity)}",
         "table",
         data,
         headers=headers,
@@ -162,7 +161,7 @@ def _diversity_headers(unit: str) -> dict[str, dict]:
     effective = {"format": "{:,.1f}", "scale": False}
     return {
         "cells": {"title": unit, **COUNT, **meaning("diversity", "n_cells")},
-        "receptors": {"title": "Receptors", **COUNT, **meaning("diversity", "n_receptors")},
+        "clones": {"title": "Clones", **COUNT, **meaning("diversity", "n_clones")},
         "coverage": {"title": "Coverage", **SHARE, **meaning("diversity", "coverage")},
         "depth": {"title": f"{unit} at equal coverage", **COUNT, **meaning("diversity", "depth")},
         "method": {"title": "Method", **meaning("diversity", "method")},
@@ -194,7 +193,7 @@ def _references(diversity: pd.DataFrame) -> str:
     coverage = diversity.groupby(keys, sort=False)["reference_coverage"].first()
     coverage.index = [" in ".join(key) if isinstance(key, tuple) else key for key in coverage.index]
     return "; ".join(
-        f"{group} {f'{100 * value:.3g} %' if pd.notna(value) else 'not known, no receptor occurs twice'}"
+        f"{group} {f'{100 * value:.3g} %' if pd.notna(value) else 'not known, no clone has two cells'}"
         for group, value in coverage.items()
     )
 
@@ -204,7 +203,7 @@ def _not_comparable(diversity: pd.DataFrame) -> str:
     sentences = []
     for method, reason in (
         (TOO_LOW, "would need more than twice {its} cells for this coverage"),
-        (NO_REPEATS, "{has} no receptor twice, so that {its} coverage is not known"),
+        (NO_REPEATS, "{has} no clone of two cells, so that {its} coverage is not known"),
     ):
         rows = diversity[diversity["method"] == method]
         if len(rows):
@@ -232,7 +231,15 @@ N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
 FEW_CELLS = 100  # a smaller sample says little about clones and diversity
-NAMES = ("clones", "clone_sizes", "gene_usage", "cdr3_lengths", "vj_pairing", "diversity", "rarefaction")
+NAMES = (
+    "largest_clones",
+    "clone_sizes",
+    "gene_usage",
+    "cdr3_lengths",
+    "vj_pairing",
+    "diversity",
+    "rarefaction",
+)
 
 _SIZE_COLOURS = dict(
     zip(CLONE_SIZES_LIMITS, ("#BBBBBB", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"), strict=True)
@@ -241,9 +248,10 @@ _SIZE_COLOURS = dict(
 
 @dataclass(frozen=True)
 class Described:
-    """Results of ``describe_samples.py``: counts, and its tables as data frames, by name."""
+    """Results of ``describe_samples.py``: its counts and those of the clones, its tables by name."""
 
     counts: dict
+    cloned: dict
     tables: dict[str, pd.DataFrame]
 
 
@@ -252,25 +260,26 @@ def read_described(folder: Path | None) -> Described | None:
     if folder is None or not (folder / "samples.qc.json").exists():
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
+    cloned = json.loads((folder / "clones.qc.json").read_text())
     frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
     # Samples of a condition are neighbours: MultiQC sorts by these names.
     names = {sample: f"{condition}: {sample}" for sample, condition in counts["of_sample"].items()}
-    frames["clones"]["sample"] = frames["clones"]["sample_id"]
+    frames["largest_clones"]["sample"] = frames["largest_clones"]["sample_id"]
     for frame in frames.values():
         frame["sample_id"] = frame["sample_id"].replace(names)
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
-    return Described(counts, frames)
+    return Described(counts, cloned, frames)
 
 
 def described_sections(results: Described) -> list[dict]:
     """Return the sections of the report; an empty list if the samples have no clone."""
     frames = results.tables
-    if not len(frames["clones"]):
+    if not len(frames["largest_clones"]):
         return []
     sections = [
-        _clones(frames["clones"], results.counts["samples"]),
+        _clones(frames["largest_clones"], results.counts["samples"], results.cloned),
         _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
@@ -297,7 +306,7 @@ def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     min_cells : int
         Cells of a sample, below which its clones do not count.
     """
-    clones = results.tables["clones"]
+    clones = results.tables["largest_clones"]
     cells = results.tables["clone_sizes"].groupby("sample_id")["n_cells"].sum()
     clones = clones[(clones["sample_id"].map(cells) >= min_cells).to_numpy(bool)]
     repeated = clones[clones["n_cells"] > 1]
@@ -310,7 +319,7 @@ def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     return f"Largest clone: {size}, {100 * largest['share']:.2g} % of {largest['sample']} ({name}{kind})"
 
 
-def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
+def _clones(clones: pd.DataFrame, samples: list[str], cloned: dict) -> dict:
     most = max(1, min(MOST_CLONES, N_CLONES // len(samples)))
     expanded = clones[clones["n_cells"] > 1]
     shown = expanded[expanded["rank"] <= most]
@@ -331,18 +340,32 @@ def _clones(clones: pd.DataFrame, samples: list[str]) -> dict:
     return section(
         "airrvec_repertoire_clones",
         "Largest clones",
-        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} A clone is all cells of a sample"
-        " with the same V gene, J gene and CDR3 in both chains. Clones of many per cent of a sample have"
-        " expanded: an infection, a tumour, ageing or a culture can be the cause. Do not rely on a clone with"
-        " one chain: unrelated cells can share one, and cells of a clone whose other chain was not sequenced"
-        " are counted apart, so that the share of the complete clone is too small."
+        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} {_definition(cloned)} Clones of"
+        " many per cent of a sample have expanded: an infection, a tumour, ageing or a culture can be the"
+        " cause. Do not rely on a clone with one chain: unrelated cells can share one."
         f"{units_sentence(units_of(clones))} The 100 largest clones of"
-        " each sample are in <code>samples/clones.tsv</code>.",
+        " each sample are in <code>samples/largest_clones.tsv</code>, all clones in"
+        " <code>clones/</code>.",
         "table",
         data,
         headers=headers,
         pconfig={"col1_header": "Clone", "sort_rows": False},
     )
+
+
+_JUNCTIONS = {"nt": "nucleotides of the CDR3", "aa": "CDR3"}
+
+
+def _definition(cloned: dict) -> str:
+    """Return what a clone is in this run, and what was done to find them."""
+    words = (
+        f"A clone is all cells of a donor with the same V gene and {_JUNCTIONS[cloned['clone_by']]} in both"
+        f" chains; {counted(cloned['joined'], 'cell')} with one chain joined the only clone of their donor"
+        " that has it."
+    )
+    if not cloned["donors_named"]:
+        words += " The samplesheet has no column <code>donor</code>: each sample is a donor of its own."
+    return words
 
 
 def _clone_lines(shown: pd.DataFrame) -> dict[str, dict]:
@@ -360,7 +383,7 @@ def _clone_lines(shown: pd.DataFrame) -> dict[str, dict]:
 
 def _clone_headers(unit: str) -> dict[str, dict]:
     headers: dict[str, dict] = {
-        "cells": {"title": unit, **COUNT, **meaning("clones", "n_cells")},
+        "cells": {"title": unit, **COUNT, **meaning("largest_clones", "n_cells")},
         "share": {
             "title": "Share",
             "suffix": " %",
@@ -368,7 +391,7 @@ def _clone_headers(unit: str) -> dict[str, dict]:
             "max": 100,
             "format": "{:,.2f}",
             "scale": "Blues",
-            **meaning("clones", "share"),
+            **meaning("largest_clones", "share"),
         },
         "class": {"title": "Size", **meaning("clone_sizes", "clone_size")},
     }
@@ -376,10 +399,10 @@ def _clone_headers(unit: str) -> dict[str, dict]:
         for name, title in (("v_call", "V"), ("junction_aa", "CDR3"), ("j_call", "J")):
             headers[f"{locus}_{name}"] = {
                 "title": f"{title} {GREEK[locus]}",
-                **meaning("clones", schema.field(locus, name)),
+                **meaning("largest_clones", schema.field(locus, name)),
             }
-    headers["innate"] = {"title": "Innate-like", **meaning("clones", "innate_like")}
-    headers["epitope"] = {"title": "Epitope", **meaning("clones", "epitope")}
+    headers["innate"] = {"title": "Innate-like", **meaning("largest_clones", "innate_like")}
+    headers["epitope"] = {"title": "Epitope", **meaning("largest_clones", "epitope")}
     return headers
 
 

@@ -1,0 +1,102 @@
+"""The table of clones that users get: call and cluster of each, and its cells in each sample."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from airrvec.core import schema, tables
+from airrvec.core.schema.clones import CALL_OF_CLONE
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_CALL_FIELDS = ("epitope", "antigen_species", "probability", "fdr")
+
+
+def described(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    annotation: Sequence[Path] = (),
+    members: Path | None = None,
+) -> pa.Table:
+    """
+    Return `airrvec.core.schema.CLONES`.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Without tables.
+    folder : Path
+        Written by ``count_clones.py``.
+    annotation : sequence of Path
+        Calls of each annotated sample, ``<sample>.parquet``.
+    members : Path, optional
+        Receptors of the run with their clusters.
+    """
+    clones = tables.read(folder / "clones.parquet")
+    columns = dict(zip(clones.column_names, clones.columns, strict=True))
+    columns |= _calls(connection, folder, annotation)
+    columns["cluster_id"] = _clusters(clones["receptor_id"], members)
+    return pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
+
+
+def _calls(
+    connection: duckdb.DuckDBPyConnection, folder: Path, annotation: Sequence[Path]
+) -> dict[str, pa.ChunkedArray | pa.Array]:
+    """Return `CALL_OF_CLONE` of each clone, in the sample in which its receptor has the lowest FDR."""
+    n = tables.n_rows(folder / "clones.parquet")
+    if not annotation:
+        return {column.name: pa.nulls(n, column.type) for column in CALL_OF_CLONE}
+    connection.register("clone", tables.read(folder / "clones.parquet", ["clone_id", "receptor_id"]))
+    masked = ", ".join(
+        f"if(call = '{schema.HAS_CALL}', {name}, NULL) AS call_{name}" for name in _CALL_FIELDS
+    )
+    names = ", ".join(column.name for column in CALL_OF_CLONE)
+    table = connection.sql(
+        f"""
+        WITH answer AS (
+            SELECT DISTINCT sample_id, receptor_id, call, {masked}, exact_epitope
+            FROM read_parquet($annotation)
+        ), best AS (
+            SELECT clone_id, {names} FROM clone
+            JOIN read_parquet($counts) AS counts USING (clone_id)
+            JOIN answer USING (sample_id, receptor_id)
+            QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1
+        )
+        SELECT * FROM best
+        """,
+        params={"annotation": [str(path) for path in annotation], "counts": str(folder / "counts.parquet")},
+    ).to_arrow_table()
+    connection.unregister("clone")
+    clone_ids = tables.read(folder / "clones.parquet", ["clone_id"])["clone_id"]
+    rows = pc.index_in(clone_ids, table["clone_id"].combine_chunks())
+    return {column.name: table[column.name].take(rows) for column in CALL_OF_CLONE}
+
+
+def _clusters(receptor_ids: pa.ChunkedArray, members: Path | None) -> pa.ChunkedArray | pa.Array:
+    """Return the cluster of each receptor; null in none."""
+    if members is None:
+        return pa.nulls(len(receptor_ids), pa.string())
+    table = tables.read(members, ["receptor_id", "cluster_id"])
+    return table["cluster_id"].take(pc.index_in(receptor_ids, table["receptor_id"].combine_chunks()))
+
+
+def counts_by_sample(clones: pa.Table, counts: pa.Table) -> pa.Table:
+    """
+    Return the clones with a column of cells for each sample, zero where it has none, for a spreadsheet.
+
+    Parameters
+    ----------
+    clones, counts : pyarrow.Table
+        `airrvec.core.schema.COUNTED_CLONES` and `CLONE_COUNTS`.
+    """
+    rows = pc.index_in(counts["clone_id"], clones["clone_id"].combine_chunks()).to_numpy()
+    sample_ids = counts["sample_id"].to_numpy()
+    n_cells = counts["n_cells"].to_numpy()
+    for sample in sorted(set(sample_ids)):
+        column = np.zeros(len(clones), np.int64)
+        here = sample_ids == sample
+        column[rows[here]] = n_cells[here]
+        clones = clones.append_column(f"n_cells {sample}", pa.array(column))
+    return clones

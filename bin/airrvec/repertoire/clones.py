@@ -1,0 +1,410 @@
+"""
+Clones: which cells descend from one T cell, by donor; every count of a run is made of them.
+
+Cells of a donor are one clone if V gene and junction of both chains are equal
+(``docs/explanations/clones.md``). A cell with one chain joins the only paired clone of its donor that has
+this chain. Clones of one β chain whose α chains were seen together in a cell are one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from airrvec.core import identity, schema, tables
+from airrvec.core.errors import InputError
+from airrvec.core.pages import check_pages
+from airrvec.core.progress import counter as progress
+from airrvec.core.progress import step
+from airrvec.core.terminal import counted
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUCLEOTIDES, RESIDUES = "nt", "aa"
+CELLS = schema.COUNT_UNITS[0]
+_SIDES = ("a", "b", "2")  # α chain, β chain, second α chain
+
+
+@dataclass(frozen=True)
+class Clones:
+    """
+    Clones of a run.
+
+    Attributes
+    ----------
+    clones, counts, members : pyarrow.Table
+        `airrvec.core.schema.COUNTED_CLONES`, `CLONE_COUNTS` and `CLONE_MEMBERS`.
+    samples : pyarrow.Table
+        One row per sample: ``sample_id``, ``donor``, ``count_unit``, ``n_cells``, and the other columns of
+        the samplesheet.
+    by : {"nt", "aa"}
+        Junctions that tell clones apart.
+    """
+
+    clones: pa.Table
+    counts: pa.Table
+    members: pa.Table
+    samples: pa.Table
+    by: str
+
+
+@step("clones")
+def count_clones(
+    connection: duckdb.DuckDBPyConnection,
+    cells: list[Path],
+    chains: list[Path],
+    receptors: Path,
+    by: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Clones:
+    """
+    Return the clones of a run.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Without tables.
+    cells, chains : list of Path
+        ``<sample>.cells.parquet`` and ``<sample>.chains.parquet`` of each sample, in one order.
+    receptors : Path
+        Receptors of the run, a file or a folder of partitions.
+    by : {"nt", "aa"}, optional
+        If None, nucleotides where every chain has them.
+    labels : mapping of str to str, optional
+        Epitope of clonotypes.
+
+    Raises
+    ------
+    InputError
+        If ``by`` is ``nt`` and a chain lacks nucleotides; if a sample without a donor has the name of the
+        donor of another sample.
+    """
+    samples = _read_samples(connection, cells, chains)
+    by = _chosen(by, connection)
+    _key_cells(connection, by)
+    _join_cells(connection)
+    _name_clones(connection)
+    _read_receptors(connection, receptors)
+    clones = _clones_table(connection, labels or {})
+    return Clones(clones, _counts_table(connection), _members_table(connection), samples, by)
+
+
+# --- Cells of all samples, with V gene and junction of their chains
+
+
+def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chains: list[Path]) -> pa.Table:
+    """Make the table ``read`` of all counted cells; return one row per sample."""
+    texts = [f"{name}_{side} VARCHAR" for side in _SIDES for name in ("v", "aa", "nt")]
+    connection.execute(
+        "CREATE TABLE read (sample_id VARCHAR, donor VARCHAR, cell_row BIGINT, receptor_id VARCHAR,"
+        f" clonotype_id VARCHAR, species VARCHAR, n BIGINT, unit VARCHAR, orf BOOLEAN, {', '.join(texts)})"
+    )
+    rows, read = [], progress("samples read", len(cells))
+    for cells_path, chains_path in zip(cells, chains, strict=True):
+        rows.append(_about_sample(cells_path))
+        _read_sample(connection, cells_path, chains_path, rows[-1])
+        read(1)
+    _check_donors(rows)
+    totals = dict(connection.sql("SELECT sample_id, sum(n)::BIGINT FROM read GROUP BY 1").fetchall())
+    names = dict.fromkeys(name for row in rows for name in row)
+    table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in names]))
+    n_cells = [totals.get(row["sample_id"], 0) for row in rows]
+    return table.append_column("n_cells", pa.array(n_cells, pa.int64())).sort_by("sample_id")
+
+
+def _read_sample(
+    connection: duckdb.DuckDBPyConnection, cells: Path, chains: Path, about: dict[str, str | None]
+) -> None:
+    """Add the counted cells of a sample to the table ``read``."""
+    for path in (cells, chains):
+        check_pages(path)
+    chain_columns = ", ".join(
+        f"max({value}) FILTER (locus = '{locus}') AS {name}_{side}"
+        for side, locus in zip("ab", schema.LOCI, strict=True)
+        for name, value in (("v", _gene("v_call")), ("aa", "junction_aa"), ("nt", "upper(junction)"))
+    )
+    connection.execute(
+        f"""
+        INSERT INTO read
+        WITH chain AS (
+            SELECT cell_row, {chain_columns} FROM read_parquet($chains) WHERE junction_aa IS NOT NULL
+            GROUP BY cell_row
+        )
+        SELECT $sample, $donor, file_row_number + 1, receptor_id, clonotype_id, species, abundance,
+            count_unit, orf_calls IS NOT NULL, v_a, aa_a, nt_a, v_b, aa_b, nt_b,
+            {_gene("tra_2_v_call")}, tra_2_junction_aa, upper(tra_2_junction)
+        FROM read_parquet($cells, file_row_number = true)
+        LEFT JOIN chain ON chain.cell_row = file_row_number + 1
+        WHERE abundance > 0
+        """,
+        {"cells": str(cells), "chains": str(chains), "sample": about["sample_id"], "donor": about["donor"]},
+    )
+
+
+def _gene(call: str) -> str:
+    return f"split_part({call}, '*', 1)"
+
+
+def _about_sample(cells: Path) -> dict[str, str | None]:
+    """Return name, donor, unit and metadata of a sample; without a donor it is a donor of its own."""
+    metadata = [name for name in tables.arrow_schema(cells).names if name not in schema.CELLS.names]
+    names = ("count_unit", *metadata)
+    first = tables.read(cells, [*names]).slice(0, 1).to_pylist()
+    row = first[0] if first else dict.fromkeys(names)
+    sample = tables.sample_name(cells)
+    donor, unit = row.pop("donor", None) or sample, row.pop("count_unit") or CELLS
+    return {"sample_id": sample, "donor": donor, "count_unit": unit, **row}
+
+
+def _check_donors(rows: list[dict]) -> None:
+    """Raise `InputError` if a sample without a donor has the name of the donor of another one."""
+    for row in rows:
+        if any(row["sample_id"] == other["donor"] for other in rows if other is not row):
+            raise InputError(
+                f"sample {row['sample_id']} has the name of the donor of another sample",
+                column="donor",
+                fix="Rename the sample, or the donor, in the samplesheet",
+            )
+
+
+def _chosen(by: str | None, connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the junctions by which clones are told apart; raise `InputError` if some are not known."""
+    rows = connection.sql(
+        "SELECT DISTINCT sample_id FROM read"
+        " WHERE (aa_a IS NOT NULL AND nt_a IS NULL) OR (aa_b IS NOT NULL AND nt_b IS NULL) ORDER BY 1"
+    ).fetchall()
+    if by == NUCLEOTIDES and rows:
+        names = ", ".join(name for (name,) in rows[:5]) + (", …" if len(rows) > 5 else "")
+        raise InputError(
+            f"--clone_by nt: {counted(len(rows), 'sample has', 'samples have')} chains whose nucleotides are"
+            f" not known: {names}",
+            fix="Give --clone_by aa, or leave it out",
+        )
+    return by or (RESIDUES if rows else NUCLEOTIDES)
+
+
+# --- From cells to clones
+
+
+def _key_cells(connection: duckdb.DuckDBPyConnection, by: str) -> None:
+    """Make the table ``cells``: a text for each chain, V gene and junction; null without a junction."""
+    keys = ", ".join(
+        f"if({by}_{side} IS NULL, NULL, concat(v_{side}, '|', {by}_{side})) AS key_{side}" for side in _SIDES
+    )
+    connection.execute(
+        "CREATE TABLE cells AS SELECT sample_id, donor, cell_row, receptor_id, clonotype_id, species, n,"
+        f" unit, orf, v_a, aa_a, v_2, aa_2, {keys} FROM read"
+    )
+    connection.execute("DROP TABLE read")
+
+
+def _join_cells(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table ``members``: the clone of each cell, a number, and whether it joined a paired one."""
+    connection.execute(
+        """
+        CREATE TABLE pairs AS SELECT row_number() OVER () - 1 AS pair, * FROM (
+            SELECT DISTINCT donor, species, key_a, key_b FROM cells
+            WHERE key_a IS NOT NULL AND key_b IS NOT NULL ORDER BY ALL
+        )
+        """
+    )
+    n = _add_clones_of_pairs(connection)
+    for side in "ab":  # chains of one paired clone of the donor alone
+        connection.execute(
+            f"CREATE TABLE only_{side} AS SELECT donor, species, key_{side}, min(clone) AS clone FROM pairs"
+            " GROUP BY ALL HAVING count(DISTINCT clone) = 1"
+        )
+    connection.execute(
+        f"""
+        CREATE TABLE placed AS
+        SELECT cells.*, pairs.clone IS NULL AND coalesce(only_a.clone, only_b.clone) IS NOT NULL AS joined,
+            coalesce(pairs.clone, only_a.clone, only_b.clone) AS clone
+        FROM cells
+        LEFT JOIN pairs USING (donor, species, key_a, key_b)
+        LEFT JOIN only_a ON unit = '{CELLS}' AND cells.key_b IS NULL AND only_a.key_a = cells.key_a
+            AND only_a.donor = cells.donor AND only_a.species = cells.species
+        LEFT JOIN only_b ON unit = '{CELLS}' AND cells.key_a IS NULL AND only_b.key_b = cells.key_b
+            AND only_b.donor = cells.donor AND only_b.species = cells.species
+        """
+    )
+    connection.execute("DROP TABLE cells")
+    # A cell without a junction is told from others by what else is known of it.
+    connection.execute(
+        f"""
+        CREATE TABLE alone AS SELECT row_number() OVER () - 1 + {n} AS clone, * FROM (
+            SELECT DISTINCT donor, species, coalesce(key_a, '') AS key_a, coalesce(key_b, '') AS key_b,
+                if(key_a IS NULL AND key_b IS NULL, clonotype_id, '') AS other
+            FROM placed WHERE clone IS NULL ORDER BY ALL
+        )
+        """
+    )
+    connection.execute(
+        """
+        CREATE TABLE members AS
+        SELECT placed.* EXCLUDE (clone), coalesce(placed.clone, alone.clone) AS clone
+        FROM placed LEFT JOIN alone ON placed.clone IS NULL AND alone.donor = placed.donor
+            AND alone.species = placed.species AND alone.key_a = coalesce(placed.key_a, '')
+            AND alone.key_b = coalesce(placed.key_b, '')
+            AND alone.other = if(placed.key_a IS NULL AND placed.key_b IS NULL, placed.clonotype_id, '')
+        """
+    )
+    connection.execute("DROP TABLE placed")
+
+
+def _add_clones_of_pairs(connection: duckdb.DuckDBPyConnection) -> int:
+    """
+    Add ``clone`` to the table ``pairs``, a number from 0, and return how many there are.
+
+    Pairs of one β chain whose α chains were seen together in a cell are one clone.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    links = connection.sql(
+        """
+        SELECT DISTINCT one.pair AS one, other.pair AS other FROM cells
+        JOIN pairs AS one USING (donor, species, key_a, key_b)
+        JOIN pairs AS other ON other.donor = cells.donor AND other.species = cells.species
+            AND other.key_a = cells.key_2 AND other.key_b = cells.key_b
+        """
+    ).fetchnumpy()
+    (n_pairs,) = connection.sql("SELECT count(*) FROM pairs").fetchall()[0]
+    ends = (links["one"], links["other"])
+    graph = coo_matrix((np.ones(len(links["one"]), np.int8), ends), (n_pairs, n_pairs))
+    n, clone = connected_components(graph, directed=False)
+    numbers = pa.table({"pair": np.arange(n_pairs), "clone": clone.astype(np.int64)})
+    connection.register("numbers", numbers)
+    connection.execute(
+        "CREATE OR REPLACE TABLE pairs AS SELECT pairs.*, numbers.clone FROM pairs JOIN numbers USING (pair)"
+    )
+    connection.unregister("numbers")
+    return int(n)
+
+
+def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables ``named`` (id, and the receptor that stands for the clone) and ``counts``."""
+    # The first of its chains makes the id; the receptor is that of most of its cells that did not join.
+    keys = connection.sql(
+        """
+        SELECT clone, min(concat_ws('|', donor, species, coalesce(key_a, ''), coalesce(key_b, ''),
+            if(key_a IS NULL AND key_b IS NULL, clonotype_id, ''))) AS key
+        FROM members WHERE NOT joined GROUP BY clone ORDER BY clone
+        """
+    ).to_arrow_table()
+    ids = pa.table({"clone": keys["clone"], "clone_id": identity.digests(keys["key"].combine_chunks())})
+    connection.register("ids", ids)
+    connection.execute(
+        """
+        CREATE TABLE named AS
+        SELECT ids.clone_id, shown.* FROM ids JOIN (
+            SELECT clone, receptor_id, any_value(clonotype_id) AS clonotype_id, any_value(donor) AS donor,
+                any_value(species) AS species, bool_or(orf) AS orf
+            FROM members WHERE NOT joined GROUP BY clone, receptor_id
+            QUALIFY row_number() OVER (PARTITION BY clone ORDER BY count(*) DESC, receptor_id) = 1
+        ) AS shown USING (clone)
+        """
+    )
+    connection.unregister("ids")
+    connection.execute(
+        """
+        CREATE TABLE counts AS
+        SELECT clone, sample_id, any_value(unit) AS count_unit, sum(n)::BIGINT AS n_cells,
+            sum(n) / sum(sum(n)) OVER (PARTITION BY sample_id) AS share, count(*) FILTER (joined) AS n_joined
+        FROM members GROUP BY clone, sample_id
+        """
+    )
+
+
+# --- Tables
+
+
+def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path) -> None:
+    """Make the table ``receptors`` of those that stand for a clone."""
+    paths = tables.files(receptors)
+    for path in paths:
+        check_pages(path)
+    fields = ", ".join(schema.RECEPTOR_FIELDS)
+    connection.execute(
+        f"CREATE TABLE receptors AS SELECT receptor_id, {fields}, innate_like FROM read_parquet($paths)"
+        " WHERE receptor_id IN (SELECT receptor_id FROM named)",
+        {"paths": paths},
+    )
+    chains = (
+        "CASE WHEN tra_junction_aa IS NOT NULL AND trb_junction_aa IS NOT NULL THEN 'paired'"
+        " WHEN tra_junction_aa IS NOT NULL THEN 'alpha' WHEN trb_junction_aa IS NOT NULL THEN 'beta' END"
+    )
+    connection.execute(
+        f"CREATE OR REPLACE TABLE named AS SELECT named.*, {fields}, innate_like, {chains} AS chains"
+        " FROM named JOIN receptors USING (receptor_id)"
+    )
+
+
+def _clones_table(connection: duckdb.DuckDBPyConnection, labels: Mapping[str, str]) -> pa.Table:
+    """Return `airrvec.core.schema.COUNTED_CLONES`."""
+    labelled = {
+        "clonotype_id": pa.array(labels, pa.string()),
+        "epitope": pa.array(labels.values(), pa.string()),
+    }
+    connection.register("labelled", pa.table(labelled))
+    relation = connection.sql(
+        f"""
+        WITH total AS (
+            SELECT clone, count(*) AS n_samples, string_agg(sample_id, ';' ORDER BY sample_id) AS samples,
+                if(count(DISTINCT count_unit) = 1, sum(n_cells)::BIGINT, NULL) AS n_cells,
+                if(count(DISTINCT count_unit) = 1, any_value(count_unit), NULL) AS count_unit,
+                max(share) AS largest_share, sum(n_joined)::BIGINT AS n_joined
+            FROM counts GROUP BY clone
+        ), made AS (
+            SELECT clone, count(DISTINCT clonotype_id) AS n_clonotypes FROM members GROUP BY clone
+        ), second AS (
+            SELECT clone, if(aa_a = tra_junction_aa, v_2, v_a) AS tra_2_v_call,
+                if(aa_a = tra_junction_aa, aa_2, aa_a) AS tra_2_junction_aa
+            FROM members JOIN named USING (clone) WHERE aa_2 IS NOT NULL GROUP BY 1, 2, 3
+            QUALIFY row_number() OVER (PARTITION BY clone ORDER BY count(*) DESC, 2, 3) = 1
+        ), carried AS (
+            SELECT clonotype_id, count(DISTINCT donor) AS n_donors FROM named GROUP BY clonotype_id
+        )
+        SELECT {", ".join(schema.COUNTED_CLONES.names)} FROM (
+            SELECT *, if(orf, 'ORF', 'F') AS functionality FROM named JOIN total USING (clone)
+            JOIN made USING (clone) JOIN carried USING (clonotype_id)
+            LEFT JOIN second USING (clone) LEFT JOIN labelled USING (clonotype_id)
+        ) ORDER BY largest_share DESC, clone_id
+        """
+    )
+    clones = relation.to_arrow_table().cast(schema.COUNTED_CLONES)
+    connection.unregister("labelled")
+    return clones
+
+
+def _counts_table(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return `airrvec.core.schema.CLONE_COUNTS`."""
+    relation = connection.sql(
+        f"SELECT {', '.join(schema.CLONE_COUNTS.names)} FROM counts JOIN (SELECT clone, clone_id FROM named)"
+        " USING (clone) ORDER BY sample_id, n_cells DESC, clone_id"
+    )
+    return relation.to_arrow_table().cast(schema.CLONE_COUNTS)
+
+
+def _members_table(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return `airrvec.core.schema.CLONE_MEMBERS`."""
+    relation = connection.sql(
+        f"SELECT {', '.join(schema.CLONE_MEMBERS.names)} FROM members"
+        " JOIN (SELECT clone, clone_id FROM named) USING (clone) ORDER BY sample_id, cell_row"
+    )
+    return relation.to_arrow_table().cast(schema.CLONE_MEMBERS)
+
+
+def summary(made: Clones) -> dict[str, object]:
+    """Return what the report says of the clones: their number, of cells that joined one, and donors."""
+    names, donors, units = (made.samples[name].to_pylist() for name in ("sample_id", "donor", "count_unit"))
+    return {
+        "clones": len(made.clones),
+        "cells": len(made.members),
+        "joined": pc.sum(made.members["joined"]).as_py() or 0,
+        "merged": pc.sum(pc.greater(made.clones["n_clonotypes"], 1)).as_py() or 0,
+        "donors": len({*donors}),
+        "donors_named": donors != names,
+        "units": dict(zip(names, units, strict=True)),
+    }
