@@ -65,6 +65,7 @@ workflow {
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
         calls = channel.empty()
         DESCRIBE(samples, NORMALISE.out.batches, receptors, settings, library)
+        clones = DESCRIBE.out.clones // value: clones, counts, members, samples
         optional << DESCRIBE.out
         results.described = DESCRIBE.out.results
         encoders = LEARN.out.encoders // channel: [ name, own, weights, digest ]
@@ -83,18 +84,19 @@ workflow {
         if (settings.annotate) {
             // A fine-tuned model has been trained on the labels: annotation uses the model before.
             vectors = plan.finetune ? channel.value([]) : embeddings
-            ANNOTATE(samples, CHECK.out.hla, NORMALISE.out.reference, vectors, untuned, settings, library)
+            reference = NORMALISE.out.reference
+            ANNOTATE(samples, clones, CHECK.out.hla, reference, vectors, untuned, settings, library)
             optional << ANNOTATE.out
             results.annotation = ANNOTATE.out.results
             calls = ANNOTATE.out.calls
         }
         if (settings.cluster || settings.compare) {
-            REPERTOIRE(samples, DESCRIBE.out.clones, receptors, embeddings, model, settings, library)
+            REPERTOIRE(samples, clones, receptors, embeddings, model, settings, library)
             optional << REPERTOIRE.out
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison
         }
-        TABULATE(DESCRIBE.out.clones, calls, results.clusters, library)
+        TABULATE(clones, calls, results.clusters, library)
         if (!settings.skip_map) {
             MAP(samples, receptors, embeddings, model, calls, results.clusters, settings, library)
             optional << MAP.out
@@ -102,11 +104,9 @@ workflow {
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
             batches = NORMALISE.out.batches
-            clones = DESCRIBE.out.clones
             EXPORT(batches, clones, receptors, embeddings, calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
-
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
         results += [trained: LEARN.out.trained, measured: LEARN.out.measured, calls: calls]
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)

@@ -27,6 +27,11 @@ def parse_args(argv=None):
     parser.add_argument("--sample", nargs="+", required=True, help="sample names, used in file names")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cells of each, in their order")
     parser.add_argument(
+        "--clones",
+        type=Path,
+        help="folder written by count_clones.py: cells count with their clone's receptor",
+    )
+    parser.add_argument(
         "--hla", nargs="+", metavar="TYPING", help="HLA of the donor of each, in their order; '' if unknown"
     )
     parser.add_argument(
@@ -54,7 +59,7 @@ def main(argv=None):
     receptors = tables.distinct_receptors(
         pa.concat_tables([tables.read(path, needed) for path in args.receptors]).select(needed)
     )
-    cells = [tables.read(path, [*_CELL_COLUMNS, "receptor_id"]) for path in args.cells]
+    cells = [_cells(args, path) for path in args.cells]
     samples = [
         (_rows(receptors, sample_cells), donor) for sample_cells, donor in zip(cells, donors, strict=True)
     ]
@@ -69,6 +74,17 @@ def main(argv=None):
         with step(f"table of {sample}"):
             _write(sample, sample_cells, calls, about, args)
     script.write_versions(args, "numba", "numpy", "pyarrow", "scipy")
+
+
+def _cells(args, path: Path) -> pa.Table:
+    """Return a sample's cells, with the receptors that they count with."""
+    cells = tables.read(path, [*_CELL_COLUMNS, "receptor_id"])
+    if args.clones:
+        from airrvec.repertoire.clone_table import counted_receptors
+
+        ids = counted_receptors(args.clones, tables.sample_name(path), cells["receptor_id"])
+        cells = cells.set_column(cells.column_names.index("receptor_id"), "receptor_id", ids)
+    return cells
 
 
 def _warn(not_calibrated: dict[tuple[str, str], tuple[int, str]]) -> None:

@@ -54,7 +54,7 @@ def write_description(args: argparse.Namespace) -> None:
     members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
     samples = []
     for path in args.cells:
-        table = tables.read(path, ["receptor_id"])
+        table = receptors_of_cells(path, args.clones)
         with connected(args) as connection:
             named = cells.with_unique_names(connection, path).order("cell").project("name AS barcode")
             described = named.to_arrow_table()
@@ -91,6 +91,17 @@ def write_columns(args: argparse.Namespace, description: pa.Table) -> None:
 def connected(args: argparse.Namespace):
     """Return a database without tables."""
     return database.connect(args.out.parent, memory=args.memory, threads=args.threads)
+
+
+def receptors_of_cells(path: Path, clones: Path | None) -> pa.Table:
+    """Return the ``receptor_id`` with which each cell counts: annotation and clusters know it by that."""
+    from airrvec.repertoire.clone_table import counted_receptors
+
+    table = tables.read(path, ["receptor_id"])
+    if clones is None:
+        return table
+    ids = counted_receptors(clones, tables.sample_name(path), table["receptor_id"])
+    return pa.table({"receptor_id": ids})
 
 
 def clones_of_cells(folder: Path, cells_path: Path, n: int) -> pa.Table:

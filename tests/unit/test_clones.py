@@ -4,7 +4,7 @@ import itertools
 
 from airrvec.core import database, schema, tables
 from airrvec.core.errors import InputError
-from airrvec.repertoire.clone_table import counts_by_sample, described
+from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described
 from airrvec.repertoire.clones import Clones, count_clones
 
 import numpy as np
@@ -343,6 +343,17 @@ def test_calls_and_clusters_of_clones(tmp_path):
     assert tables.metadata(tmp_path / "out/clones.parquet")["clone_by"] == "nt"
 
 
+def test_a_cell_that_joined_counts_with_the_receptor_of_its_clone(tmp_path):
+    write(tmp_path, "s", [([], [0]), ([0], [0]), ([0], [0]), ([1], []), ([], [2])])
+    write(tmp_path, "t", [([], [0])], None)
+    found = made(tmp_path)
+    tables.write(found.members, tmp_path / "clones/members.parquet")
+    for name, expected in (("s", [1, 1, 2, 3, 4]), ("t", [0])):
+        own = tables.read(tmp_path / f"{name}.cells.parquet", ["receptor_id"])["receptor_id"]
+        counted = counted_receptors(tmp_path / "clones", name, own)
+        assert counted.to_pylist() == own.take(pa.array(expected)).to_pylist()
+
+
 def test_without_annotation_nothing_is_called(tmp_path):
     write(tmp_path, "s", [([0], [0])])
     found = made(tmp_path)
@@ -354,7 +365,7 @@ def test_without_annotation_nothing_is_called(tmp_path):
 
 
 def contigs(sample: str) -> list[tuple]:
-    """Donor, sample, barcode, α chains (two in a dual cell) and best β chain of each cell of a real sample."""
+    """Donor, sample, barcode, α chains (two in a dual cell), best β chain of each cell of a real sample."""
     rows = pd.read_csv(ROOT / f"tests/data/screpertoire_{sample}.csv.gz")
     rows = rows[rows["productive"] & rows["chain"].isin(["TRA", "TRB"])]
     rows = rows.sort_values(["umis", "reads"], ascending=False, kind="stable")

@@ -74,6 +74,38 @@ def _calls(
     return {column.name: table[column.name].take(rows) for column in CALL_OF_CLONE}
 
 
+def counted_receptors(folder: Path, sample: str, receptor_ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """
+    Return the receptor with which each cell of a sample counts.
+
+    That of a cell that joined a clone is the receptor of most complete cells of the clone in the sample; its
+    own if the sample has none. All others count with their own.
+
+    Parameters
+    ----------
+    folder : Path
+        Written by ``count_clones.py``.
+    sample : str
+    receptor_ids : pyarrow.ChunkedArray
+        Receptor of each cell, in the order of the cells, length n.
+    """
+    columns = ["cell_row", "receptor_id", "clone_id", "joined"]
+    members = tables.read_filtered(folder / "members.parquet", pc.field("sample_id") == sample, columns)
+    joined = members.filter(members["joined"])
+    if not len(joined):
+        return receptor_ids
+    complete = members.filter(pc.invert(members["joined"])).group_by(["clone_id", "receptor_id"])
+    shown = complete.aggregate([("cell_row", "count")]).sort_by(
+        [("cell_row_count", "descending"), ("receptor_id", "ascending")]
+    )
+    place = pc.index_in(joined["clone_id"], shown["clone_id"].combine_chunks())  # the first, of most cells
+    ids = pc.coalesce(shown["receptor_id"].combine_chunks().take(place), joined["receptor_id"])
+    rows = pc.subtract(joined["cell_row"], 1).to_numpy()
+    changed = receptor_ids.to_numpy(zero_copy_only=False).astype(object)
+    changed[rows] = ids.to_numpy(zero_copy_only=False)
+    return pa.chunked_array([pa.array(changed, pa.string())])
+
+
 def _clusters(receptor_ids: pa.ChunkedArray, members: Path | None) -> pa.ChunkedArray | pa.Array:
     """Return the cluster of each receptor; null in none."""
     if members is None:

@@ -6,6 +6,7 @@ process ANNOTATE_RECEPTORS {
 
     input:
     tuple val(ids), val(hla), path(cells, stageAs: 'cells/*'), path(receptors, stageAs: 'receptors/*') // of samples, in their order
+    path clones, stageAs: 'clones/*' // clones, counts, members, samples
     path embeddings, stageAs: 'embeddings/*' // [] if another model than the reference's made them
     tuple val(model), path(weights, stageAs: 'model') // [] if the model is a published variant
     path reference
@@ -23,7 +24,7 @@ process ANNOTATE_RECEPTORS {
     def args = task.ext.args ?: ''
     def typings = hla.collect { typing -> "'${typing}'" } // of letters that the check of the samplesheet allows
     """
-    annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --receptors receptors --reference ${reference} \\
+    annotate_receptors.py --sample ${ids.join(' ')} --cells ${cells} --clones clones --receptors receptors --reference ${reference} \\
         --model ${weights ?: model} ${embeddings ? '--embeddings embeddings' : ''} \\
         ${hla.any() ? "--hla ${typings.join(' ')}" : ''} \\
         --annotation-fdr ${settings.annotation_fdr} ${settings.annotate_innate ? '--annotate-innate' : ''} \\

@@ -9,6 +9,7 @@ include { digestOf             } from '../digest/main'
 workflow ANNOTATE {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    clones     // value: clones, counts, members, samples; none without samples
     hla        // value: map of sample → HLA of the donor, checked; '' if unknown
     reference  // channel: [ meta, cells, receptors, qc ] of each table of --reference
     embeddings // value: the vectors of the run by the model below, or []
@@ -50,6 +51,7 @@ workflow ANNOTATE {
     in_order = unlabelled.toSortedList { a, b -> a[0].id <=> b[0].id }.map { rows -> [rows] }
     ANNOTATE_RECEPTORS( // one task per batch of samples
         in_order.combine(hla).flatMap { rows, typings -> batched(rows, typings) },
+        clones,
         embeddings,
         model,
         calibrated,

@@ -161,7 +161,11 @@ ANNOTATION = published(
         null="without a junction",
     ),
     *(place["id"] for place in _NEAREST.values()),
-    *(CELL_ID, RECEPTOR_ID),
+    CELL_ID,
+    RECEPTOR_ID.but(
+        meaning="Receptor with which the cell counts: its own, or, of a cell with one chain that"
+        " [joined](explanations/clones.md#one-chain) a clone, the clone's"
+    ),
     twin=True,
 )
 
