@@ -80,6 +80,13 @@ def test_clones_of_each_sample_with_both_cdr3s(three):
     assert [headers[name]["title"] for name in ("TRA_v_call", "TRB_junction_aa")] == ["V α", "CDR3 β"]
 
 
+def test_the_report_says_what_a_clone_is(three):
+    words = three[1]["clones"]["description"]
+    assert "the same V gene and CDR3 in both chains; 0 cells with one chain joined" in words
+    assert "not nucleotides, which 3 samples lack" in words
+    assert "each sample is a donor of its own" in words
+
+
 def test_the_terminal_shows_the_largest_clone(three, tmp_path):
     assert samples.described_lines(three[0]) == [
         "Largest clone: 2 cells, 1.9 % of naive (TRAV1-2 CAVMDSSYKLIF TRAJ33 · TRBV2 CASSKAGEQFF TRBJ2-1)"

@@ -41,6 +41,8 @@ class Clones:
         the samplesheet.
     by : {"nt", "aa"}
         Junctions that tell clones apart.
+    without_nucleotides : list of str
+        Samples with a chain whose nucleotides are not known.
     """
 
     clones: pa.Table
@@ -48,6 +50,7 @@ class Clones:
     members: pa.Table
     samples: pa.Table
     by: str
+    without_nucleotides: list[str]
 
 
 @step("clones")
@@ -82,13 +85,14 @@ def count_clones(
         donor of another sample.
     """
     samples = _read_samples(connection, cells, chains)
-    by = _chosen(by, connection)
+    without = _without_nucleotides(connection)
+    by = _chosen(by, without)
     _key_cells(connection, by)
     _join_cells(connection)
     _name_clones(connection)
     _read_receptors(connection, receptors)
     clones = _clones_table(connection, labels or {})
-    return Clones(clones, _counts_table(connection), _members_table(connection), samples, by)
+    return Clones(clones, _counts_table(connection), _members_table(connection), samples, by, without)
 
 
 # --- Cells of all samples, with V gene and junction of their chains
@@ -169,20 +173,25 @@ def _check_donors(rows: list[dict]) -> None:
             )
 
 
-def _chosen(by: str | None, connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the junctions by which clones are told apart; raise `InputError` if some are not known."""
+def _without_nucleotides(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the samples that have a chain whose nucleotides are not known."""
     rows = connection.sql(
         "SELECT DISTINCT sample_id FROM read"
         " WHERE (aa_a IS NOT NULL AND nt_a IS NULL) OR (aa_b IS NOT NULL AND nt_b IS NULL) ORDER BY 1"
-    ).fetchall()
-    if by == NUCLEOTIDES and rows:
-        names = ", ".join(name for (name,) in rows[:5]) + (", …" if len(rows) > 5 else "")
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+def _chosen(by: str | None, without: list[str]) -> str:
+    """Return the junctions by which clones are told apart; raise `InputError` if some are not known."""
+    if by == NUCLEOTIDES and without:
+        names = ", ".join(without[:5]) + (", …" if len(without) > 5 else "")
         raise InputError(
-            f"--clone_by nt: {counted(len(rows), 'sample has', 'samples have')} chains whose nucleotides are"
-            f" not known: {names}",
+            f"--clone_by nt: {counted(len(without), 'sample has', 'samples have')} chains whose nucleotides"
+            f" are not known: {names}",
             fix="Give --clone_by aa, or leave it out",
         )
-    return by or (RESIDUES if rows else NUCLEOTIDES)
+    return by or (RESIDUES if without else NUCLEOTIDES)
 
 
 # --- From cells to clones
@@ -407,4 +416,5 @@ def summary(made: Clones) -> dict[str, object]:
         "donors": len({*donors}),
         "donors_named": donors != names,
         "units": dict(zip(names, units, strict=True)),
+        "without_nucleotides": made.without_nucleotides,
     }

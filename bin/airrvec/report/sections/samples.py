@@ -358,11 +358,15 @@ _JUNCTIONS = {"nt": "nucleotides of the CDR3", "aa": "CDR3"}
 
 def _definition(cloned: dict) -> str:
     """Return what a clone is in this run, and what was done to find them."""
+    without = cloned["without_nucleotides"] if cloned["clone_by"] == "aa" else []
     words = (
         f"A clone is all cells of a donor with the same V gene and {_JUNCTIONS[cloned['clone_by']]} in both"
         f" chains; {counted(cloned['joined'], 'cell')} with one chain joined the only clone of their donor"
         " that has it."
     )
+    if without:
+        n = counted(len(without), "sample lacks", "samples lack")
+        words += f" Residues tell clones apart, not nucleotides, which {n} (<code>--clone_by</code>)."
     if not cloned["donors_named"]:
         words += " The samplesheet has no column <code>donor</code>: each sample is a donor of its own."
     return words
