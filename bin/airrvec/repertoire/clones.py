@@ -37,8 +37,8 @@ class Clones:
     clones, counts, members : pyarrow.Table
         `airrvec.core.schema.COUNTED_CLONES`, `CLONE_COUNTS` and `CLONE_MEMBERS`.
     samples : pyarrow.Table
-        One row per sample: ``sample_id``, ``donor``, ``count_unit``, ``n_cells``, and the other columns of
-        the samplesheet.
+        One row per sample: ``sample_id``, ``donor``, ``count_unit``, and the other columns of the
+        samplesheet.
     by : {"nt", "aa"}
         Junctions that tell clones apart.
     without_nucleotides : list of str
@@ -111,11 +111,9 @@ def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chai
         _read_sample(connection, cells_path, chains_path, rows[-1])
         read(1)
     _check_donors(rows)
-    totals = dict(connection.sql("SELECT sample_id, sum(n)::BIGINT FROM read GROUP BY 1").fetchall())
     names = dict.fromkeys(name for row in rows for name in row)
-    table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in names]))
-    n_cells = [totals.get(row["sample_id"], 0) for row in rows]
-    return table.append_column("n_cells", pa.array(n_cells, pa.int64())).sort_by("sample_id")
+    columns = pa.schema([(name, pa.string()) for name in names])
+    return pa.Table.from_pylist(rows, columns).sort_by("sample_id")
 
 
 def _read_sample(
@@ -320,7 +318,8 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
         """
         CREATE TABLE counts AS
         SELECT clone, sample_id, any_value(unit) AS count_unit, sum(n)::BIGINT AS n_cells,
-            sum(n) / sum(sum(n)) OVER (PARTITION BY sample_id) AS share, count(*) FILTER (joined) AS n_joined
+            sum(n) / sum(sum(n)) OVER (PARTITION BY sample_id) AS share,
+            coalesce(sum(n) FILTER (joined), 0)::BIGINT AS n_joined
         FROM members GROUP BY clone, sample_id
         """
     )

@@ -78,13 +78,12 @@ def read_samples(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Sa
         " FROM read_parquet($counts) AS counts JOIN read_parquet($clones) AS clones USING (clone_id)",
         {name: str(folder / f"{name}.parquet") for name in ("counts", "clones")},
     )
-    samples = tables.read(folder / "samples.parquet", ["sample_id", "n_cells", "count_unit"])
+    samples = tables.read(folder / "samples.parquet", ["sample_id", "count_unit"])
     carried = connection.table("carried")
+    totals = dict(carried.aggregate("sample_id, sum(n)::BIGINT").fetchall())
     return [
-        Sample(
-            row["sample_id"], carried.filter(_is_sample(row["sample_id"])), row["n_cells"], row["count_unit"]
-        )
-        for row in samples.to_pylist()
+        Sample(name, carried.filter(_is_sample(name)), totals.get(name, 0), unit)
+        for name, unit in zip(*(column.to_pylist() for column in samples.columns), strict=True)
     ]
 
 

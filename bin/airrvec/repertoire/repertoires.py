@@ -174,7 +174,7 @@ def read(clones: Path, receptors: Path, embeddings: Path) -> Repertoires:
         place,
         chains,
         carried,
-        samples.drop(columns=["count_unit", "n_cells"]),
+        samples.drop(columns="count_unit"),
         ids,
         clonotype,
         samples["count_unit"],
