@@ -89,8 +89,14 @@ def test_ruff_checks_all_rules_of_bandit_and_each_exception_has_a_reason():
     left_out = {rule for rule in rules["ignore"] if rule.startswith("S")}
     # Asserts; programs that are started without a shell.
     assert left_out == {"S101", "S603", "S607"}
-    excused = {rule for found in rules["per-file-ignores"].values() for rule in found if rule.startswith("S")}
-    assert excused == {"S311"}
+    excused = {
+        (rule, path.split("/")[0])
+        for path, found in rules["per-file-ignores"].items()
+        for rule in found
+        if rule.startswith("S")
+    }
+    # Random numbers that are no secrets; names of columns in SQL, whose values are parameters.
+    assert excused == {("S311", "benchmarks"), ("S311", "tests"), ("S608", "bin")}
     lines = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for folder in ("bin", "tests", "benchmarks", "docs", "release", "containers")
