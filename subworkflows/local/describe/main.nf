@@ -32,7 +32,7 @@ workflow DESCRIBE {
         settings.subMap(['clone_by']),
         digestOf(library, 'count_clones'),
     )
-    counted = COUNT_CLONES.out.clones.first()
+    counted = COUNT_CLONES.out.clones // value, as its inputs are
     DESCRIBE_SAMPLES(counted, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
 
     clones = counted // value: clones, counts, members, samples; none without samples
