@@ -84,6 +84,8 @@ def test_files_of_options_no_longer_asked_for_are_put_aside(tmp_path, sheet, mod
         *("cells/b.parquet", "chains/b.parquet", "rejects/b.parquet", "receptors/receptors.parquet"),
         *("embeddings/sceptr.parquet", "map/map.parquet", "map/map.html"),
         *("multiqc/multiqc_report.html", "summary.txt"),
+        *(f"clones/{name}.parquet" for name in ("clones", "counts", "members")),
+        *(f"clones/{name}.tsv" for name in ("clones", "clones_by_sample")),
         *(f"samples/{name}.{kind}" for name in DESCRIBED for kind in ("parquet", "tsv")),
     }
     assert published(second.results) == {*of_one, "checkpoints/sceptr/last.ckpt"}

@@ -131,7 +131,7 @@ def test_a_published_file_that_its_task_did_not_write_is_an_error(tmp_path, mode
     assert "samples/largest_clones.tsv in the results is not what a task of this run wrote" in run.output
     # A resumed run would take the damaged file from the cache.
     (told,) = re.findall(r"changed; delete (\S+) and run again with -resume", run.output)
-    assert (Path(told) / "clones.tsv").exists()
+    assert (Path(told) / "largest_clones.tsv").exists()
     assert "could not be written" not in run.output
     done = verified(run.results, tmp_path)
     assert done.returncode == 1

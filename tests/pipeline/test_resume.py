@@ -30,7 +30,7 @@ def test_an_edit_of_the_library_reruns_what_imports_its_package(project_copy, tm
     edit("report/page.py")
     assert processes("COMPLETED") == {"REPORT"}
     edit("model/tokens.py")
-    assert processes("CACHED") == {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "EXPORT_AIRR", "DESCRIBE_CELLS"}
+    assert processes("CACHED") == {"CHECK_SAMPLES", "NORMALISE_RECEPTORS", "EXPORT_AIRR"}
     edit("input/germline.py")
     assert processes("COMPLETED") == everything
 
