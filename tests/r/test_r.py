@@ -150,6 +150,27 @@ def calls_of(results: Path, samples: list[str]) -> dict[str, list]:
     }
 
 
+def clones_of(results: Path, samples: list[str]) -> dict[str, pa.Array]:
+    """Clone of each cell, and its cells in the sample; null in the labelled table."""
+    members, counts = (pd.read_parquet(results / f"clones/{name}.parquet") for name in ("members", "counts"))
+    row = pd.Series(samples).groupby(samples).cumcount() + 1
+    cells_of_run = pd.DataFrame({"sample_id": samples, "cell_row": row})
+    known = cells_of_run.merge(members, how="left", on=["sample_id", "cell_row"])
+    known = known.merge(counts, how="left", on=["sample_id", "clone_id"])
+    sizes = pa.array(known["n_cells"].astype("Int64"), pa.int64(), from_pandas=True)
+    return {"clone_id": pa.array(known["clone_id"], pa.string(), from_pandas=True), "clone_size": sizes}
+
+
+def counted(results: Path, of_cells: pa.Table) -> list[str]:
+    """Receptor with which each cell counts, which is that of its call; in the labelled table its own."""
+    ids: list[str] = []
+    for sample in dict.fromkeys(of_cells["sample_id"].to_pylist()):
+        path = results / f"annotation/{sample}.parquet"
+        path = path if path.exists() else results / f"cells/{sample}.parquet"
+        ids += tables.read(path, ["receptor_id"])["receptor_id"].to_pylist()
+    return ids
+
+
 def clusters_of(results: Path, receptor_ids: list[str]) -> dict[str, list]:
     members = pd.read_parquet(results / "clusters/members.parquet").dropna(subset="cluster_id")
     cluster = dict(zip(members["receptor_id"], members["cluster_id"], strict=True))
@@ -164,12 +185,11 @@ def test_object_of_a_run_is_its_tables(name, demo, rscript, tmp_path):
     vectors, frame, said = opened(rscript, tmp_path, results / f"r/{name}.rds")
     of_cells = pa.concat_tables(tables.read(results / f"cells/{sample}.parquet") for sample in SAMPLES[name])
     ids = of_cells["receptor_id"]
-    clones = list(zip(of_cells["sample_id"].to_pylist(), of_cells["clonotype_id"].to_pylist(), strict=True))
-    sizes = Counter(clones)
     receptors = read_receptor_rows(results / "receptors", ids)
-    receptors = receptors.append_column("clone_size", pa.array([sizes[clone] for clone in clones]))
+    for column, values in clones_of(results, of_cells["sample_id"].to_pylist()).items():
+        receptors = receptors.append_column(column, values)
     expected = cells.join_receptors(of_cells, receptors)
-    found = {**calls_of(results, SAMPLES[name]), **clusters_of(results, ids.to_pylist())}
+    found = {**calls_of(results, SAMPLES[name]), **clusters_of(results, counted(results, of_cells))}
     for column in ("call_probability", "call_fdr"):
         if column in found:
             np.testing.assert_allclose(frame.pop(column).astype(float), np.array(found.pop(column), float))
@@ -192,7 +212,7 @@ def test_partitions_make_the_same_object(demo, rscript, tmp_path):
             tables.write(part, tmp_path / kind / f"{name}_{number:04d}.parquet", metadata)
     arguments = ["--receptors", tmp_path / "receptors", "--embeddings", tmp_path / "embeddings"]
     arguments += ["--annotation", results / "annotation/pbmc.parquet"]
-    arguments += ["--members", results / "clusters/members.parquet"]
+    arguments += ["--members", results / "clusters/members.parquet", "--clones", results / "clones"]
     done = export(rscript, tmp_path, arguments, tmp_path / "pbmc.parquet")
     assert done.returncode == 0, done.stderr
     vectors, frame, said = opened(rscript, tmp_path, tmp_path / "out.rds")
