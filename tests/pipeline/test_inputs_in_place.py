@@ -98,6 +98,7 @@ def test_weights_encoders_and_background_run_what_reads_them_and_nothing_else(tm
         "SUMMARISE_FEWSHOT",
         "EMBED_BACKGROUND",
         "CLUSTER_RECEPTORS",
+        "DESCRIBE_CLONES",
         "MAP_RECEPTORS",
         "REPORT",
     }
