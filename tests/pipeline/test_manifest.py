@@ -77,7 +77,7 @@ def test_a_real_run_is_verified_in_one_line(real_run):
     assert done.returncode == 0, done.stdout
     assert re.fullmatch(
         rf"{real_run.results}: \d+ files and 4 inputs are as the run wrote and read them \(.*\);"
-        r" 25 relations between the tables hold\n",
+        r" 26 relations between the tables hold\n",
         done.stdout,
     )
 
