@@ -31,7 +31,7 @@ def main(argv=None):
     tables.write(made.counts, args.outdir / "counts.parquet")
     tables.write(made.members, args.outdir / "members.parquet")
     tables.write(made.samples, args.outdir / "samples.parquet")
-    tables.write_json({"clone_by": made.by, **clones.summary(made)}, args.outdir / "clones.qc.json")
+    tables.write_json(clones.summary(made), args.outdir / "clones.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pyarrow", "scipy")
 
 

@@ -48,20 +48,26 @@ def main(argv=None):
 
 def write_description(args: argparse.Namespace) -> None:
     """Write the description of the cells of one sample or of several."""
+    from airrvec.repertoire.clone_table import counted_receptors, members_of
+
     with connected(args) as connection:
         names = cells.names_across_samples(connection, args.cells).to_arrow_table()["name"]
     annotation = {path.stem: path for path in args.annotation}
     members = tables.read(args.members, ["receptor_id", "cluster_id"]) if args.members else None
     samples = []
     for path in args.cells:
-        table = receptors_of_cells(path, args.clones)
+        table, sample = tables.read(path, ["receptor_id"]), tables.sample_name(path)
         with connected(args) as connection:
             named = cells.with_unique_names(connection, path).order("cell").project("name AS barcode")
             described = named.to_arrow_table()
         if args.clones:
-            described = with_columns(described, clones_of_cells(args.clones, path, len(table)))
+            members_of_sample = members_of(args.clones, sample)
+            clones = clones_of_cells(members_of_sample, args.clones, sample, len(table))
+            described = with_columns(described, clones)
+            # Annotation and clusters know a cell by the receptor with which it counts.
+            table = pa.table({"receptor_id": counted_receptors(members_of_sample, table["receptor_id"])})
         if annotation:
-            calls = calls_of_cells(table, annotation.get(tables.sample_name(path)))
+            calls = calls_of_cells(table, annotation.get(sample))
             described = with_columns(described, calls)
         if members is not None:
             described = with_columns(described, clusters_of_cells(table["receptor_id"], members))
@@ -93,25 +99,13 @@ def connected(args: argparse.Namespace):
     return database.connect(args.out.parent, memory=args.memory, threads=args.threads)
 
 
-def receptors_of_cells(path: Path, clones: Path | None) -> pa.Table:
-    """Return the ``receptor_id`` with which each cell counts: annotation and clusters know it by that."""
-    from airrvec.repertoire.clone_table import counted_receptors
-
-    table = tables.read(path, ["receptor_id"])
-    if clones is None:
-        return table
-    ids = counted_receptors(clones, tables.sample_name(path), table["receptor_id"])
-    return pa.table({"receptor_id": ids})
-
-
-def clones_of_cells(folder: Path, cells_path: Path, n: int) -> pa.Table:
+def clones_of_cells(members: pa.Table, folder: Path, sample: str, n: int) -> pa.Table:
     """
     Return the clone of each of a sample's ``n`` cells (`airrvec.core.schema.CELL_CLONES`).
 
     Null for a cell without a count, and for all cells of a table that is no sample.
     """
-    is_sample = pc.field("sample_id") == tables.sample_name(cells_path)
-    members = tables.read_filtered(folder / "members.parquet", is_sample, ["cell_row", "clone_id"])
+    is_sample = pc.field("sample_id") == sample
     counts = tables.read_filtered(folder / "counts.parquet", is_sample, ["clone_id", "n_cells"])
     rows = pa.array(range(1, n + 1), pa.int64())
     clone = members["clone_id"].combine_chunks().take(pc.index_in(rows, members["cell_row"].combine_chunks()))

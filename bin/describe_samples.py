@@ -3,22 +3,13 @@
 
 from pathlib import Path
 
-from airrvec.core import database, runtime, schema, script, settings, tables
+from airrvec.core import database, runtime, script, settings, tables
 from airrvec.core.missing import optional_part
 from airrvec.core.progress import counter
+from airrvec.core.schema.samples import SAMPLE_TABLES
 
 import numpy as np
 import pyarrow as pa
-
-SCHEMAS = {
-    "largest_clones": schema.LARGEST_CLONES,
-    "clone_sizes": schema.CLONE_SIZES,
-    "gene_usage": schema.GENE_USAGE,
-    "cdr3_lengths": schema.CDR3_LENGTHS,
-    "vj_pairing": schema.VJ_PAIRING,
-    "diversity": schema.DIVERSITY,
-    "rarefaction": schema.RAREFACTION,
-}
 
 
 def parse_args(argv=None):
@@ -36,7 +27,7 @@ def main(argv=None):
     from airrvec.repertoire import description
 
     conditions = _conditions(args)
-    parts = {name: [table_schema.empty_table()] for name, table_schema in SCHEMAS.items()}
+    parts = {name: [table_schema.empty_table()] for name, table_schema in SAMPLE_TABLES.items()}
     counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     units: dict[str, str] = {}
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:

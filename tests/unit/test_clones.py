@@ -4,7 +4,7 @@ import itertools
 
 from airrvec.core import database, schema, tables
 from airrvec.core.errors import InputError
-from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described
+from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described, members_of
 from airrvec.repertoire.clones import Clones, count_clones
 
 import numpy as np
@@ -350,7 +350,7 @@ def test_a_cell_that_joined_counts_with_the_receptor_of_its_clone(tmp_path):
     tables.write(found.members, tmp_path / "clones/members.parquet")
     for name, expected in (("s", [1, 1, 2, 3, 4]), ("t", [0])):
         own = tables.read(tmp_path / f"{name}.cells.parquet", ["receptor_id"])["receptor_id"]
-        counted = counted_receptors(tmp_path / "clones", name, own)
+        counted = counted_receptors(members_of(tmp_path / "clones", name), own)
         assert counted.to_pylist() == own.take(pa.array(expected)).to_pylist()
 
 

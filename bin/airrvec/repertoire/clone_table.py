@@ -36,45 +36,45 @@ def described(
     """
     clones = tables.read(folder / "clones.parquet")
     columns = dict(zip(clones.column_names, clones.columns, strict=True))
-    columns |= _calls(connection, folder, annotation)
+    columns |= _calls(connection, clones, folder / "counts.parquet", annotation)
     columns["cluster_id"] = _clusters(clones["receptor_id"], members)
     return pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
 
 
 def _calls(
-    connection: duckdb.DuckDBPyConnection, folder: Path, annotation: Sequence[Path]
+    connection: duckdb.DuckDBPyConnection, clones: pa.Table, counts: Path, annotation: Sequence[Path]
 ) -> dict[str, pa.ChunkedArray | pa.Array]:
     """Return `CALL_OF_CLONE` of each clone, in the sample in which its receptor has the lowest FDR."""
-    n = tables.n_rows(folder / "clones.parquet")
     if not annotation:
-        return {column.name: pa.nulls(n, column.type) for column in CALL_OF_CLONE}
-    connection.register("clone", tables.read(folder / "clones.parquet", ["clone_id", "receptor_id"]))
+        return {column.name: pa.nulls(len(clones), column.type) for column in CALL_OF_CLONE}
+    connection.register("clone", clones.select(["clone_id", "receptor_id"]))
     masked = ", ".join(
         f"if(call = '{schema.HAS_CALL}', {name}, NULL) AS call_{name}" for name in _CALL_FIELDS
     )
-    names = ", ".join(column.name for column in CALL_OF_CLONE)
     table = connection.sql(
         f"""
         WITH answer AS (
             SELECT DISTINCT sample_id, receptor_id, call, {masked}, exact_epitope
             FROM read_parquet($annotation)
-        ), best AS (
-            SELECT clone_id, {names} FROM clone
-            JOIN read_parquet($counts) AS counts USING (clone_id)
-            JOIN answer USING (sample_id, receptor_id)
-            QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1
         )
-        SELECT * FROM best
+        SELECT answer.*, clone_id FROM clone
+        JOIN read_parquet($counts) AS counts USING (clone_id)
+        JOIN answer USING (sample_id, receptor_id)
+        QUALIFY row_number() OVER (PARTITION BY clone_id ORDER BY call_fdr, sample_id) = 1
         """,
-        params={"annotation": [str(path) for path in annotation], "counts": str(folder / "counts.parquet")},
+        params={"annotation": [str(path) for path in annotation], "counts": str(counts)},
     ).to_arrow_table()
     connection.unregister("clone")
-    clone_ids = tables.read(folder / "clones.parquet", ["clone_id"])["clone_id"]
-    rows = pc.index_in(clone_ids, table["clone_id"].combine_chunks())
+    rows = pc.index_in(clones["clone_id"], table["clone_id"].combine_chunks())
     return {column.name: table[column.name].take(rows) for column in CALL_OF_CLONE}
 
 
-def counted_receptors(folder: Path, sample: str, receptor_ids: pa.ChunkedArray) -> pa.ChunkedArray:
+def members_of(folder: Path, sample: str) -> pa.Table:
+    """Return the `airrvec.core.schema.CLONE_MEMBERS` of a sample; none of a table that is no sample."""
+    return tables.read_filtered(folder / "members.parquet", pc.field("sample_id") == sample)
+
+
+def counted_receptors(members: pa.Table, receptor_ids: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     Return the receptor with which each cell of a sample counts.
 
@@ -83,14 +83,11 @@ def counted_receptors(folder: Path, sample: str, receptor_ids: pa.ChunkedArray) 
 
     Parameters
     ----------
-    folder : Path
-        Written by ``count_clones.py``.
-    sample : str
+    members : pyarrow.Table
+        From `members_of`.
     receptor_ids : pyarrow.ChunkedArray
         Receptor of each cell, in the order of the cells, length n.
     """
-    columns = ["cell_row", "receptor_id", "clone_id", "joined"]
-    members = tables.read_filtered(folder / "members.parquet", pc.field("sample_id") == sample, columns)
     joined = members.filter(members["joined"])
     if not len(joined):
         return receptor_ids

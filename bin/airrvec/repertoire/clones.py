@@ -6,16 +6,19 @@ Cells of a donor are one clone if V gene and junction of both chains are equal
 this chain. Clones of one β chain whose α chains were seen together in a cell are one.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import identity, schema, tables
+from airrvec.core.chains import chain_classes
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
 from airrvec.core.progress import counter as progress
 from airrvec.core.progress import step
 from airrvec.core.terminal import counted
+from airrvec.core.vectors import read_receptor_rows
 
 import duckdb
 import numpy as np
@@ -162,8 +165,9 @@ def _about_sample(cells: Path) -> dict[str, str | None]:
 
 def _check_donors(rows: list[dict]) -> None:
     """Raise `InputError` if a sample without a donor has the name of the donor of another one."""
+    n_samples = Counter(row["donor"] for row in rows)
     for row in rows:
-        if any(row["sample_id"] == other["donor"] for other in rows if other is not row):
+        if n_samples[row["sample_id"]] > (row["donor"] == row["sample_id"]):
             raise InputError(
                 f"sample {row['sample_id']} has the name of the donor of another sample",
                 column="donor",
@@ -329,24 +333,17 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path) -> None:
-    """Make the table ``receptors`` of those that stand for a clone."""
-    paths = tables.files(receptors)
-    for path in paths:
-        check_pages(path)
-    fields = ", ".join(schema.RECEPTOR_FIELDS)
+    """Add to the table ``named`` the fields of the receptors, and their class of chains."""
+    ids = connection.sql("SELECT DISTINCT receptor_id FROM named").to_arrow_table()["receptor_id"]
+    rows = read_receptor_rows(receptors, ids)
+    classes = chain_classes(rows)
+    rows = rows.select(["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
+    rows = rows.append_column("chains", pa.array(classes, pa.string(), mask=classes == ""))
+    connection.register("receptors", rows)
     connection.execute(
-        f"CREATE TABLE receptors AS SELECT receptor_id, {fields}, innate_like FROM read_parquet($paths)"
-        " WHERE receptor_id IN (SELECT receptor_id FROM named)",
-        {"paths": paths},
+        "CREATE OR REPLACE TABLE named AS SELECT * FROM named JOIN receptors USING (receptor_id)"
     )
-    chains = (
-        "CASE WHEN tra_junction_aa IS NOT NULL AND trb_junction_aa IS NOT NULL THEN 'paired'"
-        " WHEN tra_junction_aa IS NOT NULL THEN 'alpha' WHEN trb_junction_aa IS NOT NULL THEN 'beta' END"
-    )
-    connection.execute(
-        f"CREATE OR REPLACE TABLE named AS SELECT named.*, {fields}, innate_like, {chains} AS chains"
-        " FROM named JOIN receptors USING (receptor_id)"
-    )
+    connection.unregister("receptors")
 
 
 def _clones_table(connection: duckdb.DuckDBPyConnection, labels: Mapping[str, str]) -> pa.Table:
@@ -405,15 +402,10 @@ def _members_table(connection: duckdb.DuckDBPyConnection) -> pa.Table:
 
 
 def summary(made: Clones) -> dict[str, object]:
-    """Return what the report says of the clones: their number, of cells that joined one, and donors."""
-    names, donors, units = (made.samples[name].to_pylist() for name in ("sample_id", "donor", "count_unit"))
+    """Return what the report says of the clones: what tells them apart, cells that joined one, donors."""
     return {
-        "clones": len(made.clones),
-        "cells": len(made.members),
-        "joined": pc.sum(made.members["joined"]).as_py() or 0,
-        "merged": pc.sum(pc.greater(made.clones["n_clonotypes"], 1)).as_py() or 0,
-        "donors": len({*donors}),
-        "donors_named": donors != names,
-        "units": dict(zip(names, units, strict=True)),
+        "clone_by": made.by,
         "without_nucleotides": made.without_nucleotides,
+        "joined": pc.sum(made.members["joined"]).as_py() or 0,
+        "donors_named": not made.samples["donor"].equals(made.samples["sample_id"]),
     }

@@ -33,6 +33,14 @@ def inOrder(metas, kinds) {
     return [ids.collect { id -> metas.find { meta -> meta.id == id } }] + files
 }
 
+// channel: rows [ meta, cells, chains ] of all samples, sorted by the names of the cells; nothing without samples
+def samplesTogether(batches) {
+    return batches.flatMap { rows -> rows.transpose() }
+        .filter { meta, _cells, _chains -> !meta.labelled }
+        .toSortedList { a, b -> a[1].name <=> b[1].name }
+        .filter { rows -> rows }
+}
+
 // channel: [ meta, file ] of each table in [ metas, files of all ]
 def ofEach(files) {
     return filesOfEach(files).map { meta, parts -> [meta, parts[0]] }

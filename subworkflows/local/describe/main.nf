@@ -5,6 +5,7 @@ include { DESCRIBE_CLONES  } from '../../../modules/local/describe_clones/main'
 include { DESCRIBE_SAMPLES } from '../../../modules/local/describe_samples/main'
 include { byName           } from '../files/main'
 include { digestOf         } from '../digest/main'
+include { samplesTogether  } from '../batches/main'
 
 workflow DESCRIBE {
     take:
@@ -16,14 +17,10 @@ workflow DESCRIBE {
 
     main:
     labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }.map { _meta, file, _receptors -> file }
-    each = batches.flatMap { rows -> rows.transpose() }
-        .filter { meta, _cells, _chains -> !meta.labelled }
-        .toSortedList { a, b -> a[1].name <=> b[1].name }
-        .filter { rows -> rows }
-        .multiMap { rows ->
-            cells: rows.collect { row -> row[1] }
-            chains: rows.collect { row -> row[2] }
-        }
+    each = samplesTogether(batches).multiMap { rows ->
+        cells: rows.collect { row -> row[1] }
+        chains: rows.collect { row -> row[2] }
+    }
     COUNT_CLONES(
         each.cells,
         each.chains,
@@ -32,12 +29,11 @@ workflow DESCRIBE {
         settings.subMap(['clone_by']),
         digestOf(library, 'count_clones'),
     )
-    counted = COUNT_CLONES.out.clones // value, as its inputs are
-    DESCRIBE_SAMPLES(counted, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
+    clones = COUNT_CLONES.out.clones // value, as its inputs are
+    DESCRIBE_SAMPLES(clones, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
 
-    clones = counted // value: clones, counts, members, samples; none without samples
     results = DESCRIBE_SAMPLES.out.tables.mix(DESCRIBE_SAMPLES.out.qc, COUNT_CLONES.out.qc).flatten()
-    asked = counted.map { _files -> ['samples', 'all_samples'] }
+    asked = clones.map { _files -> ['samples', 'all_samples'] }
     ended = DESCRIBE_SAMPLES.out.ended
     missing = DESCRIBE_SAMPLES.out.missing
     versions = COUNT_CLONES.out.versions.mix(DESCRIBE_SAMPLES.out.versions)

@@ -6,6 +6,7 @@ include { EXPORT_ANNDATA } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE     } from '../../../modules/local/export_sce/main'
 include { byName         } from '../files/main'
 include { digestOf       } from '../digest/main'
+include { samplesTogether } from '../batches/main'
 
 workflow EXPORT {
     take:
@@ -34,10 +35,7 @@ workflow EXPORT {
     }
     if (settings.export_anndata || settings.export_sce) {
         // And one task for all samples.
-        together = batches.flatMap { rows -> rows.transpose() }
-            .filter { meta, _cells, _chains -> !meta.labelled }
-            .toSortedList { a, b -> a[1].name <=> b[1].name }
-            .filter { rows -> rows }
+        together = samplesTogether(batches)
             .map { rows -> [['all_samples'], rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
         called = each
             .flatMap { names, _cells, _chains -> names.collect { name -> [name, groupKey(names.join(' '), names.size())] } }

@@ -4,6 +4,7 @@ from airrvec.core.schema.published import boolean, float64, int64, published, st
 from airrvec.core.schema.receptors import SECOND_ALPHA
 from airrvec.core.schema.repertoire import CLUSTER_ID
 from airrvec.core.schema.shared import (
+    CALL_COLUMNS,
     CHAINS_COLUMN,
     CLONOTYPE_ID,
     COUNT_UNIT,
@@ -64,22 +65,18 @@ COUNTED_CLONES = pa.schema([(column.name, column.type) for column in _COUNTED])
 
 _NOT_ANNOTATED = "without `--annotate`, or no sample of the clone was annotated"
 _NOT_CALLED = "not called, or not annotated"
+_CALL = {column.name: column for column in CALL_COLUMNS}
 CALL_OF_CLONE = (
-    string(
-        "call",
-        "Call of the clone's receptor, as in [annotation](output.md#annotation), in the sample where it has"
-        " the lowest `fdr`",
+    _CALL["call"].but(
+        meaning="Call of the clone's receptor, as in [annotation](output.md#annotation), in the sample where"
+        " it has the lowest `fdr`",
         null=_NOT_ANNOTATED,
     ),
-    string("call_epitope", "Epitope of the call", null=_NOT_CALLED),
-    string("call_antigen_species", "Organism of the epitope", null=f"{_NOT_CALLED}, or unknown"),
-    float64("call_probability", "Probability of the call", null=_NOT_CALLED),
-    float64("call_fdr", "Expected share of false calls among those at least as probable", null=_NOT_CALLED),
-    string(
-        "exact_epitope",
-        "Epitopes of references of the same clonotype, called or not",
-        null=f"none, or {_NOT_ANNOTATED}",
-    ),
+    _CALL["call_epitope"].but(null=_NOT_CALLED),
+    _CALL["call_antigen_species"].but(null=f"{_NOT_CALLED}, or unknown"),
+    _CALL["call_probability"].but(null=_NOT_CALLED),
+    _CALL["call_fdr"].but(null=_NOT_CALLED),
+    _CALL["exact_epitope"].but(null=f"none, or {_NOT_ANNOTATED}"),
 )
 CLONES = published(
     "clones",

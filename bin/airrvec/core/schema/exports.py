@@ -1,15 +1,20 @@
 """Schemas of exports to other tools: columns of cells, and the AIRR table."""
 
 from airrvec.core.schema.clones import CLONE_ID
-from airrvec.core.schema.published import float64, int64, published, string
+from airrvec.core.schema.published import int64, published, string
 from airrvec.core.schema.receptors import CHAIN_COLUMNS, CHAIN_COUNTS, KEPT_COLUMNS
 from airrvec.core.schema.repertoire import CLUSTER_ID
-from airrvec.core.schema.shared import CLONOTYPE_ID, LABEL_COLUMNS, LOCUS, RECEPTOR_ID, SPECIES_COLUMN
+from airrvec.core.schema.shared import (
+    CALL_COLUMNS,
+    CLONOTYPE_ID,
+    LABEL_COLUMNS,
+    LOCUS,
+    RECEPTOR_ID,
+    SPECIES_COLUMN,
+)
 
 import pyarrow as pa
 
-_NOT_CALLED = "not called"
-_NOT_KNOWN = "not called, or unknown"
 _SIZE = int64(
     "clone_size",
     "Cells of the clone in the sample: the sum of their `abundance`",
@@ -17,16 +22,6 @@ _SIZE = int64(
     unit="`count_unit`",
 )
 _CLONE = (CLONE_ID.but(null="the cell has no count; the labelled table"), _SIZE)
-# The epitope, its details, probability and FDR only if called.
-_CALLS = (
-    string("call", "As in [annotation](output.md#annotation), with `--annotate`", null="the labelled table"),
-    string("call_epitope", "Epitope of the call", null=_NOT_CALLED),
-    string("call_antigen_species", "Organism of the epitope", null=_NOT_KNOWN),
-    string("call_mhc_a", "MHC, α chain, of the references", null=_NOT_KNOWN),
-    float64("call_probability", "Probability of the call", null=_NOT_CALLED),
-    float64("call_fdr", "Expected share of false calls among those at least as probable", null=_NOT_CALLED),
-    string("exact_epitope", "Epitopes of references of the same clonotype, called or not", null="none"),
-)
 _CLUSTERS = (
     CLUSTER_ID.but(meaning="Cluster of the receptor, with `--cluster`", null="in no cluster"),
     int64("cluster_size", "Receptors of the run in this cluster", null="in no cluster"),
@@ -40,10 +35,11 @@ CELL_DESCRIPTION = published(
     " and `barcode` become the names of the cells. Columns of a part that the run did not make are absent.",
     string("name", "Name of the cell, unique among all cells: it begins with the sample"),
     string("barcode", "Name of the cell, unique within the sample"),
-    *(*_CLONE, *_CALLS, *_CLUSTERS),
+    *(*_CLONE, *CALL_COLUMNS, *_CLUSTERS),
 )
 CELL_CLONES, CELL_CALLS, CELL_CLUSTERS = (
-    pa.schema([(column.name, column.type) for column in columns]) for columns in (_CLONE, _CALLS, _CLUSTERS)
+    pa.schema([(column.name, column.type) for column in columns])
+    for columns in (_CLONE, CALL_COLUMNS, _CLUSTERS)
 )
 
 _KEPT = {column.name: column for column in KEPT_COLUMNS}

@@ -175,3 +175,14 @@ RAREFACTION = published(
     *(float64(f"hill_{order}", "Hill number of so many cells, by its order") for order in _ORDERS),
     twin=True,
 )
+
+# Tables of `describe_samples.py`, by their names.
+SAMPLE_TABLES = {
+    "largest_clones": LARGEST_CLONES,
+    "clone_sizes": CLONE_SIZES,
+    "gene_usage": GENE_USAGE,
+    "cdr3_lengths": CDR3_LENGTHS,
+    "vj_pairing": VJ_PAIRING,
+    "diversity": DIVERSITY,
+    "rarefaction": RAREFACTION,
+}

@@ -99,6 +99,19 @@ LABEL_COLUMNS = (
     ),
 )
 
+_NOT_CALLED = "not called"
+_NOT_KNOWN = "not called, or unknown"
+# A call, beside what is called. The epitope, its details, probability and FDR only if called.
+CALL_COLUMNS = (
+    string("call", "As in [annotation](output.md#annotation), with `--annotate`", null="the labelled table"),
+    string("call_epitope", "Epitope of the call", null=_NOT_CALLED),
+    string("call_antigen_species", "Organism of the epitope", null=_NOT_KNOWN),
+    string("call_mhc_a", "MHC, α chain, of the references", null=_NOT_KNOWN),
+    float64("call_probability", "Probability of the call", null=_NOT_CALLED),
+    float64("call_fdr", "Expected share of false calls among those at least as probable", null=_NOT_CALLED),
+    string("exact_epitope", "Epitopes of references of the same clonotype, called or not", null="none"),
+)
+
 # Two values of a metadata column whose samples are compared.
 CONDITION = (
     string("condition", "Metadata column of `--compare_by`"),

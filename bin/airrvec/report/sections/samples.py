@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES, GREEK, receptor_names
-from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, TOO_LOW
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, SAMPLE_TABLES, TOO_LOW
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import (
@@ -231,15 +231,6 @@ N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
 FEW_CELLS = 100  # a smaller sample says little about clones and diversity
-NAMES = (
-    "largest_clones",
-    "clone_sizes",
-    "gene_usage",
-    "cdr3_lengths",
-    "vj_pairing",
-    "diversity",
-    "rarefaction",
-)
 
 _SIZE_COLOURS = dict(
     zip(CLONE_SIZES_LIMITS, ("#BBBBBB", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"), strict=True)
@@ -261,7 +252,7 @@ def read_described(folder: Path | None) -> Described | None:
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
     cloned = json.loads((folder / "clones.qc.json").read_text())
-    frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in NAMES}
+    frames = {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in SAMPLE_TABLES}
     # Samples of a condition are neighbours: MultiQC sorts by these names.
     names = {sample: f"{condition}: {sample}" for sample, condition in counts["of_sample"].items()}
     frames["largest_clones"]["sample"] = frames["largest_clones"]["sample_id"]
