@@ -1,11 +1,11 @@
 // Results for other tools: AIRR tables, AnnData, SingleCellExperiment.
 
-include { DESCRIBE_CELLS } from '../../../modules/local/describe_cells/main'
-include { EXPORT_AIRR    } from '../../../modules/local/export_airr/main'
-include { EXPORT_ANNDATA } from '../../../modules/local/export_anndata/main'
-include { EXPORT_SCE     } from '../../../modules/local/export_sce/main'
-include { byName         } from '../files/main'
-include { digestOf       } from '../digest/main'
+include { DESCRIBE_CELLS  } from '../../../modules/local/describe_cells/main'
+include { EXPORT_AIRR     } from '../../../modules/local/export_airr/main'
+include { EXPORT_ANNDATA  } from '../../../modules/local/export_anndata/main'
+include { EXPORT_SCE      } from '../../../modules/local/export_sce/main'
+include { byName          } from '../files/main'
+include { digestOf        } from '../digest/main'
 include { samplesTogether } from '../batches/main'
 
 workflow EXPORT {
