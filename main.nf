@@ -61,9 +61,8 @@ workflow {
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail
-        kinds = ['described', 'benchmark', 'analyses', 'annotation', 'clusters', 'comparison', 'map']
+        kinds = ['described', 'benchmark', 'analyses', 'annotation', 'calls', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
-        calls = channel.empty()
         DESCRIBE(samples, NORMALISE.out.batches, receptors, settings, library)
         clones = DESCRIBE.out.clones // value: clones, counts, members, samples
         optional << DESCRIBE.out
@@ -88,7 +87,7 @@ workflow {
             ANNOTATE(samples, clones, CHECK.out.hla, reference, vectors, untuned, settings, library)
             optional << ANNOTATE.out
             results.annotation = ANNOTATE.out.results
-            calls = ANNOTATE.out.calls
+            results.calls = ANNOTATE.out.calls
         }
         if (settings.cluster || settings.compare) {
             REPERTOIRE(samples, clones, receptors, embeddings, model, settings, library)
@@ -96,22 +95,23 @@ workflow {
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison
         }
-        TABULATE(clones, calls, results.clusters, library)
+        TABULATE(clones, results, settings, library)
+        optional << TABULATE.out
+        results.comparison = results.comparison.mix(TABULATE.out.results)
         if (!settings.skip_map) {
-            MAP(samples, receptors, embeddings, model, calls, results.clusters, settings, library)
+            MAP(samples, receptors, embeddings, model, results.calls, results.clusters, settings, library)
             optional << MAP.out
             results.map = MAP.out.qc
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
             batches = NORMALISE.out.batches
-            EXPORT(batches, clones, receptors, embeddings, calls, results.clusters, settings, library)
+            EXPORT(batches, clones, receptors, embeddings, results.calls, results.clusters, settings, library)
             optional << EXPORT.out
         }
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
-        results += [trained: LEARN.out.trained, measured: LEARN.out.measured, calls: calls]
-        missing = CHECK.out.missing.mix(NORMALISE.out.missing)
+        results += [trained: LEARN.out.trained, measured: LEARN.out.measured]
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
-        SUMMARISE(results, optional, missing, versions.mix(TABULATE.out.versions), settings, library)
+        SUMMARISE(results, optional, CHECK.out.missing.mix(NORMALISE.out.missing), versions, settings, library)
         SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
     }
     workflow.onComplete = {

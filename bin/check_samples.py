@@ -19,7 +19,8 @@ def parse_args(argv=None):
     parser.add_argument("--sheet", type=Path, help="samplesheet, CSV")
     parser.add_argument(
         "--request", type=Path, required=True,
-        help="JSON: species, compare_by, max_unpacked (GB) and tables, each with part, table and column_map"
+        help="JSON: species, compare_by, compare_within, max_unpacked (GB) and tables, each with part,"
+        " table and column_map"
         " (numbers of their folders) and problem; rows of the samplesheet also with line and path; other"
         " tables also with format and species",
     )  # fmt: skip
@@ -42,9 +43,10 @@ def main(argv=None):
     args = parse_args(argv)
     request = json.loads(args.request.read_text())
     sheet = samplesheet.read(args.sheet, request["species"]) if args.sheet else None
+    conditions = {name: request[name] for name in checks.CONDITIONS}
     problems = [
         *(sheet.problems if sheet else []),
-        *samplesheet.condition_problems(request["compare_by"], sheet),
+        *samplesheet.condition_problems(conditions, sheet),
     ]
     run_tables = with_reference_names(tables_of_run(request["tables"], sheet, args), request["tables"])
     limit = int(request["max_unpacked"] * script.GB)
@@ -55,7 +57,7 @@ def main(argv=None):
     hla = {sample.name: sample.hla for sample in (sheet.samples if sheet else [])}
     none = dict.fromkeys(sheet.metadata if sheet else [])  # so that all tables of cells have the same columns
     result = {
-        "notes": [*condition_notes(request["compare_by"], sheet, failed), *checks.warnings(seen)],
+        "notes": [*condition_notes(conditions, sheet, failed), *checks.warnings(seen)],
         "problems": [{"sample": problem.sample, "reason": str(problem.error)} for problem in problems],
         "tables": [
             {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cluster receptors that are closer than expected by chance: clusters, members, motifs and conditions."""
+"""Cluster receptors that are closer than expected by chance: clusters, members and motifs."""
 
 from pathlib import Path
 
@@ -39,18 +39,15 @@ def main(argv=None):
     from airrvec.repertoire.cluster_tables import describe_epitopes, with_antigens
 
     repertoires = read_repertoires(args)
-    repertoires.conditions(args.compare_by)
     clustered, qc = _clustered(args, repertoires)
     clusters, positions = cluster_tables.clusters_table(repertoires, clustered, _labels(args, repertoires))
     labels = [*args.cells, *([args.labelled] if args.labelled else [])]
     clusters = with_antigens(clusters, describe_epitopes(labels))
-    conditions = cluster_tables.conditions_table(repertoires, clustered, args.compare_by, clusters)
     fields = tables.read(args.receptors, ["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
     results = {
         "clusters": clusters,
         "members": cluster_tables.members_table(repertoires, clustered, fields),
         "motifs": positions,
-        "conditions": conditions,
     }
     for name, table in results.items():
         tables.write_both(table, args.outdir / name)
@@ -69,7 +66,6 @@ def _clustered(args, repertoires) -> tuple[list, dict]:
         "method": args.cluster_method,
         "chance": args.cluster_chance,
         "background": background_name(args),
-        "condition": args.compare_by,
         "groups": [],
         "without_background": {},
     }

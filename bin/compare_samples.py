@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Compare samples: overlap, distances of their vectors, and conditions, also by their diversity."""
+"""Compare samples: overlap, distances of their vectors, public receptors."""
 
 from airrvec.core import runtime, schema, script, settings, tables
 from airrvec.core.missing import optional_part
+from airrvec.core.vectors import read_model
 from airrvec.repertoire.options import add_repertoire_options, comparison_groups, read_repertoires
 
 import pyarrow as pa
 
 SCHEMAS = {
-    "diversity": schema.DIVERSITY,
     "pairs": schema.SAMPLE_PAIRS,
     "samples_pca": schema.SAMPLES_PCA,
-    "conditions": schema.SAMPLE_CONDITIONS,
 }
 
 
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
+    settings.add(parser, "compare_by", help="metadata column by which the report colours the samples")
     settings.add(parser, "compare_receptors", "compare_permutations")
     return parser.parse_args(argv)
 
@@ -35,6 +35,10 @@ def main(argv=None):
     for name, table_schema in SCHEMAS.items():
         table = pa.concat_tables([table_schema.empty_table(), *(result[name] for result in results)])
         tables.write_both(table, args.outdir / name)
+    model = read_model(args.embeddings)
+    empty = schema.sample_vectors(model.dimensions).empty_table()
+    vectors = pa.concat_tables([empty, *(result["sample_vectors"] for result in results)])
+    tables.write(vectors, args.outdir / "sample_vectors.parquet", model.metadata())
     tables.write_both(sample_comparison.public_table(repertoires), args.outdir / "public")
     qc = {
         "samples": list(repertoires.samples.index),
@@ -61,13 +65,11 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
         samples = sample_comparison.Samples(
             group, args.compare_receptors, args.compare_permutations, args.seed, args.threads
         )
-        diversity = sample_comparison.diversity_table(samples)
         results.append(
             {
-                "diversity": diversity,
                 "pairs": sample_comparison.pairs_table(samples),
                 "samples_pca": sample_comparison.pca_table(samples),
-                "conditions": sample_comparison.conditions_table(samples, args.compare_by, diversity),
+                "sample_vectors": sample_comparison.vectors_table(samples),
             }
         )
         groups.append({"species": group.species, "chains": group.chains, "radius": group.radius})

@@ -5,11 +5,16 @@ from pathlib import Path
 
 from airrvec.core import database, runtime, script, settings, tables
 from airrvec.core.missing import optional_part
-from airrvec.core.progress import counter
+from airrvec.core.progress import step
 from airrvec.core.schema.samples import SAMPLE_TABLES
 
-import numpy as np
 import pyarrow as pa
+
+# Functions of `airrvec.repertoire.description` that make a table each.
+MADE = {
+    name: f"{name}_table"
+    for name in ("largest_clones", "clone_sizes", "gene_usage", "cdr3_lengths", "vj_pairing")
+}
 
 
 def parse_args(argv=None):
@@ -27,25 +32,17 @@ def main(argv=None):
     from airrvec.repertoire import description
 
     conditions = _conditions(args)
-    parts = {name: [table_schema.empty_table()] for name, table_schema in SAMPLE_TABLES.items()}
-    counts: dict[tuple[str, str], dict[str, np.ndarray]] = {}
-    units: dict[str, str] = {}
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
-        samples = description.read_samples(connection, args.clones)
-        described = counter("samples described", len(samples))
-        for sample in samples:
-            parts["largest_clones"].append(description.largest_clones_table(sample))
-            parts["clone_sizes"].append(description.clone_sizes_table(sample))
-            parts["gene_usage"].append(description.gene_usage_table(sample))
-            parts["cdr3_lengths"].append(description.cdr3_lengths_table(sample))
-            parts["vj_pairing"].append(description.vj_pairing_table(sample))
-            for key, numbers in sample.counts().items():
-                counts.setdefault(key, {})[sample.sample_id] = numbers
-            units[sample.sample_id] = sample.count_unit
-            described(1)
-    groups = _add_diversity(parts, counts, units)
-    for name, tables_of_samples in parts.items():
-        tables.write_both(pa.concat_tables(tables_of_samples), args.outdir / name)
+        carried = description.read_carried(connection, args.clones)
+        made = {}
+        for name, table in MADE.items():
+            with step(name.replace("_", " ")):
+                made[name] = getattr(description, table)(carried)
+        counts = carried.counts()
+    units = carried.samples["count_unit"].to_dict()
+    diversities, groups = _diversity(counts, units)
+    for name, table in {**made, **diversities}.items():
+        tables.write_both(table, args.outdir / name)
     qc = {
         "samples": list(units),
         "groups": groups,
@@ -67,17 +64,19 @@ def _conditions(args) -> dict[str, str]:
     )
 
 
-def _add_diversity(parts: dict[str, list[pa.Table]], counts, units: dict[str, str]) -> list[dict]:
-    """Add diversity and rarefaction of each species and class of chains; return the groups, largest first."""
+def _diversity(counts, units: dict[str, str]) -> tuple[dict[str, pa.Table], list[dict]]:
+    """Return diversity and rarefaction of each species and class of chains, and these, largest first."""
     from airrvec.repertoire import diversity
 
+    parts = {name: [SAMPLE_TABLES[name].empty_table()] for name in ("diversity", "rarefaction")}
     groups = []
-    for (species, chains), sample_counts in counts.items():
-        parts["diversity"].append(diversity.diversity_table(sample_counts, units, species, chains))
-        parts["rarefaction"].append(diversity.rarefaction_table(sample_counts, units, species, chains))
-        clonotypes = sum(len(numbers) for numbers in sample_counts.values())
+    for (species, chains), by_sample in counts.items():
+        parts["diversity"].append(diversity.diversity_table(by_sample, units, species, chains))
+        parts["rarefaction"].append(diversity.rarefaction_table(by_sample, units, species, chains))
+        clonotypes = sum(len(numbers) for numbers in by_sample.values())
         groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
-    return sorted(groups, key=lambda group: -group["clonotypes"])
+    tables_of_all = {name: pa.concat_tables(made) for name, made in parts.items()}
+    return tables_of_all, sorted(groups, key=lambda group: -group["clonotypes"])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from airrvec.report.sections import (
     brief,
     clusters,
     comparison,
+    conditions,
     differences,
     finetuning,
     learning,
@@ -89,6 +90,11 @@ PARTS = {
         comparison.comparison_sections,
         comparison.comparison_lines,
     ),
+    "conditions": Part(
+        lambda args: conditions.read_conditions(args.comparison, args.clusters),
+        conditions.condition_sections,
+        conditions.condition_lines,
+    ),
     "benchmark": Part(
         lambda args: benchmark.read_benchmark(args.benchmark),
         benchmark.benchmark_sections,
@@ -104,7 +110,7 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-SUMMARISED = ("samples", "benchmark", "fine-tuning", "annotation", "clusters", "comparison")
+SUMMARISED = ("samples", "benchmark", "fine-tuning", "annotation", "clusters", "comparison", "conditions")
 
 
 @contextmanager
@@ -149,7 +155,7 @@ def main(argv=None):
     ]
     made = {
         "pathogens": lambda: results["annotation"] and pathogens.pathogens_section(results["annotation"]),
-        "differences": lambda: differences.differences_section(results["clusters"], results["comparison"]),
+        "differences": lambda: differences.differences_section(results["conditions"], results["comparison"]),
         "methods": lambda: methods.methods_sections(
             samples, embeddings, results, titles, versions, args.nextflow
         ),

@@ -1,10 +1,10 @@
-"""Neighbours by chance, clusters, motifs, enrichment: against double loops and hand values."""
+"""Neighbours by chance, clusters, motifs: against double loops and hand values."""
 
 from itertools import combinations, product
 
 from airrvec.core.errors import InputError
 from airrvec.figures import logos
-from airrvec.repertoire import cluster_tables, clustering, enrichment
+from airrvec.repertoire import cluster_tables, clustering
 
 import numpy as np
 import pandas as pd
@@ -175,39 +175,6 @@ def test_alignment_loses_nothing(junctions):
     assert cluster_tables.residue_frequencies(junctions).groupby("position")[
         "frequency"
     ].sum().to_numpy() == pytest.approx(1)
-
-
-CONDITIONS = pd.Series(["x", "x", "x", "y", "y", "y", None, "z"])
-SHARES = np.array(
-    [
-        [0.5, 0.1, 0.0],
-        [0.4, 0.0, 0.0],
-        [0.3, 0.0, 0.2],
-        [0, 0.1, 0],
-        [0, 0.2, 0],
-        [0, 0.3, 0],
-        [1, 1, 1],
-        [1, 1, 1],
-    ]
-)
-
-
-def test_enrichment_between_conditions():
-    found = enrichment.compare_conditions(SHARES, CONDITIONS)
-    # Neither the sample without a condition nor z, which has one alone; the third cluster is in one sample.
-    assert found[["cluster", "value_1", "value_2"]].to_numpy().tolist() == [[0, "x", "y"], [1, "x", "y"]]
-    assert found["n_carrying_1"].tolist() == [3, 1]
-    assert found["n_carrying_2"].tolist() == [0, 3]
-    assert found["share_1"].tolist() == pytest.approx([0.4, 0.1 / 3])
-    # Of the 20 ways to choose three of six samples, two are as extreme; of one against three, eight.
-    assert found["fisher_p"].tolist() == pytest.approx([2 / 20, 0.4])
-    assert found["fisher_fdr"].tolist() == pytest.approx([0.2, 0.4])
-    # Midranks 4, 5, 6 against 2, 2, 2; then 1.5, 1.5, 3.5 against 3.5, 5, 6: 2 of 20 sums are as small.
-    assert found["rank_p"].tolist() == pytest.approx([2 / 20, 4 / 20])
-
-
-def test_one_sample_a_condition_tests_nothing():
-    assert enrichment.compare_conditions(SHARES[[0, 3]], pd.Series(["x", "y"])).empty
 
 
 def test_letters_of_a_logo_are_as_high_as_their_bits():

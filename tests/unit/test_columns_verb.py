@@ -52,8 +52,8 @@ def test_json_has_all_that_is_known(capsys):
         ("clones", "clones"),
         ("clones/clones.tsv", "clones"),
         ("samples/largest_clones.tsv", "largest_clones"),
-        ("/data/results/comparison/conditions.parquet", "sample_conditions"),
-        ("clusters/conditions", "cluster_conditions"),
+        ("/data/results/comparison/tests.parquet", "condition_tests"),
+        ("comparison/told", "condition_told"),
     ],
 )
 def test_a_table_is_found_by_its_name_or_file(word, name):
@@ -64,7 +64,7 @@ def test_a_table_is_found_by_its_name_or_file(word, name):
     ("word", "said"),
     [
         ("clone", "The nearest names are clones, "),
-        ("conditions", "Name one of cluster_conditions, sample_conditions"),
+        ("members.tsv", "Name one of members, clone_members"),
         ("\x1b[1m", "`airrvec columns` lists all tables"),
     ],
 )

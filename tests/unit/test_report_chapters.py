@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from airrvec.encoders import Titles
 from airrvec.report import chapters, page, readings
-from airrvec.report.sections import brief, differences, methods
+from airrvec.report.sections import brief, methods
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
 
@@ -45,7 +45,7 @@ def test_chapters_are_in_the_order_of_a_reader():
         ("airrvec_samples", "Samples"),
         ("airrvec_samples_new", "Samples"),
         ("airrvec_repertoire_trbv_mouse", "Samples"),
-        ("airrvec_clusters_conditions", "What differs"),
+        ("airrvec_conditions_tests", "What differs"),
         ("airrvec_clusters_new", "Which belong together"),
         ("airrvec_annotation_new", "What they recognise"),
         ("airrvec_methods_text", "Methods"),
@@ -186,11 +186,6 @@ def test_works_are_those_of_the_citations():
     for work in methods.WORKS.values():
         assert work.doi in citations
         assert work.full.split(". ")[1].strip() in citations
-
-
-@pytest.mark.parametrize(("sizes", "p"), [((2, 2), 1 / 3), ((3, 3), 0.1), ((3, 4), 1 / 35), ((1, 1), 1)])
-def test_the_smallest_p_is_that_of_all_divisions(sizes, p):
-    assert differences.smallest_p(*sizes) == pytest.approx(p)
 
 
 def test_every_figure_has_a_reading():

@@ -144,7 +144,7 @@ def test_lengths_are_without_the_conserved_ends(three):
 
 def test_the_table_says_which_samples_cannot_be_compared(three):
     section = three[1]["diversity"]
-    assert "Not comparable: tiny (α and β chains) has no clone of two cells" in section["description"]
+    assert "Not comparable: tiny (α and β chains) has fewer than 20 cells" in section["description"]
     rows = section["data"]
     assert rows["tiny, α and β chains"]["hill_1"] is None
     diversity = three[0].tables["diversity"].set_index("sample_id")

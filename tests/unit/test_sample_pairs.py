@@ -13,7 +13,6 @@ from airrvec.stats import significance
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from scipy.spatial.distance import cdist
 
@@ -119,7 +118,7 @@ def test_distances_without_permutations_are_those_with(pairs, untested):
 def test_the_report_says_that_no_pair_was_tested(pairs, untested):
     none = pd.DataFrame()
     tested, not_tested = (
-        comparison.comparison_lines(comparison.Comparison({}, table, none, none, none, 0))[0]
+        comparison.comparison_lines(comparison.Comparison({}, table, none, none, 0))[0]
         for table in (pairs, untested)
     )
     n_tested = pairs["mmd_fdr"].notna().sum()
@@ -132,23 +131,3 @@ def test_mean_kernels_are_those_of_all_pairs():
     vectors = [rng.normal(size=(n, 5)) for n in (3, 20, 7)]
     expected = [[significance.gaussian(one, other, 1.3).mean() for other in vectors] for one in vectors]
     np.testing.assert_allclose(significance.mean_kernels(vectors, 1.3), expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("unit", ["cells", "reads"])
-def test_hill_numbers_of_different_units_are_not_tested(samples, unit):
-    """Distances of vectors are: they count no cells."""
-    names = [f"s{number}" for number in range(4)]
-    found = samples.compared.repertoires
-    found = replace(
-        found,
-        clones=found.clones[found.clones["sample_id"].isin(names)],
-        samples=pd.DataFrame({"donor": names, "treatment": list("xxyy")}, index=names),
-        units=pd.Series(["cells", "cells", "cells", unit], names),
-    )
-    of_four = replace(samples, compared=replace(samples.compared, repertoires=found))
-    diversity = sample_comparison.diversity_table(of_four)
-    measures = sample_comparison.conditions_table(of_four, "treatment", diversity)["measure"].to_pylist()
-    hill = [f"hill_{order}_at_coverage" for order in (0, 1, 2)] if unit == "cells" else []
-    assert measures == [*hill, "mmd"]
-    of_unit = diversity.filter(pc.equal(diversity["count_unit"], "cells"))
-    assert len(set(of_unit["reference_coverage"].to_pylist())) == 1

@@ -10,7 +10,6 @@ from airrvec.input.samplesheet import sheet as samplesheet
 from airrvec.input.samplesheet import sheet as sheet_text
 from airrvec.input.samplesheet.checks import condition_notes
 from airrvec.input.samplesheet.names import LONGEST_NAME, RESERVED_COLUMNS, name_of
-from airrvec.repertoire import enrichment
 
 import pytest
 from inputs import ROOT
@@ -232,18 +231,21 @@ def test_a_file_gives_its_sample_a_name(file, name):
 
 def test_a_condition_is_a_metadata_column(tmp_path):
     sheet = read(tmp_path, "sample,path,tissue\na,b,x\n")
-    assert samplesheet.condition_problems("tissue", sheet) == []
-    (found,) = samplesheet.condition_problems("stain", sheet)
+    assert samplesheet.condition_problems({"compare_by": "tissue", "compare_within": None}, sheet) == []
+    (found,) = samplesheet.condition_problems({"compare_by": "stain"}, sheet)
     assert "--compare_by: the samplesheet has no metadata column 'stain'; it has: tissue" in str(found.error)
-    (found,) = samplesheet.condition_problems("stain", None)
+    (found,) = samplesheet.condition_problems({"compare_within": "stain"}, None)
+    assert str(found.error).startswith("--compare_within: ")
     assert "it has: none" in str(found.error)
 
 
 @pytest.mark.parametrize(
     ("values", "failed", "words"),
     [
-        ("xxyy", "", None),
-        ("xxyyz", "", None),
+        ("xxxxyyyy", "", None),
+        ("xxxxyyyyz", "", None),
+        ("xxxyyyy", "", None),
+        ("xxyy", "", "the smallest p that 2 and 2 donors can give is 0.33"),
         ("xxxy", "", "samples per value: x 3, y 1"),
         ("xxyy", "d", "samples per value: x 2, y 1"),
         ("xy-", "", "samples per value: x 1, y 1"),
@@ -257,19 +259,33 @@ def test_a_condition_that_cannot_be_tested_is_told(tmp_path, values, failed, wor
         for name, value in zip("abcdefghijkl", values, strict=False)
     )
     sheet = read(tmp_path, f"sample,path,tissue\n{rows}")
-    notes = condition_notes("tissue", sheet, set(failed))
+    asked = {"compare_by": "tissue", "compare_within": None}
+    notes = condition_notes(asked, sheet, set(failed))
     if words is None:
         assert notes == []
     else:
         (note,) = notes
-        assert note.startswith("--compare_by tissue: nothing will be tested")
+        assert note.startswith("--compare_by tissue: nothing ")
         assert words in note
-    assert condition_notes(None, sheet, set()) == condition_notes("stain", sheet, set()) == []
-    assert condition_notes("tissue", None, set()) == []
+    for column in (None, "stain"):
+        assert condition_notes({**asked, "compare_by": column}, sheet, set()) == []
+    assert condition_notes(asked, None, set()) == []
 
 
-def test_values_need_as_many_samples_as_the_tests_take():
-    assert checks.TESTED == enrichment.MIN_SAMPLES
+def test_what_pairs_and_batches_can_show_is_told(tmp_path):
+    rows = "".join(f"{d}{t},{d}{t}.csv,{t},{d},{n}\n" for n, d in enumerate("abcd") for t in "xy")
+    sheet = read(tmp_path, f"sample,path,tissue,donor,batch\n{rows}")
+    (note,) = condition_notes({"compare_by": "tissue", "compare_within": "batch"}, sheet, set())
+    assert note == (
+        "--compare_by tissue: nothing can be significant, because the smallest p that 4 donors with several"
+        " values can give is 0.12"
+    )
+    rows = "".join(
+        f"{name},{name}.csv,{name[0]},{name[1]}\n" for name in ("x1", "x2", "y1", "y2", "x3", "y4")
+    )
+    sheet = read(tmp_path, f"sample,path,tissue,batch\n{rows}")
+    (note,) = condition_notes({"compare_by": "tissue", "compare_within": "batch"}, sheet, set())
+    assert note.endswith("2 and 2 donors can give is 0.5")
 
 
 def test_groovy_and_python_split_lines_alike():

@@ -8,6 +8,7 @@ from airrvec.core.chains import receptor_names
 from airrvec.synthetic import generation
 
 import clone_tables
+import condition_runs
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,8 +48,6 @@ def arguments(folder, out: str) -> list[str]:
         folder / "background.parquet",
         "--cluster-chance",
         CHANCE,
-        "--compare-by",
-        "treatment",
     ]
     return [str(word) for word in [*options, "--outdir", folder / out]]
 
@@ -66,7 +65,7 @@ def clustered(folder):
     cluster_receptors.main(
         [*cells(folder), *arguments(folder, "clusters"), "--labelled", str(folder / "labelled.cells.parquet")]
     )
-    return frames(folder / "clusters", ("clusters", "members", "motifs", "conditions"))
+    return frames(folder / "clusters", ("clusters", "members", "motifs"))
 
 
 def test_members_are_neighbours_as_counted_here(folder, clustered):
@@ -112,23 +111,7 @@ def test_clusters_count_what_carries_them(folder, clustered):
     )
 
 
-def test_clusters_between_conditions(folder, clustered):
-    conditions, members, cells = clustered["conditions"], clustered["members"], all_cells(folder)
-    assert len(conditions)
-    assert set(zip(conditions["value_1"], conditions["value_2"], strict=True)) == {("x", "y")}
-    for row in conditions.itertuples():
-        ids = members.loc[members["cluster_id"] == row.cluster_id, "receptor_id"]
-        shares = cells["receptor_id"].isin(ids).groupby(cells["sample_id"]).mean()
-        assert row.share_1 == pytest.approx(shares[["s1", "s2"]].mean())
-        assert row.share_2 == pytest.approx(shares[["s3", "s4"]].mean())
-        assert row.n_carrying_1 == (shares[["s1", "s2"]] > 0).sum()
-    planted = conditions[(conditions["n_carrying_1"] == 2) & (conditions["n_carrying_2"] == 0)]
-    assert len(planted)
-    # Of the six ways to choose two of four samples, two are as extreme.
-    assert planted["fisher_p"].tolist() == pytest.approx([1 / 3] * len(planted))
-
-
-def test_members_centres_and_conditions_have_the_fields_of_their_receptors(folder, clustered):
+def test_members_and_centres_have_the_fields_of_their_receptors(folder, clustered):
     receptors = tables.read(folder / "run" / "receptors.parquet")
     fields = receptors.to_pandas().set_index("receptor_id")[list(schema.RECEPTOR_FIELDS)]
     members = clustered["members"].set_index("receptor_id")
@@ -136,9 +119,6 @@ def test_members_centres_and_conditions_have_the_fields_of_their_receptors(folde
     named = pd.Series(receptor_names(receptors).to_pylist(), index=fields.index)
     clusters = clustered["clusters"]
     assert clusters["centre"].tolist() == named[clusters["centre_id"]].tolist()
-    centres = clusters.set_index("cluster_id")["centre"]
-    conditions = clustered["conditions"]
-    assert conditions["centre"].tolist() == centres[conditions["cluster_id"]].tolist()
 
 
 def test_motifs_are_of_the_members(clustered):
@@ -174,11 +154,20 @@ def test_groups_made_before_give_the_same_tables(folder, clustered, compared):
 @pytest.fixture(scope="module")
 def compared(folder):
     compare_samples.main([*arguments(folder, "comparison"), "--compare-receptors", "100"])
-    return frames(folder / "comparison", ("diversity", "pairs", "samples_pca", "conditions"))
+    return frames(folder / "comparison", ("pairs", "samples_pca", "sample_vectors"))
 
 
-def test_diversity_of_samples(compared):
-    found = compared["diversity"].set_index("sample_id")
+@pytest.fixture(scope="module")
+def conditions(folder, clustered, compared):
+    """Results by treatment."""
+    parts = {"clusters": folder / "clusters", "comparison": folder / "comparison"}
+    out = condition_runs.compare(folder, folder / "clones", "treatment", **parts)
+    described = frames(folder / "described", ("diversity",))
+    return {**frames(out, ("tests", "told")), **described}
+
+
+def test_diversity_of_samples(conditions):
+    found = conditions["diversity"].set_index("sample_id")
     assert found["n_cells"].to_dict() == {"s1": 110, "s2": 110, "s3": 70, "s4": 70}
     assert found["n_clones"].to_dict() == {"s1": 80, "s2": 80, "s3": 60, "s4": 60}
     assert set(found["n_singletons"]) == {50}
@@ -221,14 +210,70 @@ def test_components_keep_the_distances_of_the_means(folder, compared):
     assert found.filter(like="explained").iloc[0].sum() == pytest.approx(1)
 
 
-def test_conditions_have_samples_as_units(compared):
-    found = compared["conditions"].set_index("measure")
-    assert list(found.index) == ["hill_0_at_coverage", "hill_1_at_coverage", "hill_2_at_coverage", "mmd"]
-    assert (found["n_divisions"] == 6).all()
-    assert found["p"].to_numpy() == pytest.approx(1 / 3)  # the least of two against two
-    logs = np.log(compared["diversity"].set_index("sample_id")["hill_1_at_coverage"])
+def test_each_measure_is_tested_between_donors(conditions):
+    tests = conditions["tests"]
+    assert set(zip(tests["value_1"], tests["value_2"], strict=True)) == {("x", "y")}
+    assert tests["p"].min() == pytest.approx(1 / 3)  # the least of two against two
+    assert tests["least_p"].to_numpy() == pytest.approx(1 / 3)
+    whole = tests[tests["feature"].isna()].set_index("measure")
+    assert list(whole.index) == [
+        *(f"hill_{order}_at_coverage" for order in (0, 1, 2)),
+        *("coincidence", "overlap", "mmd"),
+    ]  # none has the 200 cells of which one in a hundred is no single cell
+    logs = np.log(conditions["diversity"].set_index("sample_id")["hill_1_at_coverage"])
     expected = logs[["s1", "s2"]].mean() - logs[["s3", "s4"]].mean()
-    assert found.loc["hill_1_at_coverage", "difference"] == pytest.approx(expected)
+    assert whole.loc["hill_1_at_coverage", "difference"] == pytest.approx(expected)
+    kinds = {"hill_0_at_coverage", "v_gene", "j_gene", "cdr3_length", "cluster"}
+    assert kinds <= set(tests["measure"]) <= set(schema.MEASURES)
+
+
+def test_shares_of_clusters_are_those_of_the_cells(folder, clustered, conditions):
+    members, cells = clustered["members"], all_cells(folder)
+    tests = conditions["tests"].query("measure == 'cluster'")
+    assert len(tests)
+    for row in tests.itertuples():
+        ids = members.loc[members["cluster_id"] == row.feature, "receptor_id"]
+        shares = cells["receptor_id"].isin(ids).groupby(cells["sample_id"]).mean()
+        assert row.mean_1 == pytest.approx(shares[["s1", "s2"]].mean())
+        assert row.mean_2 == pytest.approx(shares[["s3", "s4"]].mean())
+        assert row.n_carrying == (shares > 0).sum()
+
+
+def test_usage_is_that_of_the_clones(folder, conditions):
+    counts, clones = (
+        tables.read(folder / "clones" / f"{name}.parquet").to_pandas() for name in ("counts", "clones")
+    )
+    genes = counts.merge(clones, on="clone_id").assign(gene=lambda t: t["trb_v_call"].str.split("*").str[0])
+    shares = pd.crosstab(genes["sample_id"], genes["gene"], normalize="index")
+    tests = conditions["tests"].query("measure == 'v_gene'").set_index("feature")
+    expected = shares.loc[["s1", "s2"]].mean() - shares.loc[["s3", "s4"]].mean()
+    found = tests["difference"].filter(like="TRBV")
+    assert len(found) > 5
+    np.testing.assert_allclose(found, expected[found.index], atol=1e-12)
+
+
+def test_mmd_of_conditions_is_that_of_mean_kernels(conditions, compared):
+    kernel = compared["pairs"].set_index(["sample_1", "sample_2"])["kernel"]
+    between = kernel[[("s1", "s3"), ("s1", "s4"), ("s2", "s3"), ("s2", "s4")]].mean()
+    expected = kernel["s1", "s2"] + kernel["s3", "s4"] - 2 * between
+    (found,) = conditions["tests"].query("measure == 'mmd'")["difference"]
+    assert found == pytest.approx(expected)
+
+
+def test_what_tells_the_treatment_is_told(conditions):
+    told = conditions["told"].set_index("told_by")
+    assert (told["n_units"] == 4).all()
+    assert told.loc["cells", "accuracy"] == 1  # 110 and 70 cells
+    assert told["p"].min() >= 1 / 3 - 1e-9
+    assert {"v_genes", "j_genes", "k-mers", "mean_vector", "mean_kernel"} <= set(told.index)
+
+
+def test_vectors_of_samples_are_means(folder, compared):
+    found = compared["sample_vectors"].set_index("sample_id")
+    vectors = tables.read(folder / "run/vectors.parquet").to_pandas().set_index("receptor_id")
+    for sample, rows in all_cells(folder).groupby("sample_id"):
+        expected = vectors.loc[rows["receptor_id"].unique()].mean()
+        np.testing.assert_allclose(found.loc[sample].filter(like="dim_").astype(float), expected, atol=1e-6)
 
 
 def test_one_sample_is_told_so(folder, capsys):
@@ -245,12 +290,10 @@ def test_one_sample_is_told_so(folder, capsys):
     ]
 
 
-def test_an_unknown_condition_is_refused(folder, capsys):
-    options = arguments(folder, "unknown")
-    options[options.index("treatment")] = "dose"
+def test_an_unknown_condition_is_refused(folder, conditions, capsys):
     with pytest.raises(SystemExit):
-        compare_samples.main(options)
-    assert "the samplesheet has no column 'dose'. It has: donor, treatment" in capsys.readouterr().err
+        condition_runs.compare(folder, folder / "clones", "dose")
+    assert "the samplesheet has no column 'dose'" in capsys.readouterr().err
 
 
 def test_report_sections_hold_the_numbers(folder, clustered, compared):
@@ -269,7 +312,6 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     assert f"{row['tra']} · {row['trb']}" == first["centre"]
     assert row["consensus_trb"] == f"{first.trb_v_call} {first.trb_consensus} {first.trb_j_call}"
     assert list(largest["headers"])[-2:] == ["id", "centre_id"]
-    assert len(sections["airrvec_clusters_conditions"]["data"]) == min(50, len(clustered["conditions"]))
     answer = report_clusters.cluster_answer(clusters)
     assert f"The largest cluster has {clustered['clusters']['n_receptors'].max()} receptors: " in answer
     found = comparison.read_comparison(folder / "comparison")
@@ -279,31 +321,34 @@ def test_report_sections_hold_the_numbers(folder, clustered, compared):
     json.dumps(list(sections.values()))
 
 
-def test_all_tests_stand_in_one_table_with_what_limits_them(folder, clustered, compared):
-    """Two samples against two: no p of samples can be below 1/3, but that of receptors can."""
-    from airrvec.report.sections import clusters as report_clusters
+def test_all_tests_stand_in_one_table_with_what_limits_them(folder, conditions):
+    """Two donors against two: no p of donors can be below 1/3, but that of receptors can."""
     from airrvec.report.sections import comparison, differences
+    from airrvec.report.sections import conditions as report_conditions
 
-    clusters = report_clusters.read_clusters(folder / "clusters")
+    tested = report_conditions.read_conditions(folder / "conditions", folder / "clusters")
     found = comparison.read_comparison(folder / "comparison")
-    rows = differences.difference_rows(clusters, found)
+    rows = differences.difference_rows(tested, found)
+    n_tests = conditions["tests"]["measure"].value_counts()
     assert [(row["units"], row["tests"]) for row in rows] == [
-        ("samples", len(clustered["conditions"])),
-        ("samples", len(clustered["conditions"])),
-        ("samples", 3),
-        ("samples", 1),
+        *(("donors", n_tests[measure]) for measure in conditions["tests"]["measure"].unique()),
         ("receptors", 6),
     ]
-    assert [row["smallest_p"] for row in rows] == [*[pytest.approx(1 / 3)] * 4, None]
-    assert [row["significant"] for row in rows[:4]] == [0] * 4
-    assert min(row["lowest_p"] for row in rows[:4]) >= 1 / 3 - 1e-9
-    assert rows[4]["significant"] == (found.pairs["mmd_fdr"] <= 0.05).sum()
+    assert [row["least_p"] for row in rows] == [*[pytest.approx(1 / 3)] * len(n_tests), None]
+    assert [row["significant"] for row in rows[:-1]] == [0] * len(n_tests)
+    assert rows[-1]["significant"] == (found.pairs["mmd_fdr"] <= 0.05).sum()
     words = " ".join(differences.explanations(rows))
     assert "no p can be below 0.33" in words
     assert "almost any two samples differ" in words
-    answer = differences.difference_answer(clusters, found)
-    assert answer.startswith("Tests by treatment (")
-    assert answer.endswith("There are too few samples for any significant difference.")
+    answer = differences.difference_answer(tested, found)
+    assert answer == (
+        f"Tests by treatment that are significant: none of {n_tests.sum():,}. There are too few donors for"
+        " any significant difference."
+    )
     assert differences.differences_section(None, None) is None
-    n = f"0 of {len(clustered['conditions'])} for clusters"
-    assert f": {n} (Fisher), {n} (ranks). There are" in differences.difference_answer(clusters, None)
+    sections = {part["id"]: part for part in report_conditions.condition_sections(tested)}
+    designs = sections["airrvec_conditions_designs"]["data"]
+    assert "x, y: 2 and 2 donors; the smallest possible p is 0.33" in designs
+    assert len(sections["airrvec_conditions_tests"]["data"]) == min(50, len(conditions["tests"]))
+    assert len(sections["airrvec_conditions_told"]["data"]) == len(conditions["told"])
+    json.dumps(list(sections.values()))

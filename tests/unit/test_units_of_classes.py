@@ -1,15 +1,15 @@
 """A sample without receptors of a class of chains is no unit of a test, a mean or a figure of that class."""
 
 import shutil
+from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import on_chains
 from airrvec.encoders import load
-from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.synthetic.synthesis import synthesise
 
 import clone_tables
-import numpy as np
+import condition_runs
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -17,18 +17,6 @@ from planted_repertoires import cells_table, plant
 
 import cluster_receptors
 import compare_samples
-import describe_samples
-
-
-def test_a_bulk_sample_is_no_unit_of_the_clusters_of_pairs():
-    """Four single-cell samples and one of β chains in x; four in y."""
-    shares = np.array([[0.002], [0.003], [0.0], [0.0042], [np.nan], [0.0], [0.0], [0.001], [0.0]])
-    conditions = pd.Series(["x"] * 5 + ["y"] * 4)
-    (row,) = compare_conditions(shares, conditions).to_dict("records")
-    assert (row["n_samples_1"], row["n_samples_2"]) == (4, 4)
-    assert (row["n_carrying_1"], row["n_carrying_2"]) == (3, 1)
-    assert row["share_1"] == pytest.approx(0.0023)
-    assert compare_conditions(shares[[0, 4, 5, 6]], conditions[[0, 4, 5, 6]].reset_index(drop=True)).empty
 
 
 def add_bulk(folder, larger) -> None:
@@ -63,19 +51,20 @@ def both(tmp_path_factory):
             "--cluster-chance",
             "0.02",
         ]
-        repertoires += ["--background", str(folder / "background.parquet"), "--compare-by", "treatment"]
+        repertoires += ["--background", str(folder / "background.parquet")]
         cluster_receptors.main(["--cells", *cells, *repertoires, "--outdir", str(folder / "clusters")])
         compare_samples.main(
             [*repertoires, "--compare-permutations", "99", "--outdir", str(folder / "comparison")]
         )
-        describe_samples.main([*clones, "--outdir", str(folder / "samples")])
+        parts = {"clusters": folder / "clusters", "comparison": folder / "comparison"}
+        condition_runs.compare(folder, Path(clones[1]), "treatment", **parts)
     return root
 
 
 PAIRED = [
-    *(f"clusters/{name}" for name in ("clusters", "conditions", "members")),
-    *(f"comparison/{name}" for name in ("diversity", "pairs", "samples_pca", "conditions")),
-    *("samples/diversity", "samples/rarefaction"),
+    *(f"clusters/{name}" for name in ("clusters", "members")),
+    *(f"comparison/{name}" for name in ("pairs", "samples_pca", "sample_vectors")),
+    *("described/diversity", "described/rarefaction", "conditions/tests"),
 ]
 
 
@@ -84,13 +73,16 @@ def test_a_bulk_sample_changes_nothing_that_is_said_of_pairs(both, name):
     alone, larger = (
         tables.read(both / folder / f"{name}.parquet").to_pandas() for folder in ("alone", "with bulk")
     )
-    larger = larger[larger["chains"] == "paired"].reset_index(drop=True)
+    alone, larger = (
+        table[table["chains"] == "paired"].reset_index(drop=True).drop(columns="fdr", errors="ignore")
+        for table in (alone, larger)
+    )  # an FDR is of all tests of a measure
     assert len(alone)
     pd.testing.assert_frame_equal(alone, larger)
 
 
 def test_figures_of_alpha_chains_have_no_row_for_a_bulk_sample_of_beta_chains(both):
     for name in ("gene_usage", "cdr3_lengths", "vj_pairing"):
-        table = tables.read(both / f"with bulk/samples/{name}.parquet").to_pandas()
+        table = tables.read(both / f"with bulk/described/{name}.parquet").to_pandas()
         assert set(table.loc[table["sample_id"] == "bulk", "locus"]) == {"TRB"}
         assert {*table["locus"]} == {*schema.LOCI}

@@ -13,8 +13,10 @@ from airrvec.app.places import PRESETS, SCRIPTS
 from airrvec.app.verb_files import raise_or_print, samples
 from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, donor_typing
 from airrvec.benchmark import training_labels
+from airrvec.core import settings
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
 from airrvec.core.script import Parser
+from airrvec.core.script import add_options as add_script_options
 from airrvec.core.terminal import print_warning
 from airrvec.core.version import __version__
 from airrvec.encoders import require_known
@@ -173,11 +175,34 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
             *(["--cells", *cells] if name == "cluster_receptors" else []),
             *("--clones", clones, "--receptors", merged, "--embeddings", vectors),
             *("--model", args.model, "--threads", args.threads),
-            *(["--compare-by", args.compare_by] if args.compare_by else []),
+            *(["--compare-by", args.compare_by] if args.compare_by and name == "compare_samples" else []),
             *("--outdir", work.results, *more),
         )
+        if args.compare_by:
+            _conditions(work, clones, more)
 
     return verb
+
+
+def _conditions(work: Work, clones: Path, more: list[str]) -> None:
+    """Compare the samples by the column that the options name, from all tables that the verb has made."""
+    args, samples, table = work.args, work.folder / "samples", work.folder / "clones_described"
+    run("describe_samples", *("--clones", clones, "--threads", args.threads, "--outdir", samples))
+    members = work.results / "members.parquet"
+    options = ("--members", members) if members.exists() else ()
+    run("describe_clones", "--clones", clones, *options, "--outdir", table)
+    shared = argparse.ArgumentParser(add_help=False)
+    settings.add(shared, "compare_permutations")
+    add_script_options(shared, "seed")
+    chosen, _ = shared.parse_known_args(more)
+    run(
+        "compare_conditions",
+        *("--clones", clones, "--samples", samples, "--table", table / "clones.parquet"),
+        *("--comparison", work.results, "--samplesheet", _one(args.tables), "--compare-by", args.compare_by),
+        *(["--compare-within", args.compare_within] if args.compare_within else []),
+        *("--compare-permutations", chosen.compare_permutations, "--seed", chosen.seed),
+        *("--threads", args.threads, "--outdir", work.results),
+    )
 
 
 def _benchmark(work: Work, more: list[str]) -> None:

@@ -36,7 +36,7 @@ def columns(args: argparse.Namespace) -> None:
 
 def table_named(word: str) -> Table:
     """
-    Return the table with a name, or the name or path of its file, e.g. ``comparison/conditions.tsv``.
+    Return the table with a name, or the name or path of its file, e.g. ``comparison/tests.tsv``.
 
     Raises
     ------

@@ -92,13 +92,14 @@ def samples(args: argparse.Namespace) -> list[checks.Table]:
     sheet = _sheet(args)
     tables, problems = _tables_of_sheet(args, sheet) if sheet else _tables_of_files(args)
     _, table_problems = checks.check(tables)
-    condition = samplesheet.condition_problems(getattr(args, "compare_by", None), sheet)
-    problems = sorted([*problems, *condition, *table_problems], key=lambda problem: problem.row)
+    conditions = {name: getattr(args, name, None) for name in checks.CONDITIONS}
+    unknown = samplesheet.condition_problems(conditions, sheet)
+    problems = sorted([*problems, *unknown, *table_problems], key=lambda problem: problem.row)
     failed = {problem.sample for problem in problems}
     remaining = [table for table in tables if table.name not in failed]
     reasons = [str(problem.error) for problem in problems]
     raise_or_print(args, reasons, stops=None in failed or not remaining, title="problems in the input")
-    for note in condition_notes(getattr(args, "compare_by", None), sheet, failed):
+    for note in condition_notes(conditions, sheet, failed):
         print_warning(f"WARNING: {note}")
     return remaining
 

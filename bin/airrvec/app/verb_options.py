@@ -47,7 +47,7 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
         verb.add_argument("--outdir", type=named_path, default=folder, help="folder of the results")
     verb.add_argument("--overwrite", action="store_true", help=find_verbs.OVERWRITE)
     if name in ("cluster", "compare"):
-        settings.add(verb, "compare_by")
+        settings.add(verb, "compare_by", "compare_within")
     if name == "annotate":
         text = "labelled table, several separated by commas, or a folder written by the verb reference"
         verb.add_argument("--reference", required=True, help=text)

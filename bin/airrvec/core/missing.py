@@ -22,6 +22,7 @@ PARTS = {
     "background": "Background",
     "clusters": "Clusters",
     "comparison": "Comparison",
+    "conditions": "Comparison of conditions",
     "map": "Map",
     "export": "Export",
     "report": "Report",

@@ -228,7 +228,10 @@ SETTINGS = {
     "compare_permutations": Setting(
         "Permutations of a test, at most", type=int, default=999, least=19, most=100_000
     ),
-    "compare_by": Setting("Metadata column of the samplesheet whose values --cluster and --compare compare"),
+    "compare_by": Setting("Metadata column of the samplesheet whose values are compared"),
+    "compare_within": Setting(
+        "Metadata column, such as a batch, within whose values those of --compare_by are compared"
+    ),
     "column_map": Setting(
         "Column map (JSON) for samples without a format or a column map in the samplesheet"
     ),

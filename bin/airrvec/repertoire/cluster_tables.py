@@ -11,7 +11,6 @@ from airrvec.core.chains import CHAIN_CLASSES, CHAIN_LOCI, receptor_names, with_
 from airrvec.core.progress import step
 from airrvec.repertoire import clustering
 from airrvec.repertoire.clustering import Neighbourhood, cluster_id
-from airrvec.repertoire.enrichment import compare_conditions
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.stats.significance import benjamini_hochberg
 from airrvec.synthetic import generation
@@ -21,7 +20,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy  # whose parts are imported on use
-from scipy import sparse
 
 GAP = "-"
 
@@ -342,48 +340,8 @@ def clusters_table(
     )
 
 
-@step("clusters by condition")
-def conditions_table(
-    repertoires: Repertoires, groups: list[Clustered], column: str | None, clusters: pa.Table
-) -> pa.Table:
-    """
-    Return `airrvec.core.schema.CLUSTER_CONDITIONS`: clusters compared between values of a samplesheet column.
-
-    There are no rows without a column, or without two values that have two samples each. False discovery
-    rates are computed per species and chain class. ``clusters``, from `clusters_table`, has their centres.
-    """
-    conditions = repertoires.conditions(column)
-    ids = _ids(repertoires)
-    parts = [pd.DataFrame(columns=schema.CLUSTER_CONDITIONS.names)]
-    for clustered in groups:
-        members = clustered.members
-        table = compare_conditions(_shares(repertoires, clustered), conditions)
-        names = [cluster_id(ids[clustered.rows[members[number]]].tolist()) for number in table["cluster"]]
-        group = {"species": clustered.species, "chains": clustered.chains}
-        parts.append(table.assign(cluster_id=names, condition=column, **group))
-    frame = pd.concat([part for part in parts if len(part)] or parts)
-    centres = dict(zip(*(clusters[name].to_pylist() for name in ("cluster_id", "centre")), strict=True))
-    frame = frame.assign(centre=frame["cluster_id"].map(centres))[schema.CLUSTER_CONDITIONS.names]
-    return pa.Table.from_pandas(frame, schema.CLUSTER_CONDITIONS, preserve_index=False)
-
-
 def _ids(repertoires: Repertoires) -> np.ndarray:
     return repertoires.receptors["clonotype_id"].to_numpy()
-
-
-def _shares(repertoires: Repertoires, clustered: Clustered) -> np.ndarray:
-    """Return each cluster's share of a sample's cells with these chains, (n_samples, n_clusters), or NaN."""
-    labels = pd.Series(clustered.label, index=clustered.rows)
-    counts = repertoires.counts[repertoires.counts["receptor"].isin(labels.index)]
-    sample = repertoires.samples.index.get_indexer(pd.Index(counts["sample_id"]))
-    label = labels.loc[counts["receptor"]].to_numpy()
-    totals = np.bincount(sample, counts["n"], len(repertoires.samples))
-    inside = label >= 0
-    cells = sparse.coo_array(
-        (counts["n"].to_numpy(float)[inside], (sample[inside], label[inside])),
-        (len(repertoires.samples), clustered.label.max(initial=-1) + 1),
-    ).toarray()
-    return cells / np.where(totals, totals, np.nan)[:, None]
 
 
 def _abundances(repertoires: Repertoires, clustered: Clustered) -> list[dict]:

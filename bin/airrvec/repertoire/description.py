@@ -1,4 +1,4 @@
-"""Description of one sample: its largest clones, clone sizes, genes, CDR3 lengths and V–J pairs."""
+"""Description of each sample: its largest clones, clone sizes, genes, CDR3 lengths and V–J pairs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,42 +21,40 @@ CONSERVED = 2  # residues of a junction that are not part of the CDR3
 
 
 @dataclass(frozen=True)
-class Sample:
+class Carried:
     """
-    Clones of one sample, in a database that writes to the disk what exceeds its memory.
+    Clones of the samples of a run, in a database that writes to the disk what exceeds its memory.
 
     Attributes
     ----------
-    sample_id : str
     clones : duckdb.DuckDBPyRelation
-        One row per clone: ``clone_id``, ``clonotype_id``, ``n`` (cells in the sample, in ``count_unit``),
-        ``species``, ``chains``, ``innate_like``, ``epitope``, and `airrvec.core.schema.RECEPTOR_FIELDS` with
-        genes in place of alleles.
-    n_cells : int
-        Abundance of all of them.
-    count_unit : str
-        What is counted, of `airrvec.core.schema.COUNT_UNITS`.
+        One row per clone and sample: ``sample_id``, ``clone_id``, ``clonotype_id``, ``n`` (cells in the
+        sample, in ``count_unit``), ``species``, ``chains``, ``innate_like``, ``epitope``, and
+        `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
+    samples : DataFrame
+        Index ``sample_id``; ``count_unit``, of `airrvec.core.schema.COUNT_UNITS`, and ``n_cells``, the
+        abundance of all clones.
     """
 
-    sample_id: str
     clones: duckdb.DuckDBPyRelation
-    n_cells: int
-    count_unit: str
+    samples: pd.DataFrame
 
-    def counts(self) -> dict[tuple[str, str], np.ndarray]:
-        """Return the cells of each clone, largest first, by species and class of chains."""
-        sizes = self.clones.aggregate("species, chains, n, count(*) AS clones").order("n DESC").df()
-        sizes_of_class = {
-            key: np.repeat(group["n"].to_numpy(), group["clones"].to_numpy())
-            for key, group in sizes.groupby(["species", "chains"], sort=False)
+    def counts(self) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+        """Return the cells of each clone, largest first, by species and class of chains, and sample."""
+        sizes = self.clones.aggregate("sample_id, species, chains, n, count(*) AS clones")
+        frame = sizes.order("sample_id, n DESC").df()
+        counts: dict[tuple[str, str], dict[str, np.ndarray]] = {
+            (species, chains): {} for species in schema.SPECIES for chains in CHAIN_CLASSES
         }
-        order = [(species, chains) for species in schema.SPECIES for chains in CHAIN_CLASSES]
-        return {key: sizes_of_class[key] for key in order if key in sizes_of_class}
+        for (sample, species, chains), rows in frame.groupby(["sample_id", "species", "chains"]):
+            numbers = np.repeat(rows["n"].to_numpy(), rows["clones"].to_numpy())
+            counts[species, chains][str(sample)] = numbers
+        return {key: by_sample for key, by_sample in counts.items() if by_sample}
 
 
-def read_samples(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Sample]:
+def read_carried(connection: duckdb.DuckDBPyConnection, folder: Path) -> Carried:
     """
-    Return the samples of a run, with their clones, by their names.
+    Return the clones of the samples of a run.
 
     Parameters
     ----------
@@ -78,17 +76,11 @@ def read_samples(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Sa
         " FROM read_parquet($counts) AS counts JOIN read_parquet($clones) AS clones USING (clone_id)",
         {name: str(folder / f"{name}.parquet") for name in ("counts", "clones")},
     )
-    samples = tables.read(folder / "samples.parquet", ["sample_id", "count_unit"])
     carried = connection.table("carried")
+    samples = tables.read(folder / "samples.parquet", ["sample_id", "count_unit"]).to_pandas()
     totals = dict(carried.aggregate("sample_id, sum(n)::BIGINT").fetchall())
-    return [
-        Sample(name, carried.filter(_is_sample(name)), totals.get(name, 0), unit)
-        for name, unit in zip(*(column.to_pylist() for column in samples.columns), strict=True)
-    ]
-
-
-def _is_sample(name: str) -> duckdb.Expression:
-    return duckdb.ColumnExpression("sample_id") == duckdb.ConstantExpression(name)
+    samples["n_cells"] = samples["sample_id"].map(totals).fillna(0).astype(np.int64)
+    return Carried(carried, samples.set_index("sample_id"))
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
@@ -138,92 +130,94 @@ def clone_sizes(shares: np.ndarray) -> np.ndarray:
     return np.array([*CLONE_SIZES_LIMITS])[np.searchsorted(limits, shares)]
 
 
-def largest_clones_table(sample: Sample) -> pa.Table:
-    """Return `airrvec.core.schema.LARGEST_CLONES`: the `N_CLONES` largest clones of a sample."""
-    top = sample.clones.order("n DESC, clone_id").limit(N_CLONES).df()
-    shares = top["n"].to_numpy() / max(sample.n_cells, 1)
+def largest_clones_table(carried: Carried) -> pa.Table:
+    """Return `airrvec.core.schema.LARGEST_CLONES`: the `N_CLONES` largest clones of each sample."""
+    rank = "row_number() OVER (PARTITION BY sample_id ORDER BY n DESC, clone_id) AS rank"
+    top = carried.clones.project(f"*, {rank}").filter(f"rank <= {N_CLONES}").order("sample_id, rank").df()
+    known = carried.samples.loc[top["sample_id"]]
+    shares = top["n"].to_numpy() / known["n_cells"].to_numpy()
     frame = top.rename(columns={"n": "n_cells"}).assign(
-        sample_id=sample.sample_id,
-        count_unit=sample.count_unit,
-        rank=np.arange(1, len(top) + 1),
-        share=shares,
-        clone_size=clone_sizes(shares),
+        count_unit=known["count_unit"].to_numpy(), share=shares, clone_size=clone_sizes(shares)
     )
     return _table(frame, schema.LARGEST_CLONES)
 
 
-def clone_sizes_table(sample: Sample) -> pa.Table:
-    """Return `airrvec.core.schema.CLONE_SIZES`: one row per class, also of the classes without a clone."""
-    sizes = sample.clones.aggregate("n, count(*) AS clones").df()
-    n, clones = sizes["n"].to_numpy(), sizes["clones"].to_numpy()
-    total = max(sample.n_cells, 1)
-    classes = clone_sizes(n / total)
-    rows, above = [], 0.0
-    for name, limit in CLONE_SIZES_LIMITS.items():
-        here = classes == name
-        n_cells = int((n * clones)[here].sum())
-        rows.append(
-            {
-                "sample_id": sample.sample_id,
-                "clone_size": name,
-                "count_unit": sample.count_unit,
-                "above": above,
-                "up_to": limit,
-                "n_clones": int(clones[here].sum()),
-                "n_singletons": int(clones[here & (n == 1)].sum()),
-                "n_cells": n_cells,
-                "share": n_cells / total,
-            }
-        )
-        above = limit
-    return _table(pd.DataFrame(rows), schema.CLONE_SIZES)
+def clone_sizes_table(carried: Carried) -> pa.Table:
+    """Return `airrvec.core.schema.CLONE_SIZES`: one row per sample and class, also if it has no clone."""
+    sizes = carried.clones.aggregate("sample_id, n, count(*) AS clones").df()
+    totals = sizes["sample_id"].map(carried.samples["n_cells"])
+    sizes["clone_size"] = clone_sizes((sizes["n"] / totals).to_numpy())
+    sizes["n_cells"] = sizes["n"] * sizes["clones"]
+    sizes["n_singletons"] = sizes["clones"].where(sizes["n"] == 1, 0)
+    sums = sizes.groupby(["sample_id", "clone_size"])[["clones", "n_singletons", "n_cells"]].sum()
+    names, limits = [*CLONE_SIZES_LIMITS], [*CLONE_SIZES_LIMITS.values()]
+    every = pd.MultiIndex.from_product([carried.samples.index, names], names=sums.index.names)
+    frame = sums.reindex(every, fill_value=0).reset_index().rename(columns={"clones": "n_clones"})
+    known = carried.samples.loc[frame["sample_id"]]
+    n_samples = len(carried.samples)
+    frame = frame.assign(
+        count_unit=known["count_unit"].to_numpy(),
+        above=np.tile([0.0, *limits[:-1]], n_samples),
+        up_to=np.tile(limits, n_samples),
+        share=frame["n_cells"] / np.maximum(known["n_cells"].to_numpy(), 1),
+    )
+    return _table(frame, schema.CLONE_SIZES)
 
 
-def gene_usage_table(sample: Sample) -> pa.Table:
+def gene_usage_table(carried: Carried) -> pa.Table:
     """Return `airrvec.core.schema.GENE_USAGE`: V and J genes of both chains."""
     parts = [
-        _shares(sample, {"gene": schema.field(locus, call)}, schema.GENE_USAGE, locus=locus, segment=segment)
+        _shares(carried, {"gene": schema.field(locus, call)}, schema.GENE_USAGE, locus=locus, segment=segment)
         for locus in schema.LOCI
         for segment, call in SEGMENTS.items()
     ]
-    return pa.concat_tables(parts)
+    return _by_sample(parts)
 
 
-def vj_pairing_table(sample: Sample) -> pa.Table:
+def vj_pairing_table(carried: Carried) -> pa.Table:
     """Return `airrvec.core.schema.VJ_PAIRING`: pairs of V and J gene of the same chain."""
     genes = ("v_gene", "v_call"), ("j_gene", "j_call")
     parts = [
         _shares(
-            sample, {name: schema.field(locus, call) for name, call in genes}, schema.VJ_PAIRING, locus=locus
+            carried, {name: schema.field(locus, call) for name, call in genes}, schema.VJ_PAIRING, locus=locus
         )
         for locus in schema.LOCI
     ]
-    return pa.concat_tables(parts)
+    return _by_sample(parts)
 
 
-def cdr3_lengths_table(sample: Sample) -> pa.Table:
+def cdr3_lengths_table(carried: Carried) -> pa.Table:
     """Return `airrvec.core.schema.CDR3_LENGTHS`: residues without the junction's conserved C and F or W."""
     junctions = {locus: schema.field(locus, "junction_aa") for locus in schema.LOCI}
     parts = [
-        _shares(sample, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
+        _shares(carried, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
         for locus, junction in junctions.items()
     ]
-    return pa.concat_tables(parts)
+    return _by_sample(parts)
 
 
-def _shares(sample: Sample, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
+def _shares(carried: Carried, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
     """Return cells and clones of each known value of some columns, name → SQL, and their shares."""
-    selected = ["species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())]
-    known = sample.clones.project(", ".join(selected))
+    selected = ["sample_id", "species", "n", *(f"{sql} AS {name}" for name, sql in columns.items())]
+    known = carried.clones.project(", ".join(selected))
     known = known.filter(" AND ".join(f"{name} IS NOT NULL" for name in columns))
-    keys = ", ".join(["species", *columns])
+    keys = ", ".join(["sample_id", "species", *columns])
     groups = known.aggregate(f"{keys}, sum(n)::BIGINT AS n_cells, count(*) AS n_clones")
-    total = "sum({0}) OVER (PARTITION BY species)"
+    total = "sum({0}) OVER (PARTITION BY sample_id, species)"
     shares = [f"n_{unit}s / {total.format(f'n_{unit}s')} AS {unit}_share" for unit in ("cell", "clone")]
     result = groups.project(", ".join(["*", *shares])).order(keys).to_arrow_table()
-    for name, value in {"sample_id": sample.sample_id, "count_unit": sample.count_unit, **constants}.items():
+    units = carried.samples["count_unit"].loc[result["sample_id"].to_numpy()]
+    result = result.append_column("count_unit", pa.array(units.to_numpy(), pa.string()))
+    for name, value in constants.items():
         result = result.append_column(name, pa.repeat(value, len(result)))
     return result.select(table_schema.names).cast(table_schema)
+
+
+def _by_sample(parts: list[pa.Table]) -> pa.Table:
+    """Return tables together, the rows of a sample in their order."""
+    table = pa.concat_tables(parts).combine_chunks()
+    names = table["sample_id"].to_numpy(zero_copy_only=False).astype(str)
+    return table.take(pa.array(np.argsort(names, kind="stable")))
 
 
 def _table(frame: pd.DataFrame, columns: pa.Schema) -> pa.Table:

@@ -244,16 +244,16 @@ def reference_coverage(samples: Iterable[np.ndarray]) -> float | None:
     Return the coverage at which most samples can be compared; the lowest, if several suit as many samples.
 
     It is the `reach` of one of the samples. A sample can be compared at a coverage that it reaches, if it
-    needs at least `FEW_CELLS` cells for it. Samples of fewer than `SMALL` cells decide only if most samples
-    are not larger. Thus one sample of few cells, or of few repeated receptors, flattens no other. None if no
-    sample has a receptor with two cells.
+    needs at least `FEW_CELLS` cells for it. Samples of fewer than `FEW_CELLS` cells never decide, those of
+    fewer than `SMALL` only if most samples are not larger. Thus one sample of few cells, or of few repeated
+    receptors, flattens no other. None if no sample of `FEW_CELLS` has a receptor with two cells.
 
     Parameters
     ----------
     samples : iterable of ndarray of int, each of shape (n_receptors,)
         Number of cells of each receptor, of each sample.
     """
-    deciding = [counts for counts in samples if counts.max() > 1]
+    deciding = [counts for counts in samples if counts.max() > 1 and counts.sum() >= FEW_CELLS]
     large = [counts for counts in deciding if counts.sum() >= SMALL]
     if 2 * len(large) > len(deciding):
         deciding = large
@@ -379,6 +379,8 @@ def diversity_table(
 
 def _at_coverage(cells: np.ndarray, reference: float | None) -> dict:
     """Return the method, depth and Hill numbers of a sample at the reference coverage."""
+    if cells.sum() < FEW_CELLS:
+        return {"method": schema.TOO_FEW}
     reached = reach(cells)
     if not reached or reference is None:
         return {"method": schema.NO_REPEATS}

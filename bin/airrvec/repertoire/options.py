@@ -27,7 +27,7 @@ def add_repertoire_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--receptors", type=Path, required=True, help="receptors of the run, file or folder")
     parser.add_argument("--embeddings", type=Path, required=True, help="vectors of receptors, file or folder")
     settings.add(parser, "model", help="model of the vectors; embeds the background")
-    settings.add(parser, "cluster_chance", "compare_by")
+    settings.add(parser, "cluster_chance")
     parser.add_argument(
         "--groups", type=Path, help="folder written by embed_background.py; if not given, made here"
     )

@@ -1,4 +1,4 @@
-"""Comparison of samples: public receptors, pairs of samples, principal components, conditions."""
+"""Comparison of samples: public receptors, pairs of samples, their mean vectors, principal components."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,8 +7,6 @@ from itertools import combinations
 from airrvec.core import schema
 from airrvec.core.progress import counter, step
 from airrvec.core.seeds import generator
-from airrvec.repertoire import diversity
-from airrvec.repertoire.enrichment import pairs_of_values
 from airrvec.repertoire.options import Group
 from airrvec.repertoire.repertoires import Repertoires
 from airrvec.search import radius_search
@@ -94,11 +92,23 @@ def pairs_table(samples) -> pa.Table:
     distance_table = pd.DataFrame(
         distances(samples, [(names[i], names[j]) for i, j in pairs]), index=table.index
     )
-    table = pd.concat([table, distance_table], axis=1).reindex(columns=schema.SAMPLE_PAIRS.names)
+    table = pd.concat([table, distance_table], axis=1)
+    table["kernel"] = _kernels(samples, table)
+    table = table.reindex(columns=schema.SAMPLE_PAIRS.names)
     table["mmd_fdr"] = significance.benjamini_hochberg(table["mmd_p"].to_numpy(float))
     for side in (1, 2):
         table[f"n_compared_{side}"] = table[f"n_compared_{side}"].astype(float).fillna(0).astype(np.int64)
     return pa.Table.from_pandas(table, schema.SAMPLE_PAIRS, preserve_index=False)
+
+
+def _kernels(samples, pairs: pd.DataFrame) -> np.ndarray:
+    """Return the mean kernel between the receptors drawn of each pair of samples, NaN without some."""
+    place = {name: number for number, name in enumerate(samples.drawn)}
+    kernels = np.full((len(place) + 1,) * 2, np.nan)  # the last row is that of samples with too few
+    if place:
+        kernels[:-1, :-1] = samples.kernels
+    first, second = (pairs[f"sample_{side}"].map(place).fillna(-1).to_numpy(int) for side in (1, 2))
+    return kernels[first, second]
 
 
 def overlaps(samples) -> dict[str, np.ndarray]:
@@ -197,9 +207,8 @@ def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
     """Return the distances of pairs, from means and covariances computed once per sample."""
     drawn, kernels = samples.drawn, samples.kernels
     place = {name: number for number, name in enumerate(drawn)}
-    sizes = np.array([len(vectors) for vectors in drawn.values()])
-    # Of different vectors: k(x, x) = 1.
-    within = (kernels.diagonal() * sizes - 1) / (sizes - 1)
+    sizes = [len(vectors) for vectors in drawn.values()]
+    within = _within(samples)
     moments = {name: significance.moments(vectors) for name, vectors in drawn.items()}
     rows = []
     for first, second in pairs:
@@ -216,7 +225,7 @@ def _untested(samples, pairs: list[tuple[str, str]]) -> list[dict]:
     return rows
 
 
-# --- Comparison of samples: diversity, principal components, conditions
+# --- Samples, their mean vectors, principal components
 
 MIN_RECEPTORS = 20  # samples with fewer receptors get no distances
 _COMPONENTS = (1, 2, 3)
@@ -232,8 +241,7 @@ class Samples:
     compared : airrvec.repertoire.options.Group
         These clonotypes, their vectors, and the distance within which they are neighbours.
     n_receptors, n_permutations : int
-        Most receptors of a sample, drawn at random, in computations over all pairs; number of permutations
-        of receptors or of samples.
+        Most receptors of a sample, drawn at random, in computations over all pairs; permutations of them.
     seed : int
     threads : int
     """
@@ -259,20 +267,6 @@ class Samples:
             sample: rows.set_index("receptor")["n"].sort_index()
             for sample, rows in counts.groupby("sample_id")
         }
-
-    @cached_property
-    def clone_counts(self) -> dict[str, np.ndarray]:
-        """Cells of each clone of each sample that has any."""
-        repertoires = self.compared.repertoires
-        clones = repertoires.clones
-        clones = clones[repertoires.chains[clones["receptor"]] == self.compared.chains]
-        return {sample: rows["n"].to_numpy() for sample, rows in clones.groupby("sample_id")}
-
-    @cached_property
-    def units(self) -> dict[str, str]:
-        """Unit of the counts of each sample of the run."""
-        units = self.compared.repertoires.units
-        return dict(zip(units.index, units, strict=True))
 
     @cached_property
     def with_vectors(self) -> dict[str, np.ndarray]:
@@ -307,11 +301,6 @@ class Samples:
         return significance.mean_kernels(list(self.drawn.values()), self.width)
 
 
-def diversity_table(samples: Samples) -> pa.Table:
-    """Return `airrvec.core.schema.DIVERSITY` of the samples."""
-    return diversity.diversity_table(samples.clone_counts, samples.units, **samples.group)
-
-
 @step("principal components of samples")
 def pca_table(samples: Samples) -> pa.Table:
     """
@@ -338,74 +327,34 @@ def pca_table(samples: Samples) -> pa.Table:
     return _table(rows, schema.SAMPLES_PCA)
 
 
-@step("samples by condition")
-def conditions_table(samples: Samples, column: str | None, diversities: pa.Table) -> pa.Table:
+@step("vectors of samples")
+def vectors_table(samples: Samples) -> pa.Table:
     """
-    Return `airrvec.core.schema.SAMPLE_CONDITIONS`: permutation tests between values of a metadata column.
+    Return `airrvec.core.schema.sample_vectors`: the mean vector of each sample with a vector, and its kernel.
 
-    Parameters
-    ----------
-    column : str or None
-        Metadata column of the samplesheet; no rows without one.
-    diversities : pyarrow.Table
-        `diversity_table` of the samples.
+    Receptors count once each. The kernel is the mean between different receptors.
     """
-    drawn = samples.drawn
-    conditions = samples.compared.repertoires.conditions(column)
-    rows = []
-    if column is not None:
-        hill = diversities.to_pandas().set_index("sample_id")
-        comparable = hill.index[hill["depth"].notna()]
-        for value_1, value_2 in pairs_of_values(conditions[conditions.index.isin(hill.index)]):
-            names = [list(conditions.index[conditions == value]) for value in (value_1, value_2)]
-            tested = [[name for name in group if name in comparable] for group in names]
-            if len({samples.units[name] for group in tested for name in group}) > 1:
-                tested = [[], []]  # numbers of cells and of reads are not compared
-            common = {"condition": column, "value_1": value_1, "value_2": value_2, **samples.group}
-            rng = generator(samples.seed, f"{samples.compared.chains} {value_1} {value_2}")
-            for order in diversity.ORDERS if min(map(len, tested)) > 1 else ():
-                logs = np.log(hill.loc[tested[0] + tested[1], f"hill_{order}_at_coverage"].to_numpy())
-                rows.append(
-                    common
-                    | {"measure": f"hill_{order}_at_coverage"}
-                    | _difference(logs, len(tested[0]), samples, rng)
-                )
-            groups = [[list(drawn).index(name) for name in group if name in drawn] for group in names]
-            if min(map(len, groups)) > 1:
-                order = groups[0] + groups[1]
-                rows.append(
-                    common
-                    | {"measure": "mmd"}
-                    | _mmd_between(samples.kernels[np.ix_(order, order)], len(groups[0]), samples, rng)
-                )
-    table = pd.DataFrame(rows, columns=schema.SAMPLE_CONDITIONS.names)
-    table["fdr"] = significance.benjamini_hochberg(table["p"].to_numpy(float))
-    return pa.Table.from_pandas(table, schema.SAMPLE_CONDITIONS, preserve_index=False)
+    drawn = {name: number for number, name in enumerate(samples.drawn)}
+    rows_of_sample = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
+    within = dict(zip(drawn, _within(samples), strict=True)) if drawn else {}
+    columns = {
+        "sample_id": list(rows_of_sample),
+        **{name: [value] * len(rows_of_sample) for name, value in samples.group.items()},
+        "n_receptors": [len(rows) for rows in rows_of_sample.values()],
+        "kernel": pa.array([within.get(sample) for sample in rows_of_sample], pa.float64()),
+    }
+    vectors = samples.compared.vectors
+    means = np.array([vectors[rows].mean(axis=0, dtype=np.float64) for rows in rows_of_sample.values()])
+    means = means.reshape(-1, vectors.shape[1]).astype(np.float32)
+    columns |= dict(zip(schema.dimensions(vectors.shape[1]), means.T, strict=True))
+    return pa.table(columns).cast(schema.sample_vectors(vectors.shape[1]))
+
+
+def _within(samples: Samples) -> np.ndarray:
+    """Return the mean kernel between different receptors of each drawn sample: k(x, x) = 1 is left out."""
+    sizes = np.array([len(vectors) for vectors in samples.drawn.values()])
+    return (samples.kernels.diagonal() * sizes - 1) / (sizes - 1)
 
 
 def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:
     return pa.Table.from_pandas(pd.DataFrame(rows, columns=columns.names), columns, preserve_index=False)
-
-
-def _mmd_between(kernels: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
-    """Compare the first ``n_first`` samples with the others, by mean kernels between different samples."""
-    divisions = significance.divisions(len(kernels), n_first, samples.n_permutations, rng)
-    values = significance.mmd(kernels, divisions)
-    return _tested(values, values, divisions, n_first)
-
-
-def _difference(values: np.ndarray, n_first: int, samples: Samples, rng) -> dict:
-    """Test the difference between the means of two groups, two-sided."""
-    divisions = significance.divisions(len(values), n_first, samples.n_permutations, rng)
-    differences = values @ divisions / n_first - values @ ~divisions / (len(values) - n_first)
-    return _tested(differences, np.abs(differences), divisions, n_first)
-
-
-def _tested(values, statistics, divisions, n_first: int) -> dict:
-    return {
-        "n_samples_1": n_first,
-        "n_samples_2": len(divisions) - n_first,
-        "difference": values[0],
-        "n_divisions": divisions.shape[1],
-        "p": significance.permutation_p(statistics),
-    }

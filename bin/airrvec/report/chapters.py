@@ -85,13 +85,14 @@ CHAPTERS = (
         "Differences between the conditions of the samplesheet, and between samples",
         (
             "airrvec_differences",
-            "airrvec_clusters_conditions",
-            "airrvec_comparison_conditions",
+            "airrvec_conditions_designs",
+            "airrvec_conditions_tests",
+            "airrvec_conditions_told",
             "airrvec_comparison_pca",
             "airrvec_comparison_pairs",
             "airrvec_comparison_public",
         ),
-        ("airrvec_comparison_",),
+        ("airrvec_comparison_", "airrvec_conditions_"),
     ),
     Chapter(
         "airrvec_model",

@@ -35,7 +35,6 @@ TERMS = {
     "MMD²": "Maximum mean discrepancy: distance between two distributions of vectors; near 0 if they agree.",
     "permutation test": "The samples are exchanged between groups many times; p is the share of exchanges"
     " with at least the observed difference.",
-    "Fisher's exact test": "Test whether more samples of one condition carry a cluster than of another.",
     "Mann–Whitney": "Test whether values of one group tend to be larger than those of another, by ranks.",
     "logo": "Letters at each position of aligned sequences; tall letters are conserved.",
     "UMAP": "Projection onto a plane that keeps neighbours together.",
@@ -156,13 +155,17 @@ READINGS = {
         "dense groups of one colour are similar receptors of one kind.",
         "as a test: distances between groups and sizes of groups have no meaning.",
     ),
-    "airrvec_clusters_conditions": Reading(
-        "clusters that all samples of one condition carry and none of the other.",
-        "if the samples of a condition also share a donor or a batch: both explain the difference.",
+    "airrvec_conditions_designs": Reading(
+        "which values are compared, within what, and whether anything can be significant.",
+        "if a confounder is named: what differs may be the batch or the depth.",
     ),
-    "airrvec_comparison_conditions": Reading(
-        "an FDR of at most 0.05 in any row.",
-        "as evidence of no difference: with few samples, no difference can be significant.",
+    "airrvec_conditions_tests": Reading(
+        "rows with an FDR of at most 0.05, and the size of their difference.",
+        "as evidence of no difference: with few donors, no difference can be significant.",
+    ),
+    "airrvec_conditions_told": Reading(
+        "whether the vectors tell the values apart better than genes, depth and clonality do.",
+        "if the p is not small: with few donors, a high share is often chance.",
     ),
     "airrvec_comparison_pca": Reading(
         "samples of one condition that lie together, apart from the others.",

@@ -10,7 +10,7 @@ process CLUSTER_RECEPTORS {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path groups
-    val settings // map: cluster_method, cluster_chance, compare_by, seed
+    val settings // map: cluster_method, cluster_chance, seed
     val library
 
     output:
@@ -26,14 +26,13 @@ process CLUSTER_RECEPTORS {
     """
     cluster_receptors.py --clones clones --cells ${cells} ${labelled ? "--labelled ${labelled}" : ''} --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
-        --cluster-method ${settings.cluster_method} --cluster-chance ${settings.cluster_chance} \\
-        ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
+        --cluster-method ${settings.cluster_method} --cluster-chance ${settings.cluster_chance} --seed ${settings.seed} \\
         --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}
     """
 
     stub:
     """
-    touch {clusters,members,motifs,conditions}.{parquet,tsv} clusters.qc.json versions.yml
+    touch {clusters,members,motifs}.{parquet,tsv} clusters.qc.json versions.yml
     """
 }

@@ -12,7 +12,7 @@ process COMPARE_SAMPLES {
     val library
 
     output:
-    path('{pairs,public,samples_pca,conditions}.{parquet,tsv}'), emit: tables, optional: true
+    path('{pairs,public,samples_pca,sample_vectors}.{parquet,tsv}'), emit: tables, optional: true
     path 'comparison.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('comparison'), val('all_samples'), emit: ended
@@ -31,6 +31,6 @@ process COMPARE_SAMPLES {
 
     stub:
     """
-    touch {pairs,public,samples_pca,conditions}.{parquet,tsv} comparison.qc.json versions.yml
+    touch {pairs,public,samples_pca}.{parquet,tsv} sample_vectors.parquet comparison.qc.json versions.yml
     """
 }

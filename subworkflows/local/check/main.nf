@@ -20,7 +20,7 @@ workflow CHECK {
         settings.input ? file(settings.input, glob: false) : [],
         looked.collect { entry -> entry.table },
         maps,
-        settings.subMap(['species', 'compare_by', 'max_unpacked']) + [tables: described(tables, looked, maps)],
+        settings.subMap(['species', 'compare_by', 'compare_within', 'max_unpacked']) + [tables: described(tables, looked, maps)],
         library.check_samples,
     )
     accepted = CHECK_SAMPLES.out.checked.map { path -> acceptedTables(path, tables, settings.failed_samples) }

@@ -1,11 +1,12 @@
 // Clones of all samples, what every count of cells is made of; each sample by itself: genes, lengths, diversity.
 
-include { COUNT_CLONES     } from '../../../modules/local/count_clones/main'
-include { DESCRIBE_CLONES  } from '../../../modules/local/describe_clones/main'
-include { DESCRIBE_SAMPLES } from '../../../modules/local/describe_samples/main'
-include { byName           } from '../files/main'
-include { digestOf         } from '../digest/main'
-include { samplesTogether  } from '../batches/main'
+include { COMPARE_CONDITIONS } from '../../../modules/local/compare_conditions/main'
+include { COUNT_CLONES       } from '../../../modules/local/count_clones/main'
+include { DESCRIBE_CLONES    } from '../../../modules/local/describe_clones/main'
+include { DESCRIBE_SAMPLES   } from '../../../modules/local/describe_samples/main'
+include { byName             } from '../files/main'
+include { digestOf           } from '../digest/main'
+include { samplesTogether    } from '../batches/main'
 
 workflow DESCRIBE {
     take:
@@ -47,24 +48,47 @@ workflow DESCRIBE {
     versions = versions
 }
 
-// The table of clones that users get, with what the other branches say of them.
+// The table of clones that users get, with what the other branches say of them, and conditions compared by it.
 workflow TABULATE {
     take:
     clones   // value: clones, counts, members, samples
-    calls    // channel: calls of annotation, one file per sample; empty without --annotate
-    clusters // channel: results of clustering; empty without --cluster
+    results  // map: described, calls, clusters, comparison → channel of files
+    settings // map: parameters
     library  // value: script → digest of what it imports
 
     main:
     DESCRIBE_CLONES(
         clones,
-        byName(calls),
-        byName(clusters.filter { file -> file.name == 'members.parquet' }),
+        byName(results.calls),
+        byName(results.clusters.filter { file -> file.name == 'members.parquet' }),
         digestOf(library, 'describe_clones'),
     )
-
+    compared = channel.empty()
+    asked = channel.empty()
+    ended = channel.empty()
+    missing = channel.empty()
     versions = DESCRIBE_CLONES.out.versions
+    if (settings.compare_by) {
+        COMPARE_CONDITIONS(
+            clones,
+            DESCRIBE_CLONES.out.clones,
+            byName(results.described.filter { file -> file.extension == 'parquet' }),
+            byName(results.comparison.filter { file -> file.extension == 'parquet' }),
+            file(settings.input, glob: false),
+            settings.subMap(['compare_by', 'compare_within', 'compare_permutations', 'seed']),
+            digestOf(library, 'compare_conditions'),
+        )
+        compared = COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten()
+        asked = clones.map { _files -> ['conditions', 'all_samples'] }
+        ended = COMPARE_CONDITIONS.out.ended
+        missing = COMPARE_CONDITIONS.out.missing
+        versions = versions.mix(COMPARE_CONDITIONS.out.versions)
+    }
 
     emit:
+    results = compared // channel: file
+    asked = asked // channel: [ part, name ]
+    ended = ended // channel: [ part, name ]
+    missing = missing // channel: file
     versions = versions
 }

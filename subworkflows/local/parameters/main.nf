@@ -57,8 +57,11 @@ def checkTables(settings) {
     if (!settings.input && !settings.labelled) {
         error('there is nothing to do: give a samplesheet with --input, or a labelled receptor table with --labelled')
     }
-    if (settings.compare_by && !settings.cluster && !settings.compare) {
-        error('--compare_by: there is nothing to compare by it; give --cluster or --compare as well')
+    if (settings.compare_by && !settings.input) {
+        error('--compare_by: there is nothing to compare; give a samplesheet with --input')
+    }
+    if (settings.compare_within && !settings.compare_by) {
+        error('--compare_within: it is the batch within which values are compared; give --compare_by as well')
     }
 }
 

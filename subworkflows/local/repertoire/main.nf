@@ -35,7 +35,7 @@ workflow REPERTOIRE {
         digestOf(library, 'embed_background'),
     )
     groups = EMBED_BACKGROUND.out.groups
-    common = settings.subMap(['cluster_chance', 'compare_by', 'seed'])
+    common = settings.subMap(['cluster_chance', 'seed'])
     clusters = channel.empty()
     comparison = channel.empty()
     asked = clones.map { _files -> ['background', 'all_samples'] }
@@ -65,7 +65,7 @@ workflow REPERTOIRE {
             receptors,
             embeddings,
             groups,
-            common + settings.subMap(['compare_receptors', 'compare_permutations']),
+            common + settings.subMap(['compare_by', 'compare_receptors', 'compare_permutations']),
             digestOf(library, 'compare_samples'),
         )
         comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()

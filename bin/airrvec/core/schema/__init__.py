@@ -29,7 +29,16 @@ from airrvec.core.schema.annotation import (
 )
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
 from airrvec.core.schema.clones import CLONE_COUNTS, CLONE_MEMBERS, CLONES, COUNTED_CLONES
-from airrvec.core.schema.comparison import PUBLIC_RECEPTORS, SAMPLE_CONDITIONS, SAMPLE_PAIRS, SAMPLES_PCA
+from airrvec.core.schema.comparison import (
+    CONDITION_TESTS,
+    CONDITION_TOLD,
+    MEASURES,
+    PUBLIC_RECEPTORS,
+    SAMPLE_PAIRS,
+    SAMPLES_PCA,
+    TOLD_BY,
+    sample_vectors,
+)
 from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLONES, CELL_CLUSTERS, CELL_DESCRIPTION
 from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
@@ -50,7 +59,7 @@ from airrvec.core.schema.reference import (
     REFERENCE_CONFLICTS,
     REFERENCE_SOURCES,
 )
-from airrvec.core.schema.repertoire import CLUSTER_CONDITIONS, CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, MAP
+from airrvec.core.schema.repertoire import CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, MAP
 from airrvec.core.schema.run import CHECKED, MANIFEST
 from airrvec.core.schema.samples import (
     CDR3_LENGTHS,
@@ -119,13 +128,14 @@ __all__ = [
     "CLONE_MEMBERS",
     "CLONE_SIZES",
     "CLUSTERS",
-    "CLUSTER_CONDITIONS",
     "CLUSTER_MEMBERS",
     "CLUSTER_MOTIFS",
     "COINCIDENCE",
     "COLLECTED_RECEPTORS",
     "COMPARISONS",
     "COMPLEXITY",
+    "CONDITION_TESTS",
+    "CONDITION_TOLD",
     "COUNTED_CLONES",
     "COUNT_UNITS",
     "DISTANCES",
@@ -150,6 +160,7 @@ __all__ = [
     "MANIFEST",
     "MAP",
     "MEAN",
+    "MEASURES",
     "MERGED_REFERENCE",
     "METRICS",
     "MULTICHAIN",
@@ -175,7 +186,6 @@ __all__ = [
     "ROW_UNITS",
     "RULE_SETTING",
     "SAMPLES_PCA",
-    "SAMPLE_CONDITIONS",
     "SAMPLE_PAIRS",
     "SETTING",
     "SINGLE_PAIR",
@@ -183,6 +193,7 @@ __all__ = [
     "SPECIFICITY",
     "SPLIT",
     "TABLES",
+    "TOLD_BY",
     "TRAINING",
     "TRAINING_LABELS",
     "TRAINING_TIMES",
@@ -197,5 +208,6 @@ __all__ = [
     "field",
     "open_frame",
     "raw",
+    "sample_vectors",
     "uncertain",
 ]

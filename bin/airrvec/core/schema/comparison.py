@@ -1,10 +1,10 @@
 """Schemas of the tables that compare samples."""
 
-from airrvec.core.schema.published import float64, int64, published, string
+from airrvec.core.schema.published import boolean, float32, float64, int64, published, string
+from airrvec.core.schema.receptors import dimensions
 from airrvec.core.schema.shared import (
     CHAINS_COLUMN,
     CLONOTYPE_ID,
-    CONDITION,
     COUNT_UNIT,
     N_CELLS,
     N_RECEPTORS,
@@ -13,6 +13,8 @@ from airrvec.core.schema.shared import (
     SAMPLE_ID,
     SPECIES_COLUMN,
 )
+
+import pyarrow as pa
 
 _NO_VECTORS = "too few vectors"
 _TOO_MANY = f"{_NO_VECTORS}, or more than 1,000 pairs"
@@ -51,6 +53,7 @@ SAMPLE_PAIRS = published(
         "MMD², the kernel distance (maximum mean discrepancy); about 0 without a difference",
         null=_NO_VECTORS,
     ),
+    float64("kernel", "Mean kernel between receptors of the two samples, 0 to 1", null=_NO_VECTORS),
     float64("mmd_p", "Permutation test of `mmd`", null=_TOO_MANY),
     float64("mmd_fdr", "False discovery rate of `mmd_p`", null=_TOO_MANY),
     twin=True,
@@ -91,19 +94,128 @@ SAMPLES_PCA = published(
     twin=True,
 )
 
-SAMPLE_CONDITIONS = published(
-    "sample_conditions",
-    "comparison/conditions.parquet",
-    "One row per pair of values of `--compare_by`, measure, species and class of chains.",
-    *(SPECIES_COLUMN, CHAINS_COLUMN, *CONDITION),
-    string("measure", "`mmd`, or a Hill number at equal coverage"),
-    *(int64(f"n_samples_{side}", f"Samples with `value_{side}`") for side in (1, 2)),
+# What is tested between values of a column, and its unit; the tables that hold the measures of each sample.
+MEASURES = {
+    "hill_0_at_coverage": "number of clones at equal coverage, natural logarithm",
+    "hill_1_at_coverage": "Hill number of order 1 at equal coverage, natural logarithm",
+    "hill_2_at_coverage": "Hill number of order 2 at equal coverage, natural logarithm",
+    "coincidence": "probability that two cells are of one clone",
+    "large_clones": "share of cells in clones above 1 % of the sample",
+    "v_gene": "share of clones with a V gene",
+    "j_gene": "share of clones with a J gene",
+    "cdr3_length": "mean length of the CDR3 over clones, in residues",
+    "cluster": "share of cells in a cluster, with `--cluster`",
+    "pathogen": "share of cells called for an epitope of an organism, with `--annotate`",
+    "overlap": "Morisita–Horn overlap within values minus between them, with `--compare`",
+    "mmd": "mean kernel of vectors within values minus between them (MMD²), with `--compare`",
+}
+
+_ONLY_TWO = "not of two values"
+_UNITS = "Donors with `value_{}`: the units of the test; several samples of a donor are one"
+CONDITION_TESTS = published(
+    "condition_tests",
+    "comparison/tests.parquet",
+    "All tests of `--compare_by`: one row per design, measure, feature, species and class of chains."
+    " [Designs and tests](explanations/comparison.md#conditions).",
+    string("condition", "Metadata column of `--compare_by`"),
+    string("design", "`two values`, `several values` or `trend`"),
+    string(
+        "within",
+        "Column within whose values labels are exchanged: `donor` if values are compared within donors, or"
+        " that of `--compare_within`",
+        null="all units",
+    ),
+    *(
+        string(f"value_{side}", f"{word} value of it", null=_ONLY_TWO)
+        for side, word in ((1, "First"), (2, "Second"))
+    ),
+    string("measure", "; ".join(f"`{name}`: {words}" for name, words in MEASURES.items())),
+    string("feature", "Gene, locus, cluster or organism", null="the measure has no features"),
+    SPECIES_COLUMN.but(null="cells of all species"),
+    CHAINS_COLUMN.but(null="cells of all classes"),
+    int64("n_units", "Units of the test: donors, or a donor with each of its values"),
+    *(int64(f"n_units_{side}", _UNITS.format(side), null=_ONLY_TWO) for side in (1, 2)),
+    int64("n_carrying", "Units whose number is not 0", null="of similarities"),
+    *(
+        float64(
+            f"mean_{side}", f"Mean of the units with `value_{side}`", null=f"{_ONLY_TWO}, or of similarities"
+        )
+        for side in (1, 2)
+    ),
     float64(
         "difference",
-        "First minus second: MMD², which has no sign, or the difference of the mean logs of Hill numbers",
+        "Two values: first minus second, within donors or strata where these are compared; a trend: slope per"
+        " unit of the column; a similarity: within values minus between them",
+        null="several values",
     ),
-    int64("n_divisions", "Divisions of the samples that were evaluated"),
-    float64("p", "Permutation test of the difference; samples are the units"),
-    float64("fdr", "False discovery rate of `p`"),
+    *(
+        float64(
+            name,
+            f"{word} end of the 95 % interval of `difference` (linear model)",
+            null="several values, of similarities, or too few units",
+        )
+        for name, word in (("low", "Lower"), ("high", "Upper"))
+    ),
+    float64("p", "Two-sided p of the exact rank test or the permutation test"),
+    float64("least_p", "Smallest p that the design and the number of permutations can give"),
+    float64("fdr", "False discovery rate of `p`, over all rows of the measure"),
     twin=True,
 )
+
+TOLD_BY = {
+    "sheet": "a column of the samplesheet",
+    "cells": "numbers of cells and clones, as logarithms",
+    "chains": "shares of cells with both chains, α or β alone",
+    "v_genes": "shares of clones with each V gene",
+    "j_genes": "shares of clones with each J gene",
+    "clonality": "shares of cells in clones of each size, and the probability that two cells are a clone",
+    "k-mers": "shares of each three residues of the CDR3 of clones",
+    "mean_vector": "mean vector of the clones",
+    "mean_kernel": "mean kernel between the clones of samples",
+}
+CONDITION_TOLD = published(
+    "condition_told",
+    "comparison/told.parquet",
+    "What tells the values of `--compare_by` apart in donors that were left out: one row per design and"
+    " feature set, those of the samplesheet and of depth first."
+    " [Confounders](explanations/comparison.md#confounders).",
+    string("condition", "Metadata column of `--compare_by`"),
+    string("design", "`two values` or `several values`"),
+    string("among", "Values that are told apart, joined by `;`"),
+    string("told_by", "; ".join(f"`{name}`: {words}" for name, words in TOLD_BY.items())),
+    string("column", "Column of the samplesheet", null="of the other feature sets"),
+    SPECIES_COLUMN.but(null="not of one species"),
+    CHAINS_COLUMN.but(null="cells of all classes"),
+    string("left_out", "What is left out at once: `donor`, or the column of `--compare_within`"),
+    int64("n_units", "Units, as in `condition_tests`"),
+    float64("accuracy", "Balanced accuracy: mean share of each value's units that are told right, 0 to 1"),
+    float64("by_chance", "Its mean after exchanges of the values", null="no exchange is possible"),
+    float64("p", "Share of exchanges with at least this accuracy"),
+    boolean(
+        "tells_all",
+        "Whether each value of a column occurs with one value of the condition alone: nothing can tell which"
+        " of the two makes a difference",
+        null="of the other feature sets",
+    ),
+    twin=True,
+)
+
+_SAMPLE_VECTORS = published(
+    "sample_vectors",
+    "comparison/sample_vectors.parquet",
+    "One vector of each sample, by species and class of chains. Metadata: the model.",
+    *(SAMPLE_ID, SPECIES_COLUMN, CHAINS_COLUMN),
+    N_RECEPTORS.but(meaning="Receptors of the mean"),
+    float64(
+        "kernel", "Mean kernel between its receptors, of `kernel` in `pairs`", null="fewer than 20 receptors"
+    ),
+    float32("dim_01", "First dimension of the mean of the vectors of these receptors, each once"),
+    further=float32("dim_02, dim_03, …", "Further dimensions of the mean"),
+)
+
+
+def sample_vectors(n_dimensions: int) -> pa.Schema:
+    """Return the schema of ``sample_vectors``, with ``dim_01``, ``dim_02``, …"""
+    return pa.schema(
+        [*list(_SAMPLE_VECTORS)[:-1], *((name, pa.float32()) for name in dimensions(n_dimensions))]
+    )

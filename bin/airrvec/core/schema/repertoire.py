@@ -4,7 +4,6 @@ from airrvec.core.schema.published import float32, float64, int32, int64, publis
 from airrvec.core.schema.receptors import GENERATION_COLUMNS
 from airrvec.core.schema.shared import (
     CHAINS_COLUMN,
-    CONDITION,
     COUNT_UNIT,
     LOCUS,
     N_CELLS,
@@ -120,34 +119,6 @@ CLUSTER_MOTIFS = published(
     int32("position", "Position in the alignment, from 1"),
     string("residue", "Residue; `-` is a gap"),
     float64("frequency", "Share of the members with this residue"),
-    twin=True,
-)
-
-_CARRY = "Samples with `value_1` or `value_2` that have receptors of these chains"
-CLUSTER_CONDITIONS = published(
-    "cluster_conditions",
-    "clusters/conditions.parquet",
-    "Clusters compared between values of `--compare_by`; empty without it.",
-    *(_CENTRE, SPECIES_COLUMN, CHAINS_COLUMN, *CONDITION),
-    *(int64(f"n_samples_{side}", _CARRY) for side in (1, 2)),
-    *(int64(f"n_carrying_{side}", "Samples among these that carry the cluster") for side in (1, 2)),
-    *(
-        float64(
-            f"share_{side}",
-            "Share of the cells with these chains that are in the cluster, mean over these samples",
-        )
-        for side in (1, 2)
-    ),
-    float64("odds_ratio", "Odds ratio of samples that carry the cluster"),
-    float64("fisher_p", "Fisher's exact test of the samples that carry the cluster"),
-    float64("fisher_fdr", "False discovery rate of `fisher_p`"),
-    float64(
-        "rank_p",
-        "Two-sided Mann–Whitney test of the shares: exact, or beyond 60 samples a normal approximation where"
-        " [many samples carry the cluster](explanations/clusters.md)",
-    ),
-    float64("rank_fdr", "False discovery rate of `rank_p`"),
-    CLUSTER_ID,
     twin=True,
 )
 

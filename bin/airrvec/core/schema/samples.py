@@ -109,7 +109,7 @@ VJ_PAIRING = published(
 
 # How a sample was brought to the coverage at which samples are compared.
 RAREFIED, OBSERVED, EXTRAPOLATED = "rarefied", "observed", "extrapolated"
-TOO_LOW, NO_REPEATS = "coverage too low", "no clone of two"
+TOO_LOW, NO_REPEATS, TOO_FEW = "coverage too low", "no clone of two", "fewer than 20 cells"
 
 _CLASS = (SAMPLE_ID, SPECIES_COLUMN, CHAINS_COLUMN, COUNT_UNIT)
 _ORDERS = {0: "number of clones", 1: "exponential of the Shannon entropy", 2: "inverse Simpson index"}
@@ -135,13 +135,13 @@ DIVERSITY = published(
     float64(
         "reference_coverage",
         "Coverage at which the samples of the species, class and unit are compared",
-        null="no sample has a clone of two cells",
+        null="no sample of 20 cells has a clone of two",
     ),
     string(
         "method",
         "The reference coverage takes fewer cells than the sample has (`rarefied`), all (`observed`) or up"
-        " to twice as many (`extrapolated`). Not comparable: it takes more (`coverage too low`), or the"
-        " coverage is not known (`no clone of two`).",
+        " to twice as many (`extrapolated`). Not comparable: it takes more (`coverage too low`), the"
+        " coverage is not known (`no clone of two`), or the sample is too small (`fewer than 20 cells`).",
     ),
     int64(
         "depth",

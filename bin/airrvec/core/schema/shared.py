@@ -112,13 +112,6 @@ CALL_COLUMNS = (
     string("exact_epitope", "Epitopes of references of the same clonotype, called or not", null="none"),
 )
 
-# Two values of a metadata column whose samples are compared.
-CONDITION = (
-    string("condition", "Metadata column of `--compare_by`"),
-    string("value_1", "First value of it"),
-    string("value_2", "Second value of it"),
-)
-
 # Settings of a measurement of the benchmark.
 ENCODER = string(
     "encoder",

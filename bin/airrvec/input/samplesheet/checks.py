@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,36 +15,57 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.sheet import Problem, Sample, Sheet
 from airrvec.input.units import NOTHING, DeclaredUnit, Unit
+from airrvec.stats.designs import LEAST_UNITS, designs
 
+import pandas as pd
 import pyarrow as pa
 
-TESTED = 2  # samples that a value needs to be tested, as in `airrvec.repertoire.enrichment`
+SIGNIFICANT = 0.05
 _SHOWN = 10  # values
 
 
-def condition_notes(condition: str | None, sheet: Sheet | None, failed: Collection[str | None]) -> list[str]:
+# Parameters that name columns of the samplesheet.
+CONDITIONS = ("compare_by", "compare_within")
+
+
+def condition_notes(
+    conditions: Mapping[str, str | None], sheet: Sheet | None, failed: Collection[str | None]
+) -> list[str]:
     """
-    Return a sentence if no two values of a condition have two samples each, so that nothing can be tested.
+    Return a sentence if a condition cannot be tested, or if no test of it can be significant.
 
     Parameters
     ----------
-    condition : str or None
-        Metadata column of the samplesheet.
+    conditions : dict
+        Column of the samplesheet by parameter, of `CONDITIONS`: what is compared, and within what.
     sheet : Sheet or None
     failed : collection of str
         Names of samples that are left out.
     """
+    condition, within = (conditions[name] for name in CONDITIONS)
     if condition is None or sheet is None or condition not in sheet.metadata:
         return []
     samples = [row for row in sheet.samples if row.role == "sample" and row.name not in failed]
-    sizes = Counter(value for row in samples if (value := row.metadata[condition]))
-    if sum(n >= TESTED for n in sizes.values()) > 1:
+    rows = {row.name: {**row.metadata, "donor": row.metadata.get("donor") or row.name} for row in samples}
+    table = pd.DataFrame.from_dict(rows, "index", dtype=object)
+    table = table.reindex(columns=list(dict.fromkeys(["donor", *sheet.metadata]))).replace("", None)
+    made = designs(table, condition, within if within in sheet.metadata else None)
+    if not made:
+        sizes = Counter(value for row in samples if (value := row.metadata[condition]))
+        per_value = ", ".join(f"{value} {n:,}" for value, n in sorted(sizes.items())[:_SHOWN]) or "none"
+        more = f" and {counted(len(sizes) - _SHOWN, 'other value')}" if len(sizes) > _SHOWN else ""
+        return [
+            f"--compare_by {condition}: nothing will be tested, because this needs two values with at least"
+            f" {LEAST_UNITS} donors each (samples per value: {per_value}{more})"
+        ]
+    best = min(made, key=lambda design: design.least_p)
+    if best.least_p <= SIGNIFICANT:
         return []
-    per_value = ", ".join(f"{value} {n:,}" for value, n in sorted(sizes.items())[:_SHOWN]) or "none"
-    more = f" and {counted(len(sizes) - _SHOWN, 'other value')}" if len(sizes) > _SHOWN else ""
+    units = " and ".join(f"{n:,}" for n in best.n_units)
+    pairs = f"{len({*best.donors.tolist()}):,} donors with several values"
     return [
-        f"--compare_by {condition}: nothing will be tested, because this needs two values with at least"
-        f" {TESTED} samples each (samples per value: {per_value}{more})"
+        f"--compare_by {condition}: nothing can be significant, because the smallest p that"
+        f" {pairs if best.paired else f'{units} donors'} can give is {best.least_p:.2g}"
     ]
 
 

@@ -3,6 +3,7 @@
 import gzip
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -251,15 +252,16 @@ def is_samplesheet(path: str | Path) -> bool:
     return {"sample", "path"} <= {name.lower() for name in header}
 
 
-def condition_problems(condition: str | None, sheet: Sheet | None) -> list[Problem]:
-    """Return the problems with ``condition``, the metadata column by which samples are compared."""
+def condition_problems(conditions: Mapping[str, str | None], sheet: Sheet | None) -> list[Problem]:
+    """Return the problems with metadata columns that parameters name, by the names of these."""
     columns = sheet.metadata if sheet else []
     unread = sheet and not sheet.samples  # its columns are unknown
-    if condition is None or condition in columns or unread:
-        return []
     columns_there = f"it has: {', '.join(columns) or 'none'}"
-    error = InputError(f"--compare_by: the samplesheet has no metadata column '{condition}'; {columns_there}")
-    return [Problem(error)]
+    return [
+        Problem(InputError(f"--{name}: the samplesheet has no metadata column '{column}'; {columns_there}"))
+        for name, column in conditions.items()
+        if column is not None and column not in columns and not unread
+    ]
 
 
 def _split(path: Path) -> tuple[list[str], list[tuple[int, list[str] | None]]]:

@@ -14,6 +14,7 @@ from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k
 from airrvec.report.sections.calibration import cautions
 from airrvec.report.sections.clusters import cluster_answer
+from airrvec.report.sections.conditions import confounder_sentences
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
 from airrvec.report.sections.samples import FEW_CELLS, Described, largest_clone
@@ -55,7 +56,7 @@ def brief_section(
         ("airrvec_chapter_samples", _samples_sentence(samples, receptors, results.get("samples"))),
         ("airrvec_annotation", _annotation_sentence(results.get("annotation"))),
         ("airrvec_clusters", cluster_answer(results["clusters"]) if results.get("clusters") else None),
-        ("airrvec_comparison", difference_answer(results.get("clusters"), results.get("comparison"))),
+        ("airrvec_comparison", difference_answer(results.get("conditions"), results.get("comparison"))),
         ("airrvec_model", _benchmark_sentence(results.get("benchmark"), titles)),
     ]
     lines = [
@@ -161,6 +162,12 @@ def _doubts(samples: list[dict], results: dict) -> list[str]:
     ):
         if names:
             sentences.append(f"{words} {escaped(first_names(names))}.")
+    if (conditions := results.get("conditions")) and confounder_sentences(conditions):
+        column = escaped(conditions.counts["condition"])
+        sentences.append(
+            f'{column} is <a href="#airrvec_conditions_designs">confounded</a>: something that should not'
+            " tells its values apart."
+        )
     if (annotation := results.get("annotation")) and cautions(annotation.reference, annotation.titles):
         sentences.append('The error rates of the calls have <a href="#airrvec_annotation_counts">limits</a>.')
     return sentences

@@ -1,4 +1,4 @@
-"""Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions."""
+"""Clusters in the MultiQC report: number and sizes, largest clusters with logos."""
 
 import json
 from base64 import b64encode
@@ -77,86 +77,9 @@ def motif(cluster) -> str:
     return f"{words} ({'; '.join(notes)})" if notes else words
 
 
-# --- Clusters compared between the samples of conditions, in the MultiQC report
+# --- Clusters in the MultiQC report: number and sizes, largest clusters with logos
 
-
-def conditions_section(results, motifs: dict[str, str]) -> dict:
-    """
-    Return the section.
-
-    Parameters
-    ----------
-    results : airrvec.report.sections.clusters.Clusters
-    motifs : dict
-        Consensus and label of each cluster, in HTML, by its ``cluster_id``.
-    """
-    column = escaped(results.counts["condition"])
-    words = (
-        f"Differences between samples of different {column}: the samples that carry a cluster, and the share"
-        " of cells in it. Samples are the units of the tests."
-    )
-    if not len(results.conditions):
-        return section(
-            "airrvec_clusters_conditions",
-            f"Clusters by {column}",
-            words,
-            "html",
-            "<p>No test was possible: two values need at least two samples each, and a cluster in at least"
-            " two of these samples.</p>",
-        )
-    shown = results.conditions.sort_values(["fisher_p", "rank_p"], kind="stable").head(N_TOP)
-    numbers = cluster_numbers(results.clusters)
-    data = {
-        f"{numbers[row.cluster_id]}, {escaped(row.value_1)} and {escaped(row.value_2)}": {
-            **named_chain_cells(row.centre),
-            "carrying_1": f"{row.n_carrying_1} of {row.n_samples_1}",
-            "carrying_2": f"{row.n_carrying_2} of {row.n_samples_2}",
-            "fisher_fdr": row.fisher_fdr,
-            "rank_fdr": row.rank_fdr,
-            "share_1": 100 * row.share_1,
-            "share_2": 100 * row.share_2,
-            "motif": motifs[row.cluster_id],
-            "id": text_cell(row.cluster_id),
-        }
-        for row in tables.named_rows(shown)
-    }
-    return section(
-        "airrvec_clusters_conditions",
-        f"Clusters by {column}",
-        f"{words} The table has {len(shown)} of {counted(len(results.conditions), 'comparison')}, those with"
-        " the lowest p; all are in <code>clusters/conditions.tsv</code>. With few samples, p cannot be small:"
-        " the minimum is 0.1 for three samples against three.",
-        "table",
-        data,
-        headers=_condition_headers(),
-        pconfig={"col1_header": "Cluster", "sort_rows": False},
-    )
-
-
-def _condition_headers() -> dict[str, dict]:
-    share, rate = {"suffix": " %", "format": "{:,.3f}", "scale": False}, {"format": "{:,.3g}", "scale": False}
-    columns = {
-        "carrying_1": ("First: samples", "n_carrying_1", {}),
-        "carrying_2": ("Second: samples", "n_carrying_2", {}),
-        "fisher_fdr": ("FDR, Fisher", "fisher_fdr", rate),
-        "rank_fdr": ("FDR, ranks", "rank_fdr", rate),
-        "share_1": ("First: share of cells", "share_1", share),
-        "share_2": ("Second: share of cells", "share_2", share),
-    }
-    return {
-        **CENTRE_HEADERS,
-        **{
-            name: {"title": title, **look, **meaning("cluster_conditions", column)}
-            for name, (title, column, look) in columns.items()
-        },
-        "motif": text_header("Consensus, epitope"),
-        "id": text_header("Cluster id", **meaning("cluster_conditions", "cluster_id")),
-    }
-
-
-# --- Clusters in the MultiQC report: number and sizes, largest clusters with logos, and conditions
-
-N_TOP = 50  # rows in the tables of clusters and of their comparisons
+N_TOP = 50  # rows in the table
 
 _SIZES = {"2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10), "11 to 50": (11, 50), "above 50": (51, 10**9)}
 
@@ -167,7 +90,6 @@ class Clusters:
 
     counts: dict
     clusters: pd.DataFrame
-    conditions: pd.DataFrame
     logos: bytes | None
     titles: dict[tuple[str, str], str]
 
@@ -182,7 +104,6 @@ def read_clusters(folder: Path | None) -> Clusters | None:
     return Clusters(
         counts,
         with_group_titles(tables.read(folder / "clusters.parquet").to_pandas(), titles),
-        tables.read(folder / "conditions.parquet").to_pandas(),
         logos.read_bytes() if logos.exists() else None,
         titles,
     )
@@ -195,9 +116,6 @@ def cluster_sections(results: Clusters) -> list[dict]:
         sections += [_sizes(results.clusters), _largest(results.clusters)]
     if results.logos:
         sections.append(_logos(results.logos))
-    if results.counts["condition"]:
-        motifs = {row["cluster_id"]: motif(row) for _, row in results.clusters.iterrows()}
-        sections.append(conditions_section(results, motifs))
     return sections
 
 

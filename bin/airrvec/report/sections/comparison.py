@@ -1,4 +1,4 @@
-"""Comparison of samples in the MultiQC report: overlap, distances, conditions."""
+"""Comparison of samples in the MultiQC report: overlap and distances."""
 
 import json
 from dataclasses import dataclass
@@ -85,13 +85,12 @@ def _names(samples: str) -> str:
     return "; ".join([*names[:N_NAMES], *more])
 
 
-# --- Comparison of samples in the MultiQC report: overlap, distances, conditions
+# --- Overlap and distances
 
 N_PAIRS = 100  # in the table
 
-_MEASURES = {"mmd": "vectors (MMD²)", **{f"hill_{q}_at_coverage": f"log Hill number {q}" for q in (0, 1, 2)}}
 _TOO_MANY = " These are too many pairs for a permutation test of each: where there is no FDR, none was made."
-_NAMES = ("pairs", "samples_pca", "conditions")
+_NAMES = ("pairs", "samples_pca")
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,6 @@ class Comparison:
     counts: dict
     pairs: pd.DataFrame
     samples_pca: pd.DataFrame
-    conditions: pd.DataFrame
     public: pd.DataFrame
     n_public: int
 
@@ -112,11 +110,11 @@ def read_comparison(folder: Path | None) -> Comparison | None:
         return None
     counts = json.loads((folder / "comparison.qc.json").read_text())
     titles = group_titles(counts["groups"])
-    pairs, samples_pca, conditions = (
+    pairs, samples_pca = (
         with_group_titles(tables.read(folder / f"{name}.parquet").to_pandas(), titles) for name in _NAMES
     )
     public, n_public = read_public(folder / "public.parquet")
-    return Comparison(counts, pairs, samples_pca, conditions, public, n_public)
+    return Comparison(counts, pairs, samples_pca, public, n_public)
 
 
 def comparison_sections(results: Comparison) -> list[dict]:
@@ -126,8 +124,6 @@ def comparison_sections(results: Comparison) -> list[dict]:
         sections.append(public_section(results.public, results.n_public))
     if len(results.samples_pca):
         sections.append(_components(results))
-    if results.counts["condition"]:
-        sections.append(_conditions(results))
     return sections
 
 
@@ -212,7 +208,7 @@ def _pairs(results: Comparison) -> dict:
         f" <code>comparison/pairs.tsv</code>.{_TOO_MANY if too_many else ''}"
         " A low FDR means that the receptors of two samples are not random draws from one repertoire. It does"
         " not show an effect of a treatment: two people, or two tubes, differ too. For treatments, see the"
-        " conditions, where samples are the units."
+        " tests by condition, whose units are donors."
         + not_compared_text(results.counts)
         + units_sentence(results.counts["units"]),
         "table",
@@ -267,53 +263,4 @@ def _components(results: Comparison) -> dict:
             "showlegend": True,
             "data_labels": names,
         },
-    )
-
-
-def _conditions(results: Comparison) -> dict:
-    column = escaped(results.counts["condition"])
-    words = (
-        f"Permutation test of samples of one {column} against samples of another; samples are the units. With"
-        " few samples, p cannot be small: the minimum is 0.33 for two samples against two, and 0.1 for three"
-        " against three."
-    )
-    if len(set(results.counts["units"].values())) > 1:
-        words += " Hill numbers of samples that count in different units are not compared."
-    if not len(results.conditions):
-        sizes = ", ".join(f"{escaped(value)} {n}" for value, n in results.counts["values"].items())
-        return section(
-            "airrvec_comparison_conditions",
-            f"Samples by {column}",
-            words,
-            "html",
-            "<p>No test was possible: two values need at least two samples each"
-            f" (samples per value: {sizes or 'none'}).</p>",
-        )
-    data = {
-        f"{escaped(row.value_1)} and {escaped(row.value_2)}, {_MEASURES[row.measure]}, {row.group}": {
-            "samples": f"{row.n_samples_1} and {row.n_samples_2}",
-            "difference": row.difference,
-            "p": row.p,
-            "fdr": row.fdr,
-        }
-        for row in tables.named_rows(results.conditions)
-    }
-    headers = {
-        "samples": {"title": "Samples"},
-        "difference": {
-            "title": "Difference",
-            **NUMBER,
-            **meaning("sample_conditions", "difference"),
-        },
-        "p": {"title": "p", **NUMBER, **meaning("sample_conditions", "p")},
-        "fdr": {"title": "FDR", **NUMBER, **meaning("sample_conditions", "fdr")},
-    }
-    return section(
-        "airrvec_comparison_conditions",
-        f"Samples by {column}",
-        words,
-        "table",
-        data,
-        headers=headers,
-        pconfig={"col1_header": "Compared", "sort_rows": False},
     )

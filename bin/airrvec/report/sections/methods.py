@@ -151,17 +151,19 @@ def sentences(
             f" average {counts['chance']:g} neighbours among {_background(counts['background'])}, and"
             f" clusters are {kind} of these links."
         )
-        if len(clusters.conditions):
-            words.append(
-                f"Clusters were compared between values of {escaped(counts['condition'])} by Fisher's exact"
-                " test and the Mann–Whitney test, with samples as units, and corrected by the method of"
-                " Benjamini and Hochberg."
-            )
     if comparison := results.get("comparison"):
         words.append(
             "Diversity was measured by Hill numbers [hill], overlap by the Morisita–Horn index, and"
             " differences of vectors by the maximum mean discrepancy [mmd] with"
             f" {comparison.counts['permutations']:,} permutations."
+        )
+    if (conditions := results.get("conditions")) and len(conditions.tests):
+        within = {design["within"] for design in conditions.counts["designs"]} - {None}
+        words.append(
+            f"Values of {escaped(conditions.counts['condition'])} were compared with donors as units"
+            + (f", within values of {escaped(', '.join(sorted(within)))}," if within else ",")
+            + " by tests of aligned ranks and by permutation, and corrected by the method of Benjamini and"
+            " Hochberg for each measure."
         )
     if benchmark := results.get("benchmark"):
         encoders = ", ".join(escaped(titles[name]) for name in benchmark.summary["encoder"].unique())

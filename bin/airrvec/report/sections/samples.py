@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.chains import CHAIN_TITLES, GREEK, receptor_names
-from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, SAMPLE_TABLES, TOO_LOW
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, NO_REPEATS, SAMPLE_TABLES, TOO_FEW, TOO_LOW
 from airrvec.core.terminal import counted
 from airrvec.figures.style import COLOURS
 from airrvec.report.page import (
@@ -204,6 +204,7 @@ def _not_comparable(diversity: pd.DataFrame) -> str:
     for method, reason in (
         (TOO_LOW, "would need more than twice {its} cells for this coverage"),
         (NO_REPEATS, "{has} no clone of two cells, so that {its} coverage is not known"),
+        (TOO_FEW, "{has} fewer than 20 cells"),
     ):
         rows = diversity[diversity["method"] == method]
         if len(rows):

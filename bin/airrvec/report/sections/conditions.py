@@ -1,0 +1,252 @@
+"""Conditions in the MultiQC report: their designs, all tests, and what else tells the values apart."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from airrvec.core import tables
+from airrvec.core.terminal import counted
+from airrvec.report.page import NUMBER, SHARE, escaped, first_names, meaning, section
+from airrvec.report.receptor_cells import text_cell, text_header
+from airrvec.stats.designs import TREND, TWO_GROUPS
+
+import pandas as pd
+
+SIGNIFICANT = 0.05  # false discovery rate, and p of what tells values apart
+N_TOP = 50  # tests in the table
+TITLES = {
+    "hill_0_at_coverage": "Number of clones (log)",
+    "hill_1_at_coverage": "Diversity, order 1 (log)",
+    "hill_2_at_coverage": "Diversity, order 2 (log)",
+    "coincidence": "Two cells of one clone",
+    "large_clones": "Cells in large clones",
+    "v_gene": "V gene",
+    "j_gene": "J gene",
+    "cdr3_length": "CDR3 length",
+    "cluster": "Cells in a cluster",
+    "pathogen": "Cells called for an organism",
+    "overlap": "Overlap of samples",
+    "mmd": "Vectors (MMD²)",
+}
+SHARES = ("coincidence", "large_clones", "v_gene", "j_gene", "cluster", "pathogen")
+TOLD_TITLES = {
+    "cells": "Number of cells and clones",
+    "chains": "Chains that were read",
+    "v_genes": "V genes",
+    "j_genes": "J genes",
+    "clonality": "Sizes of clones",
+    "k-mers": "Short motifs of the CDR3",
+    "mean_vector": "Mean vector",
+    "mean_kernel": "Mean kernel of vectors",
+}
+# What should not tell a condition: the sheet's columns, depth, and what was read.
+CONFOUNDERS = ("sheet", "cells", "chains")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Results of ``compare_conditions.py``: counts, tests, what tells values apart; names of clusters."""
+
+    counts: dict
+    tests: pd.DataFrame
+    told: pd.DataFrame
+    centres: dict[str, str]
+
+
+def read_conditions(comparison: Path | None, clusters: Path | None) -> Conditions | None:
+    """Return the results; None if the folder has none."""
+    if comparison is None or not (comparison / "conditions.qc.json").exists():
+        return None
+    centres: dict[str, str] = {}
+    if clusters is not None and (clusters / "clusters.parquet").exists():
+        table = tables.read(clusters / "clusters.parquet", ["cluster_id", "centre"])
+        centres = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    tests, told = (tables.read(comparison / f"{name}.parquet").to_pandas() for name in ("tests", "told"))
+    return Conditions(json.loads((comparison / "conditions.qc.json").read_text()), tests, told, centres)
+
+
+def condition_sections(results: Conditions) -> list[dict]:
+    """Return the sections of the report."""
+    sections = [_designs(results)]
+    if len(results.tests):
+        sections.append(_tests(results))
+    if len(results.told):
+        sections.append(_told(results))
+    return sections
+
+
+def condition_lines(results: Conditions) -> list[str]:
+    """Return what the tests say, for the terminal."""
+    if not len(results.tests):
+        return [f"No test by {results.counts['condition']} was possible"]
+    n = int((results.tests["fdr"] <= SIGNIFICANT).sum())
+    return [
+        f"By {results.counts['condition']}: {n:,} of {counted(len(results.tests), 'test')} significant at a"
+        " false discovery rate of 5 %"
+    ]
+
+
+def confounder_sentences(results: Conditions) -> list[str]:
+    """Return a warning for each confounder that tells the condition, as HTML."""
+    rows = results.told[results.told["told_by"].isin(CONFOUNDERS)]
+    rows = rows[(rows["tells_all"] == True) | (rows["p"] <= SIGNIFICANT)]  # noqa: E712 - may be null
+    column = escaped(results.counts["condition"])
+    sentences = []
+    for row in tables.named_rows(rows.drop_duplicates(["among", "told_by", "column", "species"])):
+        name = f"<code>{escaped(row.column)}</code>" if row.column else TOLD_TITLES[row.told_by].lower()
+        if row.tells_all is True:
+            words = f"each value of {name} occurs with one {column} alone: the two cannot be told apart"
+        else:
+            words = (
+                f"{name} alone tells {100 * row.accuracy:.0f} % of left-out donors right (p = {row.p:.2g})"
+            )
+        sentences.append(f"{escaped(', '.join(row.among.split(';')))}: {words}.")
+    return sentences
+
+
+def _design_words(design: dict, column: str) -> str:
+    """Return a design in a sentence, in HTML."""
+    values = escaped(", ".join(design["values"]))
+    if design["kind"] == TREND:
+        units = f"a trend over {counted(len(design['values']), 'value')} of {column}"
+    else:
+        units = values
+    within = design["within"]
+    if within == "donor":
+        units += f", within {counted(design['n_donors'], 'donor')}"
+    else:
+        numbers = " and ".join(f"{n:,}" for n in design["n_units"])
+        units += f": {numbers} donors" + (
+            f", within values of <code>{escaped(within)}</code>" if within else ""
+        )
+    words = f"{units}; the smallest possible p is {design['least_p']:.2g}"
+    if design["least_p"] > SIGNIFICANT:
+        words += ", so that nothing can be significant"
+    reasons: dict[str, list[str]] = {}
+    for sample, reason in design["left_out"].items():
+        reasons.setdefault(reason, []).append(sample)
+    left_out = "; ".join(f"{escaped(first_names(names))} ({escaped(why)})" for why, names in reasons.items())
+    return f"<li>{words}.{f' Left out: {left_out}.' if left_out else ''}</li>"
+
+
+def _designs(results: Conditions) -> dict:
+    counts = results.counts
+    column = escaped(counts["condition"])
+    if not counts["designs"]:
+        sizes = ", ".join(f"{escaped(value)} {n}" for value, n in counts["values"].items())
+        body = (
+            "<p>No test was possible: two values need at least two donors each, or two donors with both"
+            f" (samples per value: {sizes or 'none'}).</p>"
+        )
+    else:
+        body = f"<ul>{''.join(_design_words(design, column) for design in counts['designs'])}</ul>"
+    if not counts["donors_named"]:
+        body += "<p>The samplesheet names no donors: each sample is taken for a donor of its own.</p>"
+    few = sorted({name for row in counts["not_measured"] for name in row["samples"]})
+    if few:
+        body += (
+            f"<p>Of {escaped(first_names(few))}, some measures are not known, because the sample has too few"
+            " cells or clones, or lacks the chains: it is left out of these tests.</p>"
+        )
+    warnings = "".join(f"<li>{words}</li>" for words in confounder_sentences(results))
+    if warnings:
+        body += f'<p class="airrvec-caution"><strong>Confounded:</strong></p><ul>{warnings}</ul>'
+    return section(
+        "airrvec_conditions_designs",
+        f"What is compared by {column}",
+        "Donors are the units: several samples of a donor with one value count once. Where donors have"
+        " several values, these are compared within donors.",
+        "html",
+        body,
+    )
+
+
+def _tests(results: Conditions) -> dict:
+    shown = results.tests.sort_values(["p", "fdr"], kind="stable").head(N_TOP)
+    digits = len(str(len(shown)))
+    rows = enumerate(tables.named_rows(shown), 1)
+    data = {f"{number:0{digits}d}": _test_cells(row, results) for number, row in rows}
+    table = "condition_tests"
+    headers = {
+        "measure": text_header("Measure"),
+        "feature": text_header("Feature", **meaning(table, "feature")),
+        "values": text_header("Compared"),
+        "means": text_header("Means"),
+        "difference": text_header("Difference", **meaning(table, "difference")),
+        "units": text_header("Units", **meaning(table, "n_units")),
+        "p": {"title": "p", **NUMBER, **meaning(table, "p")},
+        "fdr": {"title": "FDR", **NUMBER, **meaning(table, "fdr")},
+        "chains": text_header("Chains", **meaning(table, "chains")),
+    }
+    return section(
+        "airrvec_conditions_tests",
+        f"Tests by {escaped(results.counts['condition'])}",
+        f"{len(shown)} of {counted(len(results.tests), 'test')}, those with the lowest p; all are in"
+        " <code>comparison/tests.tsv</code>. The difference is the first value minus the second, with its"
+        " 95 % interval; of a trend, the slope.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Test", "sort_rows": False},
+    )
+
+
+def _test_cells(row, results: Conditions) -> dict:
+    """Return the cells of a test."""
+    scale, unit = (100, " %") if row.measure in SHARES else (1, "")
+
+    def number(value: float) -> str:
+        return "?" if pd.isna(value) else f"{scale * value:.3g}"
+
+    interval = f" ({number(row.low)} to {number(row.high)}){unit}" if pd.notna(row.low) else unit
+    of_sheet = results.counts["condition"]
+    values = f"{row.value_1} and {row.value_2}" if row.design == TWO_GROUPS else f"{row.design} of {of_sheet}"
+    means = f"{number(row.mean_1)} and {number(row.mean_2)}{unit}" if pd.notna(row.mean_1) else ""
+    units = f"{row.n_units_1:.0f} and {row.n_units_2:.0f}" if pd.notna(row.n_units_1) else f"{row.n_units:,}"
+    return {
+        "measure": TITLES[row.measure],
+        "feature": text_cell(results.centres.get(row.feature, row.feature) or ""),
+        "values": text_cell(values),
+        "means": text_cell(means),
+        "difference": text_cell(number(row.difference) + interval if pd.notna(row.difference) else ""),
+        "units": text_cell(units + (" within donors" if row.within == "donor" else "")),
+        "p": row.p,
+        "fdr": row.fdr,
+        "chains": text_cell(row.chains or ""),
+    }
+
+
+def _told(results: Conditions) -> dict:
+    data = {}
+    for number, row in enumerate(tables.named_rows(results.told), 1):
+        name = f"column {row.column}" if row.column else TOLD_TITLES[row.told_by]
+        data[f"{number:03d}"] = {
+            "told_by": text_cell(name),
+            "values": text_cell(" and ".join(row.among.split(";"))),
+            "accuracy": 100 * row.accuracy,
+            "by_chance": 100 * row.by_chance if pd.notna(row.by_chance) else None,
+            "p": row.p,
+            "chains": text_cell(row.chains or ""),
+            "left_out": text_cell(row.left_out),
+        }
+    table = "condition_told"
+    headers = {
+        "told_by": text_header("By", **meaning(table, "told_by")),
+        "values": text_header("Values"),
+        "accuracy": {"title": "Told right", **SHARE, **meaning(table, "accuracy")},
+        "by_chance": {"title": "By chance", **SHARE, **meaning(table, "by_chance")},
+        "p": {"title": "p", **NUMBER, **meaning(table, "p")},
+        "chains": text_header("Chains", **meaning(table, "chains")),
+        "left_out": text_header("Left out at once", **meaning(table, "left_out")),
+    }
+    return section(
+        "airrvec_conditions_told",
+        f"What tells {escaped(results.counts['condition'])}",
+        "Each value is told from the samples of other donors alone. First what should not tell it: columns of"
+        " the samplesheet, depth, chains; then genes, clonality and short motifs, the floor that the vectors"
+        " have to beat. All are in <code>comparison/told.tsv</code>.",
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Set", "sort_rows": False},
+    )
