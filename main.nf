@@ -81,9 +81,8 @@ workflow {
             results.analyses = ANALYSE.out.results
         }
         if (settings.annotate) {
-            // A fine-tuned model has been trained on the labels: annotation uses the model before.
-            vectors = plan.finetune ? channel.value([]) : embeddings
             reference = NORMALISE.out.reference
+            vectors = plan.finetune ? channel.value([]) : embeddings // not of a model that learnt the labels
             ANNOTATE(samples, clones, CHECK.out.hla, reference, vectors, untuned, settings, library)
             optional << ANNOTATE.out
             results.annotation = ANNOTATE.out.results
@@ -111,7 +110,8 @@ workflow {
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
         results += [trained: LEARN.out.trained, measured: LEARN.out.measured]
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
-        SUMMARISE(results, optional, CHECK.out.missing.mix(NORMALISE.out.missing), versions, settings, library)
+        missing = CHECK.out.missing.mix(NORMALISE.out.missing)
+        SUMMARISE(results, optional, missing, versions, settings, library)
         SUMMARISE.out.subscribe { folder -> run.tasks.add(folder) }
     }
     workflow.onComplete = {

@@ -13,7 +13,7 @@ LEAST_TABLES = ("diversity", "clone_sizes", "gene_usage", "cdr3_lengths")
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--clones", type=Path, required=True, help="folder written by count_clones.py")
-    parser.add_argument("--samples", type=Path, required=True, help="folder written by describe_samples.py")
+    parser.add_argument("--described", type=Path, required=True, help="folder written by describe_samples.py")
     parser.add_argument("--table", type=Path, help="clones with calls and clusters, by describe_clones.py")
     parser.add_argument("--comparison", type=Path, help="folder written by compare_samples.py")
     parser.add_argument("--samplesheet", type=Path, help="whose order of samples is that of the values")
@@ -33,19 +33,19 @@ def main(argv=None):
     for name in filter(None, (args.compare_by, args.compare_within)):
         if name not in samples:
             raise InputError(f"the samplesheet has no column '{name}'", file=args.samplesheet)
-    if not all((args.samples / f"{name}.parquet").exists() for name in LEAST_TABLES):
+    if not all((args.described / f"{name}.parquet").exists() for name in LEAST_TABLES):
         raise InputError("the description of the samples, from which they are compared, is missing")
     made = designs(samples, args.compare_by, args.compare_within)
     comparison = args.comparison
     if comparison and not (comparison / "sample_vectors.parquet").exists():
         comparison = None  # without --compare, or it could not be made
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
-        measures = conditions.measures(connection, args.clones, args.samples, args.table)
+        measures = conditions.measures(connection, args.clones, args.described, args.table)
         pairs = tables.read(comparison / "pairs.parquet").to_pandas() if comparison else None
         common = (args.compare_by, args.compare_permutations, args.seed)
         tests = conditions.tests_table(measures, pairs, made, *common)
         sets = confounders.feature_sets(
-            connection, samples, args.compare_by, measures, args.clones, args.samples, comparison
+            connection, samples, args.compare_by, measures, args.clones, args.described, comparison
         )
         told = confounders.told_table(sets, samples, made, *common)
     tables.write_both(tests, args.outdir / "tests")

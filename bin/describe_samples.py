@@ -39,7 +39,7 @@ def main(argv=None):
             with step(name.replace("_", " ")):
                 made[name] = getattr(description, table)(carried)
         counts = carried.counts()
-    units = carried.samples["count_unit"].to_dict()
+    units = {str(sample): unit for sample, unit in carried.samples["count_unit"].items()}
     diversities, groups = _diversity(counts, units)
     for name, table in {**made, **diversities}.items():
         tables.write_both(table, args.outdir / name)
@@ -70,10 +70,10 @@ def _diversity(counts, units: dict[str, str]) -> tuple[dict[str, pa.Table], list
 
     parts = {name: [SAMPLE_TABLES[name].empty_table()] for name in ("diversity", "rarefaction")}
     groups = []
-    for (species, chains), by_sample in counts.items():
-        parts["diversity"].append(diversity.diversity_table(by_sample, units, species, chains))
-        parts["rarefaction"].append(diversity.rarefaction_table(by_sample, units, species, chains))
-        clonotypes = sum(len(numbers) for numbers in by_sample.values())
+    for (species, chains), samples in counts.items():
+        parts["diversity"].append(diversity.diversity_table(samples, units, species, chains))
+        parts["rarefaction"].append(diversity.rarefaction_table(samples, units, species, chains))
+        clonotypes = sum(len(numbers) for numbers in samples.values())
         groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
     tables_of_all = {name: pa.concat_tables(made) for name, made in parts.items()}
     return tables_of_all, sorted(groups, key=lambda group: -group["clonotypes"])

@@ -130,15 +130,16 @@ REPORT = (
         *_places(_part("clusters_logos"), (0.04, 0.03), (0.22, 0.03), (0.3, 0.14)),
         height=480,
     ),
+    _shot(_part("conditions_designs")),
     _shot(
-        _part("clusters_conditions"),
-        *_headers(_part("clusters_conditions"), "First", "Second", "FDR, Fisher", "FDR, ranks"),
+        _part("conditions_tests"),
+        *_headers(_part("conditions_tests"), "Measure", "Means", "Difference", "FDR"),
+        height=480,
     ),
-    Shot(
-        "report/comparison_conditions",
-        _part("comparison_conditions"),
-        _part("comparison_conditions"),
-        _headers(_part("comparison_conditions"), "Samples", "Difference", "FDR"),
+    _shot(
+        _part("conditions_told"),
+        *_headers(_part("conditions_told"), "By", "Told right", "By chance"),
+        height=480,
     ),
     _shot(
         _part("comparison_pca"), *_places(_part("comparison_pca"), (0.13, 0.22), (0.8, 0.27), (0.28, 0.63))

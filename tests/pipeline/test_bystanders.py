@@ -86,7 +86,7 @@ def test_a_run_that_fails_and_one_of_fewer_branches_in_its_folder(finished):
     """What the second run does not make is moved, and nothing else."""
     results = finished.folder / "results"
     (finished.folder / "fails.config").write_text(
-        "process { withName: 'REPORT|COMPARE_SAMPLES' { beforeScript = 'exit 1' } }\n"
+        "process { withName: 'REPORT|COMPARE_SAMPLES|COMPARE_CONDITIONS' { beforeScript = 'exit 1' } }\n"
     )
     run = finished.run("--export_airr", "--compare", "-stub-run", "-c", "fails.config")
     assert run.status == 1, run.output

@@ -8,7 +8,7 @@ from pipeline_runs import NEXTFLOW, ROOT, environment, run_pipeline
 from test_run import PROCESSES
 
 ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
-REPERTOIRE = {"EMBED_BACKGROUND", "CLUSTER_RECEPTORS", "COMPARE_SAMPLES"}
+REPERTOIRE = {"EMBED_BACKGROUND", "CLUSTER_RECEPTORS", "COMPARE_SAMPLES", "COMPARE_CONDITIONS"}
 
 
 # Stands in for conda.
@@ -45,7 +45,7 @@ def conda(tmp_path):
     ids=["24.10 with conda", "25.04 with strict syntax"],
 )
 def test_stub_run_of_everything(tmp_path, conda, profile, env):
-    asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare")
+    asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare", "--compare_by", "condition")
     path = f"{conda}:{environment()['PATH']}"
     run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output

@@ -84,12 +84,12 @@ def test_the_readme_gives_the_numbers_of_the_run(run):
 
 
 def test_clusters_tell_apart_what_cells_were_sorted_by(run):
-    """All samples of one stain and none of the other carry them: of three against four Fisher's p is 1/35."""
-    found = pd.read_parquet(run.results / "clusters/conditions.parquet")
-    apart = found[(found["n_carrying_1"] - found["n_carrying_2"]).isin([3, -4])]
-    assert sorted(apart["n_carrying_1"]) == [0, 3]  # one cluster of either stain
-    assert apart[["share_1", "share_2"]].max(axis=1).min() > 0.3
-    assert apart["fisher_p"].to_numpy() == pytest.approx(1 / 35)
+    """All of one stain and none of the other carry them; ebv_1, of 19 cells, is left out: four and two."""
+    found = pd.read_parquet(run.results / "comparison/tests.parquet").query("measure == 'cluster'")
+    apart = found[(found["mean_1"] == 0) != (found["mean_2"] == 0)].query("n_carrying in (2, 4)")
+    assert sorted(apart["n_carrying"]) == [2, 4]  # one cluster of either stain
+    assert apart[["mean_1", "mean_2"]].max(axis=1).min() > 0.3
+    assert apart["p"].to_numpy() == pytest.approx([2 / 15] * 2)
 
 
 @pytest.fixture(scope="module")

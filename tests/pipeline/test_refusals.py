@@ -82,7 +82,10 @@ CASES = [
     ),
     ((*SHEET, "--annotate", "--reference", "dash.csv,no.csv"), "--reference: there is no file 'no.csv'"),
     ((*SHEET, "--annotate", "--reference", "dash.csv,dash.csv"), "names one of them twice"),
-    ((*SHEET, "--compare_by", "condition"), "--compare_by: there is nothing to compare by it"),
+    (
+        (*SHEET, "--compare_within", "batch"),
+        "--compare_within: it is the batch within which values are compared",
+    ),
     # Words for the shell of a task
     ((*DASH, "--benchmark_k", "1,2\n"), "--benchmark_k: '1,2?' holds a line break or another control"),
     ((*DASH, "--registry", "x$(id)"), "--registry: 'x$(id)' may hold letters, digits and _ . / : @ + ~ -"),

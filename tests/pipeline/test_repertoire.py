@@ -33,17 +33,16 @@ def run(tmp_path_factory):
 
 
 def test_its_tables_have_the_columns_of_the_schemas(run):
-    assert check_columns(run.results) >= {"cluster_conditions", "sample_conditions", "samples_pca"}
+    assert check_columns(run.results) >= {"condition_tests", "condition_told", "samples_pca"}
 
 
 def test_clusters_and_comparison_are_published(run):
     assert run.status == 0, run.output
-    assert {"CLUSTER_RECEPTORS", "COMPARE_SAMPLES", "DESCRIBE_SAMPLES"} <= run.processes
+    assert {"CLUSTER_RECEPTORS", "COMPARE_CONDITIONS", "COMPARE_SAMPLES", "DESCRIBE_SAMPLES"} <= run.processes
     for name, of_name in {
         "clusters/clusters": schema.CLUSTERS,
         "clusters/members": schema.CLUSTER_MEMBERS,
         "clusters/motifs": schema.CLUSTER_MOTIFS,
-        "clusters/conditions": schema.CLUSTER_CONDITIONS,
         "clones/clones": schema.CLONES,
         "samples/diversity": schema.DIVERSITY,
         "samples/largest_clones": schema.LARGEST_CLONES,
@@ -51,7 +50,8 @@ def test_clusters_and_comparison_are_published(run):
         "comparison/pairs": schema.SAMPLE_PAIRS,
         "comparison/samples_pca": schema.SAMPLES_PCA,
         "comparison/public": schema.PUBLIC_RECEPTORS,
-        "comparison/conditions": schema.SAMPLE_CONDITIONS,
+        "comparison/tests": schema.CONDITION_TESTS,
+        "comparison/told": schema.CONDITION_TOLD,
     }.items():
         assert tables.arrow_schema(run.results / f"{name}.parquet") == of_name
         assert (run.results / f"{name}.tsv").read_text().startswith("\t".join(of_name.names))
@@ -61,7 +61,7 @@ def test_one_sample_a_condition_is_told_before_the_first_sample_is_read(run):
     (warning,) = run.warnings
     assert warning.endswith(
         "--compare_by condition: nothing will be tested, because this needs two values with at least 2"
-        " samples each (samples per value: after 1, before 1)"
+        " donors each (samples per value: after 1, before 1)"
     )
     submitted = re.search(r"Submitted process > \S*NORMALISE_RECEPTORS", run.log)
     assert run.log.index(warning) < submitted.start()

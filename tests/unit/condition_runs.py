@@ -14,7 +14,18 @@ def compare(folder: Path, clones: Path, by: str, *options: str, clusters=None, c
     members = ["--members", str(clusters / "members.parquet")] if clusters else []
     describe_clones.main(["--clones", str(clones), *members, "--outdir", str(described)])
     table = str(described / "clones.parquet")
-    words = ["--clones", clones, "--samples", samples, "--table", table, "--compare-by", by, "--outdir", out]
+    words = [
+        "--clones",
+        clones,
+        "--described",
+        samples,
+        "--table",
+        table,
+        "--compare-by",
+        by,
+        "--outdir",
+        out,
+    ]
     words += ["--comparison", comparison] if comparison else []
     compare_conditions.main([*map(str, words), *options])
     return out

@@ -158,7 +158,14 @@ def checked(folder: Path, sheet: str, tables: list, **more) -> tuple[dict, pd.Da
                 **{"column_map": None, "problem": problem[0] if problem else None},
             }
         )
-    request = {"species": "homosapiens", "compare_by": None, "max_unpacked": 2, "tables": entries, **more}
+    request = {
+        "species": "homosapiens",
+        "compare_by": None,
+        "compare_within": None,
+        "max_unpacked": 2,
+        "tables": entries,
+        **more,
+    }
     (folder / "request.json").write_text(json.dumps(request))
     names = {"out": "checked.json", "seen": "samples.tsv", "missing": "x.missing.json"}
     cli.script("check_samples").main(
@@ -224,7 +231,13 @@ def test_every_table_has_the_metadata_of_all(tmp_path):
     }
     (tmp_path / "s.csv").write_text("sample,path,x,y\na,b,1,\n")
     entry = {"part": "sample", "line": 2, "path": "b", "table": None, "column_map": None, "problem": None}
-    request = {"species": "homosapiens", "compare_by": "x", "max_unpacked": 2, "tables": [entry, labelled]}
+    request = {
+        "species": "homosapiens",
+        "compare_by": "x",
+        "compare_within": None,
+        "max_unpacked": 2,
+        "tables": [entry, labelled],
+    }
     (tmp_path / "request.json").write_text(json.dumps(request))
     options = ("--sheet", tmp_path / "s.csv", "--request", tmp_path / "request.json", "--out", tmp_path / "o")
     others = ("--seen", tmp_path / "t", "--missing", tmp_path / "m.missing.json")

@@ -34,13 +34,13 @@ def test_a_difference_is_told_and_its_absence_too():
     assert found.accuracy > 0.9
     assert found.p == pytest.approx(1 / 100)
     assert told(noise, made).p > 0.05
-    assert 0.2 < told(noise, made).by_chance < 0.4
+    assert 0.2 < told(noise, made).chance < 0.4
 
 
 def test_features_that_are_the_same_everywhere_tell_nothing():
     made = design(np.repeat([0, 1], 5))
     found = told(np.ones((10, 3)), made)
-    assert (found.accuracy, found.by_chance, found.p) == (0.5, 0.5, 1)
+    assert (found.accuracy, found.chance, found.p) == (0.5, 0.5, 1)
 
 
 def test_differences_of_donors_do_not_hide_those_within_them():

@@ -265,6 +265,7 @@ TOGETHER = ("normalise_receptors", "collect_receptors", "embed_receptors", "coun
                 "embed_receptors",
                 "count_clones",
                 "compare_samples",
+                "describe_samples",
             ],
         ),
         ("reference", ["normalise_receptors", "merge_references"]),

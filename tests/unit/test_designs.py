@@ -73,6 +73,12 @@ def test_several_values_are_compared_together_and_by_twos():
     assert [made.groups for made in pairs] == [("x", "y"), ("x", "z"), ("y", "z")]
 
 
+def test_a_value_of_one_donor_is_left_out():
+    rows = [("A", "x"), ("B", "x"), ("C", "y"), ("D", "y"), ("E", "z")]
+    (made,) = designs(sheet(rows), "tissue")  # and no comparison of three values
+    assert made.groups == ("x", "y")
+
+
 def test_numbers_make_a_trend_within_donors():
     rows = [(donor, time) for donor in "ABC" for time in ("0", "7", "28")]
     trend, *pairs = designs(sheet(rows, ("donor", "timepoint")), "timepoint")

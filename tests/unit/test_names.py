@@ -59,7 +59,6 @@ def test_ids_are_the_last_columns_of_every_table_that_people_open():
         schema.ANNOTATION_REFERENCE,
         schema.CLUSTERS,
         schema.CLUSTER_MEMBERS,
-        schema.CLUSTER_CONDITIONS,
         schema.PUBLIC_RECEPTORS,
     ):
         is_id = [name.endswith("_id") and name not in ("sample_id", "reference_id") for name in table.names]

@@ -108,7 +108,13 @@ def test_signs_come_before_the_first_task(tmp_path, monkeypatch):
     (tmp_path / "tables/1/a.tsv").write_text(content)
     (tmp_path / "sheet.csv").write_text("sample,path\na,a.tsv\n")
     entry = {"part": "sample", "line": 2, "path": "a.tsv", "table": 1, "column_map": None, "problem": None}
-    request = {"species": "homosapiens", "compare_by": None, "max_unpacked": 1, "tables": [entry]}
+    request = {
+        "species": "homosapiens",
+        "compare_by": None,
+        "compare_within": None,
+        "max_unpacked": 1,
+        "tables": [entry],
+    }
     (tmp_path / "request.json").write_text(json.dumps(request))
     monkeypatch.chdir(tmp_path)
     check_samples.main(

@@ -16,6 +16,7 @@ from planted_repertoires import plant
 import annotate_receptors
 import calibrate_annotation
 import cluster_receptors
+import compare_conditions
 import compare_samples
 import describe_samples
 import embed_background
@@ -34,15 +35,15 @@ PHASES = {
     embed_background: REPERTOIRES,
     cluster_receptors: (
         *(*REPERTOIRES, "neighbours within the radius", "Leiden communities", "table of clusters"),
-        *("generation probabilities", "clusters by condition", "table of members", "logos"),
+        *("generation probabilities", "table of members", "logos"),
     ),
     compare_samples: (
         *REPERTOIRES,
         "pairs of samples tested",
-        "diversity of samples",
-        "samples by condition",
+        *("vectors of samples", "public receptors"),
     ),
-    describe_samples: ("samples described", "rarefaction curves"),
+    describe_samples: ("gene usage", "diversity of samples", "rarefaction curves"),
+    compare_conditions: ("measures of samples", "tests of conditions", "sets of features tested"),
     map_receptors: ("places on the map", "content of the map", "page of the map"),
 }
 
@@ -73,8 +74,6 @@ def words(script, folder: Path) -> list[str]:
         *vectors,
         "--cluster-chance",
         0.02,
-        "--compare-by",
-        "treatment",
     ]
     given = {
         calibrate_annotation: [*labelled, *receptors, "--background-receptors", 3000],
@@ -86,6 +85,9 @@ def words(script, folder: Path) -> list[str]:
         embed_background: [*repertoires, *background],
         compare_samples: [*repertoires, *background],
         describe_samples: ["--clones", clones],
+        compare_conditions: [
+            *("--clones", clones, "--described", folder / "describe_samples", "--compare-by", "treatment"),
+        ],
         map_receptors: ["--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"],
     }
     return [str(word) for word in given[script]]
@@ -98,6 +100,9 @@ def test_each_phase_of_a_long_script_has_lines_and_they_change_no_result(
     reference = folder / calibrate_annotation.__name__
     if script is annotate_receptors and not reference.exists():  # the order of tests is random
         calibrate_annotation.main([*words(calibrate_annotation, folder), "--outdir", str(reference)])
+    described = folder / describe_samples.__name__
+    if script is compare_conditions and not described.exists():
+        describe_samples.main([*words(describe_samples, folder), "--outdir", str(described)])
     results = {}
     for every, outdir in ((ALL, folder / script.__name__), (NEVER, tmp_path / "silent")):
         monkeypatch.setattr(progress, "EVERY", every)

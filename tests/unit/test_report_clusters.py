@@ -10,9 +10,9 @@ import pytest
 def test_a_radius_of_zero_is_explained(radius):
     group = {"species": "homosapiens", "chains": "beta", "receptors": 5, "clusters": 1, "clustered": 2}
     group |= {"radius": radius, "neighbours": 0.4}
-    counts = {"groups": [group], "chance": 0.01, "background": "OLGA", "condition": None, "not_compared": 0}
+    counts = {"groups": [group], "chance": 0.01, "background": "OLGA", "not_compared": 0}
     titles = {("homosapiens", "beta"): "β chains"}
-    found = Clusters({**counts, "without_background": {}}, pd.DataFrame(), pd.DataFrame(), None, titles)
+    found = Clusters({**counts, "without_background": {}}, pd.DataFrame(), None, titles)
     answer, words = cluster_answer(found), cluster_sections(found)[0]["description"]
     assert answer.startswith("1 cluster of β chains holds 2 of 5 receptors")
     assert answer.endswith("; at radius 0, neighbours have equal vectors.") == (radius == 0)

@@ -53,7 +53,13 @@ def checked(folder, entries, sheet=None) -> dict:
             "problem": None,
         }
         tables.append(entry if line else entry | {"format": None, "species": "homosapiens"})
-    request = {"species": "homosapiens", "compare_by": None, "max_unpacked": 2, "tables": tables}
+    request = {
+        "species": "homosapiens",
+        "compare_by": None,
+        "compare_within": None,
+        "max_unpacked": 2,
+        "tables": tables,
+    }
     (folder / "request.json").write_text(json.dumps(request))
     (folder / "s.csv").write_text("\n".join(["sample,path,role", *(sheet or [])]))
     check_samples.main(

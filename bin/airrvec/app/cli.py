@@ -178,16 +178,18 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
             *(["--compare-by", args.compare_by] if args.compare_by and name == "compare_samples" else []),
             *("--outdir", work.results, *more),
         )
+        described = work.results if name == "compare_samples" else work.folder / "samples"
+        if args.compare_by or name == "compare_samples":
+            run("describe_samples", *("--clones", clones, "--threads", args.threads, "--outdir", described))
         if args.compare_by:
-            _conditions(work, clones, more)
+            _conditions(work, clones, described, more)
 
     return verb
 
 
-def _conditions(work: Work, clones: Path, more: list[str]) -> None:
+def _conditions(work: Work, clones: Path, described: Path, more: list[str]) -> None:
     """Compare the samples by the column that the options name, from all tables that the verb has made."""
-    args, samples, table = work.args, work.folder / "samples", work.folder / "clones_described"
-    run("describe_samples", *("--clones", clones, "--threads", args.threads, "--outdir", samples))
+    args, table = work.args, work.folder / "clones_described"
     members = work.results / "members.parquet"
     options = ("--members", members) if members.exists() else ()
     run("describe_clones", "--clones", clones, *options, "--outdir", table)
@@ -197,7 +199,7 @@ def _conditions(work: Work, clones: Path, more: list[str]) -> None:
     chosen, _ = shared.parse_known_args(more)
     run(
         "compare_conditions",
-        *("--clones", clones, "--samples", samples, "--table", table / "clones.parquet"),
+        *("--clones", clones, "--described", described, "--table", table / "clones.parquet"),
         *("--comparison", work.results, "--samplesheet", _one(args.tables), "--compare-by", args.compare_by),
         *(["--compare-within", args.compare_within] if args.compare_within else []),
         *("--compare-permutations", chosen.compare_permutations, "--seed", chosen.seed),

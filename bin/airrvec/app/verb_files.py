@@ -10,6 +10,7 @@ from pathlib import Path
 from airrvec.app.outputs import Outputs
 from airrvec.core import table_parts
 from airrvec.core.errors import InputError
+from airrvec.core.schema.samples import SAMPLE_TABLES
 from airrvec.core.terminal import print_warning
 from airrvec.input.samplesheet import checks
 from airrvec.input.samplesheet import sheet as samplesheet
@@ -177,14 +178,18 @@ def _figures(*stems: str) -> tuple[str, ...]:
     return tuple(f"{stem}.{kind}" for stem in stems for kind in ("svg", "png"))
 
 
+CONDITIONS = (*_both("tests", "told"), "conditions.qc.json")  # with --compare-by
 # Verb → the names of its results, if they are the same for all inputs.
 TOGETHER = {
     "cluster": (
-        *_both("clusters", "members", "motifs", "conditions"),
+        *_both("clusters", "members", "motifs"),
         *_figures("logos"),
         "clusters.qc.json",
     ),
-    "compare": (*_both("diversity", "pairs", "samples_pca", "conditions", "public"), "comparison.qc.json"),
+    "compare": (
+        *_both("pairs", "samples_pca", "public", *SAMPLE_TABLES),
+        *("sample_vectors.parquet", "comparison.qc.json", "samples.qc.json"),
+    ),
     "benchmark": (
         *_both("auroc", "auroc_summary", "comparisons", "roc", "not_evaluated"),
         *_figures("auroc_against_k", "roc_curves"),
@@ -227,7 +232,7 @@ def _units(args: argparse.Namespace, names: Sequence[str]) -> tuple[tuple[str, .
     if args.verb == "finetune":
         measured = (*_both("split", "specificity", "unseen"), "finetune.qc.json")
         return (measured, tuple(f"{model_name(args)}/{name}" for name in MODEL))
-    return (TOGETHER[args.verb],)
+    return ((*TOGETHER[args.verb], *(CONDITIONS if getattr(args, "compare_by", None) else ())),)
 
 
 def _normalised(name: str) -> tuple[str, ...]:

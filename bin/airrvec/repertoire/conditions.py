@@ -292,15 +292,15 @@ def similarity_of_units(pairs: pd.DataFrame, column: str, design: Design) -> tup
     known = pairs[pairs[column].notna()]
     names = sorted({*known["sample_1"], *known["sample_2"]})
     place = {name: number for number, name in enumerate(names)}
-    of_samples = np.full((len(names),) * 2, np.nan)
+    similarity = np.full((len(names),) * 2, np.nan)
     first, second = (known[f"sample_{side}"].map(place).to_numpy(int) for side in (1, 2))
-    of_samples[first, second] = of_samples[second, first] = known[column].to_numpy(float)
+    similarity[first, second] = similarity[second, first] = known[column].to_numpy(float)
     rows = design.comparable(np.array([all(name in place for name in unit) for unit in design.samples]))
     if not len(rows):
         return None
     part = design.part(rows)
     weights = part.averages(names)
-    return part, weights @ np.nan_to_num(of_samples) @ weights.T
+    return part, weights @ np.nan_to_num(similarity) @ weights.T
 
 
 def discrepancy(similarity: np.ndarray, design: Design, labels: np.ndarray) -> np.ndarray:
@@ -318,11 +318,11 @@ def discrepancy(similarity: np.ndarray, design: Design, labels: np.ndarray) -> n
     labels : ndarray of int, shape (n_units, n_arrangements)
         `airrvec.stats.designs.Design.arrangements`.
     """
-    others = (design.donors[:, None] != design.donors).astype(np.float64)
+    apart = (design.donors[:, None] != design.donors).astype(np.float64)
     chosen = [(labels == value).astype(np.float64) for value in range(len(design.groups))]
 
     def mean(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return ((similarity * others @ first) * second).sum(axis=0) / ((others @ first) * second).sum(axis=0)
+        return ((similarity * apart @ first) * second).sum(axis=0) / ((apart @ first) * second).sum(axis=0)
 
     return np.mean(
         [

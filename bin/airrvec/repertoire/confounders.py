@@ -199,7 +199,7 @@ def _told(
             **about,
             "left_out": left_out,
             "accuracy": told.accuracy,
-            "by_chance": told.by_chance,
+            "by_chance": told.chance,
             "p": told.p,
         }
 

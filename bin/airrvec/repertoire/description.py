@@ -49,7 +49,7 @@ class Carried:
         for (sample, species, chains), rows in frame.groupby(["sample_id", "species", "chains"]):
             numbers = np.repeat(rows["n"].to_numpy(), rows["clones"].to_numpy())
             counts[species, chains][str(sample)] = numbers
-        return {key: by_sample for key, by_sample in counts.items() if by_sample}
+        return {key: numbers for key, numbers in counts.items() if numbers}
 
 
 def read_carried(connection: duckdb.DuckDBPyConnection, folder: Path) -> Carried:
@@ -171,7 +171,7 @@ def gene_usage_table(carried: Carried) -> pa.Table:
         for locus in schema.LOCI
         for segment, call in SEGMENTS.items()
     ]
-    return _by_sample(parts)
+    return _sorted(parts)
 
 
 def vj_pairing_table(carried: Carried) -> pa.Table:
@@ -183,7 +183,7 @@ def vj_pairing_table(carried: Carried) -> pa.Table:
         )
         for locus in schema.LOCI
     ]
-    return _by_sample(parts)
+    return _sorted(parts)
 
 
 def cdr3_lengths_table(carried: Carried) -> pa.Table:
@@ -193,7 +193,7 @@ def cdr3_lengths_table(carried: Carried) -> pa.Table:
         _shares(carried, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
         for locus, junction in junctions.items()
     ]
-    return _by_sample(parts)
+    return _sorted(parts)
 
 
 def _shares(carried: Carried, columns: dict[str, str], table_schema: pa.Schema, **constants: str) -> pa.Table:
@@ -213,7 +213,7 @@ def _shares(carried: Carried, columns: dict[str, str], table_schema: pa.Schema, 
     return result.select(table_schema.names).cast(table_schema)
 
 
-def _by_sample(parts: list[pa.Table]) -> pa.Table:
+def _sorted(parts: list[pa.Table]) -> pa.Table:
     """Return tables together, the rows of a sample in their order."""
     table = pa.concat_tables(parts).combine_chunks()
     names = table["sample_id"].to_numpy(zero_copy_only=False).astype(str)

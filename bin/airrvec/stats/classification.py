@@ -25,14 +25,14 @@ class Told:
     ----------
     accuracy : float
         Balanced accuracy: mean share of the units of each value that are told right, 0 to 1.
-    by_chance : float
+    chance : float
         Its mean over exchanged values.
     p : float
         Share of exchanges with at least this accuracy.
     """
 
     accuracy: float
-    by_chance: float
+    chance: float
     p: float
 
 

@@ -134,8 +134,8 @@ class Design:
         if not members:
             yield self.labels.copy()
             return
-        *others, rows = members
-        for chosen in self._every(others):
+        *before, rows = members
+        for chosen in self._every(before):
             for labels in _orders(tuple(sorted(self.labels[rows].tolist()))):
                 chosen[rows] = labels
                 yield chosen
@@ -253,7 +253,7 @@ def _design(
         (str(donor), str(value), unit) for (donor, value), unit in rows.groupby(["donor", column], sort=False)
     ]
     values = [value for value in values if any(value == other for _, other, _ in groups)]
-    if len(values) < 2 or len(groups) < LEAST_GROUPS[kind]:
+    if len(values) < (3 if kind == SEVERAL_GROUPS else 2) or len(groups) < LEAST_GROUPS[kind]:
         return None
     labels = [float(value) if kind == TREND else values.index(value) for _, value, _ in groups]
     return Design(

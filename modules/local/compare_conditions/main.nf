@@ -22,7 +22,7 @@ process COMPARE_CONDITIONS {
     script:
     def args = task.ext.args ?: ''
     """
-    compare_conditions.py --clones counted --samples samples --table ${described} \\
+    compare_conditions.py --clones counted --described samples --table ${described} \\
         ${comparison ? '--comparison comparison' : ''} --samplesheet ${samplesheet} \\
         --compare-by '${settings.compare_by}' ${settings.compare_within ? "--compare-within '${settings.compare_within}'" : ''} \\
         --compare-permutations ${settings.compare_permutations} --seed ${settings.seed} \\

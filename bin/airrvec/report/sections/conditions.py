@@ -199,8 +199,8 @@ def _test_cells(row, results: Conditions) -> dict:
         return "?" if pd.isna(value) else f"{scale * value:.3g}"
 
     interval = f" ({number(row.low)} to {number(row.high)}){unit}" if pd.notna(row.low) else unit
-    of_sheet = results.counts["condition"]
-    values = f"{row.value_1} and {row.value_2}" if row.design == TWO_GROUPS else f"{row.design} of {of_sheet}"
+    column = results.counts["condition"]
+    values = f"{row.value_1} and {row.value_2}" if row.design == TWO_GROUPS else f"{row.design} of {column}"
     means = f"{number(row.mean_1)} and {number(row.mean_2)}{unit}" if pd.notna(row.mean_1) else ""
     units = f"{row.n_units_1:.0f} and {row.n_units_2:.0f}" if pd.notna(row.n_units_1) else f"{row.n_units:,}"
     return {

@@ -34,10 +34,10 @@ def difference_rows(conditions: Conditions | None, comparison: Comparison | None
     return rows
 
 
-def _row(what: str, units: str, place: str, p: pd.Series, fdr: pd.Series, least_p: float | None) -> dict:
+def _row(title: str, units: str, place: str, p: pd.Series, fdr: pd.Series, least_p: float | None) -> dict:
     significant = int((fdr <= SIGNIFICANT).sum())
     return {
-        **{"what": what, "units": units, "place": place, "tests": len(p), "significant": significant},
+        **{"what": title, "units": units, "place": place, "tests": len(p), "significant": significant},
         **{"lowest_p": float(p.min()), "least_p": least_p},
     }
 
@@ -83,10 +83,10 @@ def explanations(rows: list[dict]) -> list[str]:
 def difference_answer(conditions: Conditions | None, comparison: Comparison | None) -> str | None:
     """Return the main differences in a sentence or two; None without tests."""
     rows = difference_rows(conditions, comparison)
-    by_condition = [row for row in rows if row["units"] == "donors"]
+    tested = [row for row in rows if row["units"] == "donors"]
     if not rows:
         return None
-    if conditions is None or not by_condition:
+    if conditions is None or not tested:
         (pairs,) = rows
         return (
             f"{pairs['significant']:,} of {counted(pairs['tests'], 'pair')} of samples differ in their"
@@ -95,12 +95,12 @@ def difference_answer(conditions: Conditions | None, comparison: Comparison | No
     column = escaped(conditions.counts["condition"])
     parts = ", ".join(
         f"{row['significant']:,} of {row['tests']:,} for {row['what'][0].lower()}{row['what'][1:]}"
-        for row in by_condition
+        for row in tested
         if row["significant"]
     )
-    n_tests = sum(row["tests"] for row in by_condition)
+    n_tests = sum(row["tests"] for row in tested)
     words = f"Tests by {column} that are significant: {parts or f'none of {n_tests:,}'}."
-    if all(row["least_p"] > SIGNIFICANT for row in by_condition):
+    if all(row["least_p"] > SIGNIFICANT for row in tested):
         words += " There are too few donors for any significant difference."
     return words
 
