@@ -157,10 +157,8 @@ def one_process(tmp_path_factory):
     "fails",
     [
         None,
-        {"name": "forward", "backward": False},
         {"name": "forward", "backward": True},
         {"name": "guess_residues", "backward": False},
-        {"name": "loss", "backward": False},
         {"name": "loss", "backward": True},
     ],
 )

@@ -78,7 +78,9 @@ def feature_sets(
     sets = [Features("sheet", _numbers(samples[name].dropna()), column=name) for name in columns]
     sets += _depth(described)
     usage = [
-        Features(f"{one.measure}s", one.table.dropna(), one.species)
+        Features(
+            f"{one.measure}s", one.table.dropna(), one.species, str(one.table.columns[0])[:3]
+        )  # the locus
         for one in made
         if one.measure in ("v_gene", "j_gene")
     ]

@@ -185,7 +185,9 @@ CONDITION_TOLD = published(
     string("told_by", "; ".join(f"`{name}`: {words}" for name, words in TOLD_BY.items())),
     string("column", "Column of the samplesheet", null="of the other feature sets"),
     SPECIES_COLUMN.but(null="not of one species"),
-    CHAINS_COLUMN.but(null="cells of all classes"),
+    CHAINS_COLUMN.but(
+        meaning="Class of chains, or the locus of genes and k-mers", null="cells of all classes"
+    ),
     string("left_out", "What is left out at once: `donor`, or the column of `--compare_within`"),
     int64("n_units", "Units, as in `condition_tests`"),
     float64("accuracy", "Balanced accuracy: mean share of each value's units that are told right, 0 to 1"),
