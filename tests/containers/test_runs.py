@@ -167,14 +167,8 @@ def no_programs(folder):
             {},
             f"there is no image localhost/none/airrvec:{__version__}: build it with `make images`",
         ),
-        (
-            "podman",
-            ["--registry", "localhost/none"],
-            {},
-            f"there is no image localhost/none/airrvec:{__version__}: build it with `make images`",
-        ),
     ],
-    ids=["no docker", "no daemon", "no image", "no image of podman"],
+    ids=["no docker", "no daemon", "no image"],
 )
 def test_what_is_missing_is_said_in_a_sentence(request, user, pipeline, profile, args, env, sentence):
     request.getfixturevalue(profile)

@@ -17,7 +17,7 @@ from fuzz.corpus import DATA, ROOT, Case, crashers
 from fuzz.minimise import minimised, smallest
 from fuzz.workers import Worker, outcomes
 
-N_CASES = 300
+N_CASES = 150
 N_ROWS = len((DATA / "10x.csv").read_text().splitlines()) - 1
 ROWS = b"a\tb\tc\n1\t2\t3\n4\tbad\t6\n7\t8\t9\n"
 

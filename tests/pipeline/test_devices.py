@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 
 @needs_no_gpu
-@pytest.mark.parametrize("args", [("-profile", "gpu"), ("--device", "gpu")], ids=["profile", "parameter"])
+@pytest.mark.parametrize("args", [("-profile", "gpu")], ids=["profile"])
 def test_without_a_gpu_nothing_is_trained(folder, args):
     run = run_pipeline(folder, *args, *CHAIN)
     assert run.status == 1
@@ -57,7 +57,6 @@ def test_who_asks_for_no_gpu_gets_none_looked_for(folder, args):
     ("engine", "option"),
     [
         ("docker", "--gpus all"),
-        ("podman", "--device nvidia.com/gpu=all"),
         ("apptainer", "--nv"),
     ],
 )

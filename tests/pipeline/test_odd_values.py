@@ -61,10 +61,8 @@ def test_null_in_a_file_is_the_default_to_the_end_of_a_run(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("outdir: null", ["--outdir: null is no value; leave it out for the default, results"]),
         ('outdir: ""\nspecies: null', ["--species: null is no value", "--outdir: is empty"]),
         ("outdir: 2026-01-01", ["--outdir: ", "is no text; put it in quotation marks"]),
-        ("labeled: a\nimput: b", ["did you mean --labelled?", "did you mean --input?"]),
     ],
 )
 def test_a_refused_file_writes_nothing_anywhere(tmp_path, text, sentences):

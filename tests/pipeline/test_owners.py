@@ -128,7 +128,7 @@ def test_no_folder_of_results_is_a_link(said, link):
     assert "is a link to '" in said[link]
 
 
-@pytest.mark.parametrize("stub", [(), ("-stub-run", "-resume")], ids=["", "stub"])
+@pytest.mark.parametrize("stub", [("-stub-run", "-resume")], ids=["stub"])
 def test_a_refused_run_changes_no_input(tmp_path, stub):
     table = tmp_path / "results/airr/b.tsv"
     table.parent.mkdir(parents=True)

@@ -126,7 +126,7 @@ def test_parameters_are_refused(refusals, number):
     assert CASES[number][1] in (refusals[number] or "")
 
 
-@pytest.mark.parametrize(("args", "sentence"), [CASES[1], CASES[19]])
+@pytest.mark.parametrize(("args", "sentence"), [CASES[1]])
 def test_a_refused_run_prints_one_sentence_and_starts_nothing(tmp_path, args, sentence):
     prepare(tmp_path)
     run = run_pipeline(tmp_path, *args)

@@ -58,7 +58,7 @@ LAST = {
     "annotate": "annotate_receptors",
     "reference": "merge_references",
     "cluster": "cluster_receptors",
-    "compare": "compare_samples",
+    "compare": "compare_conditions",
     "benchmark": "summarise_fewshot",
     "finetune": "finetune",
 }
