@@ -140,6 +140,9 @@ def _designs(results: Conditions) -> dict:
         )
     else:
         body = f"<ul>{''.join(_design_words(design, column) for design in counts['designs'])}</ul>"
+        compared = {value for design in counts["designs"] for value in design["values"]}
+        few = [f"{escaped(value)} ({n})" for value, n in counts["values"].items() if value not in compared]
+        body += f"<p>Values with too few donors, and their samples: {', '.join(few)}.</p>" if few else ""
     if not counts["donors_named"]:
         body += "<p>The samplesheet names no donors: each sample is taken for a donor of its own.</p>"
     few = sorted({name for row in counts["not_measured"] for name in row["samples"]})
