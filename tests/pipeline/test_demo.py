@@ -39,7 +39,7 @@ def test_the_report_has_the_sections_that_the_readme_names(run):
     for words in (
         "an epitope</abbr> is called for",
         "The largest cluster has",
-        "Tests by stain (BMLF and M1)",
+        "Tests by stain (M1 and BMLF) that are significant: 1 of 1 for overlap",
     ):
         assert words.replace("an epitope</abbr>", "") in re.sub("</?abbr[^>]*>", "", report)
     assert "Not requested" not in report

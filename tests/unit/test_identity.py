@@ -68,6 +68,7 @@ def folder(tmp_path_factory):
             "sceptr_tiny",
         ]
         run("compare_samples", *given, "--compare-permutations", 19, "--outdir", folder / "compared")
+        run("describe_samples", *given[:2], "--outdir", folder / "described")
         run("cluster_receptors", "--cells", *cells, *given, "--outdir", folder / "clusters")
     return folder
 
@@ -89,7 +90,7 @@ def test_every_receptor_of_the_two_files_is_another_and_every_clonotype_the_same
 
 def test_samples_share_everything(folder):
     pairs = read(folder / "compared", "pairs")
-    diversity = read(folder / "compared", "diversity").set_index(["chains", "sample_id"])
+    diversity = read(folder / "described", "diversity").set_index(["chains", "sample_id"])
     cells = read(folder / "cells", "genes.cells")
     assert set(pairs["chains"]) == {"paired", "alpha", "beta"}
     assert pairs["n_shared"].sum() == cells["clonotype_id"].nunique()

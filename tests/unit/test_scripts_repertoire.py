@@ -342,8 +342,8 @@ def test_all_tests_stand_in_one_table_with_what_limits_them(folder, conditions):
     assert "almost any two samples differ" in words
     answer = differences.difference_answer(tested, found)
     assert answer == (
-        f"Tests by treatment that are significant: none of {n_tests.sum():,}. There are too few donors for"
-        " any significant difference."
+        f"Tests by treatment (x and y) that are significant: none of {n_tests.sum():,}. There are too few"
+        " donors for any significant difference."
     )
     assert differences.differences_section(None, None) is None
     sections = {part["id"]: part for part in report_conditions.condition_sections(tested)}

@@ -98,6 +98,9 @@ def difference_answer(conditions: Conditions | None, comparison: Comparison | No
         for row in tested
         if row["significant"]
     )
+    compared = conditions.tests[["value_1", "value_2"]].drop_duplicates().to_numpy().tolist()
+    if len(compared) == 1 and pd.notna(compared[0]).all():
+        column += f" ({escaped(' and '.join(compared[0]))})"
     n_tests = sum(row["tests"] for row in tested)
     words = f"Tests by {column} that are significant: {parts or f'none of {n_tests:,}'}."
     if all(row["least_p"] > SIGNIFICANT for row in tested):
