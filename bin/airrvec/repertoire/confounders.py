@@ -180,7 +180,7 @@ def _told(
 ) -> Iterator[dict]:
     """Yield a row for what is left out: donors, and what else values are exchanged within."""
     compared = _compared(features, design)
-    if compared is None:
+    if compared is None or (features.column and features.column == design.within):
         return
     part, products = compared
     products = classification.within_donors(products, part)
@@ -193,7 +193,7 @@ def _told(
         "tells_all": _tells_all(samples[features.column], part) if features.column else None,
     }
     folds = {DONORS: part.donors}
-    if part.within and not part.paired and features.column != part.within and part.blocks.max() > 0:
+    if part.within and not part.paired and part.blocks.max() > 0:
         folds[part.within] = part.blocks
     for left_out, fold in folds.items():
         told = classification.told_apart(products, part, fold, n_permutations, rng)
