@@ -3,9 +3,10 @@
 import runpy
 from dataclasses import replace
 
+from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.report import chapters, page, readings
-from airrvec.report.sections import brief, methods
+from airrvec.report.sections import brief, conditions, methods
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
 
@@ -37,6 +38,11 @@ def test_chapters_are_in_the_order_of_a_reader():
     ]  # fmt: skip
     listed = [id for chapter in chapters.CHAPTERS for id in chapter.sections]
     assert len(listed) == len(set(listed))
+
+
+def test_each_measure_has_a_title():
+    assert {*conditions.TITLES} == {*schema.MEASURES} >= {*conditions.SHARES}
+    assert {*conditions.TOLD_TITLES, "sheet"} == {*schema.TOLD_BY} >= {*conditions.CONFOUNDERS}
 
 
 @pytest.mark.parametrize(

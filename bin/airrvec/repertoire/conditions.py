@@ -257,9 +257,7 @@ def _tested(one: Measured, design: Design, n_permutations: int, rng: np.random.G
             "p": rank_tests.rank_test(units, part, n_permutations, rng),
         }
     )
-    frame["least_p"] = (
-        part.least_p if part.kind == TWO_GROUPS else max(part.least_p, 1 / (n_permutations + 1))
-    )
+    frame["least_p"] = part.least_p if part.kind == TWO_GROUPS else part.reachable_p(n_permutations)
     return frame.assign(**_sizes(part), **_means(units, part))
 
 
@@ -347,6 +345,6 @@ def _similarity_tests(
             values = discrepancy(similarity, part, part.arrangements(n_permutations, rng))
             row = {"measure": measure, "species": species, "chains": chains, "difference": values[0]}
             row |= {"p": significance.permutation_p(values), **_sizes(part)}
-            row["least_p"] = max(part.least_p, 1 / (n_permutations + 1))
+            row["least_p"] = part.reachable_p(n_permutations)
             rows.append(pd.DataFrame([row]))
     return rows

@@ -15,14 +15,13 @@ from airrvec.core.progress import counter
 from airrvec.core.seeds import generator
 from airrvec.repertoire.conditions import Measured, similarity_of_units, wide
 from airrvec.stats import classification
-from airrvec.stats.designs import DONORS, SEVERAL_GROUPS, TWO_GROUPS, Design
+from airrvec.stats.designs import DONORS, SEVERAL_GROUPS, TWO_GROUPS, Design, as_numbers
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-_NOT_SHEET = ("donor",)
 _COUNTS = ("n_cells", "n_clones")
 _K = 3  # residues of a k-mer
 MOST_PERMUTATIONS = 199
@@ -74,7 +73,7 @@ def feature_sets(
     comparison : Path or None
         Folder written by ``compare_samples.py``.
     """
-    columns = [name for name in samples.columns if name not in (*_NOT_SHEET, condition)]
+    columns = [name for name in samples.columns if name not in (DONORS, condition)]
     sets = [Features("sheet", _numbers(samples[name].dropna()), column=name) for name in columns]
     sets += _depth(described)
     usage = [
@@ -95,8 +94,10 @@ def feature_sets(
 
 def _numbers(values: pd.Series) -> pd.DataFrame:
     """Return a column as numbers: itself, or one column of zeros and ones per value."""
-    numbers = pd.to_numeric(values, errors="coerce")
-    return numbers.to_frame() if numbers.notna().all() else pd.get_dummies(values).astype(float)
+    numbers = as_numbers(values)
+    if numbers is None:
+        return pd.get_dummies(values).astype(float)
+    return pd.DataFrame({values.name: numbers}, index=values.index)
 
 
 def _depth(folder: Path) -> Iterator[Features]:

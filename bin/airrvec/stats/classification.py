@@ -48,10 +48,7 @@ def within_donors(products: np.ndarray, design: Design) -> np.ndarray:
     """Return inner products without the mean of each donor, where values are compared within donors."""
     if not design.paired:
         return products
-    centring = np.eye(len(products))
-    for rows in design.members():
-        centring[np.ix_(rows, rows)] -= 1 / len(rows)
-    return centring @ products @ centring
+    return design.centred(design.centred(products).T)
 
 
 def told_apart(

@@ -9,7 +9,7 @@ exchanges with a statistic at least as far from chance as the observed one.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -18,6 +18,7 @@ import pandas as pd
 
 TWO_GROUPS, SEVERAL_GROUPS, TREND = "two values", "several values", "trend"
 DONORS = "donor"
+SIGNIFICANT = 0.05  # p, or false discovery rate
 LEAST_UNITS = 2  # donors of a value; fewer are not compared
 # Units of a design; three make a trend.
 LEAST_GROUPS = {TWO_GROUPS: 2 * LEAST_UNITS, SEVERAL_GROUPS: 2 * LEAST_UNITS, TREND: 3}
@@ -83,6 +84,13 @@ class Design:
         """Return the units of each block."""
         return [np.flatnonzero(self.blocks == block) for block in np.unique(self.blocks)]
 
+    def centred(self, values: np.ndarray) -> np.ndarray:
+        """Return values of units, of shape (n_units, …), without the means of their blocks, as float64."""
+        centred = np.array(values, np.float64)
+        for rows in self.members():
+            centred[rows] -= centred[rows].mean(axis=0)
+        return centred
+
     @property
     def n_arrangements(self) -> int:
         """Number of different exchanges, the observed one included."""
@@ -97,6 +105,10 @@ class Design:
     def least_p(self) -> float:
         """Smallest p that a two-sided test of this design can give, with any number of permutations."""
         return min(1.0, self._n_alike() / self.n_arrangements)
+
+    def reachable_p(self, n_permutations: int) -> float:
+        """Return the smallest p of a test by so many exchanges at most."""
+        return max(self.least_p, 1 / (n_permutations + 1))
 
     def _n_alike(self) -> int:
         """Return how many exchanges are as extreme as any other: those that only rename the values."""
@@ -191,6 +203,12 @@ def _orders(labels: tuple) -> Iterator[tuple]:
                 yield (label, *rest)
 
 
+def as_numbers(values: Iterable) -> np.ndarray | None:
+    """Return words as numbers; None if one of them is no finite number."""
+    numbers = pd.to_numeric(pd.Series(list(values), dtype=object), errors="coerce").to_numpy(float)
+    return numbers if np.isfinite(numbers).all() else None
+
+
 def designs(samples: pd.DataFrame, column: str, within: str | None = None) -> list[Design]:
     """
     Return the comparisons that a column allows: a trend, all values together, each two of them.
@@ -209,10 +227,9 @@ def designs(samples: pd.DataFrame, column: str, within: str | None = None) -> li
     """
     known = samples[samples[column].notna()]
     values = list(dict.fromkeys(known[column]))
-    numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce").to_numpy(float)
     kinds: list[tuple[str, list[str]]] = []
     if len(values) > 2:
-        kinds.append((TREND if np.isfinite(numbers).all() else SEVERAL_GROUPS, values))
+        kinds.append((SEVERAL_GROUPS if as_numbers(values) is None else TREND, values))
     if len(values) <= MOST_VALUES:
         kinds += [(TWO_GROUPS, list(pair)) for pair in combinations(values, 2)]
     made = [_design(known, column, within, kind, chosen) for kind, chosen in kinds]

@@ -31,11 +31,8 @@ def aligned_ranks(values: np.ndarray, design: Design) -> np.ndarray:
     """
     aligned = values
     if design.within:
-        aligned = np.array(values, np.float64)
-        for rows in design.members():
-            aligned[rows] -= aligned[rows].mean(axis=0)
         scale = np.abs(values).max(axis=0, initial=0)
-        aligned = np.round(aligned / np.where(scale > 0, scale, 1), _DIGITS)
+        aligned = np.round(design.centred(values) / np.where(scale > 0, scale, 1), _DIGITS)
     return np.rint(2 * scipy.stats.rankdata(aligned, axis=0)).astype(np.int64)
 
 
@@ -69,10 +66,7 @@ def rank_test(
         return _exact(ranks, design)
     arrangements = design.arrangements(n_permutations, rng)
     if design.kind == TREND:
-        times = arrangements.astype(np.float64)
-        for rows in design.members():
-            times[rows] -= times[rows].mean(axis=0)
-        statistics = np.abs(ranks.T @ times)
+        statistics = np.abs(ranks.T @ design.centred(arrangements))
     else:
         statistics = np.zeros((ranks.shape[1], arrangements.shape[1]))
         for place in range(len(design.groups)):
@@ -195,14 +189,10 @@ def effects(values: np.ndarray, design: Design) -> tuple[np.ndarray, np.ndarray,
     unknown = np.full(values.shape[1], np.nan)
     if design.kind not in (TWO_GROUPS, TREND):
         return unknown, unknown, unknown
-    x = (design.labels == 0 if design.kind == TWO_GROUPS else design.labels).astype(np.float64)
-    y = values.astype(np.float64)
-    members = design.members()
-    for rows in members:
-        x[rows] -= x[rows].mean()
-        y[rows] -= y[rows].mean(axis=0)
+    x = design.centred(design.labels == 0 if design.kind == TWO_GROUPS else design.labels)
+    y = design.centred(values)
     effect = x @ y / (x @ x)
-    freedom = len(x) - len(members) - 1
+    freedom = len(x) - len(design.members()) - 1
     if freedom < 1:
         return effect, unknown, unknown
     error = np.sqrt(((y - np.outer(x, effect)) ** 2).sum(axis=0) / freedom / (x @ x))

@@ -168,7 +168,7 @@ TOLD_BY = {
     "chains": "shares of cells with both chains, α or β alone",
     "v_genes": "shares of clones with each V gene",
     "j_genes": "shares of clones with each J gene",
-    "clonality": "shares of cells in clones of each size, and the probability that two cells are a clone",
+    "clonality": "shares of cells in clones of each size",
     "k-mers": "shares of each three residues of the CDR3 of clones",
     "mean_vector": "mean vector of the clones",
     "mean_kernel": "mean kernel between the clones of samples",

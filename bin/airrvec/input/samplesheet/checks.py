@@ -15,12 +15,11 @@ from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.sheet import Problem, Sample, Sheet
 from airrvec.input.units import NOTHING, DeclaredUnit, Unit
-from airrvec.stats.designs import LEAST_UNITS, designs
+from airrvec.stats.designs import LEAST_UNITS, SIGNIFICANT, designs
 
 import pandas as pd
 import pyarrow as pa
 
-SIGNIFICANT = 0.05
 _SHOWN = 10  # values
 
 

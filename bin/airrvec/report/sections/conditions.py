@@ -8,11 +8,10 @@ from airrvec.core import tables
 from airrvec.core.terminal import counted
 from airrvec.report.page import NUMBER, SHARE, escaped, first_names, meaning, section
 from airrvec.report.receptor_cells import text_cell, text_header
-from airrvec.stats.designs import TREND, TWO_GROUPS
+from airrvec.stats.designs import DONORS, SIGNIFICANT, TREND, TWO_GROUPS
 
 import pandas as pd
 
-SIGNIFICANT = 0.05  # false discovery rate, and p of what tells values apart
 N_TOP = 50  # tests in the table
 TITLES = {
     "hill_0_at_coverage": "Number of clones (log)",
@@ -112,7 +111,7 @@ def _design_words(design: dict, column: str) -> str:
     else:
         units = values
     within = design["within"]
-    if within == "donor":
+    if within == DONORS:
         units += f", within {counted(design['n_donors'], 'donor')}"
     else:
         numbers = " and ".join(f"{n:,}" for n in design["n_units"])
@@ -212,7 +211,7 @@ def _test_cells(row, results: Conditions) -> dict:
         "values": text_cell(values),
         "means": text_cell(means),
         "difference": text_cell(number(row.difference) + interval if pd.notna(row.difference) else ""),
-        "units": text_cell(units + (" within donors" if row.within == "donor" else "")),
+        "units": text_cell(units + (" within donors" if row.within == DONORS else "")),
         "p": row.p,
         "fdr": row.fdr,
         "chains": text_cell(row.chains or ""),

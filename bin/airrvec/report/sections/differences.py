@@ -3,7 +3,8 @@
 from airrvec.core.terminal import counted
 from airrvec.report.page import escaped, section
 from airrvec.report.sections.comparison import Comparison
-from airrvec.report.sections.conditions import SIGNIFICANT, TITLES, Conditions
+from airrvec.report.sections.conditions import TITLES, Conditions
+from airrvec.stats.designs import SIGNIFICANT
 
 import pandas as pd
 
