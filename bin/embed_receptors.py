@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Embed a shard of receptors as vectors."""
 
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 
 from airrvec.core import runtime, script, settings, tables, vectors
@@ -31,8 +31,11 @@ def main(argv=None):
 
     encoder = Sceptr(args.model, device=args.device, precision=args.precision)
 
-    def embedded(receptors):
-        return tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors, progress=progress))
+    def tokenised(portion):
+        return portion["receptor_id"], encoder.tokens(portion)
+
+    def embedded(receptor_ids, tokens):
+        return tables.embeddings_table(receptor_ids, encoder.embed_tokens(tokens, progress=progress))
 
     metadata = {
         **encoder.loaded.vector_model.metadata(),
@@ -43,8 +46,10 @@ def main(argv=None):
     on_gpu = encoder.device == "gpu"
     progress = counter("receptors embedded", tables.n_rows(args.receptors))
     portions = tables.read_batches(args.receptors, GPU_PORTION if on_gpu else PORTION)
-    # With a GPU, one portion is embedded while the next is read and tokenised.
-    done = runtime.in_threads(embedded, portions, 2 if on_gpu else args.threads)
+    if on_gpu:  # for one thread: two that share a model would move it at once
+        done = starmap(embedded, runtime.in_threads(tokenised, portions, 2))
+    else:
+        done = runtime.in_threads(lambda portion: embedded(*tokenised(portion)), portions, args.threads)
     first = next(done)
     with tables.writer(args.out, first.schema, metadata) as writer:
         for table in chain([first], done):

@@ -171,8 +171,15 @@ def sharing(run: Run) -> dict[str, Any]:
             raise RuntimeError(f"embed_receptors.py ended with {statuses}")
     written = [tables.read(run.folder / f"shared_{number}.parquet") for number in range(3)]
     embedded = [np.column_stack(table.drop_columns("receptor_id").columns) for table in written]
-    distances = [float(np.linalg.norm(part - embedded[0], axis=1).max()) for part in embedded[1:]]
-    return {"receptors": run.size.embedded, **seconds, "largest_distance": max(distances)}
+    loaded = weights.load("sceptr")
+    tokens = tokenise(run.receptors.slice(0, run.size.compared), loaded.config.loops)
+    expected = inference.embed(inference.Network(loaded.config, loaded.state), tokens)
+    pairs = [(part[: len(expected)], expected) for part in embedded]
+    pairs += [(part, embedded[0]) for part in embedded[1:]]
+    distance = float(np.max([np.linalg.norm(one - other, axis=1).max() for one, other in pairs]))
+    if not distance < FP32_TOLERANCE:
+        raise RuntimeError(f"tasks that embed the same receptors wrote vectors {distance} apart")
+    return {"receptors": run.size.embedded, **seconds, "largest_distance": distance}
 
 
 def memory(run: Run) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 from airrvec.core import devices, runtime, tables
@@ -40,6 +41,49 @@ def test_a_shard_in_portions_is_the_whole(cpus, precision, thousand_receptors, t
     assert {name: metadata[name] for name in ("model", "device", "precision")} == {
         "model": "sceptr", "device": "cpu", "precision": precision,
     }  # fmt: skip
+
+
+def test_a_gpu_computes_for_one_thread(thousand_receptors, tmp_path, monkeypatch):  # noqa: F811
+    """Two threads that moved one model at once gave it weights of freed memory."""
+    monkeypatch.syspath_prepend(ROOT / "bin")
+    import embed_receptors
+
+    threads = []
+
+    def on_gpu(encoder, tokens, *, device, **options):
+        assert device == "cuda"
+        threads.append(threading.current_thread())
+        return embed(encoder, tokens, device="cpu", **options)
+
+    embed = transformer.embed
+    monkeypatch.setattr(transformer, "embed", on_gpu)
+    monkeypatch.setattr(devices, "has_gpu", lambda: True)
+    monkeypatch.setattr(embed_receptors, "GPU_PORTION", 90)
+    tables.write(thousand_receptors, tmp_path / "in.parquet")
+    arguments = [tmp_path / "in.parquet", "--device", "gpu", "--out", tmp_path / "out.parquet"]
+    embed_receptors.main([str(word) for word in arguments])
+    assert threads == [threading.main_thread()] * 12
+    found = tables.read(tmp_path / "out.parquet")
+    assert found["receptor_id"].equals(thousand_receptors["receptor_id"])
+    expected = Sceptr("sceptr").embed(thousand_receptors)
+    vectors = found.drop("receptor_id").to_pandas().to_numpy()
+    assert np.allclose(vectors, expected, atol=1e-5, equal_nan=True)
+
+
+def test_a_model_that_is_on_its_device_is_not_moved(thousand_receptors, monkeypatch):  # noqa: F811
+    loaded = weights.load("sceptr_tiny")
+    tokens = tokenise(thousand_receptors.slice(0, 5), loaded.config.loops)
+    monkeypatch.setattr(loaded.encoder, "to", lambda device: pytest.fail("moved"))
+    transformer.embed(loaded.encoder, tokens)
+
+
+def test_vectors_that_are_no_numbers_are_an_error(thousand_receptors):  # noqa: F811
+    loaded = weights.load("sceptr_tiny")
+    encoder = transformer.ReceptorEncoder(loaded.config)
+    torch.nn.init.constant_(encoder.layers[0].out.weight, torch.nan)
+    tokens = tokenise(thousand_receptors.slice(0, 5), loaded.config.loops)
+    with pytest.raises(RuntimeError, match="cpu computed vectors of . receptors? that are not numbers"):
+        transformer.embed(encoder, tokens)
 
 
 def test_who_embeds_a_folder_imports_no_torch(tmp_path):

@@ -128,7 +128,7 @@ SETTINGS = {
         "GPUs, or processes on a CPU, that share each step of training", type=int, default=1, least=1
     ),
     "train_precision": Setting(
-        "Numbers that the layers compute with in training; bf16 pays on GPUs",
+        "Numbers that the layers compute with in training",
         default="fp32",
         choices=("fp32", "bf16"),
     ),

@@ -6,7 +6,7 @@ from airrvec.core import devices
 from airrvec.core.progress import counter, step
 from airrvec.model import weights
 from airrvec.model.cpu import inference
-from airrvec.model.tokens import tokenise
+from airrvec.model.tokens import Tokens, tokenise
 
 import numpy as np
 import pyarrow as pa
@@ -76,8 +76,15 @@ class Sceptr:
         ndarray of float32, shape (n_receptors, d_model)
             l2-normalised; NaN for a receptor without any loop that the model reads.
         """
-        progress = progress or counter("receptors embedded", len(receptors), ends=False)
-        tokens = tokenise(receptors, self.loaded.config.loops)
+        return self.embed_tokens(self.tokens(receptors), progress=progress)
+
+    def tokens(self, receptors: pa.Table) -> Tokens:
+        """Return the tokens of the loops that the model reads."""
+        return tokenise(receptors, self.loaded.config.loops)
+
+    def embed_tokens(self, tokens: Tokens, *, progress=None) -> np.ndarray:
+        """Return the vectors of tokenised receptors, as `embed` does; on a GPU, for one thread at a time."""
+        progress = progress or counter("receptors embedded", len(tokens), ends=False)
         if self.device == "cpu":
             return inference.embed(self.network, tokens, threads=self.threads, progress=progress)
         from airrvec.model import transformer

@@ -1,5 +1,7 @@
 """The SCEPTR transformer (paper, Methods, "SCEPTR architecture")."""
 
+import threading
+
 from airrvec.core.devices import choose_device
 from airrvec.core.terminal import print_warning
 from airrvec.model import tokens as tk
@@ -199,6 +201,9 @@ def torch_device(device: str) -> str:
 # Tokens per batch: few enough for a core's cache, or enough to keep a GPU busy.
 TOKENS_PER_BATCH = {"cpu": 1_200, "cuda": 262_144}
 
+# Two threads that move one model copy weights that the other has just freed.
+_moving = threading.Lock()
+
 
 @torch.inference_mode()
 def embed(
@@ -238,8 +243,16 @@ def embed(
     -------
     ndarray of float32, shape (n_receptors, d_model)
         l2-normalised vectors; NaN for a receptor without a loop that the model reads.
+
+    Raises
+    ------
+    RuntimeError
+        If the device returns numbers that are none.
     """
-    model = model.to(device).eval()
+    with _moving:
+        if model.mlm_head.weight.device.type != device:
+            model.to(device)
+    model.eval()
     vectors = np.full((len(tokens), model.config.d_model), np.nan, np.float32)
     max_tokens = tokens_per_batch or TOKENS_PER_BATCH[device]
     waiting = list(tk.equal_length_batches(tokens.lengths, max_tokens))[::-1]
@@ -250,6 +263,8 @@ def embed(
         if arrival is not None:
             arrival.synchronize()
         vectors[rows] = returned.numpy()
+        if not np.isfinite(vectors[rows]).all():
+            raise RuntimeError(f"{device} computed vectors of {len(rows):,} receptors that are not numbers")
         if progress is not None:
             progress(len(rows))
 
