@@ -82,7 +82,7 @@ def test_vectors_that_are_no_numbers_are_an_error(thousand_receptors):  # noqa: 
     encoder = transformer.ReceptorEncoder(loaded.config)
     torch.nn.init.constant_(encoder.layers[0].out.weight, torch.nan)
     tokens = tokenise(thousand_receptors.slice(0, 5), loaded.config.loops)
-    with pytest.raises(RuntimeError, match="cpu computed vectors of . receptors? that are not numbers"):
+    with pytest.raises(RuntimeError, match=r"cpu computed vectors of . receptors? that are not numbers"):
         transformer.embed(encoder, tokens)
 
 
