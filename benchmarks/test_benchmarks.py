@@ -75,6 +75,13 @@ def joining(figures: dict) -> None:
     assert sum(row["right"] for row in figures["joining"]) > 0
 
 
+def changes(figures: dict) -> None:
+    ways = {(row["group"], row["way"]): row for row in figures["ways"]}
+    assert len(ways) == 4 * 3
+    assert all(row["called"] <= 0.05 * row["tested"] for row in figures["ways"])
+    assert ways["simulated cells", "airrvec, no replicates"]["found_share"] > 0.7
+
+
 def clustering(figures: dict) -> None:
     assert figures["receptors"] > 300
     assert figures["epitopes"] == 3
@@ -174,6 +181,7 @@ ENTRIES = {
         why_not="an encoder, not a program; it needs mirpy-lib (GPL) in an environment of its own"
     ),
     "clones/joining.py": Entry("CONTIGS --repeats 1", joining),
+    "changes/changes.py": Entry("--draws 1 --spiked 10 --clones 5000", changes),
     "clusters/clustering.py": Entry("CELLS RECEPTORS", clustering),
     "embedding/embedding_accuracy.py": Entry("DASH --k 20 --splits 2 --positives 20", embedding_accuracy),
     "embedding/embedding_speed.py": Entry(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare samples by a column of the samplesheet: all tests, and what else tells its values apart."""
+"""Compare samples by a column of the samplesheet: tests, what tells its values apart, clones that change."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def parse_args(argv=None):
 @optional_part("conditions")
 def main(argv=None):
     args = parse_args(argv)
-    from airrvec.repertoire import conditions, confounders
+    from airrvec.repertoire import conditions, confounders, following
     from airrvec.stats.designs import designs
 
     samples = conditions.read_samples(args.clones, _order(args.samplesheet))
@@ -35,6 +35,7 @@ def main(argv=None):
             raise InputError(f"the samplesheet has no column '{name}'", file=args.samplesheet)
     if not all((args.described / f"{name}.parquet").exists() for name in LEAST_TABLES):
         raise InputError("the description of the samples, from which they are compared, is missing")
+    named = not samples["donor"].equals(samples.index.to_series())
     made = designs(samples, args.compare_by, args.compare_within)
     comparison = args.comparison
     if comparison and not (comparison / "sample_vectors.parquet").exists():
@@ -48,13 +49,18 @@ def main(argv=None):
             connection, samples, args.compare_by, measures, args.clones, args.described, comparison
         )
         told = confounders.told_table(sets, samples, made, *common)
+        if named and args.table:
+            counted = following.Counted(connection, args.clones / "counts.parquet", args.table)
+            steps, changes = following.followed(counted, samples, args.compare_by)
+            tables.write_both(steps, args.outdir / "steps")
+            tables.write_both(changes, args.outdir / "changes")
     tables.write_both(tests, args.outdir / "tests")
     tables.write_both(told, args.outdir / "told")
     qc = {
         "condition": args.compare_by,
         "within": args.compare_within,
         "values": samples[args.compare_by].dropna().value_counts(sort=False).to_dict(),
-        "donors_named": not samples["donor"].equals(samples.index.to_series()),
+        "donors_named": named,
         "designs": [design.described() for design in made],
         "not_measured": conditions.not_measured(measures, made),
     }

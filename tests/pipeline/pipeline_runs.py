@@ -55,6 +55,8 @@ def environment(**more: str) -> dict[str, str]:
         **os.environ,
         "PATH": f"{python}{os.pathsep}{os.environ['PATH']}",
         "NXF_ANSI_LOG": "false",
+        # Fewer collections of garbage: a tenth of the time of a start.
+        "NXF_OPTS": os.environ.get("NXF_OPTS", "-Xms1g -Xmn600m"),
         **more,
     }
 

@@ -178,7 +178,7 @@ def _figures(*stems: str) -> tuple[str, ...]:
     return tuple(f"{stem}.{kind}" for stem in stems for kind in ("svg", "png"))
 
 
-CONDITIONS = (*_both("tests", "told"), "conditions.qc.json")  # with --compare-by
+CONDITIONS = (*_both("tests", "told", "steps", "changes"), "conditions.qc.json")  # with --compare-by
 # Verb → the names of its results, if they are the same for all inputs.
 TOGETHER = {
     "cluster": (

@@ -13,7 +13,7 @@ process COMPARE_CONDITIONS {
     val library
 
     output:
-    path('{tests,told}.{parquet,tsv}'), emit: tables, optional: true
+    path('{tests,told,steps,changes}.{parquet,tsv}'), emit: tables, optional: true
     path 'conditions.qc.json', emit: qc, optional: true
     path 'missing/*.missing.json', emit: missing, optional: true // why there is none of these
     tuple val('conditions'), val('all_samples'), emit: ended
@@ -32,6 +32,6 @@ process COMPARE_CONDITIONS {
 
     stub:
     """
-    touch {tests,told}.{parquet,tsv} conditions.qc.json versions.yml
+    touch {tests,told,steps,changes}.{parquet,tsv} conditions.qc.json versions.yml
     """
 }

@@ -30,12 +30,15 @@ from airrvec.core.schema.annotation import (
 from airrvec.core.schema.benchmark import AUROC, AUROC_SUMMARY, COMPARISONS, NOT_EVALUATED, ROC
 from airrvec.core.schema.clones import CLONE_COUNTS, CLONE_MEMBERS, CLONES, COUNTED_CLONES
 from airrvec.core.schema.comparison import (
+    CHANGE_WORDS,
+    CHANGES,
     CONDITION_TESTS,
     CONDITION_TOLD,
     MEASURES,
     PUBLIC_RECEPTORS,
     SAMPLE_PAIRS,
     SAMPLES_PCA,
+    STEPS,
     TOLD_BY,
     sample_vectors,
 )
@@ -122,6 +125,8 @@ __all__ = [
     "CHAIN_FIELDS",
     "CHAIN_PAIRINGS",
     "CHAIN_RECORDS",
+    "CHANGES",
+    "CHANGE_WORDS",
     "CHECKED",
     "CLONES",
     "CLONE_COUNTS",
@@ -192,6 +197,7 @@ __all__ = [
     "SPECIES",
     "SPECIFICITY",
     "SPLIT",
+    "STEPS",
     "TABLES",
     "TOLD_BY",
     "TRAINING",

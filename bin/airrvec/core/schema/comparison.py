@@ -1,11 +1,13 @@
 """Schemas of the tables that compare samples."""
 
-from airrvec.core.schema.published import boolean, float32, float64, int64, published, string
+from airrvec.core.schema.clones import CALL_OF_CLONE, DONOR
+from airrvec.core.schema.published import NEVER, boolean, float32, float64, int64, published, string
 from airrvec.core.schema.receptors import dimensions
 from airrvec.core.schema.shared import (
     CHAINS_COLUMN,
     CLONOTYPE_ID,
     COUNT_UNIT,
+    COUNTED,
     N_CELLS,
     N_RECEPTORS,
     NAMED_RECEPTOR,
@@ -198,6 +200,85 @@ CONDITION_TOLD = published(
         "Whether each value of a column occurs with one value of the condition alone: nothing can tell which"
         " of the two makes a difference",
         null="of the other feature sets",
+    ),
+    twin=True,
+)
+
+CHANGE_WORDS = {
+    "expanded": "its share grew",
+    "new": "it was not seen before, and too often after to have been missed",
+    "contracted": "its share fell",
+    "lost": "it is not seen after, and was too frequent before to be missed",
+    "persistent": "in both, without a significant change",
+    "undecided": "in one alone, which may be chance",
+}
+_STEP = (
+    string("condition", "Metadata column of `--compare_by`"),
+    string("kind", "`clone`, or `cluster` with `--cluster`"),
+    DONOR.but(meaning="`donor` of the samplesheet"),
+    string("before", "Value of the column that the step leads from"),
+    string("after", "The next value that the donor has: numbers in their order, words in the samplesheet's"),
+)
+_NOT_TESTED = "the step is not tested"
+STEPS = published(
+    "steps",
+    "comparison/steps.parquet",
+    "Donors followed from one value of `--compare_by` to the next: one row per step and kind of feature."
+    " [Changes of clones](explanations/comparison.md#changes).",
+    *_STEP,
+    string("samples_before", "Samples with the value `before`, joined by `;`; several are replicates"),
+    string("samples_after", "Samples with the value `after`, joined by `;`"),
+    string("reason", "Why the step is not tested", null="it is"),
+    COUNT_UNIT.but(null=_NOT_TESTED),
+    int64("n_before", "Cells of `samples_before`", unit=COUNTED, null=_NOT_TESTED),
+    int64("n_after", "Cells of `samples_after`", unit=COUNTED, null=_NOT_TESTED),
+    string(
+        "noise",
+        "What counts differ by without a change: as `replicates` of the run do, or by `sampling` alone",
+        null=_NOT_TESTED,
+    ),
+    float64("copies", "Counts that come together, such as reads of a molecule; 1 or more", null=_NOT_TESTED),
+    float64(
+        "dispersion",
+        "Squared coefficient of variation of a large count, between replicates",
+        null=_NOT_TESTED,
+    ),
+    int64("n_tested", "Features with counts that can be significant", null=_NOT_TESTED),
+    *(int64(f"n_{word}", f"Features that are `{word}`", null=_NOT_TESTED) for word in CHANGE_WORDS),
+    twin=True,
+)
+
+_NO_SECOND = "not in `before`"
+CHANGES = published(
+    "changes",
+    "comparison/changes.parquet",
+    "What changed in a step: one row per clone or cluster that both sides have or that was tested, by step,"
+    " then p. The others are counted in `steps`. [Changes of clones](explanations/comparison.md#changes).",
+    *_STEP,
+    string("feature", "`clone_id` or `cluster_id`"),
+    string("change", "; ".join(f"`{name}`: {words}" for name, words in CHANGE_WORDS.items())),
+    int64("n_before", "Cells in `before`", unit=COUNTED),
+    int64("n_after", "Cells in `after`", unit=COUNTED),
+    COUNT_UNIT,
+    float64("share_before", "Share of the cells of `before`"),
+    float64("share_after", "Share of the cells of `after`"),
+    float64("fold_change", "`share_after` / `share_before`", null=_NO_SECOND),
+    float64("fold_low", "Lower end of its 95 % interval"),
+    float64("fold_high", "Upper end of its 95 % interval", null=_NO_SECOND),
+    float64(
+        "p",
+        "Two-sided p of the beta-binomial test with the noise of the step",
+        null="too few counts to be significant",
+    ),
+    float64("fdr", "False discovery rate of `p`, over the tested features of the step", null="not tested"),
+    *(
+        column.but(null="a cluster" if column.null == NEVER else f"a cluster, or {column.null}")
+        for column in NAMED_RECEPTOR
+    ),
+    *(
+        column.but(null="a cluster, not called, or without `--annotate`")
+        for column in CALL_OF_CLONE
+        if column.name in ("call_epitope", "call_antigen_species")
     ),
     twin=True,
 )
