@@ -1,8 +1,12 @@
 """Clones and clusters of a donor followed from one value of a column to the next."""
 
+import dataclasses
+import json
+
 from airrvec.core import schema, tables
 from airrvec.repertoire import following
 from airrvec.repertoire.following import Step, replicates, steps
+from airrvec.report.sections import conditions
 from airrvec.stats.significance import benjamini_hochberg
 
 import duckdb
@@ -138,3 +142,19 @@ def test_replicates_of_the_run_give_the_noise(tmp_path):
     assert {row["noise"] for row in clones} == {"replicates"}
     assert all(0.15 < row["dispersion"] < 0.4 for row in clones)
     assert sum(row["n_expanded"] + row["n_contracted"] for row in clones) <= 2
+
+
+def test_the_report_shows_what_changed(tmp_path):
+    table, changes = following.followed(counted(tmp_path, {"b2": "reads"}), SHEET, "day")
+    results = conditions.Conditions(
+        {"condition": "day"}, None, None, {"one": "CASS1F"}, table.to_pandas(), changes.to_pandas()
+    )
+    made = conditions._changes(results)
+    assert "A, 2 → 10, clones: 1 expanded, 1 new, 1 contracted, 0 lost; 4 tested" in made["description"]
+    assert "B, 2 → 30, clones: not tested, its samples count cells and reads." in made["description"]
+    rows = list(made["data"].values())
+    assert [row["change"] for row in rows] == ["expanded", "contracted", "new"]
+    assert rows[0]["n_before"] == 22
+    json.dumps(made)
+    nothing = dataclasses.replace(results, changes=changes.to_pandas().iloc[:0])
+    assert conditions._changes(nothing)["plot_type"] == "html"

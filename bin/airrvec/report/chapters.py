@@ -87,6 +87,7 @@ CHAPTERS = (
             "airrvec_differences",
             "airrvec_conditions_designs",
             "airrvec_conditions_tests",
+            "airrvec_conditions_changes",
             "airrvec_conditions_told",
             "airrvec_comparison_pca",
             "airrvec_comparison_pairs",

@@ -163,6 +163,10 @@ READINGS = {
         "rows with an FDR of at most 0.05, and the size of their difference.",
         "as evidence of no difference: with few donors, no difference can be significant.",
     ),
+    "airrvec_conditions_changes": Reading(
+        "clones at the top, and how many of a step are expanded, contracted, new or lost.",
+        "as a response without replicates: two bleeds of a donor differ by more than sampling.",
+    ),
     "airrvec_conditions_told": Reading(
         "whether the vectors tell the values apart better than genes, depth and clonality do.",
         "if the p is not small: with few donors, a high share is often chance.",

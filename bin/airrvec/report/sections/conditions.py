@@ -1,4 +1,4 @@
-"""Conditions in the MultiQC report: their designs, all tests, and what else tells the values apart."""
+"""Conditions in the MultiQC report: designs, tests, clones that change, what else tells the values."""
 
 import json
 from dataclasses import dataclass
@@ -6,13 +6,14 @@ from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.terminal import counted
-from airrvec.report.page import NUMBER, SHARE, escaped, first_names, meaning, section
-from airrvec.report.receptor_cells import text_cell, text_header
+from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, first_names, meaning, section
+from airrvec.report.receptor_cells import chain_cells, text_cell, text_header
 from airrvec.stats.designs import DONORS, SIGNIFICANT, TREND, TWO_GROUPS
 
 import pandas as pd
 
-N_TOP = 50  # tests in the table
+N_TOP = 50  # tests, and changes, in a table
+N_STEPS = 12  # steps that are named
 TITLES = {
     "hill_0_at_coverage": "Number of clones (log)",
     "hill_1_at_coverage": "Diversity, order 1 (log)",
@@ -44,12 +45,14 @@ CONFOUNDERS = ("sheet", "cells", "chains")
 
 @dataclass(frozen=True)
 class Conditions:
-    """Results of ``compare_conditions.py``: counts, tests, what tells values apart; names of clusters."""
+    """Results of ``compare_conditions.py``; steps and changes are None without donors. Names of clusters."""
 
     counts: dict
     tests: pd.DataFrame
     told: pd.DataFrame
     centres: dict[str, str]
+    steps: pd.DataFrame | None = None
+    changes: pd.DataFrame | None = None
 
 
 def read_conditions(comparison: Path | None, clusters: Path | None) -> Conditions | None:
@@ -61,7 +64,12 @@ def read_conditions(comparison: Path | None, clusters: Path | None) -> Condition
         table = tables.read(clusters / "clusters.parquet", ["cluster_id", "centre"])
         centres = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
     tests, told = (tables.read(comparison / f"{name}.parquet").to_pandas() for name in ("tests", "told"))
-    return Conditions(json.loads((comparison / "conditions.qc.json").read_text()), tests, told, centres)
+    steps, changes = (
+        tables.read(path).to_pandas() if path.exists() else None
+        for path in (comparison / "steps.parquet", comparison / "changes.parquet")
+    )
+    counts = json.loads((comparison / "conditions.qc.json").read_text())
+    return Conditions(counts, tests, told, centres, steps, changes)
 
 
 def condition_sections(results: Conditions) -> list[dict]:
@@ -69,6 +77,8 @@ def condition_sections(results: Conditions) -> list[dict]:
     sections = [_designs(results)]
     if len(results.tests):
         sections.append(_tests(results))
+    if results.steps is not None and len(results.steps):
+        sections.append(_changes(results))
     if len(results.told):
         sections.append(_told(results))
     return sections
@@ -216,6 +226,72 @@ def _test_cells(row, results: Conditions) -> dict:
         "fdr": row.fdr,
         "chains": text_cell(row.chains or ""),
     }
+
+
+def _step_words(step) -> str:
+    """Return a step in a sentence, in HTML."""
+    features = "clones" if step.kind == "clone" else "clusters"
+    words = f"{escaped(step.donor)}, {escaped(step.before)} → {escaped(step.after)}, {features}: "
+    if step.reason is not None:
+        return f"<li>{words}not tested, {escaped(step.reason)}.</li>"
+    numbers = ", ".join(
+        f"{getattr(step, f'n_{word}'):,.0f} {word}" for word in ("expanded", "new", "contracted", "lost")
+    )
+    noise = "as replicates differ" if step.noise == "replicates" else "sampling alone, no replicates"
+    return f"<li>{words}{numbers}; {step.n_tested:,.0f} tested (noise: {noise}).</li>"
+
+
+def _changes(results: Conditions) -> dict:
+    assert results.steps is not None
+    assert results.changes is not None
+    data = {}
+    shown = results.changes[results.changes["fdr"] <= SIGNIFICANT].sort_values("p", kind="stable")
+    for number, row in enumerate(tables.named_rows(shown.head(N_TOP)), 1):
+        chains = chain_cells(row._asdict(), absent="")
+        name = results.centres.get(row.feature, row.feature)
+        data[f"{number:03d}"] = {
+            "feature": text_cell(f"cluster of {name}") if row.kind == "cluster" else chains["trb"],
+            "tra": chains["tra"],
+            "donor": text_cell(row.donor),
+            "step": text_cell(f"{row.before} → {row.after}"),
+            "change": text_cell(row.change),
+            "n_before": row.n_before,
+            "n_after": row.n_after,
+            "fold_change": row.fold_change if pd.notna(row.fold_change) else None,
+            "fdr": row.fdr,
+            "call": text_cell(row.call_epitope or ""),
+        }
+    table = "changes"
+    headers = {
+        "feature": text_header("β chain, or cluster", **meaning(table, "feature")),
+        "tra": text_header("α chain"),
+        "donor": text_header("Donor"),
+        "step": text_header("Step"),
+        "change": text_header("Change", **meaning(table, "change")),
+        "n_before": {"title": "Before", **COUNT, **meaning(table, "n_before")},
+        "n_after": {"title": "After", **COUNT, **meaning(table, "n_after")},
+        "fold_change": {"title": "Fold", **NUMBER, **meaning(table, "fold_change")},
+        "fdr": {"title": "FDR", **NUMBER, **meaning(table, "fdr")},
+        "call": text_header("Call", **meaning(table, "call_epitope")),
+    }
+    steps = list(tables.named_rows(results.steps))
+    more = f"<li>{counted(len(steps) - N_STEPS, 'further step')}.</li>" if len(steps) > N_STEPS else ""
+    words = (
+        f"From one {escaped(results.counts['condition'])} of a donor to the next, at a false discovery rate"
+        f" of 5 %:<ul>{''.join(map(_step_words, steps[:N_STEPS]))}{more}</ul>All are in"
+        " <code>comparison/changes.tsv</code> and <code>steps.tsv</code>."
+    )
+    if not data:
+        return section("airrvec_conditions_changes", "Clones that change", words, "html", "")
+    return section(
+        "airrvec_conditions_changes",
+        "Clones that change",
+        words,
+        "table",
+        data,
+        headers=headers,
+        pconfig={"col1_header": "Rank", "sort_rows": False},
+    )
 
 
 def _told(results: Conditions) -> dict:
