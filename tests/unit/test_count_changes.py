@@ -103,7 +103,7 @@ def test_without_replicates_a_cell_counts_once_and_reads_may_be_copies():
     assert noise_of(few, "reads", Noise(3.0, 0.1)) == (Noise(3.0, 0.1), "replicates")
 
 
-KINDS = [("cells", Noise(1.0, 0.001)), ("templates", Noise(1.5, 0.001)), ("reads", Noise(8.0, 0.005))]
+KINDS = [("cells", Noise(1.0, 0.001)), ("UMIs", Noise(1.5, 0.001)), ("reads", Noise(8.0, 0.005))]
 
 
 @pytest.mark.parametrize("depths", [(20_000, 20_000), (6_000, 40_000)])
