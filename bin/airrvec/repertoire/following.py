@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-# Without replicates a cell or template is counted once. Other counts may be copies of a molecule: as many as the step's
-# differences allow, changes included, or so many if too few features are in both samples.
+# Without replicates a cell or template is counted once. Other counts may be copies of a molecule: as many as
+# the step's differences allow, changes included, or so many if too few features are in both samples.
 ONCE = ("cells", "pairs", "templates")
 UNKNOWN_COPIES = 2.0
 KINDS = {"clone": "clone_id", "cluster": "cluster_id"}
