@@ -74,8 +74,8 @@ def airrvec_step(pair: Counts, unit: str, _: list[Counts]) -> np.ndarray:
     return benjamini_hochberg(count_changes.changes(pair, noise_of(pair, unit)[0]).p)
 
 
-def airrvec_replicates(pair: Counts, unit: str, others: list[Counts]) -> np.ndarray:
-    noise = noise_of(pair, unit, count_changes.estimate(others))[0]
+def airrvec_replicates(pair: Counts, unit: str, replicate_pairs: list[Counts]) -> np.ndarray:
+    noise = noise_of(pair, unit, count_changes.estimate(replicate_pairs))[0]
     return benjamini_hochberg(count_changes.changes(pair, noise).p)
 
 
@@ -145,7 +145,7 @@ def main(argv=None):
                     int((way(more, unit, pairs)[chosen] <= SIGNIFICANT).sum()) for chosen, more in spiked
                 ]
                 rows.append(
-                    row | {"spiked": sum(len(chosen) for chosen, _ in spiked), "found": int(sum(found))}
+                    row | {"spiked": sum(len(chosen) for chosen, _ in spiked), "found": int(sum(seen))}
                 )
     sums = pd.DataFrame(rows).groupby(["group", "way"], sort=False).sum().reset_index()
     table = results.Table(

@@ -98,7 +98,7 @@ def test_without_replicates_a_cell_counts_once_and_reads_may_be_copies():
     assert source == "sampling"
     assert noise.dispersion == 0
     assert 5 < noise.copies < 9
-    few = pair.of(np.arange(10))
+    few = pair.select(np.arange(10))
     assert noise_of(few, "reads") == (Noise(2.0, 0.0), "sampling")
     assert noise_of(few, "reads", Noise(3.0, 0.1)) == (Noise(3.0, 0.1), "replicates")
 

@@ -166,7 +166,7 @@ def followed(counted: Counted, samples: pd.DataFrame, column: str) -> tuple[pa.T
             if row["reason"] is None:
                 unit = counted.units[names[0]]
                 if (kind, unit) not in noises:
-                    noises[kind, unit] = _of_replicates(counted, kind, unit, replicates(samples, column))
+                    noises[kind, unit] = _replicate_noise(counted, kind, unit, replicates(samples, column))
                 features, counts = counted.pair(kind, one.samples)
                 if kind == "cluster" and not len(features):
                     continue
@@ -183,7 +183,7 @@ def followed(counted: Counted, samples: pd.DataFrame, column: str) -> tuple[pa.T
 _SHARED = ("condition", "kind", "donor", "before", "after", "count_unit")
 
 
-def _of_replicates(counted: Counted, kind: str, unit: str, pairs: list[tuple[str, str]]) -> Noise | None:
+def _replicate_noise(counted: Counted, kind: str, unit: str, pairs: list[tuple[str, str]]) -> Noise | None:
     """Return the noise of all replicates that count in a unit; None if there are none."""
     usable = [
         pair for pair in pairs if counted.units.get(pair[0]) == unit and not counted.not_comparable(pair)
@@ -191,10 +191,10 @@ def _of_replicates(counted: Counted, kind: str, unit: str, pairs: list[tuple[str
     return count_changes.estimate([counted.pair(kind, ([one], [other]))[1] for one, other in usable])
 
 
-def noise_of(counts: Counts, unit: str, of_replicates: Noise | None = None) -> tuple[Noise, str]:
+def noise_of(counts: Counts, unit: str, measured: Noise | None = None) -> tuple[Noise, str]:
     """Return the noise of a step, and what it is from: ``replicates``, or ``sampling`` alone."""
-    if of_replicates is not None:
-        return of_replicates, "replicates"
+    if measured is not None:
+        return measured, "replicates"
     if unit in ONCE:
         return Noise(copies=1.0, dispersion=0.0), "sampling"
     estimated = count_changes.estimate([counts], Noise(count_changes.MOST.copies, dispersion=0.0))

@@ -55,7 +55,7 @@ class Counts:
         """The second sample's part of all counts, m."""
         return self.totals[1] / sum(self.totals)
 
-    def of(self, rows: np.ndarray) -> "Counts":
+    def select(self, rows: np.ndarray) -> "Counts":
         """Return the counts of some features."""
         return Counts(self.before[rows], self.after[rows], self.totals, self.replicates)
 
