@@ -141,9 +141,7 @@ def main(argv=None):
                 fdr = way(pair, unit, pairs)
                 row = {"group": group, "way": name, "seconds": time.perf_counter() - start, "pairs": 1}
                 row |= {"tested": int(np.isfinite(fdr).sum()), "called": int((fdr <= SIGNIFICANT).sum())}
-                found = [
-                    int((way(more, unit, pairs)[chosen] <= SIGNIFICANT).sum()) for chosen, more in spiked
-                ]
+                seen = [int((way(more, unit, pairs)[chosen] <= SIGNIFICANT).sum()) for chosen, more in spiked]
                 rows.append(
                     row | {"spiked": sum(len(chosen) for chosen, _ in spiked), "found": int(sum(seen))}
                 )

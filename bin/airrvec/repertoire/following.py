@@ -97,9 +97,9 @@ class Counted:
         largest = classes.sort_values("n", kind="stable").groupby("sample_id").last()
         self.chains: dict[str, str] = largest["chains"].to_dict()
 
-    def _rows(self, what: str, by: str, among: str = "true", **parameters: object) -> pd.DataFrame:
+    def _rows(self, columns: str, by: str, among: str = "true", **parameters: object) -> pd.DataFrame:
         return self.connection.execute(
-            f"SELECT {what} FROM (SELECT sample_id, clone_id, cluster_id, chains, counts.count_unit,"
+            f"SELECT {columns} FROM (SELECT sample_id, clone_id, cluster_id, chains, counts.count_unit,"
             " counts.n_cells AS n FROM read_parquet($counts) AS counts"
             f" JOIN read_parquet($table) AS clones USING (clone_id) WHERE chains IS NOT NULL) WHERE {among}"
             f" GROUP BY {by} ORDER BY ALL",
@@ -130,10 +130,10 @@ class Counted:
         empty = [name for name in names if not self.totals.get(name)]
         if empty:
             return f"no clone in {', '.join(empty)}"
-        for what, words in (("count", self.units), ("are mostly of", self.chains)):
+        for verb, words in (("count", self.units), ("are mostly of", self.chains)):
             known = sorted({words[name] for name in names})
             if len(known) > 1:
-                return f"its samples {what} {' and '.join(known)}"
+                return f"its samples {verb} {' and '.join(known)}"
         return None
 
 
