@@ -14,7 +14,9 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--clones", type=Path, required=True, help="folder written by count_clones.py")
     parser.add_argument("--described", type=Path, required=True, help="folder written by describe_samples.py")
-    parser.add_argument("--table", type=Path, help="clones with calls and clusters, by describe_clones.py")
+    parser.add_argument(
+        "--table", type=Path, required=True, help="clones with calls and clusters, by describe_clones.py"
+    )
     parser.add_argument("--comparison", type=Path, help="folder written by compare_samples.py")
     parser.add_argument("--samplesheet", type=Path, help="whose order of samples is that of the values")
     settings.add(parser, "compare_by", required=True)
@@ -35,7 +37,6 @@ def main(argv=None):
             raise InputError(f"the samplesheet has no column '{name}'", file=args.samplesheet)
     if not all((args.described / f"{name}.parquet").exists() for name in LEAST_TABLES):
         raise InputError("the description of the samples, from which they are compared, is missing")
-    named = not samples["donor"].equals(samples.index.to_series())
     made = designs(samples, args.compare_by, args.compare_within)
     comparison = args.comparison
     if comparison and not (comparison / "sample_vectors.parquet").exists():
@@ -49,18 +50,17 @@ def main(argv=None):
             connection, samples, args.compare_by, measures, args.clones, args.described, comparison
         )
         told = confounders.told_table(sets, samples, made, *common)
-        if named and args.table:
-            counted = following.Counted(connection, args.clones / "counts.parquet", args.table)
-            steps, changes = following.followed(counted, samples, args.compare_by)
-            tables.write_both(steps, args.outdir / "steps")
-            tables.write_both(changes, args.outdir / "changes")
+        counts = following.Counted(connection, args.clones / "counts.parquet", args.table)
+        steps, changes = following.followed(counts, samples, args.compare_by)
     tables.write_both(tests, args.outdir / "tests")
     tables.write_both(told, args.outdir / "told")
+    tables.write_both(steps, args.outdir / "steps")
+    tables.write_both(changes, args.outdir / "changes")
     qc = {
         "condition": args.compare_by,
         "within": args.compare_within,
         "values": samples[args.compare_by].dropna().value_counts(sort=False).to_dict(),
-        "donors_named": named,
+        "donors_named": not samples["donor"].equals(samples.index.to_series()),
         "designs": [design.described() for design in made],
         "not_measured": conditions.not_measured(measures, made),
     }

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from airrvec.stats.designs import SIGNIFICANT
 
 import numpy as np
-from scipy import optimize, special, stats
 
 LEAST_CORRELATION, MOST_CORRELATION = 1e-7, 0.999
 LISTED = 10_000  # counts together up to which every outcome is summed; above, the distribution is a beta's
@@ -110,6 +109,8 @@ def estimate(pairs: Iterable[Counts], most: Noise = MOST) -> Noise | None:
     Noise or None
         None if fewer than `LEAST_INFORMATIVE` features have two counts or more.
     """
+    from scipy import optimize
+
     outcomes = [_outcomes(pair) for pair in pairs]
     if sum(weights.sum() for _, _, weights, _ in outcomes) < LEAST_INFORMATIVE:
         return None
@@ -156,6 +157,8 @@ class Changes:
 
 def changes(counts: Counts, noise: Noise) -> Changes:
     """Return p and interval of the change of each feature, exact but for more than `LISTED` counts."""
+    from scipy import stats
+
     p = np.ones(len(counts.before))
     together = counts.together
     rows_by_sum = np.argsort(together, kind="stable")
@@ -182,6 +185,8 @@ def _outcomes(pair: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counts]
 
 def _log_likelihood(after, together, alpha, beta) -> np.ndarray:
     """Return logarithms of beta-binomial probabilities."""
+    from scipy import special
+
     choices = -np.log(together + 1) - special.betaln(after + 1, together - after + 1)
     return choices + special.betaln(after + alpha, together - after + beta) - special.betaln(alpha, beta)
 
@@ -191,6 +196,8 @@ def _two_sided(after: np.ndarray, total: int, alpha: float, beta: float) -> np.n
     if total < 2:
         return np.full(len(after), np.nan)
     if total > LISTED:
+        from scipy import stats
+
         mean = alpha / (alpha + beta)
         spread = (alpha + beta + total) / (alpha + beta + 1) / total  # variance of a share / (m (1 − m))
         size = 1 / spread - 1
