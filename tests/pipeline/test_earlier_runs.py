@@ -66,7 +66,7 @@ def test_results_are_those_of_the_last_run(tmp_path, sheet):
     assert not (results / "previous").exists()
 
 
-@pytest.mark.parametrize("mode", ["copy", "symlink"])
+@pytest.mark.parametrize("mode", ["symlink"])
 def test_files_of_options_no_longer_asked_for_are_put_aside(tmp_path, sheet, mode):
     args = ("--input", sheet, "--publish_dir_mode", mode, "-stub", "-resume")
     more = ("--export_airr", "--export_anndata", "--cluster", "--partitions", "2")
