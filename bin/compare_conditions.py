@@ -28,7 +28,7 @@ def parse_args(argv=None):
 @optional_part("conditions")
 def main(argv=None):
     args = parse_args(argv)
-    from airrvec.repertoire import conditions, confounders, following
+    from airrvec.repertoire import clone_table, conditions, confounders, following
     from airrvec.stats.designs import designs
 
     samples = conditions.read_samples(args.clones, _order(args.samplesheet))
@@ -42,7 +42,8 @@ def main(argv=None):
     if comparison and not (comparison / "sample_vectors.parquet").exists():
         comparison = None  # without --compare, or it could not be made
     with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
-        measures = conditions.measures(connection, args.clones, args.described, args.table)
+        counted = clone_table.counted_clones(connection, args.clones / "counts.parquet", args.table)
+        measures = conditions.measures(counted, args.described)
         pairs = tables.read(comparison / "pairs.parquet").to_pandas() if comparison else None
         common = (args.compare_by, args.compare_permutations, args.seed)
         tests = conditions.tests_table(measures, pairs, made, *common)
@@ -50,8 +51,7 @@ def main(argv=None):
             connection, samples, args.compare_by, measures, args.clones, args.described, comparison
         )
         told = confounders.told_table(sets, samples, made, *common)
-        counts = following.Counted(connection, args.clones / "counts.parquet", args.table)
-        steps, changes = following.followed(counts, samples, args.compare_by)
+        steps, changes = following.followed(following.Counted(counted), samples, args.compare_by, args.table)
     tables.write_both(tests, args.outdir / "tests")
     tables.write_both(told, args.outdir / "told")
     tables.write_both(steps, args.outdir / "steps")

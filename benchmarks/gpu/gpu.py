@@ -31,7 +31,7 @@ from airrvec.core import devices, tables
 from airrvec.model import transformer, weights
 from airrvec.model.architecture import ModelConfig
 from airrvec.model.cpu import inference
-from airrvec.model.tokens import tokenise
+from airrvec.model.tokens import Tokens, tokenise
 from airrvec.search import neighbours
 from airrvec.training import loop, trainer
 from airrvec.training.data import Receptors
@@ -78,14 +78,19 @@ def cuda_tests(run: Run) -> dict[str, Any]:
     return counts
 
 
+def on_cpu(loaded: weights.LoadedModel, receptors: pa.Table) -> tuple[Tokens, np.ndarray]:
+    """Return the tokens of receptors, and the vectors that a CPU computes."""
+    tokens = tokenise(receptors, loaded.config.loops)
+    return tokens, inference.embed(inference.Network(loaded.config, loaded.state), tokens)
+
+
 def vectors(run: Run) -> dict[str, Any]:
     """Return largest distances to the CPU's vectors, and the share of receptors with another neighbour."""
     receptors = run.receptors.slice(0, run.size.compared)
     table = results.Table(model="", precision="", largest_distance=".1e", other_neighbour=".3%")
     for model in run.size.models:
         loaded = weights.load(model)
-        tokens = tokenise(receptors, loaded.config.loops)
-        expected = inference.embed(inference.Network(loaded.config, loaded.state), tokens)
+        tokens, expected = on_cpu(loaded, receptors)
         _, near = neighbours.nearest(expected, expected, 2, approximate_above=np.inf)
         for precision in PRECISIONS:
             with matrix_products(precision) as number_format:
@@ -171,9 +176,7 @@ def sharing(run: Run) -> dict[str, Any]:
             raise RuntimeError(f"embed_receptors.py ended with {statuses}")
     written = [tables.read(run.folder / f"shared_{number}.parquet") for number in range(3)]
     embedded = [np.column_stack(table.drop_columns("receptor_id").columns) for table in written]
-    loaded = weights.load("sceptr")
-    tokens = tokenise(run.receptors.slice(0, run.size.compared), loaded.config.loops)
-    expected = inference.embed(inference.Network(loaded.config, loaded.state), tokens)
+    _, expected = on_cpu(weights.load("sceptr"), run.receptors.slice(0, run.size.compared))
     pairs = [(part[: len(expected)], expected) for part in embedded]
     pairs += [(part, embedded[0]) for part in embedded[1:]]
     distance = float(np.max([np.linalg.norm(one - other, axis=1).max() for one, other in pairs]))

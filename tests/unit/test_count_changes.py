@@ -19,13 +19,10 @@ from scipy import stats
 
 from benchmarks.common.replicates import blood, counts_of, drawn
 
+NOISES = {"part": st.floats(0.05, 0.95), "copies": st.floats(1, 20), "dispersion": st.floats(0.001, 2)}
 
-@given(
-    total=st.integers(2, 400),
-    part=st.floats(0.05, 0.95),
-    copies=st.floats(1, 20),
-    dispersion=st.floats(0.001, 2),
-)
+
+@given(total=st.integers(2, 400), **NOISES)
 def test_p_is_twice_the_smaller_tail(total, part, copies, dispersion):
     alpha, beta = map(float, Noise(copies, dispersion).shapes(np.array(total), part))
     outcomes = np.arange(total + 1)
@@ -39,12 +36,7 @@ def test_p_is_twice_the_smaller_tail(total, part, copies, dispersion):
         assert np.allclose(found, expected, rtol=1e-6, atol=1e-12)
 
 
-@given(
-    total=st.integers(2, 10_000),
-    part=st.floats(0.05, 0.95),
-    copies=st.floats(1, 20),
-    dispersion=st.floats(0.001, 2),
-)
+@given(total=st.integers(2, 10_000), **NOISES)
 def test_the_variance_is_that_of_the_noise(total, part, copies, dispersion):
     noise = Noise(copies, dispersion)
     variance = stats.betabinom(total, *noise.shapes(np.array(total), part)).var()
@@ -85,7 +77,6 @@ def test_the_noise_of_replicates_is_recovered(noise):
     pairs = [counts_of(*(drawn(shares, n, noise, rng) for n in (40_000, 60_000))) for _ in range(3)]
     found = estimate(pairs)
     assert np.isclose(found.dispersion, noise.dispersion, rtol=0.25)
-    # molecules of 6 reads on average have a variance of 6 − 1 + 1/6 …: reads of a molecule vary themselves
     assert np.isclose(found.copies, noise.copies, rtol=0.25)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from airrvec.core import schema, tables
-from airrvec.repertoire import following
+from airrvec.repertoire import clone_table, following
 from airrvec.repertoire.following import Step, replicates, steps
 from airrvec.report.sections import conditions
 from airrvec.stats.significance import benjamini_hochberg
@@ -28,7 +28,7 @@ SHEET = pd.DataFrame(
     ],
     columns=["sample_id", "donor", "day"],
 ).set_index("sample_id")
-# Cells of each clone of A and B; the clones of a cluster are named by its number.
+# Cells of each clone of A and B.
 COUNTS = {
     "a0": {"c1": 40, "c2": 10, "c3": 1, "c4": 0, "c5": 149},
     "a0b": {"c1": 44, "c2": 12, "c3": 0, "c4": 0, "c5": 144},
@@ -39,8 +39,8 @@ COUNTS = {
 CLUSTERS = {"c1": "one", "c2": "one", "c6": "two", "c8": "two"}
 
 
-def counted(folder, units=None, chains=None, counts=COUNTS) -> following.Counted:
-    """Write clones and their counts; give what reads them."""
+def followed(folder, units=None, chains=None, counts=COUNTS) -> tuple[pa.Table, pa.Table]:
+    """Write clones and their counts, and follow them."""
     rows = [
         {"clone_id": clone, "sample_id": sample, "n_cells": n}
         | {"count_unit": (units or {}).get(sample, "cells")}
@@ -61,7 +61,9 @@ def counted(folder, units=None, chains=None, counts=COUNTS) -> following.Counted
     for table, columns, name in ((rows, schema.CLONE_COUNTS, "counts"), (clones, schema.CLONES, "clones")):
         frame = pd.DataFrame(table).reindex(columns=columns.names)
         tables.write(pa.Table.from_pandas(frame, columns, preserve_index=False), folder / f"{name}.parquet")
-    return following.Counted(duckdb.connect(), folder / "counts.parquet", folder / "clones.parquet")
+    clones = folder / "clones.parquet"
+    counted = clone_table.counted_clones(duckdb.connect(), folder / "counts.parquet", clones)
+    return following.followed(following.Counted(counted), SHEET, "day", clones)
 
 
 def test_steps_are_in_the_order_of_numbers_and_of_a_donor():
@@ -76,7 +78,7 @@ def test_steps_are_in_the_order_of_numbers_and_of_a_donor():
 
 
 def test_what_changed_is_what_scipy_says(tmp_path):
-    table, changes = following.followed(counted(tmp_path), SHEET, "day")
+    table, changes = followed(tmp_path)
     assert table.schema == schema.STEPS
     assert changes.schema == schema.CHANGES
     rows = {(row["kind"], row["donor"]): row for row in table.to_pylist()}
@@ -103,7 +105,7 @@ def test_what_changed_is_what_scipy_says(tmp_path):
 
 
 def test_clusters_are_followed_as_sums_of_clones(tmp_path):
-    _, changes = following.followed(counted(tmp_path), SHEET, "day")
+    _, changes = followed(tmp_path)
     clusters = {row["feature"]: row for row in changes.to_pylist() if row["kind"] == "cluster"}
     assert (clusters["one"]["n_before"], clusters["one"]["n_after"]) == (106, 130)
     assert (clusters["two"]["n_before"], clusters["two"]["n_after"]) == (30, 100)
@@ -121,7 +123,7 @@ def test_clusters_are_followed_as_sums_of_clones(tmp_path):
     ],
 )
 def test_samples_that_cannot_be_compared_say_why(tmp_path, units, chains, reason):
-    table, changes = following.followed(counted(tmp_path, units, chains), SHEET, "day")
+    table, changes = followed(tmp_path, units, chains)
     rows = {(row["kind"], row["donor"]): row for row in table.to_pylist()}
     assert rows["clone", "B"]["reason"] == reason
     assert rows["clone", "B"]["n_tested"] is None
@@ -137,7 +139,7 @@ def test_replicates_of_the_run_give_the_noise(tmp_path):
         sample: dict(zip(names, rng.poisson(shares * rng.gamma(4, 0.25, 200) * 9000).tolist(), strict=True))
         for sample in COUNTS
     }
-    table, _ = following.followed(counted(tmp_path, counts=counts), SHEET, "day")
+    table, _ = followed(tmp_path, counts=counts)
     clones = [row for row in table.to_pylist() if row["kind"] == "clone"]
     assert {row["noise"] for row in clones} == {"replicates"}
     assert all(0.15 < row["dispersion"] < 0.4 for row in clones)
@@ -145,7 +147,7 @@ def test_replicates_of_the_run_give_the_noise(tmp_path):
 
 
 def test_the_report_shows_what_changed(tmp_path):
-    table, changes = following.followed(counted(tmp_path, {"b2": "reads"}), SHEET, "day")
+    table, changes = followed(tmp_path, {"b2": "reads"})
     results = conditions.Conditions(
         {"condition": "day"}, None, None, {"one": "CASS1F"}, table.to_pandas(), changes.to_pandas()
     )

@@ -41,6 +41,29 @@ def described(
     return pa.table({name: columns[name] for name in schema.CLONES.names}).cast(schema.CLONES)
 
 
+def counted_clones(
+    connection: duckdb.DuckDBPyConnection, counts: Path, table: Path
+) -> duckdb.DuckDBPyRelation:
+    """
+    Return clones with known chains in each sample, joined once: ``n`` cells, chains, call, cluster.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        It gets the table ``counted_clones``.
+    counts, table : Path
+        `airrvec.core.schema.CLONE_COUNTS` and `CLONES`.
+    """
+    connection.execute(
+        "CREATE TABLE counted_clones AS SELECT sample_id, clone_id, species, chains, call,"
+        " call_antigen_species, cluster_id, counts.count_unit, counts.n_cells AS n"
+        " FROM read_parquet($counts) AS counts JOIN read_parquet($table) AS clones USING (clone_id)"
+        " WHERE chains IS NOT NULL",
+        {"counts": str(counts), "table": str(table)},
+    )
+    return connection.table("counted_clones")
+
+
 def _calls(
     connection: duckdb.DuckDBPyConnection, clones: pa.Table, counts: Path, annotation: Sequence[Path]
 ) -> dict[str, pa.ChunkedArray | pa.Array]:

@@ -70,26 +70,18 @@ def read_samples(clones: Path, order: list[str] | None = None) -> pd.DataFrame:
 
 
 @step("measures of samples")
-def measures(
-    connection: duckdb.DuckDBPyConnection, clones: Path, described: Path, table: Path | None
-) -> list[Measured]:
+def measures(counted: duckdb.DuckDBPyRelation, described: Path) -> list[Measured]:
     """
     Return all that is measured of each sample by itself.
 
     Parameters
     ----------
-    connection : duckdb.DuckDBPyConnection
-    clones : Path
-        Folder written by ``count_clones.py``.
+    counted : duckdb.DuckDBPyRelation
+        From `airrvec.repertoire.clone_table.counted_clones`.
     described : Path
         Folder written by ``describe_samples.py``.
-    table : Path or None
-        Clones with their calls and clusters, written by ``describe_clones.py``.
     """
-    made = [*_diversity(described), *_large_clones(described), *_usage(described)]
-    if table is not None:
-        made += _shares(connection, clones, table)
-    return made
+    return [*_diversity(described), *_large_clones(described), *_usage(described), *_shares(counted)]
 
 
 def _diversity(folder: Path) -> Iterator[Measured]:
@@ -135,14 +127,8 @@ def _usage(folder: Path) -> Iterator[Measured]:
         yield Measured("cdr3_length", species, None, mean[n_clones >= FEW_CELLS].to_frame(locus))
 
 
-def _shares(connection: duckdb.DuckDBPyConnection, clones: Path, table: Path) -> Iterator[Measured]:
+def _shares(counted: duckdb.DuckDBPyRelation) -> Iterator[Measured]:
     """Yield shares of cells in each cluster, and of cells with a call for each pathogen."""
-    counted = connection.sql(
-        "SELECT sample_id, species, chains, call, call_antigen_species, cluster_id, counts.n_cells AS n"
-        " FROM read_parquet($counts) AS counts JOIN read_parquet($table) AS clones USING (clone_id)"
-        " WHERE chains IS NOT NULL",
-        params={"counts": str(clones / "counts.parquet"), "table": str(table)},
-    )
     kinds = {
         "cluster": ("cluster_id", "species, chains", "n > 0"),
         "pathogen": ("call_antigen_species", "species", "call IS NOT NULL"),

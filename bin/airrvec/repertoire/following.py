@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from airrvec.core import schema
+from airrvec.core import schema, tables
 from airrvec.core.progress import step
 from airrvec.stats import count_changes
 from airrvec.stats.count_changes import Counts, Noise
@@ -80,42 +80,28 @@ class Counted:
 
     Parameters
     ----------
-    connection : duckdb.DuckDBPyConnection
-    counts : Path
-        `airrvec.core.schema.CLONE_COUNTS`.
-    table : Path
-        `airrvec.core.schema.CLONES`.
+    clones : duckdb.DuckDBPyRelation
+        From `airrvec.repertoire.clone_table.counted_clones`.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, counts: Path, table: Path):
-        self.connection = connection
-        self.parameters = {"counts": str(counts), "table": str(table)}
-        rows = self._rows("sample_id, any_value(count_unit) AS unit, sum(n)::BIGINT AS n", "sample_id")
+    def __init__(self, clones: duckdb.DuckDBPyRelation):
+        self.clones = clones
+        rows = clones.aggregate("sample_id, any_value(count_unit) AS unit, sum(n)::BIGINT AS n").df()
         self.units: dict[str, str] = dict(zip(rows["sample_id"], rows["unit"], strict=True))
         self.totals: dict[str, int] = dict(zip(rows["sample_id"], rows["n"].tolist(), strict=True))
-        classes = self._rows("sample_id, chains, sum(n) AS n", "sample_id, chains")
+        classes = clones.aggregate("sample_id, chains, sum(n) AS n").order("chains").df()
         largest = classes.sort_values("n", kind="stable").groupby("sample_id").last()
         self.chains: dict[str, str] = largest["chains"].to_dict()
-
-    def _rows(self, columns: str, by: str, among: str = "true", **parameters: object) -> pd.DataFrame:
-        return self.connection.execute(
-            f"SELECT {columns} FROM (SELECT sample_id, clone_id, cluster_id, chains, counts.count_unit,"
-            " counts.n_cells AS n FROM read_parquet($counts) AS counts"
-            f" JOIN read_parquet($table) AS clones USING (clone_id) WHERE chains IS NOT NULL) WHERE {among}"
-            f" GROUP BY {by} ORDER BY ALL",
-            self.parameters | parameters,
-        ).df()
 
     def pair(self, kind: str, samples: tuple[Iterable[str], Iterable[str]]) -> tuple[pd.Index, Counts]:
         """Return the features of two sets of samples, and their counts in each."""
         names = [list(side) for side in samples]
         feature = KINDS[kind]
-        rows = self._rows(
-            f"{feature}, sample_id, sum(n)::BIGINT AS n",
-            f"{feature}, sample_id",
-            f"{feature} IS NOT NULL AND list_contains($samples, sample_id)",
-            samples=[*names[0], *names[1]],
+        chosen = duckdb.ColumnExpression("sample_id").isin(
+            *map(duckdb.ConstantExpression, [*names[0], *names[1]])
         )
+        known = self.clones.filter(chosen).filter(f"{feature} IS NOT NULL")
+        rows = known.aggregate(f"{feature}, sample_id, sum(n)::BIGINT AS n").df()
         rows["side"] = rows["sample_id"].isin(names[1]).astype(int)
         wide = rows.pivot_table(index=feature, columns="side", values="n", aggfunc="sum", fill_value=0)
         wide = wide.reindex(columns=[0, 1], fill_value=0).astype(np.int64)
@@ -138,7 +124,7 @@ class Counted:
 
 
 @step("changes of clones")
-def followed(counted: Counted, samples: pd.DataFrame, column: str) -> tuple[pa.Table, pa.Table]:
+def followed(counted: Counted, samples: pd.DataFrame, column: str, table: Path) -> tuple[pa.Table, pa.Table]:
     """
     Return `airrvec.core.schema.STEPS` and `CHANGES`.
 
@@ -149,8 +135,10 @@ def followed(counted: Counted, samples: pd.DataFrame, column: str) -> tuple[pa.T
         As for `steps`.
     column : str
         Metadata column of ``--compare_by``.
+    table : Path
+        `airrvec.core.schema.CLONES`, whose receptors name the clones.
     """
-    made = steps(samples, column)
+    made, alike = steps(samples, column), replicates(samples, column)
     step_rows: list[dict] = []
     changes: list[pd.DataFrame] = []
     noises: dict[tuple[str, str], Noise | None] = {}
@@ -166,18 +154,19 @@ def followed(counted: Counted, samples: pd.DataFrame, column: str) -> tuple[pa.T
             if row["reason"] is None:
                 unit = counted.units[names[0]]
                 if (kind, unit) not in noises:
-                    noises[kind, unit] = _replicate_noise(counted, kind, unit, replicates(samples, column))
+                    noises[kind, unit] = _replicate_noise(counted, kind, unit, alike)
                 features, counts = counted.pair(kind, one.samples)
                 if kind == "cluster" and not len(features):
                     continue
                 noise, source = noise_of(counts, unit, noises[kind, unit])
-                table = changed(features, counts, noise)
+                tested = changed(features, counts, noise)
                 row |= {"count_unit": unit, "noise": source}
-                row |= {"copies": noise.copies, "dispersion": noise.dispersion} | _numbers(table, counts)
-                shown = table[(table["n_before"].gt(0) & table["n_after"].gt(0)) | table["p"].notna()]
+                row |= {"copies": noise.copies, "dispersion": noise.dispersion} | _numbers(tested, counts)
+                both = tested["n_before"].gt(0) & tested["n_after"].gt(0)
+                shown = tested[both | tested["p"].notna()]
                 changes.append(shown.assign(**{name: row[name] for name in _SHARED if name in row}))
             step_rows.append(row)
-    return _table(step_rows, schema.STEPS), _with_receptors(counted, changes)
+    return _table(step_rows, schema.STEPS), _with_receptors(table, changes)
 
 
 _SHARED = ("condition", "kind", "donor", "before", "after", "count_unit")
@@ -246,17 +235,14 @@ def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:
     return pa.Table.from_pandas(frame, columns, preserve_index=False)
 
 
-def _with_receptors(counted: Counted, parts: Iterable[pd.DataFrame]) -> pa.Table:
+def _with_receptors(table: Path, parts: Iterable[pd.DataFrame]) -> pa.Table:
     """Return `airrvec.core.schema.CHANGES`: the largest changes first, clones with their receptors."""
     frames = list(parts)
     if not frames:
         return schema.CHANGES.empty_table()
     frame = pd.concat(frames, ignore_index=True)
     named = [name for name in schema.CHANGES.names if name in schema.CLONES.names and name not in frame]
-    clones = counted.connection.execute(
-        f"SELECT clone_id AS feature, {', '.join(named)} FROM read_parquet($table)",
-        {"table": counted.parameters["table"]},
-    ).df()
+    clones = tables.read(table, ["clone_id", *named]).to_pandas().rename(columns={"clone_id": "feature"})
     frame = frame.merge(clones, "left", "feature")
     frame["row"] = frame.groupby(["kind", "donor", "before", "after"], sort=False).ngroup()
     frame = frame.sort_values(["row", "p", "feature"], kind="stable")

@@ -45,14 +45,14 @@ CONFOUNDERS = ("sheet", "cells", "chains")
 
 @dataclass(frozen=True)
 class Conditions:
-    """Results of ``compare_conditions.py``; steps and changes are None without donors. Names of clusters."""
+    """Results of ``compare_conditions.py``: counts, and its tables; names of clusters."""
 
     counts: dict
     tests: pd.DataFrame
     told: pd.DataFrame
     centres: dict[str, str]
-    steps: pd.DataFrame | None = None
-    changes: pd.DataFrame | None = None
+    steps: pd.DataFrame
+    changes: pd.DataFrame
 
 
 def read_conditions(comparison: Path | None, clusters: Path | None) -> Conditions | None:
@@ -63,10 +63,9 @@ def read_conditions(comparison: Path | None, clusters: Path | None) -> Condition
     if clusters is not None and (clusters / "clusters.parquet").exists():
         table = tables.read(clusters / "clusters.parquet", ["cluster_id", "centre"])
         centres = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    tests, told = (tables.read(comparison / f"{name}.parquet").to_pandas() for name in ("tests", "told"))
-    steps, changes = (
-        tables.read(path).to_pandas() if path.exists() else None
-        for path in (comparison / "steps.parquet", comparison / "changes.parquet")
+    tests, told, steps, changes = (
+        tables.read(comparison / f"{name}.parquet").to_pandas()
+        for name in ("tests", "told", "steps", "changes")
     )
     counts = json.loads((comparison / "conditions.qc.json").read_text())
     return Conditions(counts, tests, told, centres, steps, changes)
@@ -77,7 +76,7 @@ def condition_sections(results: Conditions) -> list[dict]:
     sections = [_designs(results)]
     if len(results.tests):
         sections.append(_tests(results))
-    if results.steps is not None and len(results.steps):
+    if len(results.steps):
         sections.append(_changes(results))
     if len(results.told):
         sections.append(_told(results))
@@ -242,8 +241,6 @@ def _step_words(step) -> str:
 
 
 def _changes(results: Conditions) -> dict:
-    assert results.steps is not None
-    assert results.changes is not None
     data = {}
     shown = results.changes[results.changes["fdr"] <= SIGNIFICANT].sort_values("p", kind="stable")
     for number, row in enumerate(tables.named_rows(shown.head(N_TOP)), 1):
