@@ -18,6 +18,7 @@ import calibrate_annotation
 import cluster_receptors
 import compare_conditions
 import compare_samples
+import describe_clones
 import describe_samples
 import embed_background
 import map_receptors
@@ -85,8 +86,10 @@ def words(script, folder: Path) -> list[str]:
         embed_background: [*repertoires, *background],
         compare_samples: [*repertoires, *background],
         describe_samples: ["--clones", clones],
+        describe_clones: ["--clones", clones],
         compare_conditions: [
-            *("--clones", clones, "--described", folder / "describe_samples", "--compare-by", "treatment"),
+            *("--clones", clones, "--described", folder / "describe_samples"),
+            *("--table", folder / "describe_clones/clones.parquet", "--compare-by", "treatment"),
         ],
         map_receptors: ["--cells", *cells, *receptors, *vectors, "--page", ROOT / "assets/report"],
     }
@@ -103,6 +106,9 @@ def test_each_phase_of_a_long_script_has_lines_and_they_change_no_result(
     described = folder / describe_samples.__name__
     if script is compare_conditions and not described.exists():
         describe_samples.main([*words(describe_samples, folder), "--outdir", str(described)])
+    named = folder / describe_clones.__name__
+    if script is compare_conditions and not named.exists():
+        describe_clones.main([*words(describe_clones, folder), "--outdir", str(named)])
     results = {}
     for every, outdir in ((ALL, folder / script.__name__), (NEVER, tmp_path / "silent")):
         monkeypatch.setattr(progress, "EVERY", every)
