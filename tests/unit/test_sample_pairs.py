@@ -75,6 +75,8 @@ def test_overlaps_are_those_of_two_samples(samples, pairs):
         assert row.n_shared == (both > 0).all(axis=1).sum()
         assert row.jaccard == pytest.approx(diversity.jaccard(*both.T))
         assert row.morisita_horn == pytest.approx(diversity.morisita_horn(*both.T))
+        shares = (both / both.sum(axis=0))[(both > 0).all(axis=1)].sum(axis=0)
+        assert row.frequency_overlap == pytest.approx(np.sqrt(shares.prod()))
     assert pairs["n_shared"].max() > 10
 
 

@@ -113,9 +113,11 @@ def _kernels(samples, pairs: pd.DataFrame) -> np.ndarray:
 
 def overlaps(samples) -> dict[str, np.ndarray]:
     """
-    Return ``n_shared``, ``jaccard`` and ``morisita_horn`` of all samples, each of shape (n, n).
+    Return ``n_shared``, ``jaccard``, ``morisita_horn``, ``frequency_overlap`` of all samples, shapes (n, n).
 
-    As `airrvec.repertoire.diversity.jaccard` and `morisita_horn`, by products of sparse matrices.
+    As `airrvec.repertoire.diversity.jaccard` and `morisita_horn`, by products of sparse matrices. The last is
+    vdjtools' F: the geometric mean of both samples' shares of cells in receptors of both (Shugay et al. 2015,
+    PLOS Computational Biology 11, e1004503).
     """
     import scipy.sparse
 
@@ -126,10 +128,12 @@ def overlaps(samples) -> dict[str, np.ndarray]:
     shares = scipy.sparse.diags(1 / np.asarray(counts.sum(axis=1)).ravel()) @ counts
     products = (shares @ shares.T).toarray()
     squares = products.diagonal()
+    in_other = (shares @ present.T).toarray()  # share of the cells of a sample (row) in receptors of a column
     return {
         "n_shared": shared.astype(np.int64),
         "jaccard": shared / (sizes[:, None] + sizes - shared),
         "morisita_horn": 2 * products / (squares[:, None] + squares),
+        "frequency_overlap": np.sqrt(in_other * in_other.T),
     }
 
 

@@ -30,6 +30,10 @@ SAMPLE_PAIRS = published(
     int64("n_shared", "Receptors of both samples, without alleles"),
     float64("jaccard", "Jaccard index of the receptors, 0 to 1"),
     float64("morisita_horn", "Morisita–Horn overlap, weighted by shares of cells, 0 to 1"),
+    float64(
+        "frequency_overlap",
+        "Geometric mean of both samples' shares of cells in receptors of both, 0 to 1: *F* of vdjtools",
+    ),
     float64("radius", "Distance within which receptors are neighbours"),
     float64(
         "near_1_in_2",
