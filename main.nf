@@ -98,7 +98,7 @@ workflow {
         optional << TABULATE.out
         results.comparison = results.comparison.mix(TABULATE.out.results)
         if (!settings.skip_map) {
-            MAP(samples, receptors, embeddings, model, results.calls, results.clusters, settings, library)
+            MAP(samples, clones, receptors, embeddings, model, results, settings, library)
             optional << MAP.out
             results.map = MAP.out.qc
         }

@@ -26,6 +26,7 @@ def parse_args(argv=None):
     parser.add_argument("--clusters", type=Path, help="QC of cluster_receptors.py")
     parser.add_argument("--model", help="published variant or model folder that made the vectors")
     parser.add_argument("--page", type=Path, required=True, help="folder of map.html, its style and code")
+    parser.add_argument("--clones", type=Path, help="folder written by count_clones.py")
     script.add_options(parser, "seed", "threads", "outdir", "missing")
     return parser.parse_args(argv)
 
@@ -56,6 +57,7 @@ def main(argv=None):
         _table(ids, places).to_pandas(),
         receptors,
         layout.read_cells(args.cells, receptors["clonotype_id"].unique().tolist()),
+        layout.abundances(args.cells, args.clones, ids),
         members=args.members and layout.read_receptors(args.members, ids),
         calls=layout.read_calls(args.annotation, map_page.CALL_COLUMNS),
         n=n,

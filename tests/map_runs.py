@@ -40,7 +40,9 @@ def write_run(folder: Path, frame: pd.DataFrame, model: str = "sceptr") -> None:
     tables.write(receptors, folder / "receptors.parquet")
     vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
     tables.write(vectors, folder / "embeddings.parquet", encoder.loaded.vector_model.metadata())
-    cells = frame[["sample_id", "receptor_id", "clonotype_id", "epitope"]]
+    cells = frame[["sample_id", "receptor_id", "clonotype_id", "epitope"]].assign(
+        abundance=1, count_unit="cells"
+    )
     tables.write(pa.Table.from_pandas(cells, preserve_index=False), folder / "cells.parquet")
     map_receptors.main(
         [

@@ -150,7 +150,7 @@ const asked = (() => {
       button.onclick = () => receptorMap.show(row);
       cell.append(button);
       line.append(cell, element("td", distance.toFixed(3), "number"), element("td", chainName(row, "tra")), element("td", chainName(row, "trb")),
-        element("td", number(data.cells[row]), "number"), ...columns.map(column => element("td", words(column, row))));
+        element("td", data.cells[row] === null ? "" : number(data.cells[row]), "number"), ...columns.map(column => element("td", words(column, row))));
       body.append(line);
     });
     const header = element("thead"), scroll = element("div", undefined, "scroll");
@@ -242,7 +242,7 @@ const asked = (() => {
       "nearest_beta_chain", "n_cells", ...columns.map(({title}) => title)];
     const lines = answers.flatMap(({receptor, loci, nearest}) => nearest.map(([row, distance], i) => [
       receptor.line, pastedName(receptor, "tra"), pastedName(receptor, "trb"), chainWords(loci), i + 1, distance.toFixed(5), data.ids[row],
-      chainName(row, "tra"), chainName(row, "trb"), data.cells[row], ...columns.map(column => words(column, row))]));
+      chainName(row, "tra"), chainName(row, "trb"), data.cells[row] ?? "", ...columns.map(column => words(column, row))]));
     return [head, ...lines].map(line => line.map(cell).join("\t")).join("\n") + "\n";
   }
 

@@ -4,6 +4,7 @@ import itertools
 
 from airrvec.core import database, schema, tables
 from airrvec.core.errors import InputError
+from airrvec.repertoire import layout
 from airrvec.repertoire.clone_table import counted_receptors, counts_by_sample, described, members_of
 from airrvec.repertoire.clones import Clones, count_clones
 
@@ -352,6 +353,12 @@ def test_a_cell_that_joined_counts_with_the_receptor_of_its_clone(tmp_path):
         own = tables.read(tmp_path / f"{name}.cells.parquet", ["receptor_id"])["receptor_id"]
         counted = counted_receptors(members_of(tmp_path / "clones", name), own)
         assert counted.to_pylist() == own.take(pa.array(expected)).to_pylist()
+    own = tables.read(tmp_path / "s.cells.parquet", ["receptor_id"])["receptor_id"].to_pylist()
+    paths = [tmp_path / f"{name}.cells.parquet" for name in ("s", "t")]
+    shown = [own[0], own[1], own[3], own[4]]
+    assert layout.abundances(paths, tmp_path / "clones", shown)["n"].tolist() == [1, 3, 1, 1]
+    assert layout.abundances(paths[:1], tmp_path / "clones", shown)["n"].tolist() == [0, 3, 1, 1]
+    assert layout.abundances(paths, None, shown)["n"].tolist() == [2, 2, 1, 1]
 
 
 def test_without_annotation_nothing_is_called(tmp_path):

@@ -125,11 +125,12 @@ def test_points_of_the_map_have_the_samples_of_their_clonotype(folder):
     paths = sorted((folder / "cells").glob("*.cells.parquet"))
     cells = layout.read_cells(paths, receptors["clonotype_id"].unique().tolist())
     what = {"n": len(places), "density": None, "method": "pca", "model": "sceptr"}
-    shown = map_page.content(places, receptors, cells, **what)
+    counted = layout.abundances(paths, None, receptors["receptor_id"].tolist())
+    shown = map_page.content(places, receptors, cells, counted, **what)
     colour = next(one for one in shown["colours"] if one["title"] == "Sample")
     assert colour["values"] == ["several"]
     assert set(colour["codes"]) == {0}
-    assert sum(shown["cells"]) == len(cells)
+    assert sum(shown["cells"]) == sum(sum(tables.read(path)["abundance"].to_pylist()) for path in paths)
 
 
 def test_annotation_finds_a_labelled_clonotype_by_its_genes(folder):

@@ -60,6 +60,8 @@ def made(tmp_path_factory) -> Path:
                 "epitope": [
                     HOSTILE if row % 10 == 0 else "GILGFVFTL" if row % 10 == 1 else None for row in rows
                 ],
+                "abundance": pa.array([1] * len(rows), pa.int64()),
+                "count_unit": ["cells"] * len(rows),
                 "tissue": [HOSTILE if sample == "a" else "blood"] * len(rows),
             }
         )
@@ -120,6 +122,7 @@ def test_what_the_page_holds(made):
     assert genes["codes"].count(-1) == 40
     assert data["first"] == 0  # each sample has a tissue of its own
     assert data["cells"] == [1] * 49 + [2] * 20 + [1] * 50
+    assert data["units"] == {"values": ["cells"], "codes": [0] * 119}
     assert data["calls"]["n"] == 60
     row = dict(zip(data["calls"]["names"], data["calls"]["rows"][0], strict=True))
     assert (row["receptor_id"], row["sample_id"], row["n_cells"], row["epitope"]) == (IDS[0], "a", 1, HOSTILE)
@@ -134,6 +137,16 @@ def test_what_the_page_holds(made):
     np.testing.assert_allclose([np.ptp(data["x"]), np.ptp(data["y"])], spans, atol=1.1)
 
 
+def test_what_counts_in_several_units_has_no_number(tmp_path):
+    for unit, ids in (("cells", ["a", "b", "b"]), ("reads", ["a", "c"])):
+        n = pa.array([7 if unit == "reads" else 1] * len(ids), pa.int64())
+        cells = {"sample_id": [unit] * len(ids), "receptor_id": ids, "abundance": n}
+        tables.write(pa.table({**cells, "count_unit": [unit] * len(ids)}), tmp_path / f"{unit}.parquet")
+    counted = layout.abundances(sorted(tmp_path.glob("*.parquet")), None, ["c", "a", "b", "d"])
+    assert counted["n"].fillna(-1).tolist() == [7, -1, 2, 0]
+    assert counted["unit"].fillna("").tolist() == ["reads", "", "cells", ""]
+
+
 @pytest.mark.parametrize("batch", [16, 1000])
 def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, batch, tmp_path, monkeypatch):
     """119 receptors with a vector in two partitions, of which 60 are points and all have a place."""
@@ -146,9 +159,9 @@ def test_of_more_receptors_than_points_the_page_reads_the_points_alone(made, bat
     read = {}
     content = map_page.content
 
-    def watched(points, receptors, cells, **options):
+    def watched(points, receptors, cells, abundances, **options):
         read.update(receptors=receptors, cells=cells, **options)
-        return content(points, receptors, cells, **options)
+        return content(points, receptors, cells, abundances, **options)
 
     monkeypatch.setattr(map_page, "content", watched)
     paths = [*("--receptors", tmp_path / "receptors"), *("--embeddings", tmp_path / "embeddings")]

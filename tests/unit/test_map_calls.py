@@ -36,6 +36,7 @@ def test_a_call_is_written_by_name_beside_its_reference_and_ids_come_last():
         pd.DataFrame({"receptor_id": ["r1"], "map_1": [0.0], "map_2": [0.0]}),
         pd.DataFrame([{**receptor, "species": "homosapiens"}]),
         pd.DataFrame([{"sample_id": "a", "receptor_id": "r1", "clonotype_id": "c1", "epitope": None}]),
+        pd.DataFrame({"n": [2], "unit": ["cells"]}, ["r1"]),
         calls=calls,
         n=1,
         method="pca",

@@ -223,6 +223,7 @@ def content(
     points: pd.DataFrame,
     receptors: pd.DataFrame,
     cells: pd.DataFrame,
+    abundances: pd.DataFrame,
     *,
     members: pd.DataFrame | None = None,
     calls: pd.DataFrame | None = None,
@@ -242,6 +243,8 @@ def content(
         ``receptors``, at least those of ``points``.
     cells : DataFrame
         ``cells`` of their clonotypes, all samples concatenated.
+    abundances : DataFrame
+        `airrvec.repertoire.layout.abundances` of the points.
     members : DataFrame, optional
         ``receptor_id`` and ``cluster_id`` of clustered receptors.
     calls : DataFrame, optional
@@ -257,7 +260,6 @@ def content(
     """
     ids = pd.Index(points["receptor_id"])
     point_receptors = receptors.set_index("receptor_id").loc[ids]
-    point_cells = cells[cells["receptor_id"].isin(ids)]
     colours, details = _colours(point_receptors, cells, members, calls)
     shown = [name for name, values in colours.items() if values.notna().any()]
     scale = Scale(points[["map_1", "map_2"]].to_numpy())
@@ -269,7 +271,8 @@ def content(
         "x": x,
         "y": y,
         "ids": ids.tolist(),
-        "cells": point_cells["receptor_id"].value_counts().reindex(ids, fill_value=0).tolist(),
+        "cells": [None if pd.isna(n) else int(n) for n in abundances["n"]],
+        "units": _coded(abundances["unit"]),
         "colours": [
             {
                 "title": _TITLES.get(name, name.strip()),

@@ -8,6 +8,7 @@ from airrvec.core.progress import step
 from airrvec.core.runtime import one_blas_thread
 from airrvec.core.seeds import numbered_generator
 from airrvec.core.vectors import batches, n_dimensions
+from airrvec.repertoire import clone_table
 from airrvec.search.neighbours import nearest
 from airrvec.stats.components import signs
 
@@ -75,6 +76,48 @@ def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
         cells = tables.read_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns)
         frames.append(cells.to_pandas())
     return pd.concat(frames, ignore_index=True)
+
+
+def abundances(paths: list[Path], clones: Path | None, receptor_ids: list[str]) -> pd.DataFrame:
+    """
+    Return what counts with each receptor in all samples together, and its unit.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Tables of cells.
+    clones : Path, optional
+        Folder written by ``count_clones.py``: a cell with one chain that joined a clone counts with the
+        clone's receptor. Without it, with its own.
+    receptor_ids : list of str, length n
+
+    Returns
+    -------
+    DataFrame, length n
+        ``n``, null where its samples count in several units, and ``unit``, null there and without a count.
+    """
+    counts = []
+    for path in paths:
+        cells = tables.read(path, ["sample_id", "receptor_id", "abundance", "count_unit"])
+        if not len(cells):
+            continue
+        ids = cells["receptor_id"]
+        if clones:
+            ids = clone_table.counted_receptors(
+                clone_table.members_of(clones, cells["sample_id"][0].as_py()), ids
+            )
+        counts.append(cells.set_column(1, "receptor_id", ids).drop_columns("sample_id").to_pandas())
+    together = pd.concat(counts).dropna(subset="abundance").groupby("receptor_id")
+    table = pd.DataFrame(
+        {
+            "n": together["abundance"].sum(),
+            "unit": together["count_unit"].first(),
+            "n_units": together["count_unit"].nunique(),
+        }
+    ).reindex(receptor_ids)
+    table["n"] = table["n"].fillna(0).mask(table["n_units"] > 1)
+    table["unit"] = table["unit"].mask(table["n_units"] > 1)
+    return table[["n", "unit"]]
 
 
 def read_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:

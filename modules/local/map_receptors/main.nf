@@ -8,6 +8,7 @@ process MAP_RECEPTORS {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path annotation, stageAs: 'annotation/*' // [] without --annotate
+    path clones, stageAs: 'clones/*' // of the run
     path clusters, stageAs: 'clusters/*' // members.parquet and clusters.qc.json; [] without --cluster
     tuple val(name), path(folder, stageAs: 'model') // the model of the vectors; folder: [] for a published variant
     path page, stageAs: 'page/*' // map.html, its style and code
@@ -25,7 +26,7 @@ process MAP_RECEPTORS {
     def args = task.ext.args ?: ''
     def model = folder ?: name
     """
-    map_receptors.py --cells ${cells} --receptors receptors --embeddings embeddings \\
+    map_receptors.py --cells ${cells} --clones clones --receptors receptors --embeddings embeddings \\
         ${annotation ? "--annotation ${annotation}" : ''} ${clusters ? "--members clusters/members.parquet --clusters clusters/clusters.qc.json" : ''} \\
         --model ${model} \\
         --page page --seed ${settings.seed} --threads ${task.cpus} --missing missing/all_samples.missing.json \\

@@ -7,11 +7,11 @@ include { digestOf      } from '../digest/main'
 workflow MAP {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
+    clones     // value: clones, counts, members, samples
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ]
-    calls      // channel: calls of annotation, one file per sample; empty without --annotate
-    clusters   // channel: results of clustering; empty without --cluster
+    results    // map: calls, clusters → channel of files; empty without --annotate, --cluster
     settings   // map: parameters
     library    // value: script → digest of what it imports
 
@@ -22,8 +22,9 @@ workflow MAP {
         cells,
         receptors,
         embeddings,
-        byName(calls),
-        byName(clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
+        byName(results.calls),
+        clones,
+        byName(results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
         model,
         page,
         settings.subMap(['seed', 'model_digest']),
