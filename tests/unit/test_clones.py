@@ -11,7 +11,6 @@ from airrvec.repertoire.clones import Clones, count_clones
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -369,37 +368,3 @@ def test_without_annotation_nothing_is_called(tmp_path):
     with database.connect(tmp_path, memory="1GB", threads=1) as connection:
         (clone,) = described(connection, tmp_path / "clones").to_pylist()
     assert [clone[name] for name in ("call", "call_fdr", "exact_epitope", "cluster_id")] == [None] * 4
-
-
-def contigs(sample: str) -> list[tuple]:
-    """Donor, sample, barcode, α chains (two in a dual cell), best β chain of each cell of a real sample."""
-    rows = pd.read_csv(ROOT / f"tests/data/screpertoire_{sample}.csv.gz")
-    rows = rows[rows["productive"] & rows["chain"].isin(["TRA", "TRB"])]
-    rows = rows.sort_values(["umis", "reads"], ascending=False, kind="stable")
-    rows["key"] = rows["v_gene"] + "|" + rows["cdr3_nt"]
-    cells = []
-    for barcode, cell in rows.groupby("barcode"):
-        alphas, betas = (cell.loc[cell["chain"] == locus, "key"].tolist() for locus in schema.LOCI)
-        is_dual = len(alphas) == 2 and len(betas) < 2
-        cells.append(("P20", sample, barcode, alphas[: 2 if is_dual else 1], betas[:1]))
-    return cells
-
-
-def test_clones_of_a_real_patient_are_those_of_a_few_lines(tmp_path):
-    """Sizes and overlap of blood and lung, against the plain program on the raw files."""
-    samples = ("P20B", "P20L")
-    for name in samples:
-        path = ROOT / f"tests/data/screpertoire_{name}.csv.gz"
-        words = [str(path), "--sample", name, "--metadata", '{"donor": "P20"}', "--outdir", str(tmp_path)]
-        normalise_receptors.main(words)
-    found = made(tmp_path)
-    rows = [row for name in samples for row in contigs(name)]
-    expected = plain_clones(rows)
-    counts = found.counts.to_pandas()
-    for name in samples:
-        sizes = sorted(n for family in expected if (n := sum(sample == name for sample, _ in family)))
-        assert sorted(counts.loc[counts["sample_id"] == name, "n_cells"]) == sizes
-        assert sizes[-1] > 3
-    shared = sum(len({sample for sample, _ in family}) == 2 for family in expected)
-    assert pc.sum(pc.greater(found.clones["n_samples"], 1)).as_py() == shared > 0
-    assert pc.sum(found.members["joined"]).as_py() > 20

@@ -1,0 +1,192 @@
+"""
+Clones, overlap and tests of 10x samples in plain lines of pandas and scipy, from the raw tables.
+
+They know neither our readers nor our tables. `test_cohort.py` holds a small cohort to them; a run of a larger
+one is held to them by
+
+    python tests/unit/plain_cohort.py samplesheet.csv results
+"""
+
+import sys
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+LARGE = 0.01  # of a sample's cells
+
+
+def read_cells(sheet: pd.DataFrame) -> pd.DataFrame:
+    """Donor, sample, α chains (two in a cell with one β chain or none) and best β chain of each cell."""
+    cells = []
+    for sample, path, donor in zip(sheet["sample"], sheet["path"], sheet["donor"], strict=True):
+        rows = pd.read_csv(path, keep_default_na=False)
+        rows = rows[rows["productive"].astype(str).str.lower() == "true"]
+        rows = rows[rows["chain"].isin(["TRA", "TRB"])].sort_values(
+            ["umis", "reads"], ascending=False, kind="stable"
+        )
+        chains: dict[str, dict[str, list]] = {}
+        for row in rows.itertuples():
+            fields = (f"{row.v_gene}|{row.cdr3_nt}", (row.v_gene, row.cdr3, row.j_gene))
+            chains.setdefault(row.barcode, {"TRA": [], "TRB": []})[row.chain].append(fields)
+        for cell in chains.values():
+            alphas, betas = cell["TRA"], cell["TRB"]
+            alphas = alphas[: 2 if len(alphas) == 2 and len(betas) < 2 else 1]
+            cells.append({"donor": donor, "sample": sample, "α": alphas, "β": betas[:1]})
+    return pd.DataFrame(cells)
+
+
+def with_clones(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add the clone of each cell, and the receptor of the clone: the most frequent of its complete cells."""
+    parts = []
+    for donor, own in cells.groupby("donor"):
+        keys = [([key for key, _ in row.α], [key for key, _ in row.β]) for row in own.itertuples()]
+        clone = {
+            pair: number for number, pair in enumerate(sorted({(a[0], b[0]) for a, b in keys if a and b}))
+        }
+        seen_together = [
+            (clone[alphas[0], betas[0]], clone[alphas[1], betas[0]])
+            for alphas, betas in keys
+            if len(alphas) == 2 and betas and (alphas[1], betas[0]) in clone
+        ]
+        edges = np.array(seen_together, int).reshape(-1, 2).T
+        links = coo_array((np.ones(len(seen_together)), tuple(edges)), (len(clone), len(clone)))
+        component = connected_components(links)[1]
+        clone = {pair: component[number] for pair, number in clone.items()}
+        of_chain: list[dict[str, set[int]]] = [{}, {}]
+        for pair, number in clone.items():
+            for side in (0, 1):
+                of_chain[side].setdefault(pair[side], set()).add(number)
+        names = []
+        for alphas, betas in keys:
+            if alphas and betas:
+                names.append(f"{donor}|{clone[alphas[0], betas[0]]}")
+                continue
+            side, chain = (0, alphas[0]) if alphas else (1, betas[0])
+            fitting = of_chain[side].get(chain, set())
+            names.append(f"{donor}|{min(fitting) if len(fitting) == 1 else (side, chain)}")
+        parts.append(own.assign(clone=names))
+    cells = pd.concat(parts)
+    cells["receptor"] = [
+        (row.α[0][1] if row.α else None, row.β[0][1] if row.β else None) for row in cells.itertuples()
+    ]
+    n_chains = cells["receptor"].map(lambda chains: sum(chain is not None for chain in chains))
+    complete = cells[n_chains == n_chains.groupby(cells["clone"]).transform("max")]
+    counts = complete.groupby(["clone", "receptor"]).size().rename("n").reset_index()
+    most = counts.sort_values("n", ascending=False, kind="stable").drop_duplicates("clone").set_index("clone")
+    return cells.assign(receptor=cells["clone"].map(most["receptor"]))
+
+
+def sizes(cells: pd.DataFrame) -> pd.Series:
+    """Cells of each clone in each sample."""
+    return cells.groupby(["sample", "clone"]).size()
+
+
+def overlaps(cells: pd.DataFrame) -> pd.DataFrame:
+    """Overlap of each two samples in their receptors with both chains."""
+    pairs = cells[cells["receptor"].map(lambda chains: None not in chains)]
+    counts = {sample: rows["receptor"].value_counts() for sample, rows in pairs.groupby("sample")}
+    table = []
+    for first, second in combinations(sorted(counts), 2):
+        both = pd.concat([counts[first], counts[second]], axis=1).fillna(0).to_numpy()
+        shares = both / both.sum(axis=0)
+        shared = (both > 0).all(axis=1)
+        table.append(
+            {
+                "sample_1": first,
+                "sample_2": second,
+                "n_shared": shared.sum(),
+                "jaccard": shared.mean(),
+                "morisita_horn": 2 * shares.prod(axis=1).sum() / (shares**2).sum(),
+                "frequency_overlap": np.sqrt(shares[shared].sum(axis=0).prod()),
+            }
+        )
+    return pd.DataFrame(table).set_index(["sample_1", "sample_2"])
+
+
+def measures(cells: pd.DataFrame) -> pd.DataFrame:
+    """
+    Of each sample: the share of cells in large clones; the probability that two cells with both chains are of
+    one clone; the share of clones with each V gene of the β chain.
+    """
+    n = sizes(cells)
+    shares = n / n.groupby("sample").transform("sum")
+    pairs = sizes(cells[cells["receptor"].map(lambda chains: None not in chains)]).groupby("sample")
+    table = {
+        "large_clones": shares.where(shares > LARGE, 0).groupby("sample").sum(),
+        "coincidence": pairs.agg(lambda n: (n * (n - 1)).sum() / (n.sum() * (n.sum() - 1))),
+    }
+    clones = cells.drop_duplicates(["sample", "clone"])
+    genes = clones["receptor"].map(lambda chains: chains[1] and chains[1][0])
+    for gene in sorted(set(genes.dropna())):
+        table[gene] = (genes == gene).groupby(clones["sample"]).sum() / genes.notna().groupby(
+            clones["sample"]
+        ).sum()
+    return pd.DataFrame(table)
+
+
+def paired_p(numbers: pd.Series, sheet: pd.DataFrame, by: str) -> float:
+    """Two-sided exact p of two values within donors: aligned ranks, all exchanges, twice the smaller tail."""
+    table = sheet.assign(number=sheet["sample"].map(numbers)).pivot_table(
+        index="donor", columns=by, values="number"
+    )
+    aligned = table.to_numpy() - table.to_numpy().mean(axis=1, keepdims=True)
+    ranks = stats.rankdata(np.round(aligned / max(np.abs(table.to_numpy()).max(), 1e-300), 12)).reshape(
+        aligned.shape
+    )
+    exchanged = [
+        sum(row[side] for row, side in zip(ranks, sides, strict=True))
+        for sides in product((0, 1), repeat=len(ranks))
+    ]
+    observed = exchanged[0]
+    tails = [np.mean(np.array(exchanged) <= observed), np.mean(np.array(exchanged) >= observed)]
+    return min(1.0, 2 * min(tails))
+
+
+def differences(sheet: pd.DataFrame, results: Path, by: str) -> list[str]:
+    """What a run says of its 10x samples that plain lines do not."""
+    cells = with_clones(read_cells(sheet))
+    wrong = []
+    counts = pd.read_parquet(results / "clones/counts.parquet")
+    for sample, n in sizes(cells).groupby("sample"):
+        ours = sorted(counts.loc[counts["sample_id"] == sample, "n_cells"])
+        if ours != sorted(n):
+            wrong.append(f"{sample}: {len(ours)} clones of {sum(ours)} cells; plainly {len(n)} of {sum(n)}")
+    n_samples = cells.groupby("clone")["sample"].nunique()
+    clones = pd.read_parquet(results / "clones/clones.parquet").query("donor in @sheet.donor")
+    if (ours := (clones["n_samples"] > 1).sum()) != (n_samples > 1).sum():
+        wrong.append(f"{ours} clones are in several samples; plainly {(n_samples > 1).sum()}")
+    pairs = pd.read_parquet(results / "comparison/pairs.parquet").query("chains == 'paired'")
+    pairs = pairs.set_index(["sample_1", "sample_2"])
+    plain = overlaps(cells)
+    for name in plain.columns:
+        ours = pairs.loc[plain.index, name]
+        if not np.allclose(ours, plain[name], rtol=1e-9, atol=0):
+            rows = plain.index[~np.isclose(ours, plain[name], rtol=1e-9, atol=0)]
+            wrong += [f"{name} of {row}: {ours[row]}; plainly {plain.loc[row, name]}" for row in rows]
+    tests = pd.read_parquet(results / "comparison/tests.parquet").query("design == 'two values'")
+    for name, numbers in measures(cells).items():
+        whole = (tests["measure"] == name) & (tests["chains"].isna() | (tests["chains"] == "paired"))
+        for row in tests[(tests["feature"] == name) | whole].itertuples():
+            p = paired_p(numbers, sheet, by)
+            if not np.isclose(row.p, p, rtol=1e-9):
+                wrong.append(f"p of {name}: {row.p}; plainly {p}")
+    return wrong
+
+
+def main() -> None:
+    path, results, by = sys.argv[1:]
+    sheet = pd.read_csv(path)
+    sheet = sheet.assign(path=[Path(path).parent / name for name in sheet["path"]])
+    of_cohort = sheet[sheet[by].notna() & sheet["donor"].duplicated(keep=False)]
+    wrong = differences(of_cohort, Path(results), by)
+    print(*wrong, f"{len(of_cohort)} samples, {len(wrong)} differences", sep="\n")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

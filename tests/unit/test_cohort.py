@@ -1,0 +1,98 @@
+"""Twelve samples of several formats and units: clones, overlap and tests of the cohort equal plain lines."""
+
+import json
+
+from airrvec.core import tables
+from airrvec.encoders import load
+from airrvec.synthetic.synthesis import synthesise
+
+import clone_tables
+import pandas as pd
+import plain_cohort
+import pyarrow as pa
+import pytest
+from condition_runs import compare
+from inputs import ROOT
+
+import compare_samples
+import normalise_receptors
+
+DATA, DEMO = ROOT / "tests/data", ROOT / "assets/demo"
+OTHERS = {
+    "pbmc": (DEMO / "10x_pbmc_filtered_contig_annotations.csv.gz", "10x"),
+    "lavage": (DEMO / "10x_lavage_filtered_contig_annotations.csv.gz", "10x"),
+    "flu": (DEMO / "donors/flu_1.csv", "tcrdist"),
+    "bulk": (DATA / "immunoseq.tsv", "immunoseq"),
+}
+
+
+@pytest.fixture(scope="module")
+def sheet(tmp_path_factory) -> pd.DataFrame:
+    """Blood and lung of four donors: a real patient's cells, dealt to them by their barcodes."""
+    folder, rows = tmp_path_factory.mktemp("contigs"), []
+    for tissue, name in (("blood", "P20B"), ("lung", "P20L")):
+        contigs = pd.read_csv(DATA / f"screpertoire_{name}.csv.gz", keep_default_na=False)
+        donors = contigs["barcode"].rank(method="dense").astype(int) % 4
+        for donor, part in contigs.groupby(donors):
+            path = folder / f"{tissue}_{donor}.csv"
+            part.to_csv(path, index=False)
+            rows.append({"sample": path.stem, "path": path, "donor": f"d{donor}", "tissue": tissue})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def results(sheet, tmp_path_factory):
+    """Clones and comparison of these samples and four more, by the scripts of a run."""
+    folder = tmp_path_factory.mktemp("cohort")
+    for row in sheet.itertuples():
+        about = json.dumps({"donor": row.donor, "tissue": row.tissue})
+        words = [row.path, "--sample", row.sample, "--format", "10x", "--metadata", about]
+        normalise_receptors.main([str(word) for word in (*words, "--outdir", folder)])
+    for name, (path, kind) in OTHERS.items():
+        words = [path, "--sample", name, "--format", kind, "--outdir", folder]
+        normalise_receptors.main([str(word) for word in words])
+    parts = [tables.read(path) for path in sorted(folder.glob("*.receptors_*.parquet"))]
+    receptors = tables.distinct_receptors(pa.concat_tables(parts))
+    files = [folder / f"run/{name}.parquet" for name in ("receptors", "vectors", "background")]
+    encoder = load("sceptr")
+    vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
+    tables.write(receptors, files[0])
+    tables.write(vectors, files[1], encoder.loaded.vector_model.metadata())
+    tables.write(synthesise(2000, seed=9), files[2])
+    clones = clone_tables.count(folder, sorted(folder.glob("*.cells.parquet")), files[0])
+    words = ["--clones", clones, "--receptors", files[0], "--embeddings", files[1], "--background", files[2]]
+    words += ["--compare-permutations", 19, "--outdir", folder / "comparison"]
+    compare_samples.main([str(word) for word in words])
+    made = compare(folder, clones, "tissue", comparison=folder / "comparison")
+    (made / "tests.parquet").rename(folder / "comparison/tests.parquet")
+    return folder
+
+
+def test_clones_overlap_and_tests_are_those_of_plain_lines(sheet, results):
+    assert plain_cohort.differences(sheet, results, "tissue") == []
+
+
+def test_the_cohort_has_what_is_compared(sheet, results):
+    """Else the lines above would compare nothing."""
+    samples = tables.read(results / "clones/samples.parquet").to_pandas()
+    assert len(samples) == 12
+    assert {"cells", "templates"} <= {*samples["count_unit"]}
+    assert tables.read(results / "comparison/pairs.parquet")["n_shared"].to_pandas().gt(5).sum() > 5
+    tests = tables.read(results / "comparison/tests.parquet").to_pandas()
+    assert {"coincidence", "v_gene", "overlap"} <= {*tests["measure"]}
+    assert (tests.loc[tests["measure"] == "v_gene", "within"] == "donor").all()
+    plain = plain_cohort.measures(plain_cohort.with_clones(plain_cohort.read_cells(sheet)))
+    assert len({*tests["feature"]} & {*plain.columns}) > 30
+
+
+def test_a_wrong_number_is_noticed(sheet, results, tmp_path):
+    columns = {"clones/counts": "n_cells", "clones/clones": "n_samples"}
+    columns |= {"comparison/pairs": "jaccard", "comparison/tests": "p"}
+    for name, column in columns.items():
+        table = pd.read_parquet(results / f"{name}.parquet")
+        table[column] *= 2
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        table.to_parquet(tmp_path / f"{name}.parquet")
+    wrong = "\n".join(plain_cohort.differences(sheet, tmp_path, "tissue"))
+    for words in ("blood_0: ", "in several samples", "jaccard of", "p of coincidence"):
+        assert words in wrong
