@@ -85,6 +85,19 @@ def test_the_cohort_has_what_is_compared(sheet, results):
     assert len({*tests["feature"]} & {*plain.columns}) > 30
 
 
+def test_umis_and_reads_of_cells_are_those_of_the_contigs(sheet, results):
+    """Of the two best chains of each cell, and told as what may make the difference."""
+    counts = tables.read(results / "clones/counts.parquet").to_pandas()
+    sums = counts.groupby("sample_id")[["umi_count", "duplicate_count"]].sum()
+    for row in sheet.itertuples():
+        contigs = pd.read_csv(row.path, keep_default_na=False).query("productive and chain in ['TRA', 'TRB']")
+        best = contigs.sort_values(["umis", "reads"], ascending=False, kind="stable")
+        best = best.drop_duplicates(["barcode", "chain"])
+        assert sums.loc[row.sample].tolist() == best[["umis", "reads"]].sum().tolist()
+    told = tables.read(results / "conditions/told.parquet").to_pandas().set_index("told_by")
+    assert told.loc[["cells", "umis", "reads"], "n_units"].tolist() == [8, 8, 8]
+
+
 def test_a_wrong_number_is_noticed(sheet, results, tmp_path):
     columns = {"clones/counts": "n_cells", "clones/clones": "n_samples"}
     columns |= {"comparison/pairs": "jaccard", "comparison/tests": "p"}

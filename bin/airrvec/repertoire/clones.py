@@ -106,7 +106,8 @@ def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chai
     texts = [f"{name}_{side} VARCHAR" for side in _SIDES for name in ("v", "aa", "nt")]
     connection.execute(
         "CREATE TABLE read (sample_id VARCHAR, donor VARCHAR, cell_row BIGINT, receptor_id VARCHAR,"
-        f" clonotype_id VARCHAR, species VARCHAR, n BIGINT, unit VARCHAR, orf BOOLEAN, {', '.join(texts)})"
+        f" clonotype_id VARCHAR, species VARCHAR, n BIGINT, unit VARCHAR,"
+        f" umi_count BIGINT, duplicate_count BIGINT, orf BOOLEAN, {', '.join(texts)})"
     )
     rows, read = [], progress("samples read", len(cells))
     for cells_path, chains_path in zip(cells, chains, strict=True):
@@ -138,7 +139,7 @@ def _read_sample(
             GROUP BY cell_row
         )
         SELECT $sample, $donor, file_row_number + 1, receptor_id, clonotype_id, species, abundance,
-            count_unit, orf_calls IS NOT NULL, v_a, aa_a, nt_a, v_b, aa_b, nt_b,
+            count_unit, umi_count, duplicate_count, orf_calls IS NOT NULL, v_a, aa_a, nt_a, v_b, aa_b, nt_b,
             {_gene("tra_2_v_call")}, tra_2_junction_aa, upper(tra_2_junction)
         FROM read_parquet($cells, file_row_number = true)
         LEFT JOIN chain ON chain.cell_row = file_row_number + 1
@@ -206,7 +207,7 @@ def _key_cells(connection: duckdb.DuckDBPyConnection, by: str) -> None:
     )
     connection.execute(
         "CREATE TABLE cells AS SELECT sample_id, donor, cell_row, receptor_id, clonotype_id, species, n,"
-        f" unit, orf, v_a, aa_a, v_2, aa_2, {keys} FROM read"
+        f" unit, umi_count, duplicate_count, orf, v_a, aa_a, v_2, aa_2, {keys} FROM read"
     )
     connection.execute("DROP TABLE read")
 
@@ -323,7 +324,8 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
         CREATE TABLE counts AS
         SELECT clone, sample_id, any_value(unit) AS count_unit, sum(n)::BIGINT AS n_cells,
             sum(n) / sum(sum(n)) OVER (PARTITION BY sample_id) AS share,
-            coalesce(sum(n) FILTER (joined), 0)::BIGINT AS n_joined
+            coalesce(sum(n) FILTER (joined), 0)::BIGINT AS n_joined,
+            sum(umi_count)::BIGINT AS umi_count, sum(duplicate_count)::BIGINT AS duplicate_count
         FROM members GROUP BY clone, sample_id
         """
     )

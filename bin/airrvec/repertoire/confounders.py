@@ -13,6 +13,7 @@ from pathlib import Path
 from airrvec.core import schema, tables
 from airrvec.core.progress import counter
 from airrvec.core.seeds import generator
+from airrvec.repertoire.clones import CELLS
 from airrvec.repertoire.conditions import Measured, similarity_of_units, wide
 from airrvec.stats import classification
 from airrvec.stats.designs import DONORS, SEVERAL_GROUPS, TWO_GROUPS, Design, as_numbers
@@ -75,7 +76,7 @@ def feature_sets(
     """
     columns = [name for name in samples.columns if name not in (DONORS, condition)]
     sets = [Features("sheet", _numbers(samples[name].dropna()), column=name) for name in columns]
-    sets += _depth(described)
+    sets += _depth(connection, clones, described)
     usage = [
         Features(
             f"{one.measure}s", one.table.dropna(), one.species, str(one.table.columns[0])[:3]
@@ -100,9 +101,15 @@ def _numbers(values: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({values.name: numbers}, index=values.index)
 
 
-def _depth(folder: Path) -> Iterator[Features]:
-    """Yield numbers of cells and clones, and shares of the classes of chains."""
-    frame = tables.read(folder / "diversity.parquet").to_pandas()
+def _depth(connection: duckdb.DuckDBPyConnection, clones: Path, described: Path) -> Iterator[Features]:
+    """Yield numbers of cells and clones, UMIs and reads of a cell, and shares of the classes of chains."""
+    counts = connection.read_parquet(str(clones / "counts.parquet")).filter(f"count_unit = '{CELLS}'")
+    for told_by, name in (("umis", "umi_count"), ("reads", "duplicate_count")):
+        known = counts.filter(f"{name} > 0")
+        means = known.aggregate(f"sample_id, ln(sum({name}) / sum(n_cells)) AS mean", "sample_id").df()
+        if len(means):
+            yield Features(told_by, means.set_index("sample_id"))
+    frame = tables.read(described / "diversity.parquet").to_pandas()
     for species, rows in frame.groupby("species", sort=False):
         totals = rows.groupby("sample_id")[list(_COUNTS)].sum()
         yield Features("cells", np.log(totals), species)

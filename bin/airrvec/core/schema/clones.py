@@ -98,6 +98,8 @@ CLONE_COUNTS = published(
     COUNT_UNIT,
     float64("share", "Their share among the cells of the sample"),
     N_JOINED,
+    int64("umi_count", "UMIs of the chains of these cells, as in `cells`", null="unknown"),
+    int64("duplicate_count", "Reads or copies of them, as in `cells`", null="unknown"),
 )
 
 CLONE_MEMBERS = published(

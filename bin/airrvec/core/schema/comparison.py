@@ -171,6 +171,8 @@ CONDITION_TESTS = published(
 TOLD_BY = {
     "sheet": "a column of the samplesheet",
     "cells": "numbers of cells and clones, as logarithms",
+    "umis": "mean UMIs of a cell, as a logarithm",
+    "reads": "mean reads of a cell, as a logarithm",
     "chains": "shares of cells with both chains, α or β alone",
     "v_genes": "shares of clones with each V gene",
     "j_genes": "shares of clones with each J gene",

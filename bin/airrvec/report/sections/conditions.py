@@ -31,6 +31,8 @@ TITLES = {
 SHARES = ("coincidence", "large_clones", "v_gene", "j_gene", "cluster", "pathogen")
 TOLD_TITLES = {
     "cells": "Number of cells and clones",
+    "umis": "UMIs of a cell",
+    "reads": "Reads of a cell",
     "chains": "Chains that were read",
     "v_genes": "V genes",
     "j_genes": "J genes",
@@ -40,7 +42,7 @@ TOLD_TITLES = {
     "mean_kernel": "Mean kernel of vectors",
 }
 # What should not tell a condition: the sheet's columns, depth, and what was read.
-CONFOUNDERS = ("sheet", "cells", "chains")
+CONFOUNDERS = ("sheet", "cells", "umis", "reads", "chains")
 
 
 @dataclass(frozen=True)
