@@ -24,9 +24,8 @@ def folder(tmp_path):
 
 
 @needs_no_gpu
-@pytest.mark.parametrize("args", [("-profile", "gpu")], ids=["profile"])
-def test_without_a_gpu_nothing_is_trained(folder, args):
-    run = run_pipeline(folder, *args, *CHAIN)
+def test_without_a_gpu_nothing_is_trained(folder):
+    run = run_pipeline(folder, "-profile", "gpu", *CHAIN)
     assert run.status == 1
     assert run.output.count("ERROR: a GPU was asked for, but torch sees no CUDA device in this task.") == 1
     assert "or give --device auto, to compute on what there is." in run.output
@@ -44,10 +43,9 @@ def test_auto_warns_and_trains_on_the_cpu(folder):
     assert "CHECK_DEVICE" in (run.results / "pipeline_info/software_versions.yml").read_text()
 
 
-@pytest.mark.parametrize("args", [(), ("-profile", "gpu", "--device", "cpu")], ids=["plain", "cpu"])
-def test_who_asks_for_no_gpu_gets_none_looked_for(folder, args):
+def test_who_asks_for_no_gpu_gets_none_looked_for(folder):
     """But training looks for its packages."""
-    run = run_pipeline(folder, *args, *CHAIN, "-stub")
+    run = run_pipeline(folder, "-profile", "gpu", "--device", "cpu", *CHAIN, "-stub")
     assert run.status == 0, run.output
     assert {"PRETRAIN", "CHECK_DEVICE"} <= run.processes
     assert "GPU" not in run.output
