@@ -26,6 +26,8 @@ def read_cells(sheet: pd.DataFrame) -> pd.DataFrame:
     for sample, path, donor in zip(sheet["sample"], sheet["path"], sheet["donor"], strict=True):
         rows = pd.read_csv(path, keep_default_na=False)
         rows = rows[rows["productive"].astype(str).str.lower() == "true"]
+        rows = rows[rows["cdr3"].str.fullmatch("C.*[FWC]")]  # TRAJ35 ends in C
+        rows = rows[[j.startswith(chain) for j, chain in zip(rows["j_gene"], rows["chain"], strict=True)]]
         rows = rows[rows["chain"].isin(["TRA", "TRB"])].sort_values(
             ["umis", "reads"], ascending=False, kind="stable"
         )
@@ -40,8 +42,24 @@ def read_cells(sheet: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
-def with_clones(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add the clone of each cell, and the receptor of the clone: the most frequent of its complete cells."""
+def read_ids(results: Path) -> dict[tuple, str]:
+    """Receptor, as in `with_clones`, → its id in a run."""
+    rows = pd.read_parquet(results / "receptors/receptors.parquet").astype(object)
+    chains = {
+        side: [
+            None if pd.isna(row[1]) else (row[0].split("*")[0], row[1], (row[2] or "").split("*")[0])
+            for row in rows[[f"{side}_{name}" for name in ("v_call", "junction_aa", "j_call")]].to_numpy()
+        ]
+        for side in ("tra", "trb")
+    }
+    return dict(zip(zip(chains["tra"], chains["trb"], strict=True), rows["receptor_id"], strict=True))
+
+
+def with_clones(cells: pd.DataFrame, ids: dict[tuple, str]) -> pd.DataFrame:
+    """
+    Add the clone of each cell, and the receptor of the clone: the most frequent of its complete cells, and of
+    equally frequent ones that with the first id.
+    """
     parts = []
     for donor, own in cells.groupby("donor"):
         keys = [([key for key, _ in row.α], [key for key, _ in row.β]) for row in own.itertuples()]
@@ -77,7 +95,10 @@ def with_clones(cells: pd.DataFrame) -> pd.DataFrame:
     n_chains = cells["receptor"].map(lambda chains: sum(chain is not None for chain in chains))
     complete = cells[n_chains == n_chains.groupby(cells["clone"]).transform("max")]
     counts = complete.groupby(["clone", "receptor"]).size().rename("n").reset_index()
-    most = counts.sort_values("n", ascending=False, kind="stable").drop_duplicates("clone").set_index("clone")
+    counts["id"] = counts["receptor"].map(ids)
+    most = (
+        counts.sort_values(["n", "id"], ascending=[False, True]).drop_duplicates("clone").set_index("clone")
+    )
     return cells.assign(receptor=cells["clone"].map(most["receptor"]))
 
 
@@ -149,7 +170,7 @@ def paired_p(numbers: pd.Series, sheet: pd.DataFrame, by: str) -> float:
 
 def differences(sheet: pd.DataFrame, results: Path, by: str) -> list[str]:
     """What a run says of its 10x samples that plain lines do not."""
-    cells = with_clones(read_cells(sheet))
+    cells = with_clones(read_cells(sheet), read_ids(results))
     wrong = []
     counts = pd.read_parquet(results / "clones/counts.parquet")
     for sample, n in sizes(cells).groupby("sample"):

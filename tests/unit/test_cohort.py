@@ -53,7 +53,7 @@ def results(sheet, tmp_path_factory):
         normalise_receptors.main([str(word) for word in words])
     parts = [tables.read(path) for path in sorted(folder.glob("*.receptors_*.parquet"))]
     receptors = tables.distinct_receptors(pa.concat_tables(parts))
-    files = [folder / f"run/{name}.parquet" for name in ("receptors", "vectors", "background")]
+    files = [folder / f"receptors/{name}.parquet" for name in ("receptors", "vectors", "background")]
     encoder = load("sceptr")
     vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
     tables.write(receptors, files[0])
@@ -81,7 +81,7 @@ def test_the_cohort_has_what_is_compared(sheet, results):
     tests = tables.read(results / "comparison/tests.parquet").to_pandas()
     assert {"coincidence", "v_gene", "overlap"} <= {*tests["measure"]}
     assert (tests.loc[tests["measure"] == "v_gene", "within"] == "donor").all()
-    plain = plain_cohort.measures(plain_cohort.with_clones(plain_cohort.read_cells(sheet)))
+    plain = plain_cohort.measures(plain_cohort.with_clones(plain_cohort.read_cells(sheet), {}))
     assert len({*tests["feature"]} & {*plain.columns}) > 30
 
 
@@ -101,6 +101,7 @@ def test_umis_and_reads_of_cells_are_those_of_the_contigs(sheet, results):
 def test_a_wrong_number_is_noticed(sheet, results, tmp_path):
     columns = {"clones/counts": "n_cells", "clones/clones": "n_samples"}
     columns |= {"comparison/pairs": "jaccard", "comparison/tests": "p"}
+    (tmp_path / "receptors").symlink_to(results / "receptors")
     for name, column in columns.items():
         table = pd.read_parquet(results / f"{name}.parquet")
         table[column] *= 2
