@@ -68,6 +68,12 @@ def annotation_peers(figures: dict) -> None:
     assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
 
 
+def counting(figures: dict) -> None:
+    assert [row["script"] for row in figures["counting"]] == ["count_clones", "describe_clones"]
+    assert all(0 < row["clones"] <= 2 * 2000 for row in figures["counting"])
+    assert all(row["memory_MB"] > 10 for row in figures["counting"])
+
+
 def joining(figures: dict) -> None:
     assert 200 < figures["paired"] < figures["cells"]
     assert {row["left"] for row in figures["joining"]} == {"α alone", "β alone"}
@@ -182,6 +188,7 @@ ENTRIES = {
         why_not="an encoder, not a program; it needs mirpy-lib (GPL) in an environment of its own"
     ),
     "clones/joining.py": Entry("CONTIGS --repeats 1", joining),
+    "clones/counting.py": Entry("--cells 2000 --donors 2 --receptors 300", counting),
     "changes/changes.py": Entry("--draws 1 --spiked 10 --clones 5000", changes),
     "clusters/clustering.py": Entry("CELLS RECEPTORS", clustering),
     "embedding/embedding_accuracy.py": Entry("DASH --k 20 --splits 2 --positives 20", embedding_accuracy),
