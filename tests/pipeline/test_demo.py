@@ -29,6 +29,13 @@ def test_its_tables_have_the_columns_of_the_schemas(run):
     assert check_columns(run.results) >= {"annotation", "clusters", "pairs"}
 
 
+def test_the_results_are_verified(run):
+    """Every file that is published is in the manifest, and its tables fit together."""
+    command = [sys.executable, ROOT / "bin/airrvec", "verify", run.results]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_report_has_the_sections_that_the_readme_names(run):
     readme = (ROOT / "README.md").read_text()
     report = (run.results / "multiqc/multiqc_report.html").read_text()

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from airrvec.app import cli, manifest
-from airrvec.core import records, tables
+from airrvec.core import records, schema, tables
+from airrvec.core.schema.published import TABLES
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -263,3 +264,36 @@ def test_folders_are_those_of_the_pipeline():
     source = (ROOT / "subworkflows/local/outputs/main.nf").read_text()
     announced = {name.split("/")[0] for name in re.findall(r"'(\w+(?:/\w+)?)'", source)}
     assert set(manifest.FOLDERS) <= announced
+
+
+def test_every_published_table_is_announced_and_no_other():
+    """Else it is in no manifest, and no run knows it as its own."""
+    source = (ROOT / "subworkflows/local/outputs/main.nf").read_text()
+    source = re.sub("(?m)^ *//.*", "", source)
+    announced = set(re.findall(r"'([^']+)'", source))
+    one_of_a_run = {table.file: Path(table.file) for table in TABLES.values() if "<" not in table.file}
+    published = {file: path for file, path in one_of_a_run.items() if path.parts[0] in manifest.FOLDERS}
+    published = {
+        file: path for file, path in published.items() if path.parts[0] != "analyses"
+    }  # by their names
+    assert len(published) > 30
+    assert [file for file, path in published.items() if not announced & {path.stem, path.name, file}] == []
+    stems = {Path(table.file).stem for table in TABLES.values()}
+    listed = re.findall(r"tablesIn\('[^']+', \[([^\]]+)\]", source)
+    assert {name for names in listed for name in re.findall(r"'([^']+)'", names)} <= stems
+
+
+def test_a_cell_that_joined_has_the_call_of_its_clone(results, capsys):
+    ids = tables.read(results / "cells/a.parquet")["receptor_id"].to_pylist()
+    other = next(number for number, name in enumerate(ids) if name != ids[0])
+    rows = [
+        {"sample_id": "a", "cell_row": row + 1, "clone_id": "c", "receptor_id": ids[row], "joined": row == 0}
+        for row in (0, other)
+    ]
+    tables.write(pa.Table.from_pylist(rows, schema.CLONE_MEMBERS), results / "clones/members.parquet")
+    tables.write(pa.table({"receptor_id": [ids[other], *ids[1:]]}), results / "annotation/a.parquet")
+    write_manifest(results)
+    cli.main(["verify", str(results)])
+    tables.write(pa.table({"receptor_id": ids}), results / "annotation/a.parquet")
+    write_manifest(results)
+    assert said(results, capsys) == ["annotation/a.parquet: its rows are not the cells of cells/a.parquet"]

@@ -11,6 +11,7 @@ from airrvec.core.pages import check_pages
 from airrvec.core.progress import counter
 from airrvec.core.records import measure
 from airrvec.core.terminal import counted, print_lines, print_warning
+from airrvec.repertoire import clone_table
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,7 +90,7 @@ def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
         if f"annotation/{name}" in run.rows:
             yield (
                 f"annotation/{name}",
-                lambda path=path, name=name: _same_ids(run, path, f"annotation/{name}"),
+                lambda path=path, name=name: _annotated(run, path, f"annotation/{name}"),
             )
     for path in run.within("airr", ".tsv"):
         chains = f"chains/{Path(path).stem}.parquet"
@@ -137,8 +138,13 @@ def _chains(run: _Run, cells: str, chains: str) -> str | None:
     return None
 
 
-def _same_ids(run: _Run, cells: str, path: str) -> str | None:
-    return None if run.ids(cells).equals(run.ids(path)) else f"its rows are not the cells of {cells}"
+def _annotated(run: _Run, cells: str, path: str) -> str | None:
+    """Compare receptors row by row; a cell that joined a clone has the call of the clone's receptor."""
+    expected = run.ids(cells)
+    if "clones/members.parquet" in run.rows:
+        members = clone_table.members_of(run.results / "clones", Path(cells).stem)
+        expected = clone_table.counted_receptors(members, expected)
+    return None if expected.equals(run.ids(path)) else f"its rows are not the cells of {cells}"
 
 
 def _same_number(run: _Run, path: str, other: str) -> str | None:
