@@ -1,5 +1,6 @@
 """Permutation tests, distances between samples or conditions in vector space, FDR."""
 
+from collections.abc import Iterable
 from itertools import combinations, combinations_with_replacement
 from math import comb
 
@@ -154,3 +155,40 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     if known.any():
         rates[known] = false_discovery_control(p[known])
     return rates
+
+
+def discrete_fdr(p: np.ndarray, laws: Iterable[tuple[np.ndarray, int]]) -> np.ndarray:
+    """
+    Return false discovery rates of tests that have few possible p-values each.
+
+    At a threshold, the expected number of tests whose p is at most as large, without any effect, over the
+    number whose p is (Heyse 2011, in: Recent Advances in Biostatistics, 43; Döhler, Durand and Roquain 2018,
+    Electronic Journal of Statistics 12, 1867). A test that cannot reach the threshold costs nothing; where
+    all p-values are possible it is the rate of Benjamini and Hochberg.
+
+    Parameters
+    ----------
+    p : ndarray of float, shape (n,)
+        p-values of the tests; tests with a p of 1 may be left out here.
+    laws : iterable of (ndarray, int)
+        Possible p-values, and how many of all tests have these.
+
+    Examples
+    --------
+    >>> discrete_fdr(np.array([0.01]), [(np.array([0.01, 1]), 1), (np.array([0.5, 1]), 9)])
+    array([0.01])
+    """
+    possible, expected = [np.empty(0)], [np.empty(0)]
+    for values, n in laws:
+        values = np.sort(values)
+        possible.append(values)
+        expected.append(n * np.diff(values, prepend=0))
+    steps = np.concatenate(possible)
+    order = np.argsort(steps, kind="stable")
+    sums = np.concatenate([[0], np.cumsum(np.concatenate(expected)[order])])
+    ascending = np.argsort(p, kind="stable")
+    reached = np.searchsorted(steps[order], p[ascending] * (1 + 1e-9), side="right")
+    rates = sums[reached] / np.arange(1, len(p) + 1)
+    result = np.empty(len(p))
+    result[ascending] = np.minimum(np.minimum.accumulate(rates[::-1])[::-1], 1)
+    return result
