@@ -89,7 +89,7 @@ workflow {
             results.calls = ANNOTATE.out.calls
         }
         if (settings.cluster || settings.compare) {
-            REPERTOIRE(samples, clones, receptors, embeddings, model, settings, library)
+            REPERTOIRE(samples, clones, CHECK.out.hla, receptors, embeddings, model, settings, library)
             optional << REPERTOIRE.out
             results.clusters = REPERTOIRE.out.clusters
             results.comparison = REPERTOIRE.out.comparison

@@ -24,6 +24,7 @@ from airrvec.report.sections import (
     conditions,
     differences,
     finetuning,
+    hla,
     learning,
     map,
     methods,
@@ -85,6 +86,11 @@ PARTS = {
         clusters.cluster_sections,
         clusters.cluster_lines,
     ),
+    "hla": Part(
+        lambda args: hla.read_associations(args.clusters),
+        hla.association_sections,
+        hla.association_lines,
+    ),
     "comparison": Part(
         lambda args: comparison.read_comparison(args.comparison),
         comparison.comparison_sections,
@@ -110,7 +116,16 @@ PARTS = {
     ),
     "training": Part(lambda args: args.trained, lambda folders: [learning.curves_section(folders)]),
 }
-SUMMARISED = ("samples", "benchmark", "fine-tuning", "annotation", "clusters", "comparison", "conditions")
+SUMMARISED = (
+    "samples",
+    "benchmark",
+    "fine-tuning",
+    "annotation",
+    "clusters",
+    "hla",
+    "comparison",
+    "conditions",
+)
 
 
 @contextmanager

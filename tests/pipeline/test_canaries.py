@@ -46,6 +46,7 @@ PRETRAINING = {"pretrain": "base", "synthetic_receptors": 100}
 OPTIONAL = {
     *("ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS", "MERGE_REFERENCES"),
     *(
+        "ASSOCIATE_HLA",
         "EMBED_BACKGROUND",
         "CLUSTER_RECEPTORS",
         "COMPARE_CONDITIONS",

@@ -66,6 +66,7 @@ OPTIONAL = {
         "analyse_receptors",
         "analyse_results",
         "annotate_receptors",
+        "associate_hla",
         "benchmark_fewshot",
     ),
     *(

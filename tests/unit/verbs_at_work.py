@@ -41,7 +41,7 @@ VERBS = {
     "embed": ("in/flu_4.csv", "--threads", "1", "--out", "out/vectors.parquet"),
     "annotate": ("in/flu_4.csv", *REFERENCE, *CALIBRATION, "--threads", "1", "--outdir", "out"),
     "reference": ("in/dash.csv", "in/vdjdb.tsv", "--outdir", "out"),
-    "cluster": ("in/flu_4.csv", "in/flu_1.csv", "--threads", "1", "--outdir", "out"),
+    "cluster": ("in/sheet.csv", "--threads", "1", "--outdir", "out"),
     "compare": ("in/sheet.csv", "--compare-by", "tissue", "--threads", "1", "--outdir", "out"),
     "benchmark": ("in/dash.csv", "--encoders", "sceptr", *FEW, "--threads", "1", "--outdir", "out"),
     "finetune": ("in/dash.csv", *STEPS, "--threads", "1", "--outdir", "out"),
@@ -57,7 +57,7 @@ LAST = {
     "embed": "embed_receptors",
     "annotate": "annotate_receptors",
     "reference": "merge_references",
-    "cluster": "cluster_receptors",
+    "cluster": "associate_hla",
     "compare": "compare_conditions",
     "benchmark": "summarise_fewshot",
     "finetune": "finetune",
@@ -109,7 +109,7 @@ def prepare(folder: Path, results: Path) -> Place:
     inputs.mkdir(parents=True)
     for name, path in TABLES.items():
         shutil.copy(path, inputs / name)
-    (inputs / "sheet.csv").write_text("sample,path,tissue\na,flu_1.csv,x\nb,flu_4.csv,y\n")
+    (inputs / "sheet.csv").write_text("sample,path,tissue,hla\na,flu_1.csv,x,A2\nb,flu_4.csv,y,A1\n")
     shutil.copytree(results, folder / "results")
     before = bystanders.seen(folder / "results", *inputs.iterdir())
     for part in (folder, inputs, folder / "calibrations", folder / "cache", folder / "out"):

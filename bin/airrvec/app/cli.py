@@ -178,6 +178,13 @@ def _together(name: str) -> Callable[[Work, list[str]], None]:
             *(["--compare-by", args.compare_by] if args.compare_by and name == "compare_samples" else []),
             *("--outdir", work.results, *more),
         )
+        if verb_files.names_hla(args):
+            within = ["--compare-within", args.compare_within] if args.compare_within else []
+            run(
+                "associate_hla",
+                *("--clones", clones, "--clusters", work.results, "--samplesheet", _one(args.tables)),
+                *("--hla-fields", args.hla_fields, *within, "--outdir", work.results),
+            )
         described = work.results if name == "compare_samples" else work.folder / "samples"
         if args.compare_by or name == "compare_samples":
             run("describe_samples", *("--clones", clones, "--threads", args.threads, "--outdir", described))

@@ -179,6 +179,7 @@ def _figures(*stems: str) -> tuple[str, ...]:
 
 
 CONDITIONS = (*_both("tests", "told", "steps", "changes"), "conditions.qc.json")  # with --compare-by
+HLA = (*_both("hla"), "hla.qc.json")  # of cluster, with HLA in the samplesheet
 # Verb → the names of its results, if they are the same for all inputs.
 TOGETHER = {
     "cluster": (
@@ -232,7 +233,14 @@ def _units(args: argparse.Namespace, names: Sequence[str]) -> tuple[tuple[str, .
     if args.verb == "finetune":
         measured = (*_both("split", "specificity", "unseen"), "finetune.qc.json")
         return (measured, tuple(f"{model_name(args)}/{name}" for name in MODEL))
-    return ((*TOGETHER[args.verb], *(CONDITIONS if getattr(args, "compare_by", None) else ())),)
+    more = CONDITIONS if getattr(args, "compare_by", None) else ()
+    return ((*TOGETHER[args.verb], *more, *(HLA if names_hla(args) else ())),)
+
+
+def names_hla(args: argparse.Namespace) -> bool:
+    """Return whether a verb compares clusters with HLA, which its samplesheet names."""
+    sheet = _sheet(args) if args.verb == "cluster" else None
+    return sheet is not None and any(sample.hla for sample in sheet.samples)
 
 
 def _normalised(name: str) -> tuple[str, ...]:

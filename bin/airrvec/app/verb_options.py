@@ -46,6 +46,8 @@ def add_options(verb: argparse.ArgumentParser, name: str) -> None:
         folder = Path(f"airrvec_{name}")
         verb.add_argument("--outdir", type=named_path, default=folder, help="folder of the results")
     verb.add_argument("--overwrite", action="store_true", help=find_verbs.OVERWRITE)
+    if name == "cluster":
+        settings.add(verb, "hla_fields")
     if name in ("cluster", "compare"):
         settings.add(verb, "compare_by", "compare_within")
     if name == "annotate":

@@ -168,7 +168,9 @@ __all__ = [
     "UNKNOWN",
     "Alleles",
     "HlaError",
+    "allele_names",
     "allows",
+    "carries",
     "is_coarser",
     "is_group",
     "molecule_text",
@@ -312,6 +314,52 @@ def molecule_text(molecule: Alleles) -> str:
     return "/".join(
         _allele_text(locus, fields) for locus in sorted(molecule) for fields in sorted(molecule[locus])
     )
+
+
+def allele_names(donor: Alleles, n_fields: int = 2) -> set[str]:
+    """
+    Return the names of a donor's alleles, with one field or two at most; a group keeps its name at two.
+
+    Examples
+    --------
+    >>> sorted(allele_names(parse_typing("A*02:01;B*07"))), sorted(allele_names(parse_typing("A2"), 1))
+    (['A*02:01', 'B*07'], ['A*02'])
+    """
+    return {
+        _allele_text(locus, fields if n_fields > 1 and is_group(fields) else plain_fields(fields)[:n_fields])
+        for locus, alleles in donor.items()
+        for fields in alleles
+    }
+
+
+def carries(donor: Alleles, allele: Alleles) -> bool | None:
+    """
+    Return whether a donor has an allele; None if the typing cannot tell.
+
+    It cannot where the locus is not typed, is typed at a lower resolution, by a group, or with more than two
+    alternatives, of which the allele is one.
+
+    Parameters
+    ----------
+    donor : dict
+        From `parse_typing`.
+    allele : dict
+        One allele of one locus, from `parse_typing` of one of `allele_names`.
+
+    Examples
+    --------
+    >>> donor = parse_typing("A*02:01;A*24;B*07/08/15")
+    >>> [carries(donor, parse_typing(name)) for name in ("A*02", "A*02:06", "A*24:02", "B*07", "C*07")]
+    [True, False, None, None, None]
+    """
+    ((locus, (fields,)),) = allele.items()
+    own = donor.get(locus)
+    if own is None:
+        return None
+    covered = [_covers(fields, one) for one in own]
+    if any(covered):
+        return True if len(own) < 3 or all(covered) else None
+    return False if all(_compared(locus, one, fields) == EXCLUDED for one in own) else None
 
 
 def is_coarser(molecule: Alleles, other: Alleles) -> bool:

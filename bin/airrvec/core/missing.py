@@ -23,6 +23,7 @@ PARTS = {
     "clusters": "Clusters",
     "comparison": "Comparison",
     "conditions": "Comparison of conditions",
+    "hla": "Clusters beside donors' HLA",
     "map": "Map",
     "export": "Export",
     "report": "Report",

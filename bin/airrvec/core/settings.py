@@ -218,6 +218,13 @@ SETTINGS = {
         least=0.002,
         most=1,
     ),
+    "hla_fields": Setting(
+        "Fields of the donors' HLA alleles that are compared with clusters: A*02:01, or A*02",
+        type=int,
+        default=2,
+        least=1,
+        most=2,
+    ),
     "compare_receptors": Setting(
         "Random receptors of a sample in distances and their tests, at most",
         type=int,
@@ -230,7 +237,8 @@ SETTINGS = {
     ),
     "compare_by": Setting("Metadata column of the samplesheet whose values are compared"),
     "compare_within": Setting(
-        "Metadata column, such as a batch, within whose values those of --compare_by are compared"
+        "Metadata column, such as a batch, within whose values those of --compare_by are compared, and"
+        " clusters with the donors' HLA"
     ),
     "column_map": Setting(
         "Column map (JSON) for samples without a format or a column map in the samplesheet"

@@ -73,6 +73,7 @@ CHAPTERS = (
         (
             "airrvec_clusters_overview",
             "airrvec_clusters_largest",
+            "airrvec_clusters_hla",
             "airrvec_clusters_logos",
             "airrvec_clusters_sizes",
             "airrvec_map",

@@ -15,6 +15,7 @@ TERMS = {
     "AUROC": "Area under the ROC curve: probability that a receptor of the epitope is ranked above another"
     " one. 0.5 is chance, 1 is perfect.",
     "ROC": "Curve of true positives against false positives, over all thresholds.",
+    "odds ratio": "Odds of a cluster in donors with an allele, over those in donors without it; 1: equal.",
     "Hill number": "Effective number of receptors. Order 0 counts all alike, order 1 weighs them by their"
     " cells, order 2 counts mostly large clones.",
     "effective number": "Number of equally frequent receptors that would give the same diversity.",
@@ -142,6 +143,11 @@ READINGS = {
     "airrvec_clusters_largest": Reading(
         "clusters with one epitope among many labelled members suggest the specificity of the other members.",
         "if few members are labelled: the label then says little about the cluster.",
+    ),
+    "airrvec_clusters_hla": Reading(
+        "clusters with an FDR of at most 0.05: their receptors may recognise peptides on the allele, or on"
+        " one that is inherited with it.",
+        "as the restricting allele: neighbouring alleles are inherited together, and HLA goes with ancestry.",
     ),
     "airrvec_clusters_logos": Reading(
         "tall letters are conserved, and show what the members of a cluster share.",

@@ -60,8 +60,8 @@ def checkTables(settings) {
     if (settings.compare_by && !settings.input) {
         error('--compare_by: there is nothing to compare; give a samplesheet with --input')
     }
-    if (settings.compare_within && !settings.compare_by) {
-        error('--compare_within: it is the batch within which values are compared; give --compare_by as well')
+    if (settings.compare_within && !settings.compare_by && !settings.cluster) {
+        error('--compare_within: it is the batch within which values are compared; give --compare_by as well, or --cluster')
     }
 }
 

@@ -1,5 +1,6 @@
-// All samples together: clusters of receptors, and comparisons of samples.
+// All samples together: clusters of receptors, also beside the donors' HLA, and comparisons of samples.
 
+include { ASSOCIATE_HLA     } from '../../../modules/local/associate_hla/main'
 include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
 include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
 include { EMBED_BACKGROUND  } from '../../../modules/local/embed_background/main'
@@ -10,6 +11,7 @@ workflow REPERTOIRE {
     take:
     samples    // channel: [ meta, cells, [ receptors, one file per partition ] ]
     clones     // value: clones, counts, members, samples
+    hla        // value: map of sample → HLA of the donor, checked; '' if unknown
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ], the one that made them
@@ -58,6 +60,21 @@ workflow REPERTOIRE {
         ended = ended.mix(CLUSTER_RECEPTORS.out.ended)
         missing = missing.mix(CLUSTER_RECEPTORS.out.missing)
         versions = versions.mix(CLUSTER_RECEPTORS.out.versions)
+        typed = hla.filter { typings -> typings.any { _name, typing -> typing } }
+        beside = CLUSTER_RECEPTORS.out.tables.combine(typed.map { _typings -> true })
+            .map { row -> row.findAll { file -> file != true && file.name in ['clusters.parquet', 'members.parquet'] } }
+        ASSOCIATE_HLA(
+            clones,
+            beside,
+            settings.input ? file(settings.input, glob: false) : [],
+            settings.subMap(['hla_fields', 'compare_within']),
+            digestOf(library, 'associate_hla'),
+        )
+        clusters = clusters.mix(ASSOCIATE_HLA.out.tables.mix(ASSOCIATE_HLA.out.qc).flatten())
+        asked = asked.mix(beside.map { _files -> ['hla', 'all_samples'] })
+        ended = ended.mix(ASSOCIATE_HLA.out.ended)
+        missing = missing.mix(ASSOCIATE_HLA.out.missing)
+        versions = versions.mix(ASSOCIATE_HLA.out.versions)
     }
     if (settings.compare) {
         COMPARE_SAMPLES(

@@ -62,7 +62,7 @@ from airrvec.core.schema.reference import (
     REFERENCE_CONFLICTS,
     REFERENCE_SOURCES,
 )
-from airrvec.core.schema.repertoire import CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, MAP
+from airrvec.core.schema.repertoire import CLUSTER_MEMBERS, CLUSTER_MOTIFS, CLUSTERS, HLA_ASSOCIATIONS, MAP
 from airrvec.core.schema.run import CHECKED, MANIFEST
 from airrvec.core.schema.samples import (
     CDR3_LENGTHS,
@@ -156,6 +156,7 @@ __all__ = [
     "GENE_USAGE",
     "HAS_CALL",
     "HITS",
+    "HLA_ASSOCIATIONS",
     "INDEXED_CELLS",
     "INDEXED_RECEPTORS",
     "KEPT_FIELDS",

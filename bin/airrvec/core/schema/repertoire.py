@@ -122,6 +122,51 @@ CLUSTER_MOTIFS = published(
     twin=True,
 )
 
+_NOT_TESTED = "not tested"
+HLA_ASSOCIATIONS = published(
+    "hla",
+    "clusters/hla.parquet",
+    "One row per cluster of three donors or more and HLA allele of one of them, with `--cluster` and the"
+    " column `hla` of the samplesheet; the lowest p first. [Donors' HLA](explanations/clusters.md#hla).",
+    string("allele", "HLA allele, with `--hla_fields` fields at most; a donor with A*02:01 has A*02 too"),
+    CLUSTER_ID,
+    _CENTRE,
+    *(SPECIES_COLUMN, CHAINS_COLUMN),
+    int64("n_carriers", "Typed donors with the allele, and with receptors of the class of chains"),
+    int64("n_carriers_in_cluster", "Of them, those with a receptor of the cluster"),
+    int64("n_noncarriers", "Such donors without the allele. Donors whose typing cannot tell are not counted"),
+    int64("n_noncarriers_in_cluster", "Of them, those with a receptor of the cluster"),
+    float64(
+        "odds_ratio",
+        "Common odds ratio over the strata (conditional maximum likelihood); infinite if the cluster has as"
+        " many carriers as it could have",
+        null=_NOT_TESTED,
+    ),
+    *(
+        float64(name, f"{word} end of its 95 % interval (exact)", null=_NOT_TESTED)
+        for name, word in (("low", "Lower"), ("high", "Upper"))
+    ),
+    float64(
+        "p",
+        "One-sided p of more carriers than by chance: Fisher's test, within the values of `--compare_within`"
+        " if it is set",
+        null=_NOT_TESTED,
+    ),
+    float64("least_p", "Smallest p that these numbers of donors can give", null=_NOT_TESTED),
+    float64(
+        "fdr",
+        "False discovery rate of `p` over all tested pairs, which have few possible p",
+        null=_NOT_TESTED,
+    ),
+    string(
+        "method",
+        "Distribution of `n_carriers_in_cluster`: `exact`, or `normal` above 2,000 possible numbers",
+        null=_NOT_TESTED,
+    ),
+    string("reason", "Why the pair is not tested", null="it is"),
+    twin=True,
+)
+
 MAP = published(
     "map",
     "map/map.parquet",

@@ -42,6 +42,8 @@ def condition_notes(
         Names of samples that are left out.
     """
     condition, within = (conditions[name] for name in CONDITIONS)
+    if within and condition is None and sheet is not None and not any(row.hla for row in sheet.samples):
+        return [f"--compare_within {within}: it is not used without --compare_by or the donors' HLA"]
     if condition is None or sheet is None or condition not in sheet.metadata:
         return []
     samples = [row for row in sheet.samples if row.role == "sample" and row.name not in failed]

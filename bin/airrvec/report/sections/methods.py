@@ -7,6 +7,7 @@ from airrvec.core.terminal import counted
 from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.report.page import escaped, section
+from airrvec.report.sections.hla import association_method
 
 
 class Work(NamedTuple):
@@ -151,6 +152,8 @@ def sentences(
             f" average {counts['chance']:g} neighbours among {_background(counts['background'])}, and"
             f" clusters are {kind} of these links."
         )
+    if associations := results.get("hla"):
+        words.append(association_method(associations))
     if comparison := results.get("comparison"):
         words.append(
             "Diversity was measured by Hill numbers [hill], overlap by the Morisita–Horn index, and"
