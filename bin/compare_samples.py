@@ -18,7 +18,7 @@ def parse_args(argv=None):
     parser = script.parser(__doc__)
     add_repertoire_options(parser)
     settings.add(parser, "compare_by", help="metadata column by which the report colours the samples")
-    settings.add(parser, "compare_receptors", "compare_permutations")
+    settings.add(parser, "compare_receptors", "compare_permutations", "compare_weights")
     return parser.parse_args(argv)
 
 
@@ -50,6 +50,7 @@ def main(argv=None):
         "without_background": without_background,
         "compared": args.compare_receptors,
         "permutations": args.compare_permutations,
+        "weights": args.compare_weights,
         "units": repertoires.units.to_dict(),
     }
     tables.write_json(qc, args.outdir / "comparison.qc.json")
@@ -63,7 +64,12 @@ def _measured(args, repertoires, without_background) -> tuple[list[dict[str, pa.
     results, groups = [], []
     for group in comparison_groups(args, repertoires, without_background):
         samples = sample_comparison.Samples(
-            group, args.compare_receptors, args.compare_permutations, args.seed, args.threads
+            group,
+            args.compare_receptors,
+            args.compare_permutations,
+            args.seed,
+            args.threads,
+            args.compare_weights,
         )
         results.append(
             {

@@ -27,7 +27,19 @@ def run(tmp_path_factory):
         "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
         "}\n"
     )
-    options = ("--cluster", "--compare", "--compare_by", "condition", "--background", "background.parquet")
+    rows = ("a,{}/pbmc_a.csv.gz,10x,before,A*02:01", "b,{}/pbmc_b.csv,,after,A*01:01")
+    sheet = [row.format(ROOT / "assets/test") for row in ("sample,path,format,condition,hla", *rows)]
+    (folder / "sheet.csv").write_text("\n".join(sheet))
+    options = (
+        "--input",
+        "sheet.csv",
+        "--cluster",
+        "--compare",
+        "--compare_by",
+        "condition",
+        "--background",
+        "background.parquet",
+    )
     options += ("-c", "ext.config")
     return run_pipeline(folder, "-profile", "test", *QUICK, *options, timeout=1800)
 
@@ -38,11 +50,19 @@ def test_its_tables_have_the_columns_of_the_schemas(run):
 
 def test_clusters_and_comparison_are_published(run):
     assert run.status == 0, run.output
-    assert {"CLUSTER_RECEPTORS", "COMPARE_CONDITIONS", "COMPARE_SAMPLES", "DESCRIBE_SAMPLES"} <= run.processes
+    assert "HLA: No cluster could be compared with an allele" in run.output
+    assert {
+        "ASSOCIATE_HLA",
+        "CLUSTER_RECEPTORS",
+        "COMPARE_CONDITIONS",
+        "COMPARE_SAMPLES",
+        "DESCRIBE_SAMPLES",
+    } <= run.processes
     for name, of_name in {
         "clusters/clusters": schema.CLUSTERS,
         "clusters/members": schema.CLUSTER_MEMBERS,
         "clusters/motifs": schema.CLUSTER_MOTIFS,
+        "clusters/hla": schema.HLA_ASSOCIATIONS,
         "clones/clones": schema.CLONES,
         "samples/diversity": schema.DIVERSITY,
         "samples/largest_clones": schema.LARGEST_CLONES,

@@ -128,6 +128,31 @@ def test_the_report_says_that_no_pair_was_tested(pairs, untested):
     assert not_tested.endswith("15 pairs, counted for each class of chains; no pair was tested")
 
 
+@pytest.mark.parametrize("weights", ["clones", "cells"])
+def test_vectors_and_kernels_are_weighted_means(samples, weights):
+    weighted = replace(samples, n_receptors=1000, weights=weights)  # all receptors are drawn
+    table = sample_comparison.vectors_table(weighted).to_pandas().set_index("sample_id")
+    pairs = sample_comparison.pairs_table(weighted).to_pandas().set_index(["sample_1", "sample_2"])
+    carried, vectors, shares = weighted.compared.repertoires.counts, {}, {}
+    for name, rows in carried.groupby("sample_id"):
+        place = np.searchsorted(weighted.compared.rows, rows["receptor"])
+        known = np.isin(rows["receptor"], weighted.compared.rows)
+        vectors[name] = weighted.compared.vectors[place[known]].astype(float)
+        n = rows["n"].to_numpy(float)[known] if weights == "cells" else np.ones(known.sum())
+        shares[name] = n / n.sum()
+        mean = np.average(vectors[name], axis=0, weights=n)
+        np.testing.assert_allclose(table.loc[name].filter(like="dim_").astype(float), mean, atol=1e-6)
+    for first, second in (("s0", "s1"), ("s2", "s4")):
+        kernel = np.exp(cdist(vectors[first], vectors[second]) ** 2 / (-2 * weighted.width**2))
+        expected = shares[first] @ kernel @ shares[second]
+        assert pairs.loc[(first, second), "kernel"] == pytest.approx(expected, rel=1e-5)
+    kernel = np.exp(cdist(vectors["s0"], vectors["s0"]) ** 2 / (-2 * weighted.width**2))
+    both = np.outer(shares["s0"], shares["s0"]) * (1 - np.eye(len(kernel)))
+    assert table.loc["s0", "kernel"] == pytest.approx((both * kernel).sum() / both.sum(), rel=1e-5)
+    unweighted = sample_comparison.pairs_table(replace(samples, n_receptors=1000)).to_pandas()
+    np.testing.assert_allclose(pairs["mmd"], unweighted["mmd"])  # receptors are its units
+
+
 def test_mean_kernels_are_those_of_all_pairs():
     rng = np.random.default_rng(0)
     vectors = [rng.normal(size=(n, 5)) for n in (3, 20, 7)]

@@ -232,6 +232,11 @@ SETTINGS = {
         least=20,
         most=10_000,
     ),
+    "compare_weights": Setting(
+        "How clones count in the mean vector and mean kernel of a sample: each once, or by its cells",
+        default="clones",
+        choices=("clones", "cells"),
+    ),
     "compare_permutations": Setting(
         "Permutations of a test, at most", type=int, default=999, least=19, most=100_000
     ),

@@ -106,7 +106,7 @@ def _kernels(samples, pairs: pd.DataFrame) -> np.ndarray:
     place = {name: number for number, name in enumerate(samples.drawn)}
     kernels = np.full((len(place) + 1,) * 2, np.nan)  # the last row is that of samples with too few
     if place:
-        kernels[:-1, :-1] = samples.kernels
+        kernels[:-1, :-1] = samples.weighted_kernels
     first, second = (pairs[f"sample_{side}"].map(place).fillna(-1).to_numpy(int) for side in (1, 2))
     return kernels[first, second]
 
@@ -248,6 +248,8 @@ class Samples:
         Most receptors of a sample, drawn at random, in computations over all pairs; permutations of them.
     seed : int
     threads : int
+    weights : {"clones", "cells"}
+        Whether mean vectors and mean kernels count each clonotype once, or by its cells.
     """
 
     compared: Group
@@ -255,6 +257,7 @@ class Samples:
     n_permutations: int = 999
     seed: int = 420
     threads: int = 1
+    weights: str = "clones"
 
     @property
     def group(self) -> dict[str, str]:
@@ -280,16 +283,29 @@ class Samples:
         places = {sample: place[counts.index] for sample, counts in self.counts.items()}
         return {sample: rows[rows >= 0] for sample, rows in places.items()}
 
+    def shares(self, sample: str, rows: np.ndarray) -> np.ndarray:
+        """Return the weights of some clonotypes of a sample (rows of the vectors), which sum to 1."""
+        if self.weights == "clones":
+            return np.full(len(rows), 1 / len(rows))
+        cells = self.counts[sample].loc[self.compared.rows[rows]].to_numpy(np.float64)
+        return cells / cells.sum()
+
+    @cached_property
+    def drawn_rows(self) -> dict[str, np.ndarray]:
+        """Random clonotypes (rows of the vectors) of each sample that has at least `MIN_RECEPTORS`."""
+        return {
+            sample: generator(self.seed, f"{self.compared.chains} {sample}").permutation(rows)[
+                : self.n_receptors
+            ]
+            for sample, rows in self.with_vectors.items()
+            if len(rows) >= MIN_RECEPTORS
+        }
+
     @cached_property
     def drawn(self) -> dict[str, np.ndarray]:
-        """Vectors of random clonotypes, for each sample that has at least `MIN_RECEPTORS`."""
-        vectors = {}
-        for sample, rows in self.with_vectors.items():
-            if len(rows) >= MIN_RECEPTORS:
-                rng = generator(self.seed, f"{self.compared.chains} {sample}")
-                drawn = rng.permutation(rows)[: self.n_receptors]
-                vectors[sample] = self.compared.vectors[drawn].astype(np.float64)
-        return vectors
+        """Vectors of ``drawn_rows``."""
+        vectors = self.compared.vectors
+        return {sample: vectors[rows].astype(np.float64) for sample, rows in self.drawn_rows.items()}
 
     @cached_property
     def width(self) -> float:
@@ -301,8 +317,19 @@ class Samples:
 
     @cached_property
     def kernels(self) -> np.ndarray:
-        """Mean kernel between the vectors drawn of two samples, shape (n_drawn, n_drawn)."""
+        """Mean kernel between the vectors drawn of two samples, each once, shape (n_drawn, n_drawn)."""
         return significance.mean_kernels(list(self.drawn.values()), self.width)
+
+    @cached_property
+    def weighted_kernels(self) -> np.ndarray:
+        """The same by ``weights``; within a sample the mean between different receptors."""
+        shares = [self.shares(sample, rows) for sample, rows in self.drawn_rows.items()]
+        kernels = self.kernels.copy()
+        if self.weights != "clones":
+            kernels = significance.mean_kernels(list(self.drawn.values()), self.width, shares)
+        itself = np.array([share @ share for share in shares])  # k(x, x) = 1 is left out
+        np.fill_diagonal(kernels, (kernels.diagonal() - itself) / (1 - itself))
+        return kernels
 
 
 @step("principal components of samples")
@@ -336,11 +363,11 @@ def vectors_table(samples: Samples) -> pa.Table:
     """
     Return `airrvec.core.schema.sample_vectors`: the mean vector of each sample with a vector, and its kernel.
 
-    Receptors count once each. The kernel is the mean between different receptors.
+    Receptors count by the weights of ``samples``. The kernel is the mean between different receptors.
     """
     drawn = {name: number for number, name in enumerate(samples.drawn)}
     rows_of_sample = {sample: rows for sample, rows in samples.with_vectors.items() if len(rows)}
-    within = dict(zip(drawn, _within(samples), strict=True)) if drawn else {}
+    within = dict(zip(drawn, samples.weighted_kernels.diagonal(), strict=True)) if drawn else {}
     columns = {
         "sample_id": list(rows_of_sample),
         **{name: [value] * len(rows_of_sample) for name, value in samples.group.items()},
@@ -348,7 +375,7 @@ def vectors_table(samples: Samples) -> pa.Table:
         "kernel": pa.array([within.get(sample) for sample in rows_of_sample], pa.float64()),
     }
     vectors = samples.compared.vectors
-    means = np.array([vectors[rows].mean(axis=0, dtype=np.float64) for rows in rows_of_sample.values()])
+    means = np.array([samples.shares(name, rows) @ vectors[rows] for name, rows in rows_of_sample.items()])
     means = means.reshape(-1, vectors.shape[1]).astype(np.float32)
     columns |= dict(zip(schema.dimensions(vectors.shape[1]), means.T, strict=True))
     return pa.table(columns).cast(schema.sample_vectors(vectors.shape[1]))

@@ -57,7 +57,9 @@ def gaussian(first: np.ndarray, second: np.ndarray, width: float) -> np.ndarray:
     return np.exp(scipy.spatial.distance.cdist(first, second, "sqeuclidean") / (-2 * width**2))
 
 
-def mean_kernels(samples: list[np.ndarray], width: float) -> np.ndarray:
+def mean_kernels(
+    samples: list[np.ndarray], width: float, weights: list[np.ndarray] | None = None
+) -> np.ndarray:
     """
     Return the mean of `gaussian` between the vectors of each pair of samples, shape (n_samples, n_samples).
 
@@ -68,6 +70,8 @@ def mean_kernels(samples: list[np.ndarray], width: float) -> np.ndarray:
     samples : list of ndarray, each of shape (n, d)
         One vector at least.
     width : float
+    weights : list of ndarray, each of shape (n,), optional
+        Weights of the vectors, which sum to 1 in each sample; equal ones if not given.
     """
     scaled = [(vectors / width).astype(np.float32) for vectors in samples]
     halves = [-0.5 * np.einsum("ij,ij->i", vectors, vectors) for vectors in scaled]
@@ -76,7 +80,9 @@ def mean_kernels(samples: list[np.ndarray], width: float) -> np.ndarray:
         exponents = scaled[i] @ scaled[j].T
         exponents += halves[i][:, None]
         exponents += halves[j]
-        means[i, j] = means[j, i] = np.exp(exponents, out=exponents).mean(dtype=np.float64)
+        kernel = np.exp(exponents, out=exponents)
+        mean = weights[i] @ kernel @ weights[j] if weights else kernel.mean(dtype=np.float64)
+        means[i, j] = means[j, i] = mean
     return means
 
 

@@ -8,7 +8,7 @@ process COMPARE_SAMPLES {
     path receptors, stageAs: 'receptors/*'
     path embeddings, stageAs: 'embeddings/*'
     path groups
-    val settings // map: cluster_chance, compare_by, compare_receptors, compare_permutations, seed
+    val settings // map: cluster_chance, compare_by, compare_receptors, compare_permutations, compare_weights, seed
     val library
 
     output:
@@ -23,7 +23,7 @@ process COMPARE_SAMPLES {
     """
     compare_samples.py --clones clones --receptors receptors --embeddings embeddings \\
         --groups ${groups} \\
-        --cluster-chance ${settings.cluster_chance} --compare-receptors ${settings.compare_receptors} --compare-permutations ${settings.compare_permutations} \\
+        --cluster-chance ${settings.cluster_chance} --compare-receptors ${settings.compare_receptors} --compare-permutations ${settings.compare_permutations} --compare-weights ${settings.compare_weights} \\
         ${settings.compare_by ? "--compare-by '${settings.compare_by}'" : ''} --seed ${settings.seed} \\
         --threads ${task.cpus} --missing missing/all_samples.missing.json \\
         --process ${task.process} --versions versions.yml ${args}

@@ -82,7 +82,7 @@ workflow REPERTOIRE {
             receptors,
             embeddings,
             groups,
-            common + settings.subMap(['compare_by', 'compare_receptors', 'compare_permutations']),
+            common + settings.subMap(['compare_by', 'compare_receptors', 'compare_permutations', 'compare_weights']),
             digestOf(library, 'compare_samples'),
         )
         comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()

@@ -59,7 +59,11 @@ SAMPLE_PAIRS = published(
         "MMD², the kernel distance (maximum mean discrepancy); about 0 without a difference",
         null=_NO_VECTORS,
     ),
-    float64("kernel", "Mean kernel between receptors of the two samples, 0 to 1", null=_NO_VECTORS),
+    float64(
+        "kernel",
+        "Mean kernel between receptors of the two samples, 0 to 1, by `--compare_weights`",
+        null=_NO_VECTORS,
+    ),
     float64("mmd_p", "Permutation test of `mmd`", null=_TOO_MANY),
     float64("mmd_fdr", "False discovery rate of `mmd_p`", null=_TOO_MANY),
     twin=True,
@@ -298,7 +302,7 @@ _SAMPLE_VECTORS = published(
     float64(
         "kernel", "Mean kernel between its receptors, of `kernel` in `pairs`", null="fewer than 20 receptors"
     ),
-    float32("dim_01", "First dimension of the mean of the vectors of these receptors, each once"),
+    float32("dim_01", "First dimension of the mean of these receptors' vectors, by `--compare_weights`"),
     further=float32("dim_02, dim_03, …", "Further dimensions of the mean"),
 )
 
