@@ -61,12 +61,12 @@ workflow {
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail
-        kinds = ['described', 'benchmark', 'analyses', 'annotation', 'calls', 'clusters', 'comparison', 'map']
+        kinds = ['benchmark', 'analyses', 'annotation', 'calls', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
-        DESCRIBE(samples, NORMALISE.out.batches, receptors, settings, library)
+        DESCRIBE(samples, NORMALISE.out.batches, NORMALISE.out.gamma_delta, receptors, settings, library)
         clones = DESCRIBE.out.clones // value: clones, counts, members, samples
         optional << DESCRIBE.out
-        results.described = DESCRIBE.out.results
+        results += [described: DESCRIBE.out.results, gamma_delta: DESCRIBE.out.gamma_delta]
         encoders = LEARN.out.encoders // channel: [ name, own, weights, digest ]
         if (settings.labelled) {
             BENCHMARK(labelled, encoders, LEARN.out.names, untuned, settings, library)

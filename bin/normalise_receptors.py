@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Standardise an input table: receptors, cells, their chains, and rejects with reasons.
+Standardise an input table: receptors, cells, their chains, γδ cells apart, and rejects with reasons.
 
 ``--each FILE`` standardises several tables: a JSON list with a list of options per table, beside those given.
 """
@@ -13,11 +13,14 @@ from airrvec.core import schema, script, settings, tables
 from airrvec.core.errors import InputError, exit_on_input_error
 from airrvec.core.identity import split_by_clonotype
 from airrvec.core.missing import write_missing
+from airrvec.core.schema.gamma_delta import FOLDER as GAMMA_DELTA
 from airrvec.core.terminal import print_warning
 from airrvec.input import reading
 from airrvec.input.normalise import Normaliser
 from airrvec.input.samplesheet.names import ROLES
 from airrvec.input.units import DeclaredUnit, read_as
+
+import pyarrow as pa
 
 
 def parse_args(argv=None):
@@ -65,7 +68,11 @@ def main(argv=None):
 
 
 def write_normalised(args) -> int:
-    """Write cells, their chains, receptors of each partition, rejects and counts; return the rows read."""
+    """
+    Write cells, their chains, receptors of each partition, rejects and counts; return the rows read.
+
+    A sample without αβ cells has no tables of them, one without γδ cells no tables of those.
+    """
     columns = reading.read_column_map(args.column_map) if args.column_map else None
     max_unpacked = int(args.max_unpacked * script.GB)
     source = reading.open_chains(
@@ -77,24 +84,29 @@ def write_normalised(args) -> int:
         metadata=args.metadata,
         max_rejected=args.max_rejected,
         multichain=args.multichain,
+        gamma_delta=args.part == "sample",
     )
-    stem = args.outdir / args.sample
+    stem, apart = args.outdir / args.sample, args.outdir / GAMMA_DELTA / args.sample
     with ExitStack() as stack:
-        cells = stack.enter_context(tables.writer(f"{stem}.cells.parquet", normaliser.cells_schema))
-        chains = stack.enter_context(tables.writer(f"{stem}.chains.parquet", schema.CHAINS))
-        rejects = stack.enter_context(tables.writer(f"{stem}.rejects.parquet", schema.REJECTS))
-        partitions = [
-            stack.enter_context(tables.writer(f"{stem}.receptors_{number:04d}.parquet", schema.RECEPTORS))
-            for number in range(args.partitions)
-        ]
+        written = {}
+
+        def write(path: str, part: pa.Table) -> None:
+            """Add rows to a table, which begins with its first part: none has no file."""
+            if path not in written:
+                written[path] = stack.enter_context(tables.writer(path, part.schema))
+            written[path].write_table(part)
+
         for part in normaliser.parts(source):
-            cells.write_table(part.cells)
-            chains.write_table(part.chains)
-            rejects.write_table(part.rejects)
-            for partition, receptors in zip(
-                partitions, split_by_clonotype(part.receptors, args.partitions), strict=True
-            ):
-                partition.write_table(receptors)
+            write(f"{stem}.rejects.parquet", part.rejects)
+            if len(part.cells):
+                write(f"{stem}.cells.parquet", part.cells)
+                write(f"{stem}.chains.parquet", part.chains)
+                split = split_by_clonotype(part.receptors, args.partitions)
+                for number, receptors in enumerate(split):
+                    write(f"{stem}.receptors_{number:04d}.parquet", receptors)
+            if len(part.gamma_delta_cells):
+                write(f"{apart}.cells.parquet", part.gamma_delta_cells)
+                write(f"{apart}.chains.parquet", part.gamma_delta_chains)
     summary = normaliser.summary(source)
     tables.write_json(summary, f"{stem}.qc.json")
     print_warning(*described(summary))

@@ -24,6 +24,7 @@ from airrvec.report.sections import (
     conditions,
     differences,
     finetuning,
+    gamma_delta,
     hla,
     learning,
     map,
@@ -41,6 +42,7 @@ def parse_args(argv=None):
     parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
     parser.add_argument("--described", type=Path, help="folder with the results of describe_samples.py")
+    parser.add_argument("--gamma-delta", type=Path, help="folder with the results of describe_gamma_delta.py")
     parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
     parser.add_argument("--analyses", type=Path, help="folder with the results of analyse_results.py")
     parser.add_argument("--annotation", type=Path, help="folder with the results of annotation")
@@ -74,6 +76,11 @@ PARTS = {
         lambda args: report_samples.read_described(args.described),
         report_samples.described_sections,
         report_samples.described_lines,
+    ),
+    "gamma_delta": Part(
+        lambda args: gamma_delta.read_gamma_delta(args.gamma_delta),
+        gamma_delta.gamma_delta_sections,
+        gamma_delta.gamma_delta_lines,
     ),
     "map": Part(lambda args: args.map, lambda path: [map.map_section(path)]),
     "annotation": Part(
@@ -118,6 +125,7 @@ PARTS = {
 }
 SUMMARISED = (
     "samples",
+    "gamma_delta",
     "benchmark",
     "fine-tuning",
     "annotation",

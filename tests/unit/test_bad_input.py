@@ -101,7 +101,7 @@ REFUSED = {
     "B cells alone": (
         B_CELLS,
         "10x",
-        "s: none of the 2 rows is an α or β chain of a T-cell receptor (loci: 2 IGH);"
+        "s: none of the 2 rows is a chain of a T-cell receptor (loci: 2 IGH);"
         " airrvec reads T-cell receptors, not B-cell receptors.",
     ),
     "not UTF-8": (

@@ -65,7 +65,8 @@ def test_a_column_with_another_rule_is_another_column():
 @pytest.mark.parametrize("name", TABLES)
 def test_fields_of_a_published_table_carry_what_columns_mean(name, tmp_path):
     table = TABLES[name]
-    path = tmp_path / f"{table.file.rpartition('/')[2].partition('.')[0].strip('<>')}.parquet"
+    folder = tmp_path / table.file.partition("/")[0]
+    path = folder / f"{table.file.rpartition('/')[2].partition('.')[0].strip('<>')}.parquet"
     tables.write(table.schema.empty_table(), path, {"key": "value"})
     written = pq.read_schema(path)
     assert written.metadata == {b"key": b"value"}

@@ -77,7 +77,14 @@ OPTIONAL = {
         "export_airr",
         "export_anndata",
     ),
-    *("describe_cells", "describe_samples", "embed_background", "export_sce", "map_receptors"),
+    *(
+        "describe_cells",
+        "describe_gamma_delta",
+        "describe_samples",
+        "embed_background",
+        "export_sce",
+        "map_receptors",
+    ),
     "merge_references",
     "summarise_fewshot",
 }

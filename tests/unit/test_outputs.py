@@ -200,7 +200,9 @@ def test_every_verb_states_all_that_it_writes(verb, runs, tmp_path, monkeypatch)
     files -= {own_files.LIST, own_files.LOCK}
     assert files <= stated
     assert files <= listed.keys()
-    assert {name for name in stated - files if "checkpoints/" not in name} == set()
+    # The samples have no γδ cells.
+    unwritten = ("checkpoints/", "gamma_delta/")
+    assert [name for name in stated - files if not any(folder in name for folder in unwritten)] == []
 
 
 @pytest.mark.parametrize("verb", [verb for verb in LAST if verb != "embed"])

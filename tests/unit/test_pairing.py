@@ -47,8 +47,8 @@ def test_a_row_with_both_chains_of_several_receptors_counts_once(name, input_row
 
 
 def test_the_run_ends_where_cells_stand_for_other_rows_than_those_kept(monkeypatch):
-    def wrong(chains, cell, policy):
-        cells, extra = pairing.pair(chains, cell, policy)
+    def wrong(*chains):
+        cells, extra = pairing.pair(*chains)
         return {**cells, "input_rows": pa.array([n.as_py() + 1 for n in cells["input_rows"]])}, extra
 
     monkeypatch.setattr(normalise, "pair", wrong)

@@ -38,6 +38,7 @@ SAMPLE = {
     "other_loci": {"IGH": 2},
     "pairing": {"single pair": 3, "orphan VJ": 1, "extra VJ": 1},
     "reject_reasons": {"the chain is not productive": 2},
+    "gamma_delta": {"cells": 0},
     "warnings": ["not <i>strictly</i> AIRR"],
 }
 RECEPTORS = {"samples": 1, "receptors": 1234, "clonotypes": 1234, "public_clonotypes": 0}

@@ -33,7 +33,7 @@ def test_multiqc_has_the_order_of_the_chapters():
 
 def test_chapters_are_in_the_order_of_a_reader():
     assert [chapter.title for chapter in chapters.CHAPTERS] == [
-        "In brief", "Samples", "What they recognise", "Which belong together", "What differs",
+        "In brief", "Samples", "γδ T cells", "What they recognise", "Which belong together", "What differs",
         "Model and benchmark", "Methods",
     ]  # fmt: skip
     listed = [id for chapter in chapters.CHAPTERS for id in chapter.sections]
@@ -51,6 +51,7 @@ def test_each_measure_has_a_title():
         ("airrvec_samples", "Samples"),
         ("airrvec_samples_new", "Samples"),
         ("airrvec_repertoire_trbv_mouse", "Samples"),
+        ("airrvec_gamma_delta_trdv_mouse", "γδ T cells"),
         ("airrvec_conditions_tests", "What differs"),
         ("airrvec_clusters_new", "Which belong together"),
         ("airrvec_annotation_new", "What they recognise"),
@@ -202,5 +203,6 @@ def test_every_figure_has_a_reading():
         *("brief_findings", "brief_figure", "missing", "differences", "comparison_public"),
         *("embeddings", "not_evaluated", "methods_text", "methods_references", "methods_versions"),
         *(id.removeprefix("airrvec_") for id in listed if id.startswith("airrvec_repertoire_")),
+        *(f"gamma_delta_{genes}" for genes in ("trdv", "trdj", "trgv", "trgj")),
     }
     assert set(readings.READINGS) <= listed

@@ -30,7 +30,8 @@ def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
     assert files(tmp_path / "out") == sorted(
         ["a.b-c.qc.json", *(f"a.b-c.{name}.parquet" for name in written.values())]
     )
-    expected = normalised(DATA / "10x.csv", sample_id="a.b-c", metadata={"tissue": "blood"})
+    options = {"metadata": {"tissue": "blood"}, "gamma_delta": True}
+    expected = normalised(DATA / "10x.csv", sample_id="a.b-c", **options)
     for table, name in written.items():
         assert tables.read(tmp_path / f"out/a.b-c.{name}.parquet").equals(getattr(expected, table))
     assert json.loads((tmp_path / "out/a.b-c.qc.json").read_text()) == {
@@ -57,14 +58,17 @@ def test_normalise_writes_its_tables_and_their_counts(script, tmp_path):
         " · quality = productive, is_cell, high_confidence",
         "labels_without_molecule": 0,
         "species": {"homosapiens": 3},
-        "other_loci": {"TRD": 1},
+        "other_loci": {},
         "pairing": {"extra VDJ": 1, "orphan VDJ": 1, "orphan VJ": 1},
         "reject_reasons": {
             "extra chain of its cell: the one with more UMIs, then reads, is kept": 1,
-            "the chain is not productive": 1,
-            "not an α or β chain of a T-cell receptor": 1,
+            "the chain is not productive": 2,
             "the barcode was not called a cell": 1,
             "the contig is of low confidence": 1,
+        },
+        "gamma_delta": {
+            **dict.fromkeys(("rows", "chains", "cells", "abundance", "receptors"), 0),
+            "pairing": {},
         },
         "warnings": expected.counts["warnings"],
     }

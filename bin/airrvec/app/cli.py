@@ -15,6 +15,7 @@ from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, 
 from airrvec.benchmark import training_labels
 from airrvec.core import settings
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
+from airrvec.core.schema.gamma_delta import NOT_LEARNT
 from airrvec.core.script import Parser
 from airrvec.core.script import add_options as add_script_options
 from airrvec.core.terminal import print_warning
@@ -81,7 +82,11 @@ class Work:
             *(sample.path, "--sample", sample.name, "--metadata", metadata, "--outdir", outdir),
             *("--species", sample.species, *options, *sample.unit.options, "--missing", missing),
         )
-        return json.loads(missing.read_text())[0]["reason"] if missing.exists() else None
+        if missing.exists():
+            return json.loads(missing.read_text())[0]["reason"]
+        if self.args.verb != "normalise" and not (outdir / f"{sample.name}.cells.parquet").exists():
+            return f"{sample.name}: all of its cells are γδ cells, and {NOT_LEARNT}"
+        return None
 
     def embedded(self, paths: Sequence[Path], out: Path) -> Path:
         """Write the vectors of all distinct receptors to ``out``; return the path of these receptors."""

@@ -94,7 +94,9 @@ def estimate_table(
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(table, Path(folder), max_unpacked=max_unpacked)
         source = reading.open_chains(part, format, columns, max_unpacked)
-        normaliser = Normaliser(sample_id=table.name, species=species, multichain=multichain)
+        normaliser = Normaliser(
+            sample_id=table.name, species=species, multichain=multichain, gamma_delta=True
+        )
         tokens = 0
         try:
             for batch in normaliser.parts(source):

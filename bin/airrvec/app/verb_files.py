@@ -10,6 +10,7 @@ from pathlib import Path
 from airrvec.app.outputs import Outputs
 from airrvec.core import table_parts
 from airrvec.core.errors import InputError
+from airrvec.core.schema.gamma_delta import FOLDER
 from airrvec.core.schema.samples import SAMPLE_TABLES
 from airrvec.core.terminal import print_warning
 from airrvec.input.samplesheet import checks
@@ -167,6 +168,7 @@ def _tables_of_files(args: argparse.Namespace) -> tuple[list[checks.Table], list
 
 # --- The files that a verb reads and writes, known before its first script
 
+APART = ("cells.parquet", "chains.parquet")  # of γδ cells, in their folder
 NORMALISED = ("cells.parquet", "chains.parquet", "receptors_0000.parquet", "rejects.parquet", "qc.json")
 
 
@@ -244,12 +246,18 @@ def names_hla(args: argparse.Namespace) -> bool:
 
 
 def _normalised(name: str) -> tuple[str, ...]:
-    return tuple(f"{name}.{kind}" for kind in NORMALISED)
+    return (*(f"{name}.{kind}" for kind in NORMALISED), *(f"{FOLDER}/{name}.{kind}" for kind in APART))
 
 
 def _embedded(out: Path, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    kinds = [kind for kind in NORMALISED if not kind.startswith("receptors")]
-    per_table = tuple(tuple(f"{tables_folder(out)}/{name}.{kind}" for kind in kinds) for name in names)
+    per_table = tuple(
+        tuple(
+            f"{tables_folder(out)}/{path}"
+            for path in _normalised(name)
+            if not path.endswith("receptors_0000.parquet")
+        )
+        for name in names
+    )
     return ((out.name, receptors_name(out)), *per_table)
 
 

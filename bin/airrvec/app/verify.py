@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from airrvec.app.manifest import FOLDERS, MANIFEST, Row, read_manifest
-from airrvec.core import identity, tables
+from airrvec.core import identity, schema, tables
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
 from airrvec.core.progress import counter
 from airrvec.core.records import measure
+from airrvec.core.schema.gamma_delta import FOLDER
 from airrvec.core.terminal import counted, print_lines, print_warning
 from airrvec.repertoire import clone_table
 
@@ -24,6 +25,7 @@ class _Run:
         self.results = results
         self.rows = {row.path: row for row in rows if row.kind == "result" and row.path not in damaged}
         self.incomplete = {str(Path(path).parent) for path in damaged}  # folders
+        self.damaged = damaged
         self.inputs = [row for row in rows if row.kind == "input" and row.sample]
 
     def within(self, folder: str, suffix: str = ".parquet") -> list[str]:
@@ -80,9 +82,17 @@ def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """Yield the path of a table and a function that returns its problem, or None."""
     receptors, cells = run.within("receptors"), run.within("cells")
     for source in run.inputs:
-        both = f"cells/{source.sample}.parquet", f"rejects/{source.sample}.parquet"
-        if source.rows is not None and all(path in run.rows for path in both):
-            yield both[0], lambda n=source.rows, both=both: _rows(run, n, *both)
+        rejects = f"rejects/{source.sample}.parquet"
+        both = [f"{folder}/{source.sample}.parquet" for folder in ("cells", f"{FOLDER}/cells")]
+        kept = [path for path in both if path in run.rows]
+        if source.rows is not None and kept and rejects in run.rows and not run.damaged.intersection(both):
+            yield kept[0], lambda n=source.rows, kept=kept, rejects=rejects: _rows(run, n, kept, rejects)
+    for path in run.within(f"{FOLDER}/cells"):
+        chains = f"{FOLDER}/chains/{Path(path).name}"
+        if chains in run.rows:
+            yield chains, lambda path=path, chains=chains: _chains(run, path, chains)
+    if (apart := f"{FOLDER}/receptors.parquet") in run.rows:
+        yield apart, lambda: _identity(run, apart, schema.GAMMA_DELTA)
     for path in cells:
         name = Path(path).name
         if f"chains/{name}" in run.rows:
@@ -118,8 +128,8 @@ def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
             yield path, lambda parts=parts: _embedded(run, sorted(parts), receptors)
 
 
-def _rows(run: _Run, n_rows: int, cells: str, rejects: str) -> str | None:
-    kept = pc.sum(run.column(cells, "input_rows"), min_count=0).as_py()
+def _rows(run: _Run, n_rows: int, cells: list[str], rejects: str) -> str | None:
+    kept = sum(pc.sum(run.column(path, "input_rows"), min_count=0).as_py() for path in cells)
     table = tables.read(run.results / rejects, ["row", "row_kept"])
     rejected = pc.count_distinct(table["row"].filter(pc.invert(table["row_kept"]))).as_py()
     if kept + rejected != n_rows:
@@ -152,9 +162,9 @@ def _same_number(run: _Run, path: str, other: str) -> str | None:
     return None if n == expected else f"has {n} rows, {other} {expected}"
 
 
-def _identity(run: _Run, path: str) -> str | None:
+def _identity(run: _Run, path: str, lineage: schema.Lineage = schema.ALPHA_BETA) -> str | None:
     table = tables.read(run.results / path)
-    expected = identity.digests(identity.receptor_keys(table))
+    expected = identity.digests(identity.receptor_keys(table, lineage))
     wrong = pc.sum(pc.not_equal(table["receptor_id"], expected), min_count=0).as_py()
     if wrong:
         return f"{counted(wrong, 'receptor_id is', 'receptor_ids are')} not that of the receptor's fields"

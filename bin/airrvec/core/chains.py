@@ -12,30 +12,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-CHAIN_CLASSES = ("paired", "alpha", "beta")
+CHAIN_CLASSES = schema.ALPHA_BETA.chains
 CHAIN_LOCI = {"paired": schema.LOCI, "alpha": ("TRA",), "beta": ("TRB",)}
 CHAIN_TITLES = {"paired": "α and β chains", "alpha": "α chains alone", "beta": "β chains alone"}
-GREEK = {"TRA": "α", "TRB": "β"}
+GREEK = {"TRA": "α", "TRB": "β", "TRG": "γ", "TRD": "δ"}
 
 
-def chain_classes(receptors: pa.Table) -> np.ndarray:
+def chain_classes(receptors: pa.Table, lineage: schema.Lineage = schema.ALPHA_BETA) -> np.ndarray:
     """
     Return the chain class of each receptor, by the chains with a known junction.
 
     Parameters
     ----------
     receptors : pyarrow.Table
-        ``receptors``.
+        ``receptors`` of the lineage.
 
     Returns
     -------
     ndarray of str, shape (n,)
-        One of `CHAIN_CLASSES`, or an empty string if no junction is known.
+        One of the lineage's ``chains``, or an empty string if no junction is known.
     """
-    alpha, beta = (
-        pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in schema.LOCI
+    first, second = (
+        pc.is_valid(receptors[schema.field(locus, "junction_aa")]).to_numpy() for locus in lineage.loci
     )
-    return np.select([alpha & beta, alpha, beta], CHAIN_CLASSES, "")
+    return np.select([first & second, first, second], lineage.chains, "")
 
 
 def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
@@ -44,18 +44,20 @@ def has_chains(receptors: pa.Table, chains: str) -> np.ndarray:
     return (classes == "paired") | (classes == chains)
 
 
-def has_equal_junctions(receptors: pa.Table | dict) -> np.ndarray:
+def has_equal_junctions(
+    receptors: pa.Table | dict, lineage: schema.Lineage = schema.ALPHA_BETA
+) -> np.ndarray:
     """
-    Return whether α and β junction of each receptor are the same; shape (n,).
+    Return whether the junctions of both chains of each receptor are the same; shape (n,).
 
     Recombination of two loci does not make the same junction twice: one of them was copied by mistake.
 
     Parameters
     ----------
     receptors : pyarrow.Table or dict of columns
-        `airrvec.core.schema.RECEPTOR_FIELDS`.
+        Its fields: of αβ receptors, `airrvec.core.schema.RECEPTOR_FIELDS`.
     """
-    equal = pc.equal(*(receptors[schema.field(locus, "junction_aa")] for locus in schema.LOCI))
+    equal = pc.equal(*(receptors[schema.field(locus, "junction_aa")] for locus in lineage.loci))
     return np.asarray(pc.fill_null(equal, False))
 
 
@@ -103,7 +105,7 @@ def chain_names(receptors: pa.Table | dict, locus: str, prefix: str = "") -> pa.
     ----------
     receptors : pyarrow.Table or dict of columns
         `airrvec.core.schema.RECEPTOR_FIELDS`, n rows.
-    locus : {"TRA", "TRB"}
+    locus : {"TRA", "TRB", "TRG", "TRD"}
     prefix : str
         Text before the names of these columns.
 
@@ -123,7 +125,11 @@ def chain_names(receptors: pa.Table | dict, locus: str, prefix: str = "") -> pa.
 
 
 def receptor_names(
-    receptors: pa.Table | dict, *, loci: Sequence[str] = schema.LOCI, absent: str = NO_CHAIN
+    receptors: pa.Table | dict,
+    *,
+    loci: Sequence[str] = (),
+    absent: str = NO_CHAIN,
+    lineage: schema.Lineage = schema.ALPHA_BETA,
 ) -> pa.ChunkedArray:
     """
     Return the name of each receptor, e.g. ``TRAV1-2 CAVMDSNYQLIW TRAJ33 · TRBV6-4 CASSDSGGYEQYF TRBJ2-7``.
@@ -131,9 +137,9 @@ def receptor_names(
     Parameters
     ----------
     receptors : pyarrow.Table or dict of columns
-        `airrvec.core.schema.RECEPTOR_FIELDS`, n rows.
+        Of αβ receptors: `airrvec.core.schema.RECEPTOR_FIELDS`, n rows.
     loci : sequence of str
-        Chains that are compared; the others are written as `NOT_COMPARED`.
+        Chains that are compared, both if not given; the others are written as `NOT_COMPARED`.
     absent : str
         Text for a chain without any field.
 
@@ -142,12 +148,12 @@ def receptor_names(
     pyarrow.ChunkedArray of string, length n
         Null where neither chain is known.
     """
-    words = [absent if locus in loci else NOT_COMPARED for locus in schema.LOCI]
-    chains = [chain_names(receptors, locus) for locus in schema.LOCI]
+    words = [absent if locus in (loci or lineage.loci) else NOT_COMPARED for locus in lineage.loci]
+    chains = [chain_names(receptors, locus) for locus in lineage.loci]
     known = pc.or_(*(pc.is_valid(chain) for chain in chains))
     shown = [
         pc.fill_null(chain, word.format(chain=GREEK[locus]))
-        for chain, word, locus in zip(chains, words, schema.LOCI, strict=True)
+        for chain, word, locus in zip(chains, words, lineage.loci, strict=True)
     ]
     joined = pc.binary_join_element_wise(*shown, BETWEEN_CHAINS)
     return pc.if_else(known, joined, pa.scalar(None, pa.string()))

@@ -11,20 +11,24 @@ import pyarrow.compute as pc
 
 _DIGITS = 24
 _ALLELE = r"\*[^|]*"
-_FIELDS = ("species", *schema.RECEPTOR_FIELDS)
 
 
-def receptor_keys(receptors: pa.Table | dict) -> pa.Array:
+def receptor_keys(receptors: pa.Table | dict, lineage: schema.Lineage = schema.ALPHA_BETA) -> pa.Array:
     """
     Return the text that identifies each receptor: species and six fields joined by ``|``, nulls empty.
+
+    That of γδ receptors begins with ``γδ|``: a junction without genes is another receptor than an αβ one.
 
     Parameters
     ----------
     receptors : pyarrow.Table or dict of columns
-        ``species`` and `airrvec.core.schema.RECEPTOR_FIELDS`.
+        ``species`` and the fields of the lineage: of αβ receptors, `airrvec.core.schema.RECEPTOR_FIELDS`.
     """
     # No gene symbol and no sequence contains "|".
-    joined = pc.binary_join_element_wise(*(pc.fill_null(receptors[name], "") for name in _FIELDS), "|")
+    texts = [pc.fill_null(receptors[name], "") for name in ("species", *lineage.receptor_fields)]
+    if lineage != schema.ALPHA_BETA:
+        texts.insert(0, pa.scalar(lineage.name))
+    joined = pc.binary_join_element_wise(*texts, "|")
     return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
 
 
@@ -50,26 +54,28 @@ def _without_alleles(keys: pa.Array) -> pa.Array:
     return digests(encoded.dictionary).take(encoded.indices)
 
 
-def receptors_table(fields: pa.Table, pairing: pa.Array) -> pa.Table:
+def receptors_table(
+    fields: pa.Table, pairing: pa.Array, lineage: schema.Lineage = schema.ALPHA_BETA
+) -> pa.Table:
     """
     Return a ``receptors`` table, with receptor and clonotype identifiers and innate-like receptors named.
 
     Parameters
     ----------
     fields : pyarrow.Table
-        ``species`` and `airrvec.core.schema.RECEPTOR_FIELDS`.
+        ``species`` and the fields of the lineage: of αβ receptors, `airrvec.core.schema.RECEPTOR_FIELDS`.
     pairing : pyarrow.Array
         ``chain_pairing``.
     """
-    keys = receptor_keys(fields)
+    keys = receptor_keys(fields, lineage)
     columns = [
         digests(keys),
         _without_alleles(keys),
-        *(fields[name] for name in _FIELDS),
+        *(fields[name] for name in ("species", *lineage.receptor_fields)),
         pairing,
-        innate.innate_like(fields),
+        *([innate.innate_like(fields)] if lineage == schema.ALPHA_BETA else []),
     ]
-    return pa.table(columns, schema=schema.RECEPTORS)
+    return pa.table(columns, schema=lineage.schema(schema.RECEPTORS))
 
 
 def number_clonotypes(receptors: pa.Table) -> tuple[np.ndarray, pa.Array]:

@@ -18,6 +18,7 @@ PARTS = {
     "benchmark": "Benchmark",
     "analysis": "Analysis",
     "samples": "Description of samples",
+    "gamma_delta": "γδ T cells",
     "annotation": "Annotation",
     "background": "Background",
     "clusters": "Clusters",

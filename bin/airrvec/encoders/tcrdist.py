@@ -60,7 +60,17 @@ _CODES = _residue_codes()
 
 
 class Tcrdist:
-    """TCRdist of the chains present: α chains, β chains, or the sum over both."""
+    """
+    TCRdist of the chains present: α chains, β chains, or the sum over both.
+
+    Parameters
+    ----------
+    loci : tuple of str, optional
+        Loci of the chains to compare, which all receptors have; if None, those of α and β that are present.
+    """
+
+    def __init__(self, loci: tuple[str, ...] | None = None):
+        self.loci = loci
 
     def distances(self, queries: pa.Table, references: pa.Table) -> np.ndarray:
         """
@@ -81,14 +91,14 @@ class Tcrdist:
             If a field is missing for some receptors, the tables of tcrdist3 lack a V gene, or there are
             several species.
         """
-        loci = _loci(queries, references)
+        loci = self.loci or _loci(queries, references)
         return _distances(
             [_chains(queries, locus) for locus in loci], [_chains(references, locus) for locus in loci]
         )
 
     def distance_rows(self, receptors: pa.Table) -> Callable[[np.ndarray], np.ndarray]:
         """See `airrvec.encoders.distance_rows`; receptors are encoded once."""
-        loci = _loci(receptors)
+        loci = self.loci or _loci(receptors)
         references = [_chains(receptors, locus) for locus in loci]
         return lambda rows: _distances([chains.take(rows) for chains in references], references)
 

@@ -6,6 +6,9 @@ from functools import cache
 
 from airrvec.core import imgt
 
+# V genes of δ chains: some are those of α chains as well, such as TRAV29/DV5.
+_V_OF_DELTA = "^TRDV|/DV"
+
 
 @cache
 def v_loops(v_call: str, species: str) -> tuple[str, str]:
@@ -63,11 +66,12 @@ def v_anchors(v_call: str | None, locus: str, species: str) -> tuple[Anchor, ...
     v_call : str or None
         Standardised gene or allele; all alleles of the gene are used, functional or not. If None, all
         functional alleles of the locus.
-    locus : {"TRA", "TRB"}
+    locus : {"TRA", "TRB", "TRG", "TRD"}
     species : str
         tidytcells name of the species.
     """
-    anchors = (_v_anchor(allele, species) for allele in _alleles_of(v_call, f"{locus}V", species))
+    pattern = _V_OF_DELTA if locus == "TRD" else f"^{locus}V"
+    anchors = (_v_anchor(allele, species) for allele in _alleles_of(v_call, pattern, species))
     return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
 
 
@@ -79,7 +83,7 @@ def j_anchors(j_call: str | None, locus: str, species: str) -> tuple[Anchor, ...
     Parameters as in `v_anchors`. All alleles are used, because gene callers often guess the allele:
     TRBJ2-7*02, an open reading frame that ends a junction in V, is reported as TRBJ2-7*01.
     """
-    anchors = (_j_anchor(allele, species) for allele in _alleles_of(j_call, f"{locus}J", species))
+    anchors = (_j_anchor(allele, species) for allele in _alleles_of(j_call, f"^{locus}J", species))
     return tuple(dict.fromkeys(anchor for anchor in anchors if anchor))
 
 
@@ -159,7 +163,7 @@ def _j_anchor(allele: str, species: str) -> Anchor | None:
     return Anchor(region[:at], region[at], region[at + 1 :])
 
 
-def _alleles_of(call: str | None, prefix: str, species: str) -> tuple[str, ...]:
+def _alleles_of(call: str | None, pattern: str, species: str) -> tuple[str, ...]:
     if call is None:
-        return imgt.alleles(f"^{re.escape(prefix)}", species, imgt.FUNCTIONAL)
+        return imgt.alleles(pattern, species, imgt.FUNCTIONAL)
     return imgt.alleles(_gene_pattern(call), species)

@@ -28,14 +28,14 @@ _MIN_MATCHES = {True: 2, False: 3}
 _MIN_MATCHES_WITHOUT_END = {True: 1, False: 3}
 
 
-def is_complete(sequences: pa.Array) -> pa.Array:
+def is_complete(sequences: pa.Array, loci: tuple[str, ...] = schema.LOCI) -> pa.Array:
     """
     Return True for each sequence that is a complete junction: from C to F or W, and not one residue short.
 
     A sequence that ends in ``NTEAF`` of TRBJ1-1 is one residue short: the conserved residue is the F
-    after it.
+    after it. ``loci``: of the chains.
     """
-    one_short = f"({'|'.join(_ends_one_short())})$"
+    one_short = f"({'|'.join(_ends_one_short(loci))})$"
     return pc.fill_null(
         pc.and_not(
             pc.match_substring_regex(sequences, _PLAIN), pc.match_substring_regex(sequences, one_short)
@@ -45,13 +45,10 @@ def is_complete(sequences: pa.Array) -> pa.Array:
 
 
 @cache
-def _ends_one_short() -> list[str]:
+def _ends_one_short(loci: tuple[str, ...]) -> list[str]:
     """Return the germline triplets that end in F or W and directly precede the conserved J residue."""
     anchors = (
-        anchor
-        for species in schema.SPECIES
-        for locus in schema.LOCI
-        for anchor in j_anchors(None, locus, species)
+        anchor for species in schema.SPECIES for locus in loci for anchor in j_anchors(None, locus, species)
     )
     return sorted({anchor.before[-3:] for anchor in anchors if anchor.before[-1] in "FW"})
 
@@ -69,7 +66,7 @@ def complete_junction(
         Amino acids in upper case.
     v_call, j_call : str or None
         Standardised calls.
-    locus : {"TRA", "TRB"}
+    locus : {"TRA", "TRB", "TRG", "TRD"}
     species : str
         tidytcells name of the species.
 

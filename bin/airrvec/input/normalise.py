@@ -7,11 +7,12 @@ Memory is constant unless chains have cell keys.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from airrvec.core import identity, imgt, schema
 from airrvec.core.antigens import study_ids
 from airrvec.core.errors import InputError, require_choice
+from airrvec.core.schema.gamma_delta import NOT_LEARNT
 from airrvec.core.terminal import counted, printable
 from airrvec.input import species_names
 from airrvec.input.calls import IS_PSEUDOGENE, LOOPS_UNKNOWN
@@ -24,12 +25,13 @@ from airrvec.input.pairing import (
     cell_numbers,
     chain_pairing_classes,
     pair,
+    split_lineages,
     with_cells,
 )
 from airrvec.input.plausibility import Plausibility, check_cells, check_contigs
 from airrvec.input.reading import Batch, Source
 from airrvec.input.roles import UnreadValues
-from airrvec.input.standardise import FAILURES, OTHER_LOCUS, UNPROVEN_FRAME, standardise
+from airrvec.input.standardise import FAILURES, NO_T_CELL, OTHER_LOCUS, UNPROVEN_FRAME, standardise
 from airrvec.input.units import Unit
 
 import numpy as np
@@ -37,6 +39,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 WARN_ABOVE = 5  # per cent of rows rejected
+
+
+@dataclass
+class GammaDelta:
+    """Counts of the γδ cells of one input: their rows, chains, cells, abundance and classes of pairing."""
+
+    rows: int = 0
+    chains: int = 0
+    cells: int = 0
+    abundance: int = 0
+    pairing: Counter = field(default_factory=Counter)
+    receptor_bits: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, cells: pa.Table, n_rows: int, n_chains: int) -> None:
+        """Count the cells of a part, and the numbers of rows and chains that are kept in them."""
+        self.rows += n_rows
+        self.chains += n_chains
+        self.cells += len(cells)
+        self.abundance += pc.sum(cells["abundance"]).as_py() or 0
+        self.pairing += _value_counts(cells["chain_pairing"])
+        self.receptor_bits.append(identity.id_prefixes(pc.unique(cells["receptor_id"])))
+
+    def as_dict(self) -> dict:
+        """Return all counts."""
+        numbers = {name: getattr(self, name) for name in ("rows", "chains", "cells", "abundance")}
+        receptors = _distinct(self.receptor_bits)
+        return {**numbers, "receptors": receptors, "pairing": dict(self.pairing.most_common())}
 
 
 @dataclass
@@ -51,7 +80,8 @@ class Counts:
     ``pairing`` and ``equal_junctions`` count cells, ``unknown_mhc`` the labels whose MHC is no molecule, by
     its text; ``reject_reasons`` and ``other_loci`` count rejects. ``roles`` says what the columns mean,
     ``unread`` which of their values cannot be read. ``abundance`` is the sum over the cells,
-    ``uncounted`` the number of cells without one.
+    ``uncounted`` the number of cells without one. All of them count αβ cells, and their chains; the rows
+    are those of the input, and `GammaDelta` counts the γδ cells.
     """
 
     rows_in: int = 0
@@ -78,6 +108,7 @@ class Counts:
     unread: UnreadValues = field(default_factory=UnreadValues)
     first_reject: dict | None = None
     receptor_bits: list[np.ndarray] = field(default_factory=list)
+    gamma_delta: GammaDelta = field(default_factory=GammaDelta)
 
     def add_chains(self, chains: pa.Table) -> None:
         """Count the accepted chains of a part, before pairing."""
@@ -89,8 +120,8 @@ class Counts:
         self.mended_junctions += pc.sum(pc.not_equal(raw_junctions, chains["junction_aa"])).as_py() or 0
         self.built_junctions += pc.sum(chains["from_cdr3"]).as_py() or 0
 
-    def add_part(self, cells: pa.Table, rejects: pa.Table, *, n_rows: int, n_chains: int) -> None:
-        """Count the cells and rejects of a part, and the numbers of rows and chains that are kept."""
+    def add_cells(self, cells: pa.Table, *, n_rows: int, n_chains: int) -> None:
+        """Count the αβ cells of a part, and the numbers of rows and chains that are kept in them."""
         self.rows_out += n_rows
         self.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
         self.chains_out += n_chains
@@ -99,12 +130,21 @@ class Counts:
         self.uncounted += cells["abundance"].null_count
         self.equal_junctions += pc.sum(cells["equal_junctions"]).as_py() or 0
         self.unknown_mhc += count_unknown_mhc(cells)
-        lost = rejects.filter(pc.invert(rejects["row_kept"]))
-        self.rows_rejected += pc.count_distinct(lost["row"]).as_py()
         self.species += _value_counts(cells["species"])
         self.pairing += _value_counts(cells["chain_pairing"])
+
+    def add_gamma_delta(self, cells: pa.Table, *, n_rows: int, n_chains: int) -> None:
+        """Count the γδ cells of a part, and the numbers of rows and chains that are kept in them."""
+        self.rows_out += n_rows
+        self.rows_of_cells += pc.sum(cells["input_rows"]).as_py() or 0
+        self.gamma_delta.add(cells, n_rows, n_chains)
+
+    def add_rejects(self, rejects: pa.Table) -> None:
+        """Count the rejects of a part."""
+        lost = rejects.filter(pc.invert(rejects["row_kept"]))
+        self.rows_rejected += pc.count_distinct(lost["row"]).as_py()
         self.reject_reasons += _value_counts(rejects["reason"])
-        other_loci = rejects.filter(pc.equal(rejects["reason"], OTHER_LOCUS))
+        other_loci = rejects.filter(pc.is_in(rejects["reason"], pa.array([OTHER_LOCUS, NO_T_CELL])))
         self.other_loci += _value_counts(other_loci["value"])
         if self.first_reject is None and len(rejects):
             self.first_reject = rejects.slice(0, 1).to_pylist()[0]
@@ -112,8 +152,7 @@ class Counts:
     @property
     def receptors(self) -> int:
         """Number of distinct receptors, by the first 64 bits of their ids."""
-        bits = np.sort(np.concatenate([*self.receptor_bits, np.empty(0, np.uint64)]))
-        return int(np.count_nonzero(bits[1:] != bits[:-1])) + (len(bits) > 0)
+        return _distinct(self.receptor_bits)
 
     @property
     def per_cent_rejected(self) -> float:
@@ -162,6 +201,9 @@ class Counts:
             )
         if self.unknown_mhc:
             sentences.append(unknown_mhc_warning(self.unknown_mhc))
+        if self.gamma_delta.cells:
+            n = counted(self.gamma_delta.cells, "γδ cell is", "γδ cells are")
+            sentences.append(f"{n} in tables of their own (gamma_delta), without vectors: {NOT_LEARNT}")
         if self.per_cent_rejected > WARN_ABOVE:
             sentences.append(f"{self.per_cent_rejected:.1f} % of the rows rejected ({self.main_reasons})")
         return sentences
@@ -196,14 +238,16 @@ class Counts:
             "other_loci": dict(self.other_loci.most_common()),
             "pairing": dict(self.pairing.most_common()),
             "reject_reasons": dict(self.reject_reasons.most_common()),
+            "gamma_delta": self.gamma_delta.as_dict(),
         }
 
 
 def no_receptor_message(sample_id: str, counts: Counts) -> str:
-    if set(counts.reject_reasons) <= {OTHER_LOCUS}:
+    if set(counts.reject_reasons) <= {OTHER_LOCUS, NO_T_CELL}:
         loci = ", ".join(f"{n:,} {locus}" for locus, n in counts.other_loci.most_common(5))
+        kind = "an α or β chain" if {*counts.other_loci} & {*schema.GAMMA_DELTA.loci} else "a chain"
         return (
-            f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is an α or β chain of a"
+            f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is {kind} of a"
             f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
         )
     first = counts.first_reject or {}
@@ -212,6 +256,12 @@ def no_receptor_message(sample_id: str, counts: Counts) -> str:
         f"{sample_id}: none of the {counted(counts.rows_in, 'row')} could be read as a receptor"
         f" ({counts.main_reasons}; first: row {first['row']}, {value})"
     )
+
+
+def _distinct(bits: list[np.ndarray]) -> int:
+    """Return the number of distinct values."""
+    values = np.sort(np.concatenate([*bits, np.empty(0, np.uint64)]))
+    return int(np.count_nonzero(values[1:] != values[:-1])) + (len(values) > 0)
 
 
 def _value_counts(values: pa.ChunkedArray) -> Counter:
@@ -239,6 +289,8 @@ class Normalised:
         for a part.
     chains : pyarrow.Table
         Chains of the cells, with the input's fields that are only kept.
+    gamma_delta_cells, gamma_delta_chains : pyarrow.Table
+        γδ cells, with the fields of their receptors, and their chains.
     """
 
     cells: pa.Table
@@ -246,16 +298,28 @@ class Normalised:
     rejects: pa.Table
     counts: dict[str, Any] = field(default_factory=dict)
     chains: pa.Table = field(default_factory=schema.CHAINS.empty_table)
+    gamma_delta_cells: pa.Table = field(default_factory=schema.GAMMA_DELTA_CELLS.empty_table)
+    gamma_delta_chains: pa.Table = field(default_factory=schema.CHAINS.empty_table)
+
+
+class _Paired(NamedTuple):
+    """Cells of a part and lineage, their receptors and chains, the rows used, and the chains left out."""
+
+    cells: pa.Table
+    receptors: pa.Table
+    chains: pa.Table
+    rows: np.ndarray
+    extra: pa.Table
 
 
 class Normaliser:
     """
     Standardisation and pairing of the chains of one input, batch by batch.
 
-    A chain is kept if its locus is TRA or TRB, its junction is valid, and its V and J genes, if given,
-    are genes of its locus and no pseudogenes. A row is rejected if none of its chains is kept. A batch
-    without cell keys is finished at once. Chains of cells wait for the end of the file, because the rows of a
-    cell may be anywhere in it.
+    A chain is kept if its locus is TRA or TRB (with γδ cells TRG or TRD), its junction is valid, and its V
+    and J genes, if given, are genes of its locus and no pseudogenes. A row is rejected if none of its chains
+    is kept. A batch without cell keys is finished at once. Chains of cells wait for the end of the file,
+    because the rows of a cell may be anywhere in it.
 
     Parameters
     ----------
@@ -269,6 +333,8 @@ class Normaliser:
         Maximum per cent of rejected rows.
     multichain : str
         One of `airrvec.input.pairing.POLICIES`.
+    gamma_delta : bool
+        Whether γδ cells are read, into tables of their own.
     """
 
     def __init__(
@@ -279,6 +345,7 @@ class Normaliser:
         metadata: dict[str, str | None] | None = None,
         max_rejected: float = 100,
         multichain: str = "top",
+        gamma_delta: bool = False,
     ):
         require_choice("species", species, schema.SPECIES)
         require_choice("multichain", multichain, POLICIES)
@@ -287,6 +354,7 @@ class Normaliser:
         self.metadata = metadata or {}
         self.max_rejected = max_rejected
         self.multichain = multichain
+        self.gamma_delta = gamma_delta
         self.counts = Counts()
         self.unit: Unit | None = None  # until a chain is kept
         self.plausibility = Plausibility()
@@ -295,7 +363,15 @@ class Normaliser:
     @property
     def cells_schema(self) -> pa.Schema:
         """`airrvec.core.schema.CELLS` and the metadata columns."""
-        return pa.schema([*schema.CELLS, *((name, pa.string()) for name in self.metadata)])
+        return self._with_metadata(schema.CELLS)
+
+    @property
+    def gamma_delta_schema(self) -> pa.Schema:
+        """`airrvec.core.schema.GAMMA_DELTA_CELLS` and the metadata columns."""
+        return self._with_metadata(schema.GAMMA_DELTA_CELLS)
+
+    def _with_metadata(self, columns: pa.Schema) -> pa.Schema:
+        return pa.schema([*columns, *((name, pa.string()) for name in self.metadata)])
 
     def parts(self, source: Source) -> Iterator[Normalised]:
         """
@@ -326,10 +402,11 @@ class Normaliser:
             self.counts.unread.add(batch.unread)
             self.plausibility.add_batch(batch)
             self._evidence.add(batch.chains)
-            chains, failures = standardise(batch.chains, self.species)
+            chains, failures = standardise(batch.chains, self.species, gamma_delta=self.gamma_delta)
             failures = pa.concat_tables([failures, *_rows_without_chain(batch)])
             if self.unit is None and len(chains):
-                self.unit = batch.unit(chains)
+                alpha_beta = chains.filter(pc.is_in(chains["locus"], pa.array(schema.LOCI)))
+                self.unit = batch.unit(alpha_beta if len(alpha_beta) else chains)
             chains = self.unit.counted(chains) if self.unit else chains
             if waiting or pc.count(chains["cell_key"]).as_py():
                 waiting.append((chains, failures))
@@ -380,17 +457,51 @@ class Normaliser:
         return warnings
 
     def _part(self, chains: pa.Table, failures: pa.Table) -> Normalised:
+        split, misplaced = split_lineages(chains)
+        chains = split[schema.ALPHA_BETA]
         self.counts.add_chains(chains)
-        check_contigs(self.sample_id, chains)
-        if self.unit and self.unit.row == "cell":
-            check_cells(self.sample_id, chains)
+        for part in split.values():
+            check_contigs(self.sample_id, part)
+            if self.unit and self.unit.row == "cell":
+                check_cells(self.sample_id, part)
         cell = cell_numbers(chains)
         self.plausibility.add_chains(chains, cell)
-        cells, extra = pair(chains, cell, self.multichain)
-        failures = pa.concat_tables([failures, extra])
+        made = self._paired(chains, cell, schema.ALPHA_BETA)
+        parts = [made]
+        self.counts.receptor_bits.append(identity.id_prefixes(made.receptors["receptor_id"]))
+        # Rows of cells repeat where a clone has expanded.
+        if self.unit and self.unit.row != "cell" and not pc.count(chains["cell_key"]).as_py():
+            self.plausibility.add_cells(made.cells)
+        cell_chains = with_cells(made.chains, made.cells, self.counts.cells)
+        self.counts.add_cells(made.cells, n_rows=len(made.rows), n_chains=len(chains) - len(made.extra))
+        gamma_delta = {}
+        if len(chains := split.get(schema.GAMMA_DELTA, [])):
+            parts.append(self._paired(chains, cell_numbers(chains), schema.GAMMA_DELTA))
+            gamma_delta = self._gamma_delta(parts[-1], n_chains=len(chains) - len(parts[-1].extra))
+        failures = pa.concat_tables([failures, *(part.extra for part in parts), misplaced])
+        kept_rows = np.concatenate([part.rows for part in parts])
+        rejects = pa.table(
+            {
+                "sample_id": pa.repeat(self.sample_id, len(failures)),
+                **{name: failures[name] for name in FAILURES.names},
+                "row_kept": np.isin(failures["row"].to_numpy(), kept_rows),
+            },
+            schema=schema.REJECTS,
+        ).sort_by("row")
+        self.counts.add_rejects(rejects)
+        return Normalised(made.cells, made.receptors, rejects, chains=cell_chains, **gamma_delta)
+
+    def _gamma_delta(self, made: _Paired, *, n_chains: int) -> dict[str, pa.Table]:
+        """Count γδ cells; return their tables."""
+        chains = with_cells(made.chains, made.cells, self.counts.gamma_delta.cells)
+        self.counts.add_gamma_delta(made.cells, n_rows=len(made.rows), n_chains=n_chains)
+        return {"gamma_delta_cells": made.cells, "gamma_delta_chains": chains}
+
+    def _paired(self, chains: pa.Table, cell: np.ndarray, lineage: schema.Lineage) -> _Paired:
+        """Return the cells of a part, all of one lineage."""
+        cells, extra = pair(chains, cell, self.multichain, lineage)
         kept_rows, cell_chains = cells.pop("rows"), cells.pop("chains")
-        receptors, receptor_of_cell = _receptors(cells)
-        self.counts.receptor_bits.append(identity.id_prefixes(receptors["receptor_id"]))
+        receptors, receptor_of_cell = _receptors(cells, lineage)
         n_cells, unit = len(receptor_of_cell), self.unit or Unit()
         columns = {
             "sample_id": pa.repeat(self.sample_id, n_cells),
@@ -404,21 +515,9 @@ class Normaliser:
                 for name, value in self.metadata.items()
             },
         }
-        cells = pa.table([columns[name] for name in self.cells_schema.names], schema=self.cells_schema)
-        rejects = pa.table(
-            {
-                "sample_id": pa.repeat(self.sample_id, len(failures)),
-                **{name: failures[name] for name in FAILURES.names},
-                "row_kept": np.isin(failures["row"].to_numpy(), kept_rows),
-            },
-            schema=schema.REJECTS,
-        ).sort_by("row")
-        # Rows of cells repeat where a clone has expanded.
-        if self.unit and self.unit.row != "cell" and not pc.count(chains["cell_key"]).as_py():
-            self.plausibility.add_cells(cells)
-        cell_chains = with_cells(cell_chains, cells, self.counts.cells)
-        self.counts.add_part(cells, rejects, n_rows=len(kept_rows), n_chains=len(chains) - len(extra))
-        return Normalised(cells, receptors, rejects, chains=cell_chains)
+        columns_of_cells = self.cells_schema if lineage == schema.ALPHA_BETA else self.gamma_delta_schema
+        table = pa.table([columns[name] for name in columns_of_cells.names], schema=columns_of_cells)
+        return _Paired(table, receptors, cell_chains, kept_rows, extra)
 
     def _check(self, source: Source) -> None:
         counts = self.counts
@@ -432,7 +531,7 @@ class Normaliser:
         contradiction = self.contradiction
         if contradiction and contradiction.is_sure:
             raise InputError(f"{self.sample_id}: {contradiction.sentence}", fix=contradiction.fix)
-        if not counts.cells:
+        if not counts.cells and not counts.gamma_delta.cells:
             columns = source.suggest(self.species)
             raise InputError(
                 no_receptor_message(self.sample_id, counts),
@@ -479,15 +578,15 @@ def _rows_without_chain(batch: Batch) -> list[pa.Table]:
     ]
 
 
-def _receptors(cells: dict) -> tuple[pa.Table, pa.Array]:
+def _receptors(cells: dict, lineage: schema.Lineage) -> tuple[pa.Table, pa.Array]:
     """Return the distinct receptors in order of appearance, and the receptor row of each cell."""
-    keys = identity.receptor_keys(cells).dictionary_encode()
+    keys = identity.receptor_keys(cells, lineage).dictionary_encode()
     number = keys.indices.to_numpy(zero_copy_only=False)
     first = np.empty(len(keys.dictionary), np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # reversed, so that the first row of a number wins
-    fields = ("species", *schema.RECEPTOR_FIELDS)
+    fields = ("species", *lineage.receptor_fields)
     distinct = pa.table([cells[name] for name in fields], names=fields).take(pa.array(first))
-    junctions = [distinct[schema.field(locus, "junction_aa")] for locus in schema.LOCI]
+    junctions = [distinct[schema.field(locus, "junction_aa")] for locus in lineage.loci]
     has_chain = np.stack([pc.is_valid(column).to_numpy() for column in junctions], axis=1)
     words = pa.array(chain_pairing_classes(has_chain.astype(np.int64)), pa.string())
-    return identity.receptors_table(distinct, words), keys.indices
+    return identity.receptors_table(distinct, words, lineage), keys.indices

@@ -90,11 +90,19 @@ EXTRA_CHAIN = "extra chain of its cell: the one with more UMIs, then reads, is k
 DUPLICATE_ROW = "repeats another row: the same chain of the same cell"
 MULTIPLE_CHAINS = "its cell has more than one α or β chain, and such cells are dropped"
 
+# Chains of the other lineage than that of their cell.
+OTHER_LINEAGE = {
+    schema.ALPHA_BETA: "γ or δ chain of a cell with an αβ receptor",
+    schema.GAMMA_DELTA: "α or β chain of a cell with a γδ receptor",
+}
+
 # Treatment of cells with more than one α or β chain.
 POLICIES = SETTINGS["multichain"].choices
 
 
-def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict, pa.Table]:
+def pair(
+    chains: pa.Table, cell: np.ndarray, policy: str = "top", lineage: schema.Lineage = schema.ALPHA_BETA
+) -> tuple[dict, pa.Table]:
     """
     Pair the chains of each cell.
 
@@ -107,6 +115,8 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
     policy : {"top", "split", "drop"}
         For several chains of a locus: keep the best one; or make a receptor of every combination of an α and
         a β chain; or exclude the cell.
+    lineage : Lineage
+        Of all chains. γ and δ chains are paired as α and β chains are.
 
     Returns
     -------
@@ -118,7 +128,7 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
         `airrvec.input.standardise.FAILURES` of the excluded chains.
     """
     n_cells = int(cell.max(initial=-1)) + 1
-    locus = pc.equal(chains["locus"], schema.LOCI[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
+    locus = pc.equal(chains["locus"], lineage.loci[1]).to_numpy().astype(np.int64)  # 0 α, 1 β
     repeated = _repeats(chains, cell * 2 + locus)
     repeats = failures(chains, repeated, "junction_aa", chains["junction_aa"], DUPLICATE_ROW)
     if repeated.any():
@@ -145,16 +155,17 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
     }
     used_later = chains.drop_columns([*schema.KEPT_FIELDS, "consensus_count", "functionality"])
     both = [_take(used_later, index[:, side]) for side in (0, 1)]
-    for side, locus_name in enumerate(schema.LOCI):
+    for side, locus_name in enumerate(lineage.loci):
         for name in schema.CHAIN_FIELDS:
             field = schema.field(locus_name, name)
             columns[field] = both[side][name]
             columns[schema.raw(field)] = both[side][schema.raw(name)]
-    columns |= _second_alpha(chains, n_chains, order, parent, policy)
+    second = _second_alpha(chains, n_chains, order, parent, policy)
+    columns |= {lineage.second(name): second[name] for name in second.column_names}
     for name, flag in (("uncertain_calls", schema.uncertain), ("orf_calls", schema.open_frame)):
-        columns[name] = _fields_where(both, {call: flag(call) for call in ("v_call", "j_call")})
-    columns["built_junctions"] = _fields_where(both, {"junction_aa": "from_cdr3"})
-    columns["equal_junctions"] = pa.array(has_equal_junctions(columns))
+        columns[name] = _fields_where(both, lineage, {call: flag(call) for call in ("v_call", "j_call")})
+    columns["built_junctions"] = _fields_where(both, lineage, {"junction_aa": "from_cdr3"})
+    columns["equal_junctions"] = pa.array(has_equal_junctions(columns, lineage))
     for name in ("cell_id", *schema.LABELS):
         columns[name] = pc.coalesce(both[0][name], both[1][name])
     for name in ("duplicate_count", "umi_count"):
@@ -168,16 +179,47 @@ def pair(chains: pa.Table, cell: np.ndarray, policy: str = "top") -> tuple[dict,
 
     excluded = np.ones(len(chains), bool)
     excluded[index[new]] = False
-    reason = MULTIPLE_CHAINS if policy == "drop" else EXTRA_CHAIN
+    reason = lineage.renamed(MULTIPLE_CHAINS) if policy == "drop" else EXTRA_CHAIN
     extra = failures(chains, excluded, "junction_aa", chains["junction_aa"], reason)
     return columns, pa.concat_tables([repeats, extra])
 
 
+def split_lineages(chains: pa.Table) -> tuple[dict[schema.Lineage, pa.Table], pa.Table]:
+    """
+    Return the chains of αβ and of γδ cells, and the failures of chains of the other lineage than their cell.
+
+    A cell with γ and δ chains is a γδ cell, unless it has α and β chains. A cell without a pair of either
+    is an αβ cell if it has an α or β chain: αβ cells often transcribe a γ chain.
+
+    Parameters
+    ----------
+    chains : pyarrow.Table
+        Standardised chains of both lineages.
+    """
+    is_gamma_delta = pc.is_in(chains["locus"], pa.array(schema.GAMMA_DELTA.loci)).to_numpy()
+    if not is_gamma_delta.any():
+        nothing = np.zeros(len(chains), bool)
+        return {schema.ALPHA_BETA: chains}, failures(chains, nothing, "locus", chains["locus"], "")
+    cell = cell_numbers(chains)
+    loci = pa.array([*schema.ALPHA_BETA.loci, *schema.GAMMA_DELTA.loci])
+    present = np.zeros((cell.max() + 1, len(loci)), bool)
+    present[cell, pc.index_in(chains["locus"], loci).to_numpy()] = True
+    first, second = present[:, :2], present[:, 2:]  # αβ, γδ
+    is_other: np.ndarray = ~first.any(axis=1) | (second.all(axis=1) & ~first.all(axis=1))
+    in_gamma_delta_cell = is_other[cell]
+    split, lost = {}, []
+    for lineage, own in ((schema.ALPHA_BETA, ~is_gamma_delta), (schema.GAMMA_DELTA, is_gamma_delta)):
+        in_cell = in_gamma_delta_cell == (lineage == schema.GAMMA_DELTA)
+        split[lineage] = chains.filter(pa.array(own & in_cell))
+        lost.append(failures(chains, in_cell & ~own, "locus", chains["locus"], OTHER_LINEAGE[lineage]))
+    return split, pa.concat_tables(lost)
+
+
 def _second_alpha(
     chains: pa.Table, n_chains: np.ndarray, order: np.ndarray, parent: np.ndarray, policy: str
-) -> dict[str, pa.ChunkedArray]:
+) -> pa.Table:
     """
-    Return the columns ``tra_2_…`` of each receptor; parameters as in `_combinations`, and the cell of each.
+    Return the second α chain of each receptor; parameters as in `_combinations`, and the cell of each.
 
     A cell with two β chains as well is more likely two cells: its second α chain is not told.
     """
@@ -186,8 +228,7 @@ def _second_alpha(
     has_second = (n_alpha == 2) & (n_beta < 2) & (policy == "top")
     row = np.full(len(parent), -1)
     row[has_second] = order[start[has_second] + 1]
-    second = _take(chains.select(["v_call", "junction_aa", "junction"]), row)
-    return {f"tra_2_{name}": second[name] for name in second.column_names}
+    return _take(chains.select(["v_call", "junction_aa", "junction"]), row)
 
 
 def _combinations(n_chains: np.ndarray, order: np.ndarray, policy: str) -> tuple[np.ndarray, np.ndarray]:
@@ -225,7 +266,7 @@ def _best_first(chains: pa.Table, cell: np.ndarray, locus: np.ndarray) -> np.nda
     return np.lexsort((chains["row"].to_numpy(), frame, -reads, -umis, locus, cell))
 
 
-def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
+def _fields_where(both: list[pa.Table], lineage: schema.Lineage, flags: dict[str, str]) -> pa.Array:
     """Return the names of each cell's flagged fields, joined by commas; null if there is none."""
     names = [
         pc.if_else(
@@ -233,7 +274,7 @@ def _fields_where(both: list[pa.Table], flags: dict[str, str]) -> pa.Array:
             schema.field(locus, name),
             pa.scalar(None, pa.string()),
         )
-        for locus, chains in zip(schema.LOCI, both, strict=True)
+        for locus, chains in zip(lineage.loci, both, strict=True)
         for name, flag in flags.items()
     ]
     # The empty first string is needed because pyarrow skips a row in which all values are null.

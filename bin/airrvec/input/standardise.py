@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 UNKNOWN_SPECIES = "the species is not one that airrvec reads"
 OTHER_LOCUS = "not an α or β chain of a T-cell receptor"
+NO_T_CELL = "not a chain of a T-cell receptor"
+_ALSO_DELTA = "/DV"  # in the names of V genes of both α and δ chains
 NO_LOCUS = "locus, v_call and j_call are missing"
 # Of V genes alone: two thirds of the chains of TRBV23-1 are out of frame, as without selection; of TRAJ58, no
 # more than of functional J genes (docs/explanations/standardisation.md).
@@ -34,7 +36,9 @@ FAILURES = pa.schema(
 )
 
 
-def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Table]:
+def standardise(
+    chains: pa.Table, default_species: str, *, gamma_delta: bool = False
+) -> tuple[pa.Table, pa.Table]:
     """
     Standardise chains; list the chains that cannot be standardised.
 
@@ -44,6 +48,8 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
         `airrvec.core.schema.CHAIN_RECORDS`, as spelled in the input.
     default_species : str
         A key of `airrvec.core.schema.SPECIES`, for chains without a species.
+    gamma_delta : bool
+        Whether γ and δ chains are read, too.
 
     Returns
     -------
@@ -61,12 +67,13 @@ def standardise(chains: pa.Table, default_species: str) -> tuple[pa.Table, pa.Ta
     j_call, j_problem, j_uncertain, j_frame = _genes(chains["j_call"], species, "J")
     locus = _loci(chains, v_call, j_call)
     junction, junction_problem = _junctions(chains["junction_aa"], v_call, j_call, locus, species)
+    is_read = pc.is_in(locus, pa.array([*schema.LOCI, *(schema.GAMMA_DELTA.loci if gamma_delta else ())]))
 
     rules = [
         # field, value to show, problem (null if none)
         ("species", chains["species"], _reasons(pc.is_null(species), UNKNOWN_SPECIES)),
         ("locus", locus, _reasons(pc.is_null(locus), NO_LOCUS)),
-        ("locus", locus, _reasons(pc.invert(pc.is_in(locus, pa.array(schema.LOCI))), OTHER_LOCUS)),
+        ("locus", locus, _reasons(pc.invert(is_read), NO_T_CELL if gamma_delta else OTHER_LOCUS)),
         *(
             (flag, pc.cast(chains[flag], pa.string()), _reasons(pc.invert(chains[flag]), reason))
             for flag, reason in (
@@ -189,32 +196,39 @@ def _functionality(v_call: pa.Array, j_call: pa.Array, chains: pa.Table) -> pa.A
 
 
 def _loci(chains: pa.Table, v_call: pa.Array, j_call: pa.Array) -> pa.Array:
-    """Return each chain's locus, else the first letters of its standardised genes, else of its raw genes."""
+    """
+    Return each chain's locus, else the first letters of its standardised genes, else of its raw genes.
+
+    A V gene of both α and δ chains, such as TRAV29/DV5, tells neither: J or C gene do, else its raw name.
+    """
     stated = pc.utf8_upper(chains["locus"])
     # 10x writes "Multi", VDJdb's export "TRA": only names of loci are accepted.
     stated = pc.if_else(
         pc.match_substring_regex(stated, "^(TR|IG)[A-Z]$"), stated, pa.scalar(None, pa.string())
     )
-    candidates = [stated.combine_chunks()]
-    for call in (
-        v_call,
-        j_call,
-        chains["v_call"].combine_chunks(),
-        chains["j_call"].combine_chunks(),
-    ):
-        candidates.append(pc.utf8_upper(pc.utf8_slice_codeunits(call, 0, 3)))
+    raw_v, raw_j, c_call = (chains[name].combine_chunks() for name in ("v_call", "j_call", "c_call"))
+    v, j, c, raw_v, raw_j = (
+        pc.utf8_upper(pc.utf8_slice_codeunits(call, 0, 3)) for call in (v_call, j_call, c_call, raw_v, raw_j)
+    )
+    is_delta = pc.and_(pc.match_substring(v_call, _ALSO_DELTA), pc.equal(pc.coalesce(j, c, raw_v), "TRD"))
+    v = pc.if_else(pc.fill_null(is_delta, False), "TRD", v)
     raw = chains["locus"].combine_chunks()
-    return pc.coalesce(*candidates, raw)
+    return pc.coalesce(stated.combine_chunks(), v, j, raw_v, raw_j, raw)
 
 
 def _is_other_locus(call: pa.Array, locus: pa.Array) -> pa.Array:
-    return pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus)
+    """Return whether each gene is of another locus; some V genes are those of α and δ chains."""
+    also_delta = pc.and_(pc.match_substring(call, _ALSO_DELTA), pc.equal(locus, "TRD"))
+    return pc.and_not(pc.not_equal(pc.utf8_slice_codeunits(call, 0, 3), locus), also_delta)
 
 
 def _junctions(sequences, *genes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the junctions and the problem of each invalid one; ``genes``: V, J, locus, species."""
     upper = contiguous(pc.utf8_upper(sequences))
     plain = junctions.is_complete(upper)
+    is_gamma_delta = pc.is_in(genes[2], pa.array(schema.GAMMA_DELTA.loci))
+    if pc.any(is_gamma_delta).as_py():
+        plain = pc.if_else(is_gamma_delta, junctions.is_complete(upper, schema.GAMMA_DELTA.loci), plain)
     incomplete = pc.if_else(plain, pa.scalar(None, pa.string()), upper)
     fixed, problem = _map_combinations(
         (incomplete, *genes), junctions.complete_junction, (pa.string(), pa.string())

@@ -64,6 +64,7 @@ def count_clones(
     receptors: Path,
     by: str | None = None,
     labels: Mapping[str, str] | None = None,
+    lineage: schema.Lineage = schema.ALPHA_BETA,
 ) -> Clones:
     """
     Return the clones of a run.
@@ -80,6 +81,8 @@ def count_clones(
         If None, nucleotides where every chain has them.
     labels : mapping of str to str, optional
         Epitope of clonotypes.
+    lineage : Lineage
+        Of all cells.
 
     Raises
     ------
@@ -87,21 +90,23 @@ def count_clones(
         If ``by`` is ``nt`` and a chain lacks nucleotides; if a sample without a donor has the name of the
         donor of another sample.
     """
-    samples = _read_samples(connection, cells, chains)
+    samples = _read_samples(connection, cells, chains, lineage)
     without = _without_nucleotides(connection)
     by = _chosen(by, without)
     _key_cells(connection, by)
     _join_cells(connection)
     _name_clones(connection)
-    _read_receptors(connection, receptors)
-    clones = _clones_table(connection, labels or {})
+    _read_receptors(connection, receptors, lineage)
+    clones = _clones_table(connection, labels or {}, lineage)
     return Clones(clones, _counts_table(connection), _members_table(connection), samples, by, without)
 
 
 # --- Cells of all samples, with V gene and junction of their chains
 
 
-def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chains: list[Path]) -> pa.Table:
+def _read_samples(
+    connection: duckdb.DuckDBPyConnection, cells: list[Path], chains: list[Path], lineage: schema.Lineage
+) -> pa.Table:
     """Make the table ``read`` of all counted cells; return one row per sample."""
     texts = [f"{name}_{side} VARCHAR" for side in _SIDES for name in ("v", "aa", "nt")]
     connection.execute(
@@ -111,8 +116,8 @@ def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chai
     )
     rows, read = [], progress("samples read", len(cells))
     for cells_path, chains_path in zip(cells, chains, strict=True):
-        rows.append(_about_sample(cells_path))
-        _read_sample(connection, cells_path, chains_path, rows[-1])
+        rows.append(_about_sample(cells_path, lineage))
+        _read_sample(connection, cells_path, chains_path, rows[-1], lineage)
         read(1)
     _check_donors(rows)
     names = dict.fromkeys(name for row in rows for name in row)
@@ -121,14 +126,18 @@ def _read_samples(connection: duckdb.DuckDBPyConnection, cells: list[Path], chai
 
 
 def _read_sample(
-    connection: duckdb.DuckDBPyConnection, cells: Path, chains: Path, about: dict[str, str | None]
+    connection: duckdb.DuckDBPyConnection,
+    cells: Path,
+    chains: Path,
+    about: dict[str, str | None],
+    lineage: schema.Lineage,
 ) -> None:
     """Add the counted cells of a sample to the table ``read``."""
     for path in (cells, chains):
         check_pages(path)
     chain_columns = ", ".join(
         f"max({value}) FILTER (locus = '{locus}') AS {name}_{side}"
-        for side, locus in zip("ab", schema.LOCI, strict=True)
+        for side, locus in zip("ab", lineage.loci, strict=True)
         for name, value in (("v", _gene("v_call")), ("aa", "junction_aa"), ("nt", "upper(junction)"))
     )
     connection.execute(
@@ -140,7 +149,8 @@ def _read_sample(
         )
         SELECT $sample, $donor, file_row_number + 1, receptor_id, clonotype_id, species, abundance,
             count_unit, umi_count, duplicate_count, orf_calls IS NOT NULL, v_a, aa_a, nt_a, v_b, aa_b, nt_b,
-            {_gene("tra_2_v_call")}, tra_2_junction_aa, upper(tra_2_junction)
+            {_gene(lineage.second("v_call"))}, {lineage.second("junction_aa")},
+            upper({lineage.second("junction")})
         FROM read_parquet($cells, file_row_number = true)
         LEFT JOIN chain ON chain.cell_row = file_row_number + 1
         WHERE abundance > 0
@@ -153,9 +163,10 @@ def _gene(call: str) -> str:
     return f"split_part({call}, '*', 1)"
 
 
-def _about_sample(cells: Path) -> dict[str, str | None]:
+def _about_sample(cells: Path, lineage: schema.Lineage) -> dict[str, str | None]:
     """Return name, donor, unit and metadata of a sample; without a donor it is a donor of its own."""
-    metadata = [name for name in tables.arrow_schema(cells).names if name not in schema.CELLS.names]
+    own = schema.CELLS if lineage == schema.ALPHA_BETA else schema.GAMMA_DELTA_CELLS
+    metadata = [name for name in tables.arrow_schema(cells).names if name not in own.names]
     names = ("count_unit", *metadata)
     first = tables.read(cells, [*names]).slice(0, 1).to_pylist()
     row = first[0] if first else dict.fromkeys(names)
@@ -334,12 +345,13 @@ def _name_clones(connection: duckdb.DuckDBPyConnection) -> None:
 # --- Tables
 
 
-def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path) -> None:
+def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path, lineage: schema.Lineage) -> None:
     """Add to the table ``named`` the fields of the receptors, and their class of chains."""
     ids = connection.sql("SELECT DISTINCT receptor_id FROM named").to_arrow_table()["receptor_id"]
     rows = read_receptor_rows(receptors, ids)
-    classes = chain_classes(rows)
-    rows = rows.select(["receptor_id", *schema.RECEPTOR_FIELDS, "innate_like"])
+    classes = chain_classes(rows, lineage)
+    kind = ["innate_like"] if "innate_like" in rows.column_names else []
+    rows = rows.select(["receptor_id", *lineage.receptor_fields, *kind])
     rows = rows.append_column("chains", pa.array(classes, pa.string(), mask=classes == ""))
     connection.register("receptors", rows)
     connection.execute(
@@ -348,8 +360,12 @@ def _read_receptors(connection: duckdb.DuckDBPyConnection, receptors: Path) -> N
     connection.unregister("receptors")
 
 
-def _clones_table(connection: duckdb.DuckDBPyConnection, labels: Mapping[str, str]) -> pa.Table:
-    """Return `airrvec.core.schema.COUNTED_CLONES`."""
+def _clones_table(
+    connection: duckdb.DuckDBPyConnection, labels: Mapping[str, str], lineage: schema.Lineage
+) -> pa.Table:
+    """Return `airrvec.core.schema.COUNTED_CLONES`, of the lineage."""
+    columns = lineage.schema(schema.COUNTED_CLONES)
+    junction = schema.field(lineage.loci[0], "junction_aa")
     labelled = {
         "clonotype_id": pa.array(labels, pa.string()),
         "epitope": pa.array(labels.values(), pa.string()),
@@ -366,21 +382,21 @@ def _clones_table(connection: duckdb.DuckDBPyConnection, labels: Mapping[str, st
         ), made AS (
             SELECT clone, count(DISTINCT clonotype_id) AS n_clonotypes FROM members GROUP BY clone
         ), second AS (
-            SELECT clone, if(aa_a = tra_junction_aa, v_2, v_a) AS tra_2_v_call,
-                if(aa_a = tra_junction_aa, aa_2, aa_a) AS tra_2_junction_aa
+            SELECT clone, if(aa_a = {junction}, v_2, v_a) AS {lineage.second("v_call")},
+                if(aa_a = {junction}, aa_2, aa_a) AS {lineage.second("junction_aa")}
             FROM members JOIN named USING (clone) WHERE aa_2 IS NOT NULL GROUP BY 1, 2, 3
             QUALIFY row_number() OVER (PARTITION BY clone ORDER BY count(*) DESC, 2, 3) = 1
         ), carried AS (
             SELECT clonotype_id, count(DISTINCT donor) AS n_donors FROM named GROUP BY clonotype_id
         )
-        SELECT {", ".join(schema.COUNTED_CLONES.names)} FROM (
+        SELECT {", ".join(columns.names)} FROM (
             SELECT *, if(orf, 'ORF', 'F') AS functionality FROM named JOIN total USING (clone)
             JOIN made USING (clone) JOIN carried USING (clonotype_id)
             LEFT JOIN second USING (clone) LEFT JOIN labelled USING (clonotype_id)
         ) ORDER BY largest_share DESC, clone_id
         """
     )
-    clones = relation.to_arrow_table().cast(schema.COUNTED_CLONES)
+    clones = relation.to_arrow_table().cast(columns)
     connection.unregister("labelled")
     return clones
 

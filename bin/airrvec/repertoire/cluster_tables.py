@@ -328,7 +328,9 @@ def clusters_table(
             }
             for locus in CHAIN_LOCI[clustered.chains]:
                 frequencies = residue_frequencies(in_cluster[schema.field(locus, "junction_aa")].tolist())
-                row |= _genes(in_cluster, locus) | {f"{locus.lower()}_consensus": consensus(frequencies)}
+                row |= common_genes(in_cluster, locus) | {
+                    f"{locus.lower()}_consensus": consensus(frequencies)
+                }
                 positions.append(frequencies.assign(cluster_id=row["cluster_id"], locus=locus))
             rows.append(row)
     clusters = pd.DataFrame(rows, columns=schema.CLUSTERS.names)
@@ -362,8 +364,16 @@ def _innate(kinds: pd.Series) -> dict:
     return {"innate_like": top, "innate_share": float(kinds.notna().mean())}
 
 
-def _genes(receptors: pd.DataFrame, locus: str) -> dict:
-    """Return the commonest V and J gene, ignoring alleles, and their shares of the members."""
+def common_genes(receptors: pd.DataFrame, locus: str) -> dict:
+    """
+    Return the commonest V and J gene of a locus, ignoring alleles, and their shares of the members.
+
+    Examples
+    --------
+    >>> genes = {"trd_v_call": ["TRDV2*01", "TRDV2*03", "TRDV1"], "trd_j_call": ["TRDJ1", None, None]}
+    >>> common_genes(pd.DataFrame(genes), "TRD")["trd_v_call"]
+    'TRDV2'
+    """
     row = {}
     for name in ("v_call", "j_call"):
         column = schema.field(locus, name)

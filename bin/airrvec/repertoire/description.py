@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import CHAIN_CLASSES
 from airrvec.core.errors import InputError
 from airrvec.core.pages import check_pages
-from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
+from airrvec.core.progress import step
+from airrvec.core.schema.samples import CLONE_SIZES_LIMITS, SAMPLE_TABLES
+from airrvec.repertoire import diversity
 
 import duckdb
 import numpy as np
@@ -30,21 +31,24 @@ class Carried:
     clones : duckdb.DuckDBPyRelation
         One row per clone and sample: ``sample_id``, ``clone_id``, ``clonotype_id``, ``n`` (cells in the
         sample, in ``count_unit``), ``species``, ``chains``, ``innate_like``, ``epitope``, and
-        `airrvec.core.schema.RECEPTOR_FIELDS` with genes in place of alleles.
+        the fields of the receptor (`airrvec.core.schema.RECEPTOR_FIELDS`) with genes in place of alleles.
     samples : DataFrame
         Index ``sample_id``; ``count_unit``, of `airrvec.core.schema.COUNT_UNITS`, and ``n_cells``, the
         abundance of all clones.
+    lineage : Lineage
+        Of the clones; γδ ones have no ``innate_like``.
     """
 
     clones: duckdb.DuckDBPyRelation
     samples: pd.DataFrame
+    lineage: schema.Lineage = schema.ALPHA_BETA
 
     def counts(self) -> dict[tuple[str, str], dict[str, np.ndarray]]:
         """Return the cells of each clone, largest first, by species and class of chains, and sample."""
         sizes = self.clones.aggregate("sample_id, species, chains, n, count(*) AS clones")
         frame = sizes.order("sample_id, n DESC").df()
         counts: dict[tuple[str, str], dict[str, np.ndarray]] = {
-            (species, chains): {} for species in schema.SPECIES for chains in CHAIN_CLASSES
+            (species, chains): {} for species in schema.SPECIES for chains in self.lineage.chains
         }
         for (sample, species, chains), rows in frame.groupby(["sample_id", "species", "chains"]):
             numbers = np.repeat(rows["n"].to_numpy(), rows["clones"].to_numpy())
@@ -52,7 +56,9 @@ class Carried:
         return {key: numbers for key, numbers in counts.items() if numbers}
 
 
-def read_carried(connection: duckdb.DuckDBPyConnection, folder: Path) -> Carried:
+def read_carried(
+    connection: duckdb.DuckDBPyConnection, folder: Path, lineage: schema.Lineage = schema.ALPHA_BETA
+) -> Carried:
     """
     Return the clones of the samples of a run.
 
@@ -68,9 +74,10 @@ def read_carried(connection: duckdb.DuckDBPyConnection, folder: Path) -> Carried
     # Without alleles, all receptors of a clonotype are equal.
     fields = [
         f"split_part({name}, '*', 1) AS {name}" if name.endswith("_call") else name
-        for name in schema.RECEPTOR_FIELDS
+        for name in lineage.receptor_fields
     ]
-    columns = ", ".join(["clone_id", "clonotype_id", "species", "chains", *fields, "innate_like", "epitope"])
+    kind = ["innate_like"] if lineage == schema.ALPHA_BETA else []
+    columns = ", ".join(["clone_id", "clonotype_id", "species", "chains", *fields, *kind, "epitope"])
     connection.execute(
         f"CREATE TABLE carried AS SELECT sample_id, counts.n_cells AS n, {columns}"
         " FROM read_parquet($counts) AS counts JOIN read_parquet($clones) AS clones USING (clone_id)",
@@ -80,7 +87,36 @@ def read_carried(connection: duckdb.DuckDBPyConnection, folder: Path) -> Carried
     samples = tables.read(folder / "samples.parquet", ["sample_id", "count_unit"]).to_pandas()
     totals = dict(carried.aggregate("sample_id, sum(n)::BIGINT").fetchall())
     samples["n_cells"] = samples["sample_id"].map(totals).fillna(0).astype(np.int64)
-    return Carried(carried, samples.set_index("sample_id"))
+    return Carried(carried, samples.set_index("sample_id"), lineage)
+
+
+def described(carried: Carried) -> tuple[dict[str, pa.Table], list[dict]]:
+    """
+    Return the tables of `airrvec.core.schema.samples.SAMPLE_TABLES`, and the groups of the diversity.
+
+    γδ clones have no table of the largest ones.
+
+    Returns
+    -------
+    dict of str to pyarrow.Table
+    list of dict
+        ``species``, ``chains`` and ``clonotypes`` (their number) of each group, largest first.
+    """
+    made = {}
+    for name, table in MADE.items():
+        if name != "largest_clones" or carried.lineage == schema.ALPHA_BETA:
+            with step(name.replace("_", " ")):
+                made[name] = table(carried)
+    units = {str(sample): unit for sample, unit in carried.samples["count_unit"].items()}
+    parts = {name: [SAMPLE_TABLES[name].empty_table()] for name in ("diversity", "rarefaction")}
+    groups = []
+    for (species, chains), samples in carried.counts().items():
+        parts["diversity"].append(diversity.diversity_table(samples, units, species, chains))
+        parts["rarefaction"].append(diversity.rarefaction_table(samples, units, species, chains))
+        clonotypes = sum(len(numbers) for numbers in samples.values())
+        groups.append({"species": species, "chains": chains, "clonotypes": clonotypes})
+    made |= {name: pa.concat_tables(tables_of_groups) for name, tables_of_groups in parts.items()}
+    return made, sorted(groups, key=lambda group: -group["clonotypes"])
 
 
 def read_labels(paths: list[Path]) -> dict[str, str]:
@@ -168,7 +204,7 @@ def gene_usage_table(carried: Carried) -> pa.Table:
     """Return `airrvec.core.schema.GENE_USAGE`: V and J genes of both chains."""
     parts = [
         _shares(carried, {"gene": schema.field(locus, call)}, schema.GENE_USAGE, locus=locus, segment=segment)
-        for locus in schema.LOCI
+        for locus in carried.lineage.loci
         for segment, call in SEGMENTS.items()
     ]
     return _sorted(parts)
@@ -181,14 +217,14 @@ def vj_pairing_table(carried: Carried) -> pa.Table:
         _shares(
             carried, {name: schema.field(locus, call) for name, call in genes}, schema.VJ_PAIRING, locus=locus
         )
-        for locus in schema.LOCI
+        for locus in carried.lineage.loci
     ]
     return _sorted(parts)
 
 
 def cdr3_lengths_table(carried: Carried) -> pa.Table:
     """Return `airrvec.core.schema.CDR3_LENGTHS`: residues without the junction's conserved C and F or W."""
-    junctions = {locus: schema.field(locus, "junction_aa") for locus in schema.LOCI}
+    junctions = {locus: schema.field(locus, "junction_aa") for locus in carried.lineage.loci}
     parts = [
         _shares(carried, {"length": f"length({junction}) - {CONSERVED}"}, schema.CDR3_LENGTHS, locus=locus)
         for locus, junction in junctions.items()
@@ -222,3 +258,12 @@ def _sorted(parts: list[pa.Table]) -> pa.Table:
 
 def _table(frame: pd.DataFrame, columns: pa.Schema) -> pa.Table:
     return pa.Table.from_pandas(frame[columns.names], columns, preserve_index=False)
+
+
+MADE = {
+    "largest_clones": largest_clones_table,
+    "clone_sizes": clone_sizes_table,
+    "gene_usage": gene_usage_table,
+    "cdr3_lengths": cdr3_lengths_table,
+    "vj_pairing": vj_pairing_table,
+}

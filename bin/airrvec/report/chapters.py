@@ -51,6 +51,21 @@ CHAPTERS = (
         ("airrvec_samples_", "airrvec_repertoire_"),
     ),
     Chapter(
+        "airrvec_gamma_delta",
+        "γδ T cells",
+        "Cells with γ and δ chains, apart from all other sections",
+        (
+            "airrvec_gamma_delta_samples",
+            "airrvec_gamma_delta_clones",
+            "airrvec_gamma_delta_trdv",
+            "airrvec_gamma_delta_trdj",
+            "airrvec_gamma_delta_trgv",
+            "airrvec_gamma_delta_trgj",
+            "airrvec_gamma_delta_clusters",
+        ),
+        ("airrvec_gamma_delta_",),
+    ),
+    Chapter(
         "airrvec_annotation",
         "What they recognise",
         "Predicted epitopes of receptors, by comparison with a labelled reference set",

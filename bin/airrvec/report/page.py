@@ -17,8 +17,8 @@ from airrvec.core.version import __version__
 from airrvec.encoders import Titles
 from airrvec.figures.style import COLOURS
 from airrvec.input import species_names
-from airrvec.input.pairing import EXTRA_CHAIN, MULTIPLE_CHAINS
-from airrvec.input.standardise import OTHER_LOCUS
+from airrvec.input.pairing import EXTRA_CHAIN, MULTIPLE_CHAINS, OTHER_LINEAGE
+from airrvec.input.standardise import NO_T_CELL, OTHER_LOCUS
 from airrvec.input.units import read_as
 
 import pandas as pd
@@ -116,7 +116,7 @@ USUAL = (
     "the chain is not productive",
     EXTRA_CHAIN,
     MULTIPLE_CHAINS,
-    OTHER_LOCUS,
+    *(OTHER_LOCUS, NO_T_CELL, *OTHER_LINEAGE.values()),
     "the barcode was not called a cell",
     "the contig is of low confidence",
 )
@@ -260,6 +260,13 @@ _QUALITY_HEADERS = {
         "scale": False,
         "description": "Cells with more than two α or two β chains (multichain): probably two cells",
     },
+    "gamma_delta": {
+        "title": "γδ cells",
+        "format": "{:,.0f}",
+        "scale": False,
+        "description": "Cells with γ or δ chains, in tables of their own. Their rows are kept; no other"
+        " column counts them.",
+    },
     "functional": {
         "title": "Functional",
         "suffix": " %",
@@ -302,7 +309,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
         samples,
         "airrvec_other_loci",
         "Other loci",
-        "Rejected chains that are not α or β chains of a T-cell receptor, by locus.",
+        "Rejected chains that are not those of a T-cell receptor, by locus.",
         "other_loci",
     )
     sections = [_quality_section(samples, receptors), _pairing_section(samples), rejects, other_loci]
@@ -310,6 +317,7 @@ def sample_sections(samples: list[dict], receptors: dict) -> list[dict]:
 
 
 def _quality_section(samples: list[dict], receptors: dict) -> dict:
+    with_gamma_delta = any(sample["gamma_delta"]["cells"] for sample in samples)
     overview = {
         escaped(sample["sample_id"]): {
             "format": escaped(sample["format"]),
@@ -317,8 +325,9 @@ def _quality_section(samples: list[dict], receptors: dict) -> dict:
             "abundance": sample["abundance"],
             "unit": sample["count_unit"],
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
-            "paired": 100 * n_paired(sample) / sample["cells"],
+            "paired": 100 * n_paired(sample) / max(sample["cells"], 1),
             "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
+            **({"gamma_delta": sample["gamma_delta"]["cells"]} if with_gamma_delta else {}),
             "functional": sample["per_cent_functional"],
             "orf_chains": sample["orf_chains"],
             "uncertain_calls": sample["uncertain_calls"],
@@ -335,7 +344,11 @@ def _quality_section(samples: list[dict], receptors: dict) -> dict:
         + _readings(samples),
         "table",
         overview,
-        headers=_QUALITY_HEADERS,
+        headers={
+            name: header
+            for name, header in _QUALITY_HEADERS.items()
+            if with_gamma_delta or name != "gamma_delta"
+        },
         pconfig={"col1_header": "Sample"},
     )
 

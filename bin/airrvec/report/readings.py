@@ -101,8 +101,21 @@ READINGS = {
         "as a share of cells: one cell may have several rejected chains.",
     ),
     "airrvec_other_loci": Reading(
-        "how many γ, δ or B-cell chains each sample has.",
-        "as a count of γδ T cells or B cells: a protocol for αβ T cells does not amplify all of them.",
+        "how many B-cell chains each sample has.",
+        "as a count of B cells: a protocol for T cells does not amplify all of them.",
+    ),
+    "airrvec_gamma_delta_samples": Reading(
+        "the shares of Vδ1 and Vδ2: most γδ cells of adult blood are Vδ2, most of tissue are not.",
+        "as a frequency of γδ T cells if the library was made with primers for α and β chains: they amplify"
+        " few others.",
+    ),
+    "airrvec_gamma_delta_clones": Reading(
+        "expanded clones: Vδ1 clones expand in adults, for example after CMV.",
+        "for Vγ9 chains without a δ chain: many people have the same one, by recombination alone.",
+    ),
+    "airrvec_gamma_delta_clusters": Reading(
+        "receptors of several donors that differ in few residues.",
+        "as shared specificity: no background set tells how many receptors are as similar by chance.",
     ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",

@@ -12,6 +12,8 @@ process NORMALISE_RECEPTORS {
     tuple val(metas), path('*.cells.parquet'), optional: true, emit: cells
     tuple val(metas), path('*.chains.parquet'), optional: true, emit: chains
     tuple val(metas), path('*.receptors_*.parquet'), optional: true, emit: receptors // one a partition
+    tuple val(metas), path('gamma_delta/*.cells.parquet'), optional: true, emit: gamma_delta_cells
+    tuple val(metas), path('gamma_delta/*.chains.parquet'), optional: true, emit: gamma_delta_chains
     path '*.rejects.parquet', optional: true, emit: rejects
     tuple val(metas), path('*.qc.json'), optional: true, emit: qc
     path '*.missing.json', optional: true, emit: missing // why there is none of these
@@ -41,8 +43,9 @@ process NORMALISE_RECEPTORS {
 
     stub:
     """
+    mkdir gamma_delta
     for sample in ${metas.collect { meta -> meta.id }.join(' ')}; do
-        touch \$sample.{cells,chains,rejects}.parquet \$sample.qc.json
+        touch {.,gamma_delta}/\$sample.{cells,chains}.parquet \$sample.rejects.parquet \$sample.qc.json
         for partition in \$(seq 0 \$((${settings.partitions} - 1))); do
             touch \$sample.receptors_\$(printf %04d \$partition).parquet
         done

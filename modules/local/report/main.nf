@@ -7,6 +7,7 @@ process REPORT {
     path collected, stageAs: 'collected/*'
     path embedded, stageAs: 'embedded/*'
     path described, stageAs: 'described/*'
+    path gamma_delta, stageAs: 'gamma_delta/*' // [] without γδ cells
     path benchmark, stageAs: 'benchmark/*'
     path analyses, stageAs: 'analyses/*'
     path annotation, stageAs: 'annotation/*'
@@ -39,7 +40,7 @@ process REPORT {
     END_OF_LOST
 
     report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
-        --described described --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
+        --described described --gamma-delta gamma_delta --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
         --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content \\

@@ -1,8 +1,10 @@
-// Clones of all samples, what every count of cells is made of; each sample by itself: genes, lengths, diversity.
+// Clones of all samples, what every count of cells is made of; each sample by itself: genes, lengths, diversity; the
+// same of γδ cells, apart.
 
 include { COMPARE_CONDITIONS } from '../../../modules/local/compare_conditions/main'
 include { COUNT_CLONES       } from '../../../modules/local/count_clones/main'
 include { DESCRIBE_CLONES    } from '../../../modules/local/describe_clones/main'
+include { DESCRIBE_GAMMA_DELTA } from '../../../modules/local/describe_gamma_delta/main'
 include { DESCRIBE_SAMPLES   } from '../../../modules/local/describe_samples/main'
 include { byName             } from '../files/main'
 include { digestOf           } from '../digest/main'
@@ -12,6 +14,7 @@ workflow DESCRIBE {
     take:
     samples   // channel: [ meta, cells, [ receptors, one file per partition ] ]
     batches   // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
+    apart     // channel: the same of γδ cells
     receptors // value: receptors of the run, one file per partition
     settings  // map: parameters
     library   // value: script → digest of what it imports
@@ -33,15 +36,25 @@ workflow DESCRIBE {
     clones = COUNT_CLONES.out.clones // value, as its inputs are
     DESCRIBE_SAMPLES(clones, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
 
+    others = samplesTogether(apart).multiMap { rows ->
+        cells: rows.collect { row -> row[1] }
+        chains: rows.collect { row -> row[2] }
+    }
+    options = settings.subMap(['clone_by', 'cluster', 'cluster_method', 'seed'])
+    DESCRIBE_GAMMA_DELTA(others.cells, others.chains, options, digestOf(library, 'describe_gamma_delta'))
+
     results = DESCRIBE_SAMPLES.out.tables.mix(DESCRIBE_SAMPLES.out.qc, COUNT_CLONES.out.qc).flatten()
+    gamma_delta = DESCRIBE_GAMMA_DELTA.out.tables.mix(DESCRIBE_GAMMA_DELTA.out.qc).flatten()
     asked = clones.map { _files -> ['samples', 'all_samples'] }
-    ended = DESCRIBE_SAMPLES.out.ended
-    missing = DESCRIBE_SAMPLES.out.missing
-    versions = COUNT_CLONES.out.versions.mix(DESCRIBE_SAMPLES.out.versions)
+        .mix(samplesTogether(apart).map { _rows -> ['gamma_delta', 'all_samples'] })
+    ended = DESCRIBE_SAMPLES.out.ended.mix(DESCRIBE_GAMMA_DELTA.out.ended)
+    missing = DESCRIBE_SAMPLES.out.missing.mix(DESCRIBE_GAMMA_DELTA.out.missing)
+    versions = COUNT_CLONES.out.versions.mix(DESCRIBE_SAMPLES.out.versions, DESCRIBE_GAMMA_DELTA.out.versions)
 
     emit:
     clones = clones // value: clones, counts, members, samples; none without samples
     results = results // channel: file
+    gamma_delta = gamma_delta // channel: file
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file

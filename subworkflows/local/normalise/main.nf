@@ -63,6 +63,9 @@ workflow NORMALISE {
     batches = normalised.cells.join(normalised.chains)
         .combine(receptors.map { _files -> true }) // exports leave the cores to embedding, for which more tasks wait
         .map { metas, cells, chains, _collected -> inOrder(metas, [cells, chains]) }
+    gamma_delta = normalised.gamma_delta_cells.join(normalised.gamma_delta_chains)
+        .combine(passed)
+        .map { metas, cells, chains, _passed -> inOrder(metas, [cells, chains]) }
     qc = ofEach(normalised.qc).map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
@@ -71,6 +74,7 @@ workflow NORMALISE {
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
     batches = batches // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
+    gamma_delta = gamma_delta // channel: the same of γδ cells
     reference = reference // channel: [ meta, cells, receptors, qc ] of each table of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]

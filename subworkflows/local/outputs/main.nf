@@ -11,11 +11,13 @@ def announcedNames(settings, plan, tables) {
     def ids = (samples + (labelled ? ['labelled'] : [])).unique()
     def every = [
         ['summary.txt', 'ro-crate-metadata.json'],
-        ['cells', 'chains', 'rejects'].collectMany { folder -> inFolder(folder, ids.collect { id -> "${id}.parquet" }) },
+        ['cells', 'chains', 'rejects', 'gamma_delta/cells', 'gamma_delta/chains'].collectMany { folder -> inFolder(folder, ids.collect { id -> "${id}.parquet" }) },
         ofPartitions('receptors', 'receptors', settings.partitions),
         ofPartitions(settings.partitions > 1 ? "embeddings/${modelName(plan)}" : 'embeddings', modelName(plan), settings.partitions),
         tablesIn('clones', ['clones']) + inFolder('clones', ['counts.parquet', 'members.parquet', 'clones_by_sample.tsv']),
         tablesIn('samples', ['largest_clones', 'clone_sizes', 'gene_usage', 'cdr3_lengths', 'vj_pairing', 'diversity', 'rarefaction']),
+        tablesIn('gamma_delta', ['clones', 'clone_sizes', 'gene_usage', 'cdr3_lengths', 'vj_pairing', 'diversity', 'rarefaction', 'clusters']),
+        inFolder('gamma_delta', ['receptors.parquet', 'counts.parquet', 'members.parquet']),
         inFolder('multiqc', ['multiqc_report.html', 'multiqc_report_data/']),
     ]
     return (info + every.flatten() + ofOptions(settings, plan, ids)).unique()

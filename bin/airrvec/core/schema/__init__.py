@@ -43,6 +43,12 @@ from airrvec.core.schema.comparison import (
     sample_vectors,
 )
 from airrvec.core.schema.exports import AIRR, CELL_CALLS, CELL_CLONES, CELL_CLUSTERS, CELL_DESCRIPTION
+from airrvec.core.schema.gamma_delta import (
+    GAMMA_DELTA_CELLS,
+    GAMMA_DELTA_CLONES,
+    GAMMA_DELTA_CLUSTERS,
+    GAMMA_DELTA_RECEPTORS,
+)
 from airrvec.core.schema.library import HITS, INDEXED_CELLS, INDEXED_RECEPTORS, UNANSWERED
 from airrvec.core.schema.published import NEVER, TABLES, Column, Table, described
 from airrvec.core.schema.receptors import (
@@ -75,11 +81,13 @@ from airrvec.core.schema.samples import (
 )
 from airrvec.core.schema.training import SPECIFICITY, SPLIT, TRAINING, TRAINING_LABELS, TRAINING_TIMES
 from airrvec.core.schema.words import (
+    ALPHA_BETA,
     CHAIN_FIELDS,
     CHAIN_PAIRINGS,
     COUNT_UNITS,
     EXTRA_VDJ,
     EXTRA_VJ,
+    GAMMA_DELTA,
     KEPT_FIELDS,
     LABELS,
     LOCI,
@@ -98,6 +106,7 @@ from airrvec.core.schema.words import (
     SINGLE_PAIR,
     SPECIES,
     TWO_FULL_CHAINS,
+    Lineage,
     field,
     open_frame,
     raw,
@@ -107,6 +116,7 @@ from airrvec.core.schema.words import (
 __all__ = [
     "AIRR",
     "ALIGNMENT",
+    "ALPHA_BETA",
     "ANNOTATION",
     "ANNOTATION_CALLS",
     "ANNOTATION_EPITOPES",
@@ -151,6 +161,11 @@ __all__ = [
     "EXTRA_VDJ",
     "EXTRA_VJ",
     "FINE_TUNING",
+    "GAMMA_DELTA",
+    "GAMMA_DELTA_CELLS",
+    "GAMMA_DELTA_CLONES",
+    "GAMMA_DELTA_CLUSTERS",
+    "GAMMA_DELTA_RECEPTORS",
     "GENERATION",
     "GENERATION_ANALYSIS",
     "GENE_USAGE",
@@ -208,6 +223,7 @@ __all__ = [
     "UNANSWERED",
     "VJ_PAIRING",
     "Column",
+    "Lineage",
     "Table",
     "described",
     "dimensions",

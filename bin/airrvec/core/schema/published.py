@@ -155,9 +155,9 @@ def described(table_schema: pa.Schema, path: str | Path) -> pa.Schema:
         Of a table that is published, or of the first columns of one, as tasks pass them on. Another schema
         is returned as it is.
     path : str or Path
-        File of the table; it decides between tables with the same columns.
+        File of the table; it and its folder decide between tables with the same columns.
     """
-    table = _table_of(tuple(table_schema.names), Path(path).stem)
+    table = _table_of(tuple(table_schema.names), Path(path).stem, Path(path).parent.name)
     if table is None:
         return table_schema
     columns = dict.fromkeys(table_schema.names, table.further) | {one.name: one for one in table.columns}
@@ -170,11 +170,12 @@ def described(table_schema: pa.Schema, path: str | Path) -> pa.Schema:
 
 
 @cache
-def _table_of(names: tuple[str, ...], stem: str) -> Table | None:
-    """Return the published table with these columns, that with this file name first."""
+def _table_of(names: tuple[str, ...], stem: str, folder: str) -> Table | None:
+    """Return the published table with these columns, that in this folder, then that with this name first."""
     matches = [table for table in TABLES.values() if _is_of(names, table)]
+    in_folder = [table for table in matches if Path(table.file).parts[0] == folder] or matches
     return next(
-        (table for table in matches if Path(table.file).stem == stem), matches[0] if matches else None
+        (table for table in in_folder if Path(table.file).stem == stem), in_folder[0] if matches else None
     )
 
 

@@ -22,6 +22,7 @@ CHECKED = published(
     int64("paired", "Cells with both chains", null=_NOT_READ),
     int64("alpha", "Cells with an α chain only", null=_NOT_READ),
     int64("beta", "Cells with a β chain only", null=_NOT_READ),
+    int64("gamma_delta", "[γδ cells](explanations/gamma_delta.md)", null=_NOT_READ),
     float64("share", "Share of the table that was read, 0 to 1", null=_NOT_READ),
     string(
         "columns",

@@ -1,10 +1,67 @@
-"""Terms used in tables: loci, chain fields, species, labels, chain pairings."""
+"""Terms used in tables: lineages and their loci, chain fields, species, labels, chain pairings."""
+
+import re
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-LOCI = ("TRA", "TRB")
-
 CHAIN_FIELDS = ("v_call", "j_call", "junction_aa")
+_ALPHA_BETA_WORD = re.compile("(?<![A-Za-z])(?:TRA|TRB|tra|trb|alpha|beta)(?![A-Za-z])|[αβ]")
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """
+    T cells whose receptor pairs the chains of two loci: αβ, or γδ.
+
+    Attributes
+    ----------
+    name : str
+        αβ or γδ.
+    loci : tuple of str
+        Of the chain without D gene (VJ), and of that with one (VDJ).
+    chains : tuple of str
+        Classes of chains: both, the first alone, the second alone.
+    greek : tuple of str
+        Names of the two chains.
+    """
+
+    name: str
+    loci: tuple[str, str]
+    chains: tuple[str, str, str]
+    greek: tuple[str, str]
+
+    @property
+    def receptor_fields(self) -> tuple[str, ...]:
+        """The fields that identify a receptor, e.g. ``tra_v_call``."""
+        return tuple(field(locus, name) for locus in self.loci for name in CHAIN_FIELDS)
+
+    def second(self, name: str) -> str:
+        """Return the column of a field of a cell's second VJ chain, e.g. ``tra_2_v_call``."""
+        return f"{self.loci[0].lower()}_2_{name}"
+
+    def renamed(self, text: str) -> str:
+        """Return a text on α and β chains, or the name of a column, in the words of this lineage."""
+        words = dict(zip(ALPHA_BETA._words, self._words, strict=True))
+        return _ALPHA_BETA_WORD.sub(lambda match: words[match[0]], text)
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return (*self.loci, *(locus.lower() for locus in self.loci), *self.chains[1:], *self.greek)
+
+    def schema(self, alpha_beta: pa.Schema) -> pa.Schema:
+        """Return the schema of a table of α and β chains, for those of this lineage."""
+        columns = [column.with_name(self.renamed(column.name)) for column in alpha_beta]
+        if self != ALPHA_BETA:  # the innate-like kinds are those of α chains
+            columns = [column for column in columns if column.name != "innate_like"]
+        return pa.schema(columns)
+
+
+ALPHA_BETA = Lineage("αβ", ("TRA", "TRB"), ("paired", "alpha", "beta"), ("α", "β"))
+GAMMA_DELTA = Lineage("γδ", ("TRG", "TRD"), ("paired", "gamma", "delta"), ("γ", "δ"))
+
+# Of the receptors that models read; all tables and functions without another lineage are of these.
+LOCI = ALPHA_BETA.loci
 
 # Text fields of AIRR that are kept as the input gives them: those that the standard requires, and those that
 # scirpy uses. No later step reads them.
@@ -85,7 +142,7 @@ def open_frame(name: str) -> str:
     return f"{name}_open_frame"
 
 
-RECEPTOR_FIELDS = tuple(field(locus, name) for locus in LOCI for name in CHAIN_FIELDS)
+RECEPTOR_FIELDS = ALPHA_BETA.receptor_fields
 
 
 def strings(*names: str) -> list[tuple[str, pa.DataType]]:

@@ -124,6 +124,8 @@ def look(
     species: str,
     max_unpacked: int = reading.MAX_UNPACKED,
     unit: DeclaredUnit = NOTHING,
+    *,
+    gamma_delta: bool = False,
 ) -> Head:
     """
     Inspect the beginning of a table.
@@ -134,6 +136,8 @@ def look(
         As in `airrvec.input.reading.open_chains`.
     species : str
         Species of rows without one.
+    gamma_delta : bool
+        Whether γδ cells are read, too.
 
     Raises
     ------
@@ -141,15 +145,23 @@ def look(
         If the table cannot be read, has no known format, contains no receptor (if it was read to its end),
         or contains genes of another species than stated.
     """
-    head = _look(Path(path), format, columns, species, FIRST_LOOK, max_unpacked, unit)
+    rest = (max_unpacked, unit, gamma_delta)
+    head = _look(Path(path), format, columns, species, FIRST_LOOK, *rest)
     if head.kept or head.share == 1 or not head.rows:
         return head
     # Rows may be sorted by locus, so the first part of a table may contain no receptor.
-    return _look(Path(path), format, columns, species, SECOND_LOOK, max_unpacked, unit)
+    return _look(Path(path), format, columns, species, SECOND_LOOK, *rest)
 
 
 def _look(
-    path: Path, format, columns, species: str, n_bytes: int, max_unpacked: int, unit: DeclaredUnit
+    path: Path,
+    format,
+    columns,
+    species: str,
+    n_bytes: int,
+    max_unpacked: int,
+    unit: DeclaredUnit,
+    gamma_delta: bool,
 ) -> Head:
     with tempfile.TemporaryDirectory() as folder:
         part, share = reading.beginning(path, Path(folder), n_bytes, max_unpacked)
@@ -158,11 +170,11 @@ def _look(
         if part == path and path.stat().st_size > LARGEST_WHOLE:
             return NOT_SEEN
         source = reading.open_chains(part, format, columns, max_unpacked, unit)
-        return _counted(source, path.name, species, share)
+        normaliser = Normaliser(sample_id=path.name, species=species, gamma_delta=gamma_delta)
+        return _counted(source, normaliser, share)
 
 
-def _counted(source: reading.Source, name: str, species: str, share: float) -> Head:
-    normaliser = Normaliser(sample_id=name, species=species)
+def _counted(source: reading.Source, normaliser: Normaliser, share: float) -> Head:
     counts = normaliser.counts
     try:
         for _ in normaliser.parts(source):
@@ -173,6 +185,7 @@ def _counted(source: reading.Source, name: str, species: str, share: float) -> H
     pairing = counts.pairing
     alpha, beta = pairing[schema.ORPHAN_VJ], pairing[schema.ORPHAN_VDJ]
     chains = {"paired": counts.cells - alpha - beta, "alpha": alpha, "beta": beta}
+    chains["gamma_delta"] = counts.gamma_delta.cells
     rows = counts.rows_in, counts.rows_out, share
     told = counts.roles, normaliser.unit or Unit(), tuple(normaliser.doubts)
     return Head(source.format, dict(counts.species), chains, *rows, *told)
@@ -308,7 +321,8 @@ def _row(table: Table) -> dict:
     if table.path is None:
         return row
     row["table"] = table.path.name
-    head = look(table.path, table.format, columns, table.species, table.max_unpacked, table.unit)
+    layout = (table.path, table.format, columns, table.species, table.max_unpacked, table.unit)
+    head = look(*layout, gamma_delta=table.part == "sample")
     if head.format is None:
         return row
     species = ", ".join(sorted(head.species, key=head.species.__getitem__, reverse=True)) or None

@@ -19,8 +19,12 @@ _WHITE_TO_BLUE = [[0, "#F7FBFF"], [0.5, "#6BAED6"], [1, "#08306B"]]
 _MEDIAN = "Median of all samples"
 
 
-def gene_sections(usage: pd.DataFrame) -> list[dict]:
-    """Return a heatmap of V and one of J genes for each locus and species that occur."""
+def gene_sections(usage: pd.DataFrame, folder: str = "samples", prefix: str = "repertoire") -> list[dict]:
+    """
+    Return a heatmap of V and one of J genes for each locus and species that occur.
+
+    ``folder``: of the table in the results; ``prefix``: of the sections.
+    """
     sections = []
     for (species, locus, segment), rows in _groups(usage, ["species", "locus", "segment"]):
         rows, left_out = _without_few(rows)
@@ -28,14 +32,14 @@ def gene_sections(usage: pd.DataFrame) -> list[dict]:
         suffix = _suffix(usage, species)
         sections.append(
             _heatmap(
-                f"airrvec_repertoire_{locus.lower()}{segment.lower()}{_id(usage, species)}",
+                f"airrvec_{prefix}_{locus.lower()}{segment.lower()}{_id(usage, species)}",
                 f"{segment} genes, {GREEK[locus]} chains{suffix}",
                 f"Share of the cells of each sample that use a {segment} gene, of those with a known one."
                 " Columns that are dark in all samples are frequent genes; a dark cell in one row only is a"
                 " large clone or a difference between samples. Do not believe differences between samples"
                 f" with fewer than {FEW} receptors, or made with different kits: primers favour different"
                 f" genes.{words}{left_out}{units_sentence(units_of(rows))} All shares, of"
-                " cells and of clones, are in <code>samples/gene_usage.tsv</code>.",
+                f" cells and of clones, are in <code>{folder}/gene_usage.tsv</code>.",
                 shown,
                 "Gene",
                 unit_words(rows["count_unit"]),
@@ -117,9 +121,10 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
 
 
 def _groups(frame: pd.DataFrame, columns: list[str]):
-    """Yield the rows of each group; β chains first, V before J."""
+    """Yield the rows of each group; β (or δ) chains first, V before J."""
     keys = frame[columns].drop_duplicates()
-    place = {word: number for number, word in enumerate([*schema.SPECIES, *schema.LOCI[::-1], *"VJ"])}
+    loci = [*schema.LOCI[::-1], *schema.GAMMA_DELTA.loci[::-1]]
+    place = {word: number for number, word in enumerate([*schema.SPECIES, *loci, *"VJ"])}
     for key in sorted(map(tuple, keys.to_numpy()), key=lambda key: [place[part] for part in key]):
         yield key, frame[(frame[columns] == list(key)).all(axis=1)]
 
