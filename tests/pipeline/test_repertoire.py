@@ -9,7 +9,7 @@ from airrvec.synthetic.synthesis import synthesise
 import pandas as pd
 import pytest
 from columns_written import check_columns
-from pipeline_runs import run_pipeline
+from pipeline_runs import ROOT, run_pipeline
 
 # A small background keeps the run short.
 QUICK = ("--encoders", "cdr3_levenshtein", "--benchmark_k", "1", "--export_airr", "false")
