@@ -39,8 +39,9 @@ from airrvec.report.summary import summary_text
 def parse_args(argv=None):
     parser = script.parser(__doc__)
     parser.add_argument("--normalised", type=Path, nargs="+", required=True, help="QC of each sample")
-    parser.add_argument("--collected", type=Path, nargs="+", required=True, help="QC of receptors")
-    parser.add_argument("--embedded", type=Path, nargs="+", required=True, help="QC of embeddings")
+    # A run of γδ cells alone has neither.
+    parser.add_argument("--collected", type=Path, nargs="*", default=[], help="QC of receptors")
+    parser.add_argument("--embedded", type=Path, nargs="*", default=[], help="QC of embeddings")
     parser.add_argument("--described", type=Path, help="folder with the results of describe_samples.py")
     parser.add_argument("--gamma-delta", type=Path, help="folder with the results of describe_gamma_delta.py")
     parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
@@ -154,8 +155,9 @@ def main(argv=None):
         [json.loads(path.read_text()) for path in paths]
         for paths in (args.normalised, args.collected, args.embedded)
     )
-    receptors = page.merge_partitions(collected, ("receptors", "clonotypes", "public_clonotypes"))
-    embeddings = page.merge_partitions(embedded, ("receptors", "without_vector"))
+    numbers = ("receptors", "clonotypes", "public_clonotypes")
+    receptors = page.merge_partitions(collected or [dict.fromkeys((*numbers, "samples"), 0)], numbers)
+    embeddings = page.merge_partitions(embedded, ("receptors", "without_vector")) if embedded else {}
     missing = report_missing.read_missing(args.missing)
     loaded, shown, lines = {}, {}, {}
     for name, part in PARTS.items():
@@ -173,7 +175,7 @@ def main(argv=None):
     unavailable = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
     sections = [
         *page.sample_sections(samples, receptors),
-        page.embedding_section(embeddings, titles),
+        *([page.embedding_section(embeddings, titles)] if embeddings else []),
         *(section for name in PARTS for section in shown.get(name, [])),
     ]
     made = {

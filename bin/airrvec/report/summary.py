@@ -13,6 +13,11 @@ HEAD = "Sample            Format    Rows read   Kept  Rejected           Counted
 def summary_text(samples: list[dict], receptors: dict, embeddings: dict, titles: Titles) -> str:
     """Return the summary of a run; ``samples`` are the QC of each, the others that of all of them."""
     lines = [*_table(samples), *_readings(samples), *_notes(samples), ""]
+    if not embeddings:
+        return (
+            "\n".join(map(printable, [*lines, "No cell has an α or β chain: no receptor has a vector"]))
+            + "\n"
+        )
     embedded = counted(embeddings["receptors"], "distinct receptor")
     sentence = (
         f"{embedded} embedded by {titles[embeddings['model']]} in {embeddings['dimensions']} dimensions"

@@ -4,8 +4,8 @@ process REPORT {
 
     input:
     path normalised, stageAs: 'normalised/*'
-    path collected, stageAs: 'collected/*'
-    path embedded, stageAs: 'embedded/*'
+    path collected, stageAs: 'collected/*' // [] without αβ cells
+    path embedded, stageAs: 'embedded/*' // [] without αβ cells
     path described, stageAs: 'described/*'
     path gamma_delta, stageAs: 'gamma_delta/*' // [] without γδ cells
     path benchmark, stageAs: 'benchmark/*'
@@ -39,7 +39,8 @@ process REPORT {
     ${groovy.json.JsonOutput.toJson(lost)}
     END_OF_LOST
 
-    report.py --normalised normalised/*.qc.json --collected collected/*.qc.json --embedded embedded/*.qc.json \\
+    report.py --normalised normalised/*.qc.json \\
+        ${collected ? '--collected collected/*.qc.json' : ''} ${embedded ? '--embedded embedded/*.qc.json' : ''} \\
         --described described --gamma-delta gamma_delta --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
         --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\

@@ -16,7 +16,7 @@ workflow MAP {
     library    // value: script → digest of what it imports
 
     main:
-    cells = byName(samples.map { _meta, file, _receptors -> file })
+    cells = byName(samples.map { _meta, file, _receptors -> file }).filter { files -> files } // none without αβ cells
     page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
     MAP_RECEPTORS(
         cells,

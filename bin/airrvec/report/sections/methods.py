@@ -124,16 +124,14 @@ def sentences(
 ) -> list[str]:
     """Return the methods of a run, one to two sentences for each of its parts; ``[name]`` cites a work."""
     formats = ", ".join(sorted({escaped(sample["format"]) for sample in samples}))
-    model = escaped(titles[embeddings["model"]])
-    published = str(embeddings["model"]).startswith("sceptr")
     words = [
         f"T-cell receptors were analysed with airrvec {__version__} under Nextflow {escaped(nextflow)}"
         f" [nextflow]. {counted(len(samples), 'table')} ({formats}) {'was' if len(samples) == 1 else 'were'}"
         " read; V and J genes were named by IMGT [imgt] with tidytcells [tidytcells], and cells were"
         " classified by their chains as in scirpy [scirpy].",
-        f"Each distinct receptor was embedded in {embeddings['dimensions']} dimensions by {model}"
-        f"{' [sceptr]' if published else ' (architecture of SCEPTR [sceptr])'}.",
     ]
+    words += _embedded(embeddings, titles) if embeddings else []
+    words += _apart(results["gamma_delta"].counts) if results.get("gamma_delta") else []
     if annotation := results.get("annotation"):
         fdr = next((sample["fdr"] for sample in annotation.samples if sample.get("fdr")), None)
         words.append(
@@ -177,6 +175,20 @@ def sentences(
         )
     words.append("The report was made with MultiQC [multiqc].")
     return words
+
+
+def _embedded(embeddings: dict, titles: Titles) -> list[str]:
+    published = str(embeddings["model"]).startswith("sceptr")
+    return [
+        f"Each distinct receptor was embedded in {embeddings['dimensions']} dimensions by"
+        f" {escaped(titles[embeddings['model']])}"
+        f"{' [sceptr]' if published else ' (architecture of SCEPTR [sceptr])'}."
+    ]
+
+
+def _apart(counts: dict) -> list[str]:
+    clustered = "" if counts["clusters"] is None else " and clustered by TCRdist [tcrdist] at a fixed radius"
+    return [f"γδ T cells were counted apart, without vectors{clustered}."]
 
 
 def _background(name: str) -> str:
