@@ -148,6 +148,11 @@ def reproduced(table: pd.DataFrame) -> int:
     return sum(np.isclose(p.get(key, np.nan), value, rtol=1e-9) for key, value in PUBLISHED.items())
 
 
+def same_alleles(table: pd.DataFrame) -> int:
+    """Return how many alleles of `PUBLISHED` have an association with any cluster."""
+    return len({allele for allele, *_ in PUBLISHED} & {*table["allele"]})
+
+
 def main(argv=None):
     args = parse_args(argv)
     rng = np.random.default_rng(args.seed)
@@ -159,6 +164,7 @@ def main(argv=None):
         n_5=",",
         n_10=",",
         right_10="",
+        alleles_10="",
         shuffled_5=".2f",
         any_5=".1%",
     )
@@ -182,6 +188,7 @@ def main(argv=None):
             table.add(
                 **{"clusters": name, "rule": rule, "least": least, "tested": n_tested, "right_10": right},
                 **numbers,
+                alleles_10=same_alleles(significant) if args.tables else None,
                 shuffled_5=float(np.mean(false)),
                 any_5=float(np.mean(np.array(false) > 0)),
             )
