@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 DATA = Path(__file__).parents[1] / "data"
-STORED = DATA / "vdjtools_values.json"
+STORED = Path(__file__).with_suffix(".json")
 KEY = ["junction_aa", "v_call", "j_call"]
 DEPTHS = (50, 200)  # the second is more than the lung has
 SHARES = (0.5, 1.0, 2.0)  # of a sample's cells

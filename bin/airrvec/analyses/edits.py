@@ -34,14 +34,14 @@ def measure(material: Material) -> pa.Table:
     variants, described = [], []
     rng = generator(material.seed, "edits")
     for row, receptor in enumerate(receptors.to_pylist()):
-        for locus, chain in GREEK.items():
+        for locus in schema.LOCI:
             column = schema.field(locus, "junction_aa")
             for edit in EDITS:
                 for region, words in enumerate(REGIONS):
                     edited = edited_junction(receptor[column], edit, region, rng)
                     if edited is not None:
                         variants.append({**receptor, column: edited})
-                        described.append((chain, edit, words, row))
+                        described.append((GREEK[locus], edit, words, row))
     table = pa.concat_tables([receptors, pa.Table.from_pylist(variants, receptors.schema)])
     originals = np.array([row for *_, row in described])
     distances = pair_distances(material.encoder, table, originals, n + np.arange(len(variants)))

@@ -15,7 +15,7 @@ from airrvec.app.verb_options import DEFAULT_MODEL, NOT_PASSED_ON, add_options, 
 from airrvec.benchmark import training_labels
 from airrvec.core import settings
 from airrvec.core.errors import InputError, exit_on_input_error, require_extra
-from airrvec.core.schema.gamma_delta import NOT_LEARNT
+from airrvec.core.schema.gamma_delta import FOLDER, NOT_LEARNT
 from airrvec.core.script import Parser
 from airrvec.core.script import add_options as add_script_options
 from airrvec.core.terminal import print_warning
@@ -84,7 +84,9 @@ class Work:
         )
         if missing.exists():
             return json.loads(missing.read_text())[0]["reason"]
-        if self.args.verb != "normalise" and not (outdir / f"{sample.name}.cells.parquet").exists():
+        cells = f"{sample.name}.cells.parquet"
+        apart = (outdir / FOLDER / cells).exists() and not (outdir / cells).exists()
+        if apart and self.args.verb != "normalise":
             return f"{sample.name}: all of its cells are γδ cells, and {NOT_LEARNT}"
         return None
 

@@ -1,6 +1,7 @@
 """Figure, plot and text of the analysis ``edits``."""
 
 from airrvec.analyses.edits import EDITS, REGIONS
+from airrvec.core import schema
 from airrvec.core.chains import GREEK
 from airrvec.encoders import Titles
 from airrvec.figures.style import style
@@ -24,7 +25,7 @@ def draw(table: pa.Table, titles: Titles):
         sharey="col",
     )
     for column, name in enumerate(names):
-        for row, chain in enumerate(GREEK.values()):
+        for row, chain in enumerate(GREEK[locus] for locus in schema.LOCI):
             axis = axes[row][column]
             chain_rows = data[(data["encoder"] == name) & (data["chain"] == chain)]
             for index, edit in enumerate(EDITS):
