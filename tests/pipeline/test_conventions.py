@@ -49,7 +49,7 @@ def test_stub_run_of_everything(tmp_path, conda, profile, env):
     path = f"{conda}:{environment()['PATH']}"
     run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output
-    exported = {"CHECK_R", "EXPORT_SCE"}
+    exported = {"CHECK_R", "EXPORT_SCE", "DESCRIBE_GAMMA_DELTA"}  # stubs have γδ cells
     assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *exported}
     assert {path.stem for path in (run.results / "r").iterdir()} == {
         *("a", "b", "labelled", "all_samples", "match_barcodes")
