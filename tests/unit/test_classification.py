@@ -1,9 +1,11 @@
 """What tells the values of a design apart: against planted differences, and their rates by chance."""
 
+from airrvec.repertoire.confounders import Features, told_table
 from airrvec.stats import classification
-from airrvec.stats.designs import SEVERAL_GROUPS, TWO_GROUPS, Design
+from airrvec.stats.designs import SEVERAL_GROUPS, TWO_GROUPS, Design, designs
 
 import numpy as np
+import pandas as pd
 import pytest
 
 
@@ -72,3 +74,37 @@ def test_by_chance_the_p_is_low_as_often_as_it_says():
     p = np.array([told(rng.normal(size=(11, 5)), made, 59).p for _ in range(200)])
     assert (p <= 0.05).mean() < 0.05 + 3 * (0.05 * 0.95 / 200) ** 0.5
     assert (p <= 0.5).mean() < 0.5 + 3 * (0.25 / 200) ** 0.5
+
+
+def test_the_penalty_is_chosen_without_the_units_that_are_left_out():
+    """Neither values nor the penalty, chosen among the others, depend on the values of a fold left out."""
+    rng = np.random.default_rng(5)
+    made = design(np.repeat([0, 1], 10))
+    products = classification.gram(rng.normal(size=(20, 6)) + made.labels[:, None])
+    test = np.arange(20) % 5 == 0
+    labels = made.arrangements(50, rng)
+    others = labels.copy()
+    others[test] = 1 - others[test]
+    predicted = [classification._told(products, one, test, 2) for one in (labels, others)]
+    assert (predicted[0] == predicted[1]).all()
+    assert len(np.unique(predicted[0])) == 2
+
+
+def test_a_batch_is_left_out_at_once_where_values_are_compared_within_it():
+    """What tells the values in one batch alone is told to other donors of it, but not to another batch."""
+    rng = np.random.default_rng(6)
+    names = [f"d{number}" for number in range(32)]
+    samples = pd.DataFrame(
+        {"donor": names, "batch": np.repeat(["1", "2"], 16), "disease": np.tile(["no", "yes"], 16)}, names
+    )
+    label, batch = (samples["disease"] == "yes").to_numpy(), (samples["batch"] == "1").to_numpy()
+    sign = np.where(label, 1, -1) * np.where(batch, 1, -1)  # another direction in the other batch
+    vectors = rng.normal(size=(32, 8)) + 20 * batch[:, None]
+    vectors[:, 0] += 4 * sign
+    vectors[:, 1] += 4 * np.where(label & batch, 1, 0)
+    sets = [Features("mean_vector", pd.DataFrame(vectors, names), "homosapiens", "beta")]
+    made = designs(samples, "disease", "batch")
+    rows = told_table(sets, samples, made, "disease", 99, 1).to_pylist()
+    accuracies = {row["left_out"]: row["accuracy"] for row in rows}
+    assert accuracies.keys() == {"donor", "batch"}
+    assert accuracies["batch"] < 0.6 < accuracies["donor"]
