@@ -26,7 +26,7 @@ from benchmarks.common import results
 from benchmarks.common.replicates import blood
 from benchmarks.common.timing import program
 
-ALONE = {"TRB": 0.15, "TRA": 0.05}  # share of the cells that show this chain alone
+SINGLE_CHAIN = {"TRB": 0.15, "TRA": 0.05}  # share of the cells that show this chain alone
 CODONS = {"A": "GCT", "C": "TGT", "D": "GAT", "E": "GAA", "F": "TTT", "G": "GGT", "H": "CAT", "I": "ATT"}
 CODONS |= {"K": "AAA", "L": "CTG", "M": "ATG", "N": "AAC", "P": "CCT", "Q": "CAA", "R": "CGT", "S": "TCT"}
 CODONS |= {"T": "ACT", "V": "GTT", "W": "TGG", "Y": "TAT"}
@@ -46,7 +46,7 @@ def contigs(receptors: pd.DataFrame, n_cells: int, rng: np.random.Generator) -> 
     """Return the 10x contigs of cells that are drawn from the receptors of a donor."""
     drawn = rng.choice(len(receptors), n_cells, p=blood(rng, len(receptors)))
     shown = rng.random(n_cells)
-    hidden = {"TRA": shown < ALONE["TRB"], "TRB": shown >= 1 - ALONE["TRA"]}
+    hidden = {"TRA": shown < SINGLE_CHAIN["TRB"], "TRB": shown >= 1 - SINGLE_CHAIN["TRA"]}
     parts = []
     for locus in schema.LOCI:
         fields = {schema.field(locus, name): title for name, title in NAMES.items()}
