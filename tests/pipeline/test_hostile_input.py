@@ -21,7 +21,7 @@ def test_samples_that_fail_are_told_in_one_message(tmp_path):
     assert run.status == 1
     assert run.processes == {"CHECK_SAMPLES"}
     told = run.output.partition("5 problems in the input:\n")[2].splitlines()
-    assert told[0].startswith("- samples.csv, row 1: b_cells.csv: none of the 200 rows is an α or β chain")
+    assert told[0].startswith("- samples.csv, row 1: b_cells.csv: none of the 200 rows is a chain")
     assert told[1].startswith("- samples.csv, row 2: junk.csv: its columns (a, b) match no known format")
     assert told[2] == "- samples.csv, row 3, column 'path': there is no file 'nowhere.csv'."
     assert told[3].startswith("- samples.csv, row 4, column 'path': the name of ")

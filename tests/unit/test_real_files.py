@@ -32,7 +32,7 @@ UNPROVEN_FRAME = "v_call is an open reading frame, and the input does not call t
 V_NOT_KNOWN = "v_call is not a V gene listed by IMGT"
 
 B_CELLS = (
-    "s: none of the {:,} rows is a chain of a T-cell receptor (loci: {});"
+    "s: none of the {:,} rows is an α or β chain of a T-cell receptor (loci: {});"
     " airrvec reads T-cell receptors, not B-cell receptors."
 )
 

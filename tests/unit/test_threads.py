@@ -41,6 +41,8 @@ def folder(tmp_path_factory):
         "sample_id": ["a"] * n,
         **{name: receptors[name] for name in ("receptor_id", "clonotype_id", "species")},
         "epitope": pa.nulls(n, pa.string()),
+        "abundance": pa.array([1] * n, pa.int64()),
+        "count_unit": ["cells"] * n,
     }
     tables.write(pa.table(cells), path / "cells.parquet")
     return path

@@ -243,12 +243,17 @@ class Counts:
 
 
 def no_receptor_message(sample_id: str, counts: Counts) -> str:
-    if set(counts.reject_reasons) <= {OTHER_LOCUS, NO_T_CELL}:
+    reasons = counts.reject_reasons
+    kind = None
+    if set(reasons) <= {OTHER_LOCUS}:
+        kind = "an α or β chain of a T-cell receptor"
+    elif 2 * reasons[NO_T_CELL] > reasons.total():
+        kind = "a chain of a T-cell receptor that could be read"
+    if kind:
         loci = ", ".join(f"{n:,} {locus}" for locus, n in counts.other_loci.most_common(5))
-        kind = "an α or β chain" if {*counts.other_loci} & {*schema.GAMMA_DELTA.loci} else "a chain"
         return (
-            f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is {kind} of a"
-            f" T-cell receptor (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
+            f"{sample_id}: none of the {counted(counts.rows_in, 'row')} is {kind}"
+            f" (loci: {loci}); airrvec reads T-cell receptors, not B-cell receptors"
         )
     first = counts.first_reject or {}
     value = f"{first['field'] or 'row'} '{first['value'] or ''}'"
