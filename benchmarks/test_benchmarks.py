@@ -68,10 +68,17 @@ def annotation_peers(figures: dict) -> None:
     assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
 
 
+<<<<<<< ours
 def counting(figures: dict) -> None:
     assert [row["script"] for row in figures["counting"]] == ["count_clones", "describe_clones"]
     assert all(0 < row["clones"] <= 2 * 2000 for row in figures["counting"])
     assert all(row["memory_MB"] > 10 for row in figures["counting"])
+=======
+def hla(figures: dict) -> None:
+    assert [row["least"] for row in figures["ways"]] == [4, 3]
+    assert all(row["n_5"] <= row["n_10"] <= row["tested"] for row in figures["ways"])
+    assert all(row["shuffled_5"] >= row["any_5"] for row in figures["ways"])
+>>>>>>> theirs
 
 
 def joining(figures: dict) -> None:
@@ -201,6 +208,7 @@ ENTRIES = {
         "--receptors 300 --queries 20 --background 500 --folder FOLDER/find", find_speed
     ),
     "gpu/gpu.py": Entry("DASH --device cpu --size small", gpu),
+    "hla/hla.py": Entry("--donors 40 --shuffles 3", hla),
     "installing/first_report.py": Entry(
         "HEAD --repository REPOSITORY", has_rows("commits", 1, commit="HEAD"), NO_INTERFACES
     ),
