@@ -68,17 +68,16 @@ def annotation_peers(figures: dict) -> None:
     assert all(values[method, 0, "n_queries"] >= values[method, 0, "n_reachable"] for method in methods)
 
 
-<<<<<<< ours
 def counting(figures: dict) -> None:
     assert [row["script"] for row in figures["counting"]] == ["count_clones", "describe_clones"]
     assert all(0 < row["clones"] <= 2 * 2000 for row in figures["counting"])
     assert all(row["memory_MB"] > 10 for row in figures["counting"])
-=======
+
+
 def hla(figures: dict) -> None:
     assert [row["least"] for row in figures["ways"]] == [4, 3]
     assert all(row["n_5"] <= row["n_10"] <= row["tested"] for row in figures["ways"])
     assert all(row["shuffled_5"] >= row["any_5"] for row in figures["ways"])
->>>>>>> theirs
 
 
 def joining(figures: dict) -> None:
