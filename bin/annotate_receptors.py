@@ -80,10 +80,9 @@ def _cells(args, path: Path) -> pa.Table:
     """Return a sample's cells, with the receptors that they count with."""
     cells = tables.read(path, [*_CELL_COLUMNS, "receptor_id"])
     if args.clones:
-        from airrvec.repertoire.clone_table import counted_receptors, members_of
+        from airrvec.repertoire.clone_table import receptors_counted
 
-        members = members_of(args.clones, tables.sample_name(path))
-        ids = counted_receptors(members, cells["receptor_id"])
+        ids = receptors_counted(args.clones, tables.sample_name(path), cells["receptor_id"])
         cells = cells.set_column(cells.column_names.index("receptor_id"), "receptor_id", ids)
     return cells
 

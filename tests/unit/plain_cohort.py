@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 LARGE = 0.01  # of a sample's cells
 
@@ -55,6 +53,38 @@ def read_ids(results: Path) -> dict[tuple, str]:
     return dict(zip(zip(chains["tra"], chains["trb"], strict=True), rows["receptor_id"], strict=True))
 
 
+def plain_clones(cells: list[tuple[list, list]]) -> list:
+    """
+    A name for the clone of each cell of one donor, of its α chains, the best first, and its β chains.
+
+    Pairs of a β chain with either α chain of a cell are one clone; a cell with one chain joins the only clone
+    of pairs that has it.
+    """
+    clone = {pair: pair for pair in sorted({(a[0], b[0]) for a, b in cells if a and b})}
+
+    def same(pair):
+        while clone[pair] != pair:
+            pair = clone[pair]
+        return pair
+
+    for alphas, betas in cells:
+        if len(alphas) == 2 and betas and (alphas[1], betas[0]) in clone:
+            clone[same((alphas[1], betas[0]))] = same((alphas[0], betas[0]))
+    clones_of_chain: dict[tuple, set] = {}
+    for pair in clone:
+        for chain in zip("αβ", pair, strict=True):
+            clones_of_chain.setdefault(chain, set()).add(same(pair))
+    names = []
+    for alphas, betas in cells:
+        chain = ("α", alphas[0]) if alphas else ("β", betas[0])
+        fitting = clones_of_chain.get(chain, set())
+        if alphas and betas:
+            names.append(same((alphas[0], betas[0])))
+        else:
+            names.append(min(fitting) if len(fitting) == 1 else chain)
+    return names
+
+
 def with_clones(cells: pd.DataFrame, ids: dict[tuple, str]) -> pd.DataFrame:
     """
     Add the clone of each cell, and the receptor of the clone: the most frequent of its complete cells, and of
@@ -63,31 +93,7 @@ def with_clones(cells: pd.DataFrame, ids: dict[tuple, str]) -> pd.DataFrame:
     parts = []
     for donor, own in cells.groupby("donor"):
         keys = [([key for key, _ in row.α], [key for key, _ in row.β]) for row in own.itertuples()]
-        clone = {
-            pair: number for number, pair in enumerate(sorted({(a[0], b[0]) for a, b in keys if a and b}))
-        }
-        seen_together = [
-            (clone[alphas[0], betas[0]], clone[alphas[1], betas[0]])
-            for alphas, betas in keys
-            if len(alphas) == 2 and betas and (alphas[1], betas[0]) in clone
-        ]
-        edges = np.array(seen_together, int).reshape(-1, 2).T
-        links = coo_array((np.ones(len(seen_together)), tuple(edges)), (len(clone), len(clone)))
-        component = connected_components(links)[1]
-        clone = {pair: component[number] for pair, number in clone.items()}
-        of_chain: list[dict[str, set[int]]] = [{}, {}]
-        for pair, number in clone.items():
-            for side in (0, 1):
-                of_chain[side].setdefault(pair[side], set()).add(number)
-        names = []
-        for alphas, betas in keys:
-            if alphas and betas:
-                names.append(f"{donor}|{clone[alphas[0], betas[0]]}")
-                continue
-            side, chain = (0, alphas[0]) if alphas else (1, betas[0])
-            fitting = of_chain[side].get(chain, set())
-            names.append(f"{donor}|{min(fitting) if len(fitting) == 1 else (side, chain)}")
-        parts.append(own.assign(clone=names))
+        parts.append(own.assign(clone=[f"{donor}|{name}" for name in plain_clones(keys)]))
     cells = pd.concat(parts)
     cells["receptor"] = [
         (row.α[0][1] if row.α else None, row.β[0][1] if row.β else None) for row in cells.itertuples()

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import ROOT
+from plain_cohort import plain_clones
 
 import count_clones as script
 import describe_clones
@@ -233,7 +234,7 @@ def test_clones_are_those_of_a_few_lines(tmp_path_factory, samples):
         for number, (donor, cells) in enumerate(samples)
         for place, cell in enumerate(cells)
     ]
-    expected = {frozenset(family) for family in plain_clones(rows)}
+    expected = {frozenset(family) for family in plain_families(rows)}
     members = found.members.to_pandas()
     groups = {
         frozenset(zip(g["sample_id"], g["cell_row"], strict=True)) for _, g in members.groupby("clone_id")
@@ -250,28 +251,14 @@ def test_clones_are_those_of_a_few_lines(tmp_path_factory, samples):
     )
 
 
-def plain_clones(rows: list[tuple]) -> list[list[tuple]]:
+def plain_families(rows: list[tuple]) -> list[list[tuple]]:
     """Cells of each clone: sample and row; rows are donor, sample, row, α chains and β chains of a cell."""
-    families = []
-    for donor in sorted({row[0] for row in rows}):
-        own = [(sample, row, alphas, betas) for name, sample, row, alphas, betas in rows if name == donor]
-        pairs = sorted({(alphas[0], betas[0]) for _, _, alphas, betas in own if alphas and betas})
-        clone = {pair: number for number, pair in enumerate(pairs)}
-        for _, _, alphas, betas in own:
-            if len(alphas) == 2 and betas and (alphas[1], betas[0]) in clone:
-                old, new = clone[alphas[1], betas[0]], clone[alphas[0], betas[0]]
-                clone = {pair: new if number == old else number for pair, number in clone.items()}
-        named: dict[object, list[tuple]] = {}
-        for sample, row, alphas, betas in own:
-            if alphas and betas:
-                key: object = clone[alphas[0], betas[0]]
-            else:
-                side, chain = (0, alphas[0]) if alphas else (1, betas[0])
-                fitting = {number for pair, number in clone.items() if pair[side] == chain}
-                key = fitting.pop() if len(fitting) == 1 else (side, chain)
-            named.setdefault(key, []).append((sample, row))
-        families += named.values()
-    return list(families)
+    families: dict[tuple, list[tuple]] = {}
+    for donor in {row[0] for row in rows}:
+        own = [row for row in rows if row[0] == donor]
+        for row, name in zip(own, plain_clones([row[3:] for row in own]), strict=True):
+            families.setdefault((donor, name), []).append(row[1:3])
+    return list(families.values())
 
 
 def test_script_writes_the_tables(tmp_path):

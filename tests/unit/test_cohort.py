@@ -3,19 +3,13 @@
 import json
 
 from airrvec.core import tables
-from airrvec.encoders import load
-from airrvec.synthetic.synthesis import synthesise
 
-import clone_tables
+import compared_samples
 import pandas as pd
 import plain_cohort
-import pyarrow as pa
 import pytest
 from condition_runs import compare
 from inputs import ROOT
-
-import compare_samples
-import normalise_receptors
 
 DATA, DEMO = ROOT / "tests/data", ROOT / "assets/demo"
 OTHERS = {
@@ -44,25 +38,12 @@ def sheet(tmp_path_factory) -> pd.DataFrame:
 def results(sheet, tmp_path_factory):
     """Clones and comparison of these samples and four more, by the scripts of a run."""
     folder = tmp_path_factory.mktemp("cohort")
-    for row in sheet.itertuples():
-        about = json.dumps({"donor": row.donor, "tissue": row.tissue})
-        words = [row.path, "--sample", row.sample, "--format", "10x", "--metadata", about]
-        normalise_receptors.main([str(word) for word in (*words, "--outdir", folder)])
-    for name, (path, kind) in OTHERS.items():
-        words = [path, "--sample", name, "--format", kind, "--outdir", folder]
-        normalise_receptors.main([str(word) for word in words])
-    parts = [tables.read(path) for path in sorted(folder.glob("*.receptors_*.parquet"))]
-    receptors = tables.distinct_receptors(pa.concat_tables(parts))
-    files = [folder / f"receptors/{name}.parquet" for name in ("receptors", "vectors", "background")]
-    encoder = load("sceptr")
-    vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
-    tables.write(receptors, files[0])
-    tables.write(vectors, files[1], encoder.loaded.vector_model.metadata())
-    tables.write(synthesise(2000, seed=9), files[2])
-    clones = clone_tables.count(folder, sorted(folder.glob("*.cells.parquet")), files[0])
-    words = ["--clones", clones, "--receptors", files[0], "--embeddings", files[1], "--background", files[2]]
-    words += ["--compare-permutations", 19, "--outdir", folder / "comparison"]
-    compare_samples.main([str(word) for word in words])
+    cohort = [
+        (row.sample, row.path, "--metadata", json.dumps({"donor": row.donor, "tissue": row.tissue}))
+        for row in sheet.itertuples()
+    ]
+    more = [(name, path, "--format", kind) for name, (path, kind) in OTHERS.items()]
+    clones = compared_samples.compare(folder, [*cohort, *more])
     made = compare(folder, clones, "tissue", comparison=folder / "comparison")
     (made / "tests.parquet").rename(folder / "comparison/tests.parquet")
     return folder

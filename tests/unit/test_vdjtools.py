@@ -3,18 +3,13 @@
 import json
 
 from airrvec.core import tables
-from airrvec.encoders import load
 from airrvec.repertoire import diversity
-from airrvec.synthetic.synthesis import synthesise
 
-import clone_tables
-import pyarrow as pa
+import compared_samples
 import pytest
 from vdjtools_values import STORED, repertoires
 
-import compare_samples
 import describe_samples
-import normalise_receptors
 
 VALUES = json.loads(STORED.read_text())
 SAMPLES = list(VALUES["samples"])
@@ -26,23 +21,10 @@ def folder(tmp_path_factory):
     """Both samples as AIRR tables, normalised, counted, described and compared."""
     folder = tmp_path_factory.mktemp("vdjtools")
     for name, table in repertoires().items():
-        path = folder / f"{name}.tsv"
-        table.assign(productive="T").to_csv(path, sep="\t", index=False)
-        normalise_receptors.main([str(path), "--sample", name, "--format", "airr", "--outdir", str(folder)])
-    parts = [tables.read(path) for path in sorted(folder.glob("*.receptors_*.parquet"))]
-    receptors = tables.distinct_receptors(pa.concat_tables(parts))
-    tables.write(receptors, folder / "run/receptors.parquet")
-    encoder = load("sceptr")
-    vectors = tables.embeddings_table(receptors["receptor_id"], encoder.embed(receptors))
-    tables.write(vectors, folder / "run/vectors.parquet", encoder.loaded.vector_model.metadata())
-    tables.write(synthesise(2000, seed=9), folder / "background.parquet")
-    cells = sorted(folder.glob("*.cells.parquet"))
-    clones = clone_tables.count(folder, cells, folder / "run/receptors.parquet")
+        table.assign(productive="T").to_csv(folder / f"{name}.tsv", sep="\t", index=False)
+    samples = [(name, folder / f"{name}.tsv", "--format", "airr") for name in SAMPLES]
+    clones = compared_samples.compare(folder, samples)
     describe_samples.main(["--clones", str(clones), "--outdir", str(folder / "described")])
-    words = ["--clones", clones, "--receptors", folder / "run/receptors.parquet"]
-    words += ["--embeddings", folder / "run/vectors.parquet", "--background", folder / "background.parquet"]
-    words += ["--compare-permutations", 19, "--outdir", folder / "compared"]
-    compare_samples.main([str(word) for word in words])
     return folder
 
 
@@ -69,7 +51,7 @@ def test_coverage_and_diversity_of_fewer_and_more_cells_are_vdjtools(sample):
 
 
 def test_overlap_is_vdjtools(folder):
-    table = tables.read(folder / "compared/pairs.parquet").to_pandas()
+    table = tables.read(folder / "comparison/pairs.parquet").to_pandas()
     (row,) = table[table["chains"] == "beta"].itertuples()
     expected = VALUES["overlap"]
     assert row.n_shared == expected["d12"] > 10

@@ -87,21 +87,14 @@ def _relations(run: _Run) -> Iterator[tuple[str, Callable[[], str | None]]]:
         kept = [path for path in both if path in run.rows]
         if source.rows is not None and kept and rejects in run.rows and not run.damaged.intersection(both):
             yield kept[0], lambda n=source.rows, kept=kept, rejects=rejects: _rows(run, n, kept, rejects)
-    for path in run.within(f"{FOLDER}/cells"):
-        chains = f"{FOLDER}/chains/{Path(path).name}"
-        if chains in run.rows:
-            yield chains, lambda path=path, chains=chains: _chains(run, path, chains)
     if (apart := f"{FOLDER}/receptors.parquet") in run.rows:
         yield apart, lambda: _identity(run, apart, schema.GAMMA_DELTA)
-    for path in cells:
-        name = Path(path).name
-        if f"chains/{name}" in run.rows:
-            yield f"chains/{name}", lambda path=path, name=name: _chains(run, path, f"chains/{name}")
-        if f"annotation/{name}" in run.rows:
-            yield (
-                f"annotation/{name}",
-                lambda path=path, name=name: _annotated(run, path, f"annotation/{name}"),
-            )
+    for path in (*cells, *run.within(f"{FOLDER}/cells")):
+        chains, calls = (path.replace("cells/", f"{folder}/") for folder in ("chains", "annotation"))
+        if chains in run.rows:
+            yield chains, lambda path=path, chains=chains: _chains(run, path, chains)
+        if calls in run.rows:
+            yield calls, lambda path=path, calls=calls: _annotated(run, path, calls)
     for path in run.within("airr", ".tsv"):
         chains = f"chains/{Path(path).stem}.parquet"
         if chains in run.rows:
@@ -152,8 +145,7 @@ def _annotated(run: _Run, cells: str, path: str) -> str | None:
     """Compare receptors row by row; a cell that joined a clone has the call of the clone's receptor."""
     expected = run.ids(cells)
     if "clones/members.parquet" in run.rows:
-        members = clone_table.members_of(run.results / "clones", Path(cells).stem)
-        expected = clone_table.counted_receptors(members, expected)
+        expected = clone_table.receptors_counted(run.results / "clones", Path(cells).stem, expected)
     return None if expected.equals(run.ids(path)) else f"its rows are not the cells of {cells}"
 
 

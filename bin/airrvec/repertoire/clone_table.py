@@ -126,6 +126,11 @@ def counted_receptors(members: pa.Table, receptor_ids: pa.ChunkedArray) -> pa.Ch
     return pa.chunked_array([pa.array(changed, pa.string())])
 
 
+def receptors_counted(folder: Path, sample: str, receptor_ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return `counted_receptors` of a sample's cells, by the clones that ``count_clones.py`` has written."""
+    return counted_receptors(members_of(folder, sample), receptor_ids)
+
+
 def _clusters(receptor_ids: pa.ChunkedArray, members: Path | None) -> pa.ChunkedArray | pa.Array:
     """Return the cluster of each receptor; null in none."""
     if members is None:

@@ -327,8 +327,8 @@ class Samples:
         kernels = self.kernels.copy()
         if self.weights != "clones":
             kernels = significance.mean_kernels(list(self.drawn.values()), self.width, shares)
-        itself = np.array([share @ share for share in shares])  # k(x, x) = 1 is left out
-        np.fill_diagonal(kernels, (kernels.diagonal() - itself) / (1 - itself))
+        sizes = np.array([1 / (share @ share) for share in shares])
+        np.fill_diagonal(kernels, _between_different(kernels.diagonal(), sizes))
         return kernels
 
 
@@ -382,9 +382,15 @@ def vectors_table(samples: Samples) -> pa.Table:
 
 
 def _within(samples: Samples) -> np.ndarray:
-    """Return the mean kernel between different receptors of each drawn sample: k(x, x) = 1 is left out."""
-    sizes = np.array([len(vectors) for vectors in samples.drawn.values()])
-    return (samples.kernels.diagonal() * sizes - 1) / (sizes - 1)
+    """Return the mean kernel between different receptors of each drawn sample."""
+    return _between_different(
+        samples.kernels.diagonal(), np.array([len(vectors) for vectors in samples.drawn.values()])
+    )
+
+
+def _between_different(means: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return mean kernels without k(x, x) = 1; ``sizes``: receptors of each sample, effective if weighted."""
+    return (means * sizes - 1) / (sizes - 1)
 
 
 def _table(rows: list[dict], columns: pa.Schema) -> pa.Table:

@@ -16,10 +16,15 @@ def text_header(title: str, description: str = "") -> dict:
     return {"title": title, "scale": False, **({"description": description} if description else {})}
 
 
-CHAIN_HEADERS = {
-    locus.lower(): text_header(f"{GREEK[locus]} chain", "V gene, CDR3 with its C and F or W, J gene")
-    for locus in schema.LOCI
-}
+def chain_headers(title: str, lineage: schema.Lineage = schema.ALPHA_BETA) -> dict[str, dict]:
+    """Return the headers of `chain_cells`; ``title`` has ``{}`` in place of the name of the chain."""
+    return {
+        locus.lower(): text_header(title.format(GREEK[locus]), "V gene, CDR3 with its C and F or W, J gene")
+        for locus in lineage.loci
+    }
+
+
+CHAIN_HEADERS = chain_headers("{} chain")
 ANTIGEN_HEADERS = {
     "antigen_gene": text_header("Antigen", **meaning("annotation", "antigen_gene")),
     "antigen_species": text_header("Organism", **meaning("annotation", "antigen_species")),
@@ -39,23 +44,30 @@ def text_cell(value) -> str:
     return f'"{text}"' if _is_number(text) else text
 
 
-def chain_cells(row: Mapping, absent: str = "none") -> dict[str, str]:
+def chain_cells(
+    row: Mapping, absent: str = "none", lineage: schema.Lineage = schema.ALPHA_BETA
+) -> dict[str, str]:
     """
     Return the cells ``tra`` and ``trb`` of a receptor, e.g. ``TRAV1-2 CAVMDSNYQLIW TRAJ33 (MAIT)``.
 
     Parameters
     ----------
     row : Mapping
-        `airrvec.core.schema.RECEPTOR_FIELDS`; ``innate_like`` where the table has it.
+        Fields of the lineage's receptors; ``innate_like`` where the table has it.
     absent : str
-        Text for a missing chain.
+        Text for a missing chain, with ``{}`` in place of its name if it is told.
+    lineage : Lineage
+        Of γδ receptors, the cells are ``trg`` and ``trd``.
     """
-    columns = {name: [_text(row[name])] for name in schema.RECEPTOR_FIELDS}
-    names = {locus.lower(): chain_names(columns, locus)[0].as_py() for locus in schema.LOCI}
+    columns = {name: [_text(row[name])] for name in lineage.receptor_fields}
+    names = {
+        locus.lower(): chain_names(columns, locus)[0].as_py() or absent.format(GREEK[locus])
+        for locus in lineage.loci
+    }
     kind = _text(row.get("innate_like"))
     if kind:
         names["tra"] += f" ({kind})"
-    return {locus: text_cell(name or absent) for locus, name in names.items()}
+    return {locus: text_cell(name) for locus, name in names.items()}
 
 
 def named_chain_cells(name: str | None, prefix: str = "") -> dict[str, str]:

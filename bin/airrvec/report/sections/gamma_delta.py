@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airrvec.core import schema, tables
-from airrvec.core.chains import GREEK, chain_names
 from airrvec.core.schema.gamma_delta import FOLDER, NOT_LEARNT
 from airrvec.core.terminal import counted
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, meaning, section, units_sentence
-from airrvec.report.receptor_cells import text_cell, text_header
+from airrvec.report.receptor_cells import chain_cells, chain_headers, text_cell, text_header
 from airrvec.report.sections import sample_genes
 
 import pandas as pd
@@ -103,13 +102,13 @@ def _clones(results: GammaDelta) -> dict:
     data = {}
     for number, clone in enumerate(tables.named_rows(clones), start=1):
         cells = {"n_cells": clone.n_cells, "share": 100 * clone.largest_share, "samples": clone.samples}
-        data[f"{number:02d}"] = _chains(clone) | {
+        data[f"{number:02d}"] = chain_cells(clone._asdict(), "no {}", schema.GAMMA_DELTA) | {
             name: escaped(value) if isinstance(value, str) else value
             for name, value in cells.items()
             if not pd.isna(value)
         }
     headers = {
-        **_chain_headers("Chain"),
+        **chain_headers("Chain: {}", schema.GAMMA_DELTA),
         "n_cells": {"title": "Cells", **COUNT, "description": columns["n_cells"].text},
         "share": {"title": "Largest share", **SHARE, "description": columns["largest_share"].text},
         "samples": text_header("Samples", columns["samples"].text),
@@ -151,8 +150,9 @@ def _clusters(clusters: pd.DataFrame) -> dict:
         }
         numbers = {name: getattr(cluster, name) for name in ("n_receptors", "n_samples", "n_donors")}
         data[f"{number:02d}"] = line | numbers
+    headers = chain_headers("Consensus: {}", schema.GAMMA_DELTA)
     headers = {
-        **{f"consensus_{name}": header for name, header in _chain_headers("Consensus").items()},
+        **{f"consensus_{name}": header for name, header in headers.items()},
         "n_receptors": {"title": "Receptors", **COUNT, **meaning("gamma_delta_clusters", "n_receptors")},
         "n_samples": {"title": "Samples", **COUNT, **meaning("gamma_delta_clusters", "n_samples")},
         "n_donors": {"title": "Donors", **COUNT, **meaning("gamma_delta_clusters", "n_donors")},
@@ -167,18 +167,3 @@ def _clusters(clusters: pd.DataFrame) -> dict:
         headers=headers,
         pconfig={"col1_header": "Cluster"},
     )
-
-
-def _chains(row) -> dict:
-    fields = {name: [getattr(row, name)] for name in schema.GAMMA_DELTA.receptor_fields}
-    return {
-        locus.lower(): text_cell(chain_names(fields, locus)[0].as_py() or f"no {GREEK[locus]}")
-        for locus in schema.GAMMA_DELTA.loci
-    }
-
-
-def _chain_headers(word: str) -> dict[str, dict]:
-    return {
-        locus.lower(): text_header(f"{word}: {GREEK[locus]}", "V gene, CDR3 with its C and F or W, J gene")
-        for locus in schema.GAMMA_DELTA.loci
-    }
