@@ -28,7 +28,7 @@ const receptorMap = (() => {
 
   const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
   // Numbers of several units do not add up; a cell with one chain counts with the pair that has it.
-  const counted = row => data.cells[row] === null ? "counted in several units"
+  const counted = row => data.cells[row] === null ? word(data.units, row) || "not counted"
     : data.cells[row] ? number(data.cells[row]) : "none: counted with the pair of this chain";
 
   // Groups of the legend: the values that have a style, all others, and none.
@@ -249,7 +249,7 @@ const receptorMap = (() => {
       if (field(`${locus}_junction_aa`)) list.lastElementChild.style.gridColumn = "2";
     }
     for (const column of data.colours) line(column.title, words(column, row));
-    line(capital(word(data.units, row) || "cells"), counted(row));
+    line(capital(data.cells[row] && word(data.units, row) || "cells"), counted(row));
     tip.replaceChildren(list);
     tip.hidden = false;
     const at = project(), box = canvas.getBoundingClientRect();

@@ -143,8 +143,8 @@ def test_what_counts_in_several_units_has_no_number(tmp_path):
         cells = {"sample_id": [unit] * len(ids), "receptor_id": ids, "abundance": n}
         tables.write(pa.table({**cells, "count_unit": [unit] * len(ids)}), tmp_path / f"{unit}.parquet")
     counted = layout.abundances(sorted(tmp_path.glob("*.parquet")), None, ["c", "a", "b", "d"])
-    assert counted["n"].fillna(-1).tolist() == [7, -1, 2, 0]
-    assert counted["unit"].fillna("").tolist() == ["reads", "", "cells", ""]
+    assert counted["n"].fillna(-1).tolist() == [7, -1, 2, -1]
+    assert counted["unit"].fillna("").tolist() == ["reads", "several units", "cells", ""]
 
 
 @pytest.mark.parametrize("batch", [16, 1000])

@@ -78,6 +78,9 @@ def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+SEVERAL_UNITS = "several units"
+
+
 def abundances(paths: list[Path], clones: Path | None, receptor_ids: list[str]) -> pd.DataFrame:
     """
     Return what counts with each receptor in all samples together, and its unit.
@@ -94,30 +97,31 @@ def abundances(paths: list[Path], clones: Path | None, receptor_ids: list[str]) 
     Returns
     -------
     DataFrame, length n
-        ``n``, null where its samples count in several units, and ``unit``, null there and without a count.
+        ``n``: 0 if all cells of the receptor count with another one; null if they have no count, or count in
+        several units. ``unit``: null if ``n`` is 0 or not known; `SEVERAL_UNITS`.
     """
-    counts = []
+    columns, parts = ("receptor_id", "n", "unit"), []
     for path in paths:
         cells = tables.read(path, ["sample_id", "receptor_id", "abundance", "count_unit"])
         if not len(cells):
             continue
-        ids = cells["receptor_id"]
+        own = ids = cells["receptor_id"]
         if clones:
-            ids = clone_table.counted_receptors(
-                clone_table.members_of(clones, cells["sample_id"][0].as_py()), ids
-            )
-        counts.append(cells.set_column(1, "receptor_id", ids).drop_columns("sample_id").to_pandas())
-    together = pd.concat(counts).dropna(subset="abundance").groupby("receptor_id")
-    table = pd.DataFrame(
-        {
-            "n": together["abundance"].sum(),
-            "unit": together["count_unit"].first(),
-            "n_units": together["count_unit"].nunique(),
-        }
-    ).reindex(receptor_ids)
-    table["n"] = table["n"].fillna(0).mask(table["n_units"] > 1)
-    table["unit"] = table["unit"].mask(table["n_units"] > 1)
-    return table[["n", "unit"]]
+            ids = clone_table.receptors_counted(clones, cells["sample_id"][0].as_py(), own)
+        n, unit = cells["abundance"], cells["count_unit"]
+        counted = pa.table([ids, n, unit], columns).filter(pc.is_valid(n))
+        # Adds nothing, but tells a receptor whose cells count with another one from one without a count.
+        has_count = pa.table([own, pc.multiply(n, 0), pa.nulls(len(own), unit.type)], columns)
+        parts += [counted, has_count.filter(pc.is_valid(n))]
+    rows = pa.concat_tables(parts)
+    rows = rows.filter(pc.is_in(rows["receptor_id"], pa.array(receptor_ids))).to_pandas()
+    groups = rows.groupby("receptor_id")
+    table = groups.agg(n=("n", "sum"), unit=("unit", "first"), n_units=("unit", "nunique"))
+    table = table.reindex(receptor_ids)
+    several = table["n_units"] > 1
+    return pd.DataFrame(
+        {"n": table["n"].mask(several), "unit": table["unit"].mask(several, SEVERAL_UNITS)}, receptor_ids
+    )
 
 
 def read_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:

@@ -325,7 +325,7 @@ def _quality_section(samples: list[dict], receptors: dict) -> dict:
             "abundance": sample["abundance"],
             "unit": sample["count_unit"],
             "kept": 100 * sample["rows_out"] / sample["rows_in"],
-            "paired": 100 * n_paired(sample) / max(sample["cells"], 1),
+            **({"paired": 100 * n_paired(sample) / sample["cells"]} if sample["cells"] else {}),
             "doublets": sample["pairing"].get(schema.MULTICHAIN, 0),
             **({"gamma_delta": sample["gamma_delta"]["cells"]} if with_gamma_delta else {}),
             "functional": sample["per_cent_functional"],
