@@ -12,12 +12,14 @@ from pathlib import Path
 
 from airrvec.app import cli
 from airrvec.core import schema
+from airrvec.core.schema.gamma_delta import FOLDER
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_IDENTIFIED = ("species", *schema.RECEPTOR_FIELDS)
-_GENE = {name: re.compile(rf"TR[AB]{name[0].upper()}[0-9A-Z/-]+(\*[0-9]+)?") for name in ("v_call", "j_call")}
+_GENE = {
+    name: re.compile(rf"TR[ABGD]{name[0].upper()}[0-9A-Z/-]+(\*[0-9]+)?") for name in ("v_call", "j_call")
+}
 _JUNCTION = re.compile("[ACDEFGHIKLMNPQRSTVWY]{1,60}")
 
 
@@ -27,9 +29,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """Tables and counts of one sample."""
+    """Tables and counts of one sample; ``apart``: its γδ cells."""
 
     cells: pa.Table
+    apart: pa.Table
     receptors: pa.Table
     rejects: pa.Table
     counts: dict
@@ -100,17 +103,23 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     called(script("normalise_receptors").main, argv, outdir)
     n_partitions = options.get("partitions", 1)
     stem = options["sample"]
+    counts = json.loads((outdir / f"{stem}.qc.json").read_text(), parse_constant=_no_number)
     receptors = [f"{stem}.receptors_{number:04d}.parquet" for number in range(n_partitions)]
-    written = [f"{stem}.{name}.parquet" for name in ("cells", "chains", "rejects")]
-    expected = {*written, f"{stem}.qc.json", *receptors}
+    cells, chains = f"{stem}.cells.parquet", f"{stem}.chains.parquet"
+    expected = {f"{stem}.rejects.parquet", f"{stem}.qc.json"}
+    if counts["cells"]:
+        expected |= {cells, chains, *receptors}
+    if counts["gamma_delta"]["cells"]:
+        expected |= {FOLDER, f"{FOLDER}/{cells}", f"{FOLDER}/{chains}"}
     found = {str(file.relative_to(outdir)) for file in outdir.rglob("*")}
     assert found == expected, f"the files are {sorted(found)}, not {sorted(expected)}"
-    parts = [_table(outdir / name) for name in receptors]
+    parts = [_table(outdir / name, schema.RECEPTORS) for name in receptors]
     result = Result(
-        _table(outdir / f"{stem}.cells.parquet"),
+        _table(outdir / cells, schema.CELLS),
+        _table(outdir / FOLDER / cells, schema.GAMMA_DELTA_CELLS),
         pa.concat_tables(parts),
-        _table(outdir / f"{stem}.rejects.parquet"),
-        json.loads((outdir / f"{stem}.qc.json").read_text(), parse_constant=_no_number),
+        _table(outdir / f"{stem}.rejects.parquet", schema.REJECTS),
+        counts,
     )
     check_conserved(result, options.get("n_rows"))
     check_receptors(result)
@@ -121,7 +130,10 @@ def normalised(path: Path, outdir: Path, options: dict) -> Result:
     return result
 
 
-def _table(path: Path) -> pa.Table:
+def _table(path: Path, columns: pa.Schema) -> pa.Table:
+    """A table; without rows if there is no such file, as of a sample without cells of the lineage."""
+    if not path.exists():
+        return columns.empty_table()
     with pq.ParquetFile(path) as file:
         return file.read(use_threads=False)
 
@@ -132,7 +144,7 @@ def _no_number(word: str):
 
 def check_conserved(result: Result, n_rows: int | None = None) -> None:
     """Every row of the input is in one cell or among the rejects, and the counts say so."""
-    counts, cells, rejects = result.counts, result.cells.to_pydict(), result.rejects.to_pydict()
+    counts, rejects = result.counts, result.rejects.to_pydict()
     n_in = counts["rows_in"]
     assert n_rows in (None, n_in), f"the file has {n_rows} rows, {n_in} were read"
     by_kept = {True: set(), False: set()}
@@ -147,62 +159,75 @@ def check_conserved(result: Result, n_rows: int | None = None) -> None:
     assert n_in == counts["rows_out"] + len(lost), (
         f"{n_in} rows in, {counts['rows_out']} out, {len(lost)} rejected"
     )
-    total = sum(cells["input_rows"])
+    n_rows_of_cells = [n for table in (result.cells, result.apart) for n in table["input_rows"].to_pylist()]
+    total = sum(n_rows_of_cells)
     assert total == counts["rows_out"], f"input_rows sum to {total}, {counts['rows_out']} rows are kept"
-    assert min(cells["input_rows"]) >= 0
+    assert min(n_rows_of_cells) >= 0
     assert all(rejects["reason"])
-    assert counts["cells"] == len(cells["cell_id"]) > 0
-    assert Counter(cells["chain_pairing"]) == counts["pairing"]
+    assert len(n_rows_of_cells) > 0
+    for table, own in ((result.cells, counts), (result.apart, counts["gamma_delta"])):
+        assert own["cells"] == len(table)
+        assert Counter(table["chain_pairing"].to_pylist()) == own["pairing"]
     assert Counter(rejects["reason"]) == counts["reject_reasons"]
 
 
 def check_receptors(result: Result) -> None:
     """Receptors are known by their contents, well-formed, and those of the cells."""
-    rows = result.receptors.to_pylist()
-    names = {row["receptor_id"] for row in rows}
-    assert len(names) == result.counts["receptors"], (
-        f"{len(names)} receptors, not {result.counts['receptors']}"
-    )
+    names = set(result.receptors["receptor_id"].to_pylist())
     assert names == set(result.cells["receptor_id"].to_pylist()), "receptors are not those of the cells"
-    for row in rows:
-        key = "|".join(row[name] or "" for name in _IDENTIFIED)
-        genes = "|".join((row[name] or "").split("*")[0] for name in _IDENTIFIED)
-        for name, hashed in (("receptor_id", key), ("clonotype_id", genes)):
-            expected = hashlib.sha256(hashed.encode()).hexdigest()[:24]
-            assert row[name] == expected, f"{name} {row[name]} is not the hash of {hashed}"
-        assert row["species"] in schema.SPECIES
-        present = [locus for locus in schema.LOCI if row[schema.field(locus, "junction_aa")]]
-        assert present, f"a receptor without a junction: {key}"
-        assert all(row[name] != "" for name in _IDENTIFIED), f"an empty word in place of a null: {row}"
-        for locus in schema.LOCI:
-            junction = row[schema.field(locus, "junction_aa")]
-            calls = {name: row[schema.field(locus, name)] for name in _GENE}
-            assert junction or not any(calls.values()), f"genes without a junction: {key}"
-            assert junction is None or _JUNCTION.fullmatch(junction), f"the junction is {junction!r}"
-            for name, gene in calls.items():
-                assert gene is None or (_GENE[name].fullmatch(gene) and gene.startswith(locus)), (
-                    f"{name} is {gene!r}"
-                )
-    assert set(result.cells["chain_pairing"].to_pylist()) <= set(schema.CHAIN_PAIRINGS)
+    for lineage, table, counts in (
+        (schema.ALPHA_BETA, result.receptors, result.counts),
+        (schema.GAMMA_DELTA, result.apart, result.counts["gamma_delta"]),
+    ):
+        rows = {row["receptor_id"]: row for row in table.to_pylist()}
+        assert len(rows) == counts["receptors"], f"{len(rows)} receptors, not {counts['receptors']}"
+        for row in rows.values():
+            _check_receptor(row, lineage)
+    for table in (result.cells, result.apart):
+        assert set(table["chain_pairing"].to_pylist()) <= set(schema.CHAIN_PAIRINGS)
+
+
+def _check_receptor(row: dict, lineage: schema.Lineage) -> None:
+    identified = ("species", *lineage.receptor_fields)
+    prefix = "" if lineage == schema.ALPHA_BETA else "γδ|"
+    key = prefix + "|".join(row[name] or "" for name in identified)
+    genes = prefix + "|".join((row[name] or "").split("*")[0] for name in identified)
+    for name, hashed in (("receptor_id", key), ("clonotype_id", genes)):
+        expected = hashlib.sha256(hashed.encode()).hexdigest()[:24]
+        assert row[name] == expected, f"{name} {row[name]} is not the hash of {hashed}"
+    assert row["species"] in schema.SPECIES
+    present = [locus for locus in lineage.loci if row[schema.field(locus, "junction_aa")]]
+    assert present, f"a receptor without a junction: {key}"
+    assert all(row[name] != "" for name in identified), f"an empty word in place of a null: {row}"
+    for locus in lineage.loci:
+        junction = row[schema.field(locus, "junction_aa")]
+        calls = {name: row[schema.field(locus, name)] for name in _GENE}
+        assert junction or not any(calls.values()), f"genes without a junction: {key}"
+        assert junction is None or _JUNCTION.fullmatch(junction), f"the junction is {junction!r}"
+        for name, gene in calls.items():
+            assert gene is None or _GENE[name].fullmatch(gene), f"{name} is {gene!r}"
+            also_delta = locus == "TRD" and "/DV" in (gene or "")
+            assert gene is None or gene.startswith(locus) or also_delta, f"{name} is {gene!r}"
 
 
 def check_tables(result: Result, sample: str) -> None:
     """Tables that were opened again have their schema, and name the sample."""
     for table, expected in (
         (result.cells.select(schema.CELLS.names), schema.CELLS),
+        (result.apart.select(schema.GAMMA_DELTA_CELLS.names), schema.GAMMA_DELTA_CELLS),
         (result.receptors, schema.RECEPTORS),
         (result.rejects, schema.REJECTS),
     ):
         table.validate(full=True)
         assert table.schema.equals(expected), f"the schema is {table.schema}"
-    for table in (result.cells, result.rejects):
+    for table in (result.cells, result.apart, result.rejects):
         assert set(table["sample_id"].to_pylist()) <= {sample}
     assert result.counts["sample_id"] == sample
 
 
 def check_same(one: Result, other: Result) -> None:
     """Two spellings of one table give the same receptors, cells and rejects."""
-    for name in ("receptors", "cells", "rejects"):
+    for name in ("receptors", "cells", "apart", "rejects"):
         left, right = (getattr(result, name).to_pylist() for result in (one, other))
         if name == "receptors":  # distinct within a part of the file
             left, right = (list({row["receptor_id"]: row for row in rows}.values()) for rows in (left, right))

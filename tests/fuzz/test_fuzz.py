@@ -158,6 +158,16 @@ def test_what_is_wrong_is_seen(name, result):
         check(TAMPERED[name](result))
 
 
+def test_what_is_wrong_with_gamma_delta_cells_is_seen(tmp_path):
+    result = properties.normalised(DATA / "10x_gamma_delta.csv", tmp_path, {"sample": "s"})
+    assert min(len(result.cells), len(result.apart)) > 0
+    with pytest.raises(AssertionError, match="input_rows sum to"):
+        properties.check_conserved(replace(result, apart=result.apart.slice(1)))
+    junctions = _set(result.apart, "trd_junction_aa", pa.array(["CALF"] * len(result.apart)))
+    with pytest.raises(AssertionError, match="is not the hash of γδ"):
+        properties.check_receptors(replace(result, apart=junctions))
+
+
 def test_other_receptors_are_not_the_same(result):
     properties.check_same(result, result)
     with pytest.raises(AssertionError, match="cells differ"):
