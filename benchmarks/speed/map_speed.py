@@ -92,6 +92,8 @@ def _part(number: int, first: int, n: int) -> tuple[pa.Table, pa.Table, pa.Table
         "receptor_id": ids,
         "clonotype_id": ids,
         "epitope": labels,
+        "abundance": np.ones(n, np.int64),
+        "count_unit": ["cells"] * n,
     }
     return (
         pa.table(receptors, schema=schema.RECEPTORS),
