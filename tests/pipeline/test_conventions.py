@@ -9,6 +9,7 @@ from test_run import PROCESSES
 
 ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
 REPERTOIRE = {"EMBED_BACKGROUND", "CLUSTER_RECEPTORS", "COMPARE_SAMPLES", "COMPARE_CONDITIONS"}
+LEARNING = {"CHECK_DEVICE", "SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}
 
 
 # Stands in for conda.
@@ -46,11 +47,13 @@ def conda(tmp_path):
 )
 def test_stub_run_of_everything(tmp_path, conda, profile, env):
     asked = ("--export_sce", "--analyses", "all", "--cluster", "--compare", "--compare_by", "condition")
+    asked += ("--pretrain", "synthetic", "--synthetic_receptors", "100001", "--finetune")
     path = f"{conda}:{environment()['PATH']}"
     run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output
     exported = {"CHECK_R", "EXPORT_SCE", "DESCRIBE_GAMMA_DELTA"}  # stubs have γδ cells
-    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *exported}
+    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *LEARNING, *exported}
+    assert sum("SYNTHESISE" in task["name"] for task in run.tasks) == 2
     assert {path.stem for path in (run.results / "r").iterdir()} == {
         *("a", "b", "labelled", "all_samples", "match_barcodes")
     }

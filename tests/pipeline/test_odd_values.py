@@ -58,22 +58,16 @@ def test_null_in_a_file_is_the_default_to_the_end_of_a_run(tmp_path):
     assert "NORMALISE_RECEPTORS" in run.processes
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ('outdir: ""\nspecies: null', ["--species: null is no value", "--outdir: is empty"]),
-        ("outdir: 2026-01-01", ["--outdir: ", "is no text; put it in quotation marks"]),
-    ],
-)
-def test_a_refused_file_writes_nothing_anywhere(tmp_path, text, sentences):
+def test_a_refused_file_writes_nothing_anywhere(tmp_path):
     """Each problem is named, the error is the last line, and Nextflow makes no folder of its own."""
     sheet(tmp_path, f"sample,path\nb,{ROOT / 'assets/test/pbmc_b.csv'}\n")
-    (tmp_path / "params.yml").write_text(f"input: samples.csv\n{text}\n")
-    run = run_pipeline(tmp_path, "-params-file", "params.yml", outdir="outdir" not in text)
+    (tmp_path / "params.yml").write_text("input: samples.csv\noutdir: 2026-01-01\nspecies: null\n")
+    run = run_pipeline(tmp_path, "-params-file", "params.yml", outdir=False)
     assert run.status == 1
     said = [line for line in run.output.splitlines() if line]
-    assert all(sentence in run.output for sentence in sentences), run.output
-    assert sentences[-1] in said[-1]
+    assert "--species: null is no value" in run.output
+    assert "--outdir: " in said[-1]
+    assert "is no text; put it in quotation marks" in said[-1]
     assert not Path("/pipeline_info").exists()
     made = {path.name for path in tmp_path.iterdir()} - {"samples.csv", "params.yml", "results"}
     assert {name for name in made if not name.startswith(".nextflow")} <= {"work"}

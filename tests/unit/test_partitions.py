@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import ALPHA, BETA, ROOT, receptor_id
+from safetensors.numpy import load_file
 
 SAMPLES = {"a": "assets/test/pbmc_a.csv.gz", "b": "assets/test/pbmc_b.csv"}
 
@@ -104,6 +105,20 @@ def test_folders_of_partitions_open_in_one_line(results):
         one, many = (pandas.read_parquet(results[n] / name) for n in (1, 60))
         assert list(many["receptor_id"]) == list(one["receptor_id"])
         assert list(many.columns) == list(one.columns)
+
+
+def test_partitions_change_no_weight(results, tmp_path):
+    pytest.importorskip("lightning")
+    weights = []
+    for n in (1, 3):
+        folder = tmp_path / f"{n}"
+        options = ["--preset", ROOT / "conf/models/tiny.json", "--train-steps", 2, "--train-batch-size", 16]
+        options += ["--device", "cpu", "--checkpoints", folder / "checkpoints", "--outdir", folder]
+        run("pretrain", *tables.files(results[n] / "receptors"), *options)
+        weights.append(load_file(folder / "tiny/model.safetensors"))
+    assert weights[0].keys() == weights[1].keys()
+    for name, values in weights[0].items():
+        np.testing.assert_array_equal(values, weights[1][name])
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

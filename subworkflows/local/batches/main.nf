@@ -9,9 +9,11 @@ def inBatches(rows, sizes, bytes, most) {
     }.collect { batch -> batch.collect { row -> row[0] } }
 }
 
-// Batches of [ meta, table, column map or [] ]. Few tables have a task each, so that a changed one repeats no other.
+// Batches of [ meta, table, column map or [] ]. Few tables share a task only if they are read in less time than it
+// starts in, so that a changed one repeats no other that takes longer.
 def batchesOfTables(rows) {
-    return inBatches(rows, rows.collect { row -> bytesToRead(row[1]) }, 64_000_000, rows.size() > 16 ? 25 : 1)
+    def bytes = rows.size() > 16 ? 64_000_000 : 4_000_000
+    return inBatches(rows, rows.collect { row -> bytesToRead(row[1]) }, bytes, 25)
         .collectMany { batch -> batch.split { row -> row[2] }.findAll { part -> part } }
         .collect { batch -> batchOf(batch) }
 }
