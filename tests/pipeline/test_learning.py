@@ -45,7 +45,7 @@ def write_presets(folder):
 def learnt(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learnt")
     write_presets(folder)
-    run = run_pipeline(folder, *CHAIN, *ALONE, "--partitions", "3")
+    run = run_pipeline(folder, *CHAIN, *ALONE)
     assert run.status == 0, run.output
     return run
 
@@ -59,10 +59,9 @@ def test_the_last_model_of_the_chain_embeds(learnt):
     assert learnt.warnings == []
     models = learnt.results / "models"
     assert sorted(path.name for path in models.iterdir()) == ["finetune", "tiny_own", "tuned"]
-    vectors = tables.read(learnt.results / "embeddings/tuned")
-    receptors = tables.read(learnt.results / "receptors")
-    for path in tables.files(learnt.results / "embeddings/tuned"):
-        assert tables.metadata(path)["model"] == "tuned"
+    vectors = tables.read(learnt.results / "embeddings/tuned.parquet")
+    receptors = tables.read(learnt.results / "receptors/receptors.parquet")
+    assert tables.metadata(learnt.results / "embeddings/tuned.parquet")["model"] == "tuned"
     assert vectors["receptor_id"].equals(receptors["receptor_id"])
     expected = encoders.load(str(models / "tuned")).embed(receptors)
     np.testing.assert_allclose(vectors.to_pandas().drop(columns="receptor_id"), expected, atol=1e-5)
