@@ -8,6 +8,7 @@ from airrvec.core.errors import InputError
 from airrvec.core.missing import optional_part
 
 LEAST_TABLES = ("diversity", "clone_sizes", "gene_usage", "cdr3_lengths")
+GAMMA_DELTA_TESTS = "gamma_delta_tests"
 
 
 def parse_args(argv=None):
@@ -18,6 +19,7 @@ def parse_args(argv=None):
         "--table", type=Path, required=True, help="clones with calls and clusters, by describe_clones.py"
     )
     parser.add_argument("--comparison", type=Path, help="folder written by compare_samples.py")
+    parser.add_argument("--gamma-delta", type=Path, help="folder written by describe_gamma_delta.py")
     parser.add_argument("--samplesheet", type=Path, help="whose order of samples is that of the values")
     settings.add(parser, "compare_by", required=True)
     settings.add(parser, "compare_within", "compare_permutations")
@@ -53,6 +55,9 @@ def main(argv=None):
         told = confounders.told_table(sets, samples, made, *common)
         steps, changes = following.followed(following.Counted(counted), samples, args.compare_by, args.table)
     tables.write_both(tests, args.outdir / "tests")
+    if args.gamma_delta and (args.gamma_delta / "clones.parquet").exists():
+        apart = _gamma_delta_measures(args)
+        tables.write_both(conditions.tests_table(apart, None, made, *common), args.outdir / GAMMA_DELTA_TESTS)
     tables.write_both(told, args.outdir / "told")
     tables.write_both(steps, args.outdir / "steps")
     tables.write_both(changes, args.outdir / "changes")
@@ -66,6 +71,16 @@ def main(argv=None):
     }
     tables.write_json(qc, args.outdir / "conditions.qc.json")
     script.write_versions(args, "duckdb", "numpy", "pandas", "pyarrow", "scipy")
+
+
+def _gamma_delta_measures(args) -> list:
+    """Return what is measured of the γδ cells of each sample."""
+    from airrvec.repertoire import clone_table, conditions
+
+    counts, table = (args.gamma_delta / f"{name}.parquet" for name in ("counts", "clones"))
+    with database.connect(args.outdir, memory=args.memory, threads=args.threads) as connection:
+        counted = clone_table.counted_clones(connection, counts, table, with_calls=False)
+        return conditions.measures(counted, args.gamma_delta)
 
 
 def _order(samplesheet: Path | None) -> list[str] | None:

@@ -79,7 +79,7 @@ PARTS = {
         report_samples.described_lines,
     ),
     "gamma_delta": Part(
-        lambda args: gamma_delta.read_gamma_delta(args.gamma_delta),
+        lambda args: gamma_delta.read_gamma_delta(args.gamma_delta, args.comparison),
         gamma_delta.gamma_delta_sections,
         gamma_delta.gamma_delta_lines,
     ),

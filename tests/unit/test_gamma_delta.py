@@ -374,7 +374,7 @@ def test_similar_receptors_are_a_cluster_and_clones_name_it(described):
 
 def test_the_report_has_a_chapter_with_the_numbers_of_the_tables(described):
     folder, cells = described
-    results = report_section.read_gamma_delta(folder)
+    results = report_section.read_gamma_delta(folder, None)
     sections = {part["id"]: part for part in report_section.gamma_delta_sections(results)}
     assert list(sections) == [
         *("airrvec_gamma_delta_samples", "airrvec_gamma_delta_clones"),
@@ -396,4 +396,4 @@ def test_the_report_has_a_chapter_with_the_numbers_of_the_tables(described):
     assert report_section.gamma_delta_lines(results) == [
         "γδ T cells: 18 clones in 2 samples, without vectors; 2 clusters by TCRdist"
     ]
-    assert report_section.read_gamma_delta(folder / "none") is None
+    assert report_section.read_gamma_delta(folder / "none", None) is None

@@ -42,7 +42,7 @@ def described(
 
 
 def counted_clones(
-    connection: duckdb.DuckDBPyConnection, counts: Path, table: Path
+    connection: duckdb.DuckDBPyConnection, counts: Path, table: Path, *, with_calls: bool = True
 ) -> duckdb.DuckDBPyRelation:
     """
     Return clones with known chains in each sample, joined once: ``n`` cells, chains, call, cluster.
@@ -53,10 +53,14 @@ def counted_clones(
         It gets the table ``counted_clones``.
     counts, table : Path
         `airrvec.core.schema.CLONE_COUNTS` and `CLONES`.
+    with_calls : bool
+        Whether the clones have calls; null without them, as those of γδ cells.
     """
+    calls = ("" if with_calls else "NULL::VARCHAR AS ") + "call"
+    antigens = ("" if with_calls else "NULL::VARCHAR AS ") + "call_antigen_species"
     connection.execute(
-        "CREATE TABLE counted_clones AS SELECT sample_id, clone_id, species, chains, call,"
-        " call_antigen_species, cluster_id, counts.count_unit, counts.n_cells AS n"
+        f"CREATE OR REPLACE TABLE counted_clones AS SELECT sample_id, clone_id, species, chains, {calls},"
+        f" {antigens}, cluster_id, counts.count_unit, counts.n_cells AS n"
         " FROM read_parquet($counts) AS counts JOIN read_parquet($table) AS clones USING (clone_id)"
         " WHERE chains IS NOT NULL",
         {"counts": str(counts), "table": str(table)},

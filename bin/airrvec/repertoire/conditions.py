@@ -13,6 +13,7 @@ from pathlib import Path
 
 from airrvec.core import schema, tables
 from airrvec.core.progress import step
+from airrvec.core.schema.comparison import SIMILARITIES
 from airrvec.core.schema.samples import CLONE_SIZES_LIMITS
 from airrvec.core.seeds import generator
 from airrvec.repertoire.diversity import FEW_CELLS
@@ -28,7 +29,6 @@ LARGE = CLONE_SIZES_LIMITS["Medium"]  # share of a sample's cells above which a 
 FEW_FOR_LARGE = 2 / LARGE  # cells of a sample; of fewer, a single cell could be a large clone
 MIN_CARRYING = 2  # units that have a gene, cluster or pathogen; a single one is no evidence
 LOGS = ("hill_0_at_coverage", "hill_1_at_coverage", "hill_2_at_coverage")
-SIMILARITIES = {"overlap": "morisita_horn", "mmd": "kernel"}  # measure → column of the pairs of samples
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def measures(counted: duckdb.DuckDBPyRelation, described: Path) -> list[Measured
     counted : duckdb.DuckDBPyRelation
         From `airrvec.repertoire.clone_table.counted_clones`.
     described : Path
-        Folder written by ``describe_samples.py``.
+        Folder written by ``describe_samples.py``, or by ``describe_gamma_delta.py``.
     """
     return [*_diversity(described), *_large_clones(described), *_usage(described), *_shares(counted)]
 

@@ -62,6 +62,7 @@ CHAPTERS = (
             "airrvec_gamma_delta_trgv",
             "airrvec_gamma_delta_trgj",
             "airrvec_gamma_delta_clusters",
+            "airrvec_gamma_delta_tests",
         ),
         ("airrvec_gamma_delta_",),
     ),

@@ -117,6 +117,10 @@ READINGS = {
         "receptors of several donors that differ in few residues.",
         "as shared specificity: no background set tells how many receptors are as similar by chance.",
     ),
+    "airrvec_gamma_delta_tests": Reading(
+        "rows with an FDR of at most 0.05, and the size of their difference.",
+        "as evidence of no difference: many samples have too few γδ cells to be compared, and are left out.",
+    ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",
         "for an epitope that is called in few receptors, or whose MHC the donor does not have (column"

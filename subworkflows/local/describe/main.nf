@@ -65,7 +65,7 @@ workflow DESCRIBE {
 workflow TABULATE {
     take:
     clones   // value: clones, counts, members, samples
-    results  // map: described, calls, clusters, comparison → channel of files
+    results  // map: described, calls, clusters, comparison, gamma_delta → channel of files
     settings // map: parameters
     library  // value: script → digest of what it imports
 
@@ -87,6 +87,7 @@ workflow TABULATE {
             DESCRIBE_CLONES.out.clones,
             byName(results.described.filter { file -> file.extension == 'parquet' }),
             byName(results.comparison.filter { file -> file.extension == 'parquet' }),
+            byName(results.gamma_delta.filter { file -> file.extension == 'parquet' }),
             file(settings.input, glob: false),
             settings.subMap(['compare_by', 'compare_within', 'compare_permutations', 'seed']),
             digestOf(library, 'compare_conditions'),

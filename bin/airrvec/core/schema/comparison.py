@@ -1,5 +1,7 @@
 """Schemas of the tables that compare samples."""
 
+from collections.abc import Mapping
+
 from airrvec.core.schema.clones import CALL_OF_CLONE, DONOR
 from airrvec.core.schema.published import NEVER, boolean, float32, float64, int64, published, string
 from airrvec.core.schema.receptors import dimensions
@@ -119,6 +121,14 @@ MEASURES = {
     "overlap": "Morisita–Horn overlap within values minus between them, with `--compare`",
     "mmd": "mean kernel of vectors within values minus between them (MMD²), with `--compare`",
 }
+# Measures that compare samples by pairs → their column in the pairs of samples.
+SIMILARITIES = {"overlap": "morisita_horn", "mmd": "kernel"}
+
+
+def measures_in_words(measures: Mapping[str, str]) -> str:
+    """Return what is measured, in a sentence of a column's meaning."""
+    return "; ".join(f"`{name}`: {words}" for name, words in measures.items())
+
 
 _ONLY_TWO = "not of two values"
 _UNITS = "Donors with `value_{}`: the units of the test; several samples of a donor are one"
@@ -139,7 +149,7 @@ CONDITION_TESTS = published(
         string(f"value_{side}", f"{word} value of it", null=_ONLY_TWO)
         for side, word in ((1, "First"), (2, "Second"))
     ),
-    string("measure", "; ".join(f"`{name}`: {words}" for name, words in MEASURES.items())),
+    string("measure", measures_in_words(MEASURES)),
     string("feature", "Gene, locus, cluster or organism", null="the measure has no features"),
     SPECIES_COLUMN.but(null="cells of all species"),
     CHAINS_COLUMN.but(null="cells of all classes"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from airrvec.core.schema import clones, receptors, samples
+from airrvec.core.schema import clones, comparison, receptors, samples
 from airrvec.core.schema.published import TABLES, Column, published
 from airrvec.core.schema.words import GAMMA_DELTA, LABELS
 
@@ -110,5 +110,20 @@ GAMMA_DELTA_CLUSTERS = _twin(
     meanings={
         "centre": "Central receptor by name: the member with the smallest sum of TCRdist to the others",
         "chains": "Chains that are compared: `paired` or `delta`",
+    },
+)
+# Not by what γδ cells do not have: calls, and vectors.
+_MEASURES = {
+    name: words
+    for name, words in comparison.MEASURES.items()
+    if name not in ("pathogen", *comparison.SIMILARITIES)
+}
+_twin(
+    "condition_tests",
+    "tests.parquet",
+    "All tests of γδ cells by `--compare_by`, as in `comparison/tests`; `fdr` is over these rows alone.",
+    meanings={
+        "measure": comparison.measures_in_words(_MEASURES),
+        "feature": "Gene, locus or cluster",
     },
 )

@@ -77,7 +77,15 @@ def condition_sections(results: Conditions) -> list[dict]:
     """Return the sections of the report."""
     sections = [_designs(results)]
     if len(results.tests):
-        sections.append(_tests(results))
+        sections.append(
+            tests_section(
+                results.tests,
+                results.centres,
+                "airrvec_conditions_tests",
+                f"Tests by {escaped(results.counts['condition'])}",
+                "comparison/tests.tsv",
+            )
+        )
     if len(results.steps):
         sections.append(_changes(results))
     if len(results.told):
@@ -174,11 +182,12 @@ def _designs(results: Conditions) -> dict:
     )
 
 
-def _tests(results: Conditions) -> dict:
-    shown = results.tests.sort_values(["p", "fdr"], kind="stable").head(N_TOP)
+def tests_section(tests: pd.DataFrame, centres: dict[str, str], anchor: str, title: str, place: str) -> dict:
+    """Return a section with the tests of the lowest p, which are in ``place``; ``centres`` name clusters."""
+    shown = tests.sort_values(["p", "fdr"], kind="stable").head(N_TOP)
     digits = len(str(len(shown)))
     rows = enumerate(tables.named_rows(shown), 1)
-    data = {f"{number:0{digits}d}": _test_cells(row, results) for number, row in rows}
+    data = {f"{number:0{digits}d}": _test_cells(row, centres) for number, row in rows}
     table = "condition_tests"
     headers = {
         "measure": text_header("Measure"),
@@ -192,10 +201,10 @@ def _tests(results: Conditions) -> dict:
         "chains": text_header("Chains", **meaning(table, "chains")),
     }
     return section(
-        "airrvec_conditions_tests",
-        f"Tests by {escaped(results.counts['condition'])}",
-        f"{len(shown)} of {counted(len(results.tests), 'test')}, those with the lowest p; all are in"
-        " <code>comparison/tests.tsv</code>. The difference is the first value minus the second, with its"
+        anchor,
+        title,
+        f"{len(shown)} of {counted(len(tests), 'test')}, those with the lowest p; all are in"
+        f" <code>{place}</code>. The difference is the first value minus the second, with its"
         " 95 % interval; of a trend, the slope.",
         "table",
         data,
@@ -204,7 +213,7 @@ def _tests(results: Conditions) -> dict:
     )
 
 
-def _test_cells(row, results: Conditions) -> dict:
+def _test_cells(row, centres: dict[str, str]) -> dict:
     """Return the cells of a test."""
     scale, unit = (100, " %") if row.measure in SHARES else (1, "")
 
@@ -212,13 +221,13 @@ def _test_cells(row, results: Conditions) -> dict:
         return "?" if pd.isna(value) else f"{scale * value:.3g}"
 
     interval = f" ({number(row.low)} to {number(row.high)}){unit}" if pd.notna(row.low) else unit
-    column = results.counts["condition"]
-    values = f"{row.value_1} and {row.value_2}" if row.design == TWO_GROUPS else f"{row.design} of {column}"
+    two = row.design == TWO_GROUPS
+    values = f"{row.value_1} and {row.value_2}" if two else f"{row.design} of {row.condition}"
     means = f"{number(row.mean_1)} and {number(row.mean_2)}{unit}" if pd.notna(row.mean_1) else ""
     units = f"{row.n_units_1:.0f} and {row.n_units_2:.0f}" if pd.notna(row.n_units_1) else f"{row.n_units:,}"
     return {
         "measure": TITLES[row.measure],
-        "feature": text_cell(results.centres.get(row.feature, row.feature) or ""),
+        "feature": text_cell(centres.get(row.feature, row.feature) or ""),
         "values": text_cell(values),
         "means": text_cell(means),
         "difference": text_cell(number(row.difference) + interval if pd.notna(row.difference) else ""),

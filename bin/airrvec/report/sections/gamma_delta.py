@@ -10,6 +10,7 @@ from airrvec.core.terminal import counted
 from airrvec.report.page import COUNT, NUMBER, SHARE, escaped, meaning, section, units_sentence
 from airrvec.report.receptor_cells import chain_cells, chain_headers, text_cell, text_header
 from airrvec.report.sections import sample_genes
+from airrvec.report.sections.conditions import tests_section
 
 import pandas as pd
 
@@ -25,14 +26,17 @@ class GammaDelta:
     tables: dict[str, pd.DataFrame]
 
 
-def read_gamma_delta(folder: Path | None) -> GammaDelta | None:
-    """Return the results; None if the folder has none."""
+def read_gamma_delta(folder: Path | None, comparison: Path | None) -> GammaDelta | None:
+    """Return the results, with the tests of ``compare_conditions.py``; None if the folder has none."""
     if folder is None or not (folder / "gamma_delta.qc.json").exists():
         return None
     counts = json.loads((folder / "gamma_delta.qc.json").read_text())
     names = ["clones", "counts", "gene_usage", "diversity"]
     names += ["clusters"] if counts["clusters"] is not None else []
-    return GammaDelta(counts, {name: tables.read(folder / f"{name}.parquet").to_pandas() for name in names})
+    paths = {name: folder / f"{name}.parquet" for name in names}
+    if comparison and (comparison / "gamma_delta_tests.parquet").exists():
+        paths["tests"] = comparison / "gamma_delta_tests.parquet"
+    return GammaDelta(counts, {name: tables.read(path).to_pandas() for name, path in paths.items()})
 
 
 def gamma_delta_sections(results: GammaDelta) -> list[dict]:
@@ -41,6 +45,8 @@ def gamma_delta_sections(results: GammaDelta) -> list[dict]:
     sections += sample_genes.gene_sections(results.tables["gene_usage"], FOLDER, FOLDER)
     if "clusters" in results.tables:
         sections.append(_clusters(results.tables["clusters"]))
+    if len(results.tables.get("tests", ())):
+        sections.append(_tests(results))
     return sections
 
 
@@ -50,6 +56,16 @@ def gamma_delta_lines(results: GammaDelta) -> list[str]:
     words = f"γδ T cells: {counted(results.counts['clones'], 'clone')} in {n_samples}, without vectors"
     n_clusters = results.counts["clusters"]
     return [words if n_clusters is None else f"{words}; {counted(n_clusters, 'cluster')} by TCRdist"]
+
+
+def _tests(results: GammaDelta) -> dict:
+    centres = {}
+    if "clusters" in results.tables:
+        clusters = results.tables["clusters"]
+        centres = dict(zip(clusters["cluster_id"], clusters["centre"], strict=True))
+    tests = results.tables["tests"]
+    title = f"γδ T cells by {escaped(tests['condition'].iloc[0])}"
+    return tests_section(tests, centres, "airrvec_gamma_delta_tests", title, f"{FOLDER}/tests.tsv")
 
 
 def _samples(results: GammaDelta) -> dict:
