@@ -36,19 +36,21 @@ def test_an_edit_of_the_library_reruns_what_imports_its_package(project_copy, tm
 
 
 def test_adding_a_sample_reruns_no_other(tmp_path):
-    """Tables of 3 MB do not share a task of 4."""
-    header, *rows = (ROOT / "assets/test/samplesheet.csv").read_text().splitlines()
-    sheet = tmp_path / "sheet.csv"
-    for name in ("pbmc_a.csv", "pbmc_b.csv"):
-        with (tmp_path / name).open("wb") as table:
-            table.truncate(3_000_000)
+    """Tables of more than 2 MB do not share a task of 4."""
+    header, *rows = (ROOT / "assets/test/pbmc_b.csv").read_text().splitlines()
+    copies = range(1 + 2_000_000 // sum(map(len, rows)))
+    table = [header, *(row.replace("-1", f"-{copy}") for copy in copies for row in rows)]
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("\n".join(table) + "\n")
 
-    def run(*lines):
-        sheet.write_text("\n".join([header, *lines]) + "\n")
-        return run_pipeline(tmp_path, "--input", str(sheet), "-stub", "-resume")
+    def run(*names):
+        lines = ["sample,path", *(f"{name},{name}.csv" for name in names)]
+        (tmp_path / "sheet.csv").write_text("\n".join(lines) + "\n")
+        return run_pipeline(tmp_path, "--input", "sheet.csv", "-stub", "-resume")
 
-    assert run(rows[0]).status == 0
-    both = run(*rows)
+    assert run("a").status == 0
+    both = run("a", "b")
+    assert both.status == 0, both.output
     normalised = {t["name"]: t["status"] for t in both.tasks if "NORMALISE_RECEPTORS" in t["name"]}
     assert normalised == {
         "NORMALISE:NORMALISE_RECEPTORS (a)": "CACHED",
