@@ -39,7 +39,7 @@ def test_adding_a_sample_reruns_no_other(tmp_path):
     """Tables of more than 2 MB do not share a task of 4."""
     header, *rows = (ROOT / "assets/test/pbmc_b.csv").read_text().splitlines()
     copies = range(1 + 2_000_000 // sum(map(len, rows)))
-    table = [header, *(row.replace("-1", f"-{copy}") for copy in copies for row in rows)]
+    table = [header, *(row.replace(row[:18], f"{row[:17]}{copy}") for copy in copies for row in rows)]
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("\n".join(table) + "\n")
 
