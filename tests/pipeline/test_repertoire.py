@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 from airrvec.core import schema, tables
 from airrvec.synthetic.synthesis import synthesise
@@ -27,9 +29,10 @@ def run(tmp_path_factory):
         "    withName: REPORT { ext.args = '--comment \"From ext.args\"' }\n"
         "}\n"
     )
-    rows = ("a,{}/pbmc_a.csv.gz,10x,before,A*02:01", "b,{}/pbmc_b.csv,,after,A*01:01")
-    sheet = [row.format(ROOT / "assets/test") for row in ("sample,path,format,condition,hla", *rows)]
-    (folder / "sheet.csv").write_text("\n".join(sheet))
+    tables_of_b = [ROOT / "assets/test/pbmc_b.csv", ROOT / "tests/data/10x_gamma_delta.csv"]
+    pd.concat(map(pd.read_csv, tables_of_b)).to_csv(folder / "b.csv", index=False)
+    rows = (f"a,{ROOT}/assets/test/pbmc_a.csv.gz,10x,before,A*02:01", "b,b.csv,,after,A*01:01")
+    (folder / "sheet.csv").write_text("\n".join(("sample,path,format,condition,hla", *rows)))
     options = (
         "--input",
         "sheet.csv",
@@ -45,7 +48,24 @@ def run(tmp_path_factory):
 
 
 def test_its_tables_have_the_columns_of_the_schemas(run):
-    assert check_columns(run.results) >= {"condition_tests", "condition_told", "samples_pca"}
+    names = check_columns(run.results)
+    assert names >= {"condition_tests", "condition_told", "samples_pca"}
+    assert names >= {f"gamma_delta_{name}" for name in ("cells", "clones", "clusters", "condition_tests")}
+
+
+def test_they_are_verified(run):
+    command = [sys.executable, ROOT / "bin/airrvec", "verify", run.results]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_gamma_delta_cells_are_apart(run):
+    cells = pd.read_parquet(run.results / "gamma_delta/cells/b.parquet")
+    clones = pd.read_parquet(run.results / "gamma_delta/clones.parquet")
+    assert clones["n_cells"].sum() == len(cells) > 10
+    assert not (run.results / "gamma_delta/cells/a.parquet").exists()
+    assert (run.results / "gamma_delta/tests.tsv").exists()
+    assert "γδ T cells</h" in (run.results / "multiqc/multiqc_report.html").read_text()
 
 
 def test_clusters_and_comparison_are_published(run):
@@ -56,6 +76,7 @@ def test_clusters_and_comparison_are_published(run):
         "CLUSTER_RECEPTORS",
         "COMPARE_CONDITIONS",
         "COMPARE_SAMPLES",
+        "DESCRIBE_GAMMA_DELTA",
         "DESCRIBE_SAMPLES",
     } <= run.processes
     for name, of_name in {
