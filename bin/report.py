@@ -43,6 +43,9 @@ def parse_args(argv=None):
     parser.add_argument("--collected", type=Path, nargs="*", default=[], help="QC of receptors")
     parser.add_argument("--embedded", type=Path, nargs="*", default=[], help="QC of embeddings")
     parser.add_argument("--described", type=Path, help="folder with the results of describe_samples.py")
+    parser.add_argument(
+        "--clones", type=Path, help="folder with clones, by describe_clones.py, and their counts"
+    )
     parser.add_argument("--gamma-delta", type=Path, help="folder with the results of describe_gamma_delta.py")
     parser.add_argument("--benchmark", type=Path, help="folder with the results of summarise_fewshot.py")
     parser.add_argument("--analyses", type=Path, help="folder with the results of analyse_results.py")
@@ -74,7 +77,7 @@ class Part(NamedTuple):
 
 PARTS = {
     "samples": Part(
-        lambda args: report_samples.read_described(args.described),
+        lambda args: report_samples.read_described(args.described, args.clones),
         report_samples.described_sections,
         report_samples.described_lines,
     ),

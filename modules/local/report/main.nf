@@ -7,6 +7,7 @@ process REPORT {
     path collected, stageAs: 'collected/*' // [] without αβ cells
     path embedded, stageAs: 'embedded/*' // [] without αβ cells
     path described, stageAs: 'described/*'
+    path clones, stageAs: 'clones/*' // clones with calls, and their counts; [] without samples
     path gamma_delta, stageAs: 'gamma_delta/*' // [] without γδ cells
     path benchmark, stageAs: 'benchmark/*'
     path analyses, stageAs: 'analyses/*'
@@ -41,7 +42,7 @@ process REPORT {
 
     report.py --normalised normalised/*.qc.json \\
         ${collected ? '--collected collected/*.qc.json' : ''} ${embedded ? '--embedded embedded/*.qc.json' : ''} \\
-        --described described --gamma-delta gamma_delta --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
+        --described described --clones clones --gamma-delta gamma_delta --benchmark benchmark --analyses analyses --annotation annotation --calls calls \\
         --clusters clusters --comparison comparison \\
         ${trained ? '--trained trained/*' : ''} --measured measured --missing missing ${map ? "--map ${map}" : ''} \\
         --software versions/*/versions.yml --nextflow ${workflow.nextflow.version} --outdir content \\

@@ -25,6 +25,7 @@ workflow SUMMARISE {
         byName(results.collected),
         byName(results.embedded),
         byName(results.described),
+        byName(results.clones),
         byName(results.gamma_delta),
         byName(results.benchmark),
         byName(results.analyses),

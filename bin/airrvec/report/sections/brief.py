@@ -13,6 +13,7 @@ from airrvec.report.page import escaped, first_names, n_paired, section, unusual
 from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k
 from airrvec.report.sections.calibration import cautions
+from airrvec.report.sections.clones import called_words
 from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.conditions import confounder_sentences
 from airrvec.report.sections.differences import difference_answer
@@ -54,7 +55,7 @@ def brief_section(
     """
     sentences = [
         ("airrvec_chapter_samples", _samples_sentence(samples, receptors, results.get("samples"))),
-        ("airrvec_annotation", _annotation_sentence(results.get("annotation"))),
+        ("airrvec_annotation", _annotation_sentence(results.get("annotation"), results.get("samples"))),
         ("airrvec_clusters", cluster_answer(results["clusters"]) if results.get("clusters") else None),
         ("airrvec_comparison", difference_answer(results.get("conditions"), results.get("comparison"))),
         ("airrvec_model", _benchmark_sentence(results.get("benchmark"), titles)),
@@ -115,11 +116,13 @@ def _samples_sentence(samples: list[dict], receptors: dict, described: Described
     return words
 
 
-def _annotation_sentence(annotation: Annotation | None) -> str | None:
+def _annotation_sentence(annotation: Annotation | None, described: Described | None) -> str | None:
     if annotation is None:
         return None
     fdr = next((sample["fdr"] for sample in annotation.samples if sample.get("fdr")), None)
     words = annotation_answer(annotation)
+    if described and described.clones and (organisms := called_words(described.clones)):
+        words = f"{organisms}. {words}"
     return f"At a false discovery rate of {100 * fdr:g} %: {words[0].lower()}{words[1:]}" if fdr else words
 
 

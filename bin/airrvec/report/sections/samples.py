@@ -27,6 +27,7 @@ from airrvec.report.page import (
 )
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import sample_genes
+from airrvec.report.sections.clones import Clones, read_clones, said_cells, said_headers
 
 import pandas as pd
 
@@ -240,15 +241,16 @@ _SIZE_COLOURS = dict(
 
 @dataclass(frozen=True)
 class Described:
-    """Results of ``describe_samples.py``: its counts and those of the clones, its tables by name."""
+    """Results of ``describe_samples.py``: its counts and those of the clones, its tables; calls of clones."""
 
     counts: dict
     cloned: dict
     tables: dict[str, pd.DataFrame]
+    clones: Clones | None = None
 
 
-def read_described(folder: Path | None) -> Described | None:
-    """Return the results; None if the folder has none."""
+def read_described(folder: Path | None, clones: Path | None = None) -> Described | None:
+    """Return the results, with those of ``describe_clones.py`` in ``clones``; None if the folder has none."""
     if folder is None or not (folder / "samples.qc.json").exists():
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
@@ -262,7 +264,7 @@ def read_described(folder: Path | None) -> Described | None:
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
-    return Described(counts, cloned, frames)
+    return Described(counts, cloned, frames, read_clones(clones))
 
 
 def described_sections(results: Described) -> list[dict]:
@@ -271,7 +273,7 @@ def described_sections(results: Described) -> list[dict]:
     if not len(frames["largest_clones"]):
         return []
     sections = [
-        _clones(frames["largest_clones"], results.counts["samples"], results.cloned),
+        _clones(frames["largest_clones"], results),
         _clone_sizes(frames["clone_sizes"]),
         *sample_genes.gene_sections(frames["gene_usage"]),
         sample_genes.lengths_section(frames["cdr3_lengths"]),
@@ -311,7 +313,8 @@ def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     return f"Largest clone: {size}, {100 * largest['share']:.2g} % of {largest['sample']} ({name}{kind})"
 
 
-def _clones(clones: pd.DataFrame, samples: list[str], cloned: dict) -> dict:
+def _clones(clones: pd.DataFrame, results: Described) -> dict:
+    samples = results.counts["samples"]
     most = max(1, min(MOST_CLONES, N_CLONES // len(samples)))
     expanded = clones[clones["n_cells"] > 1]
     shown = expanded[expanded["rank"] <= most]
@@ -323,7 +326,13 @@ def _clones(clones: pd.DataFrame, samples: list[str], cloned: dict) -> dict:
         shown = shown.sort_values(["share", "sample_id"], ascending=[False, True], kind="stable")
         shown = shown.head(N_CLONES)
     data, headers = _clone_lines(shown), _clone_headers(units_title(shown["count_unit"]))
-    for name in ("innate", "epitope"):
+    optional = ["innate", "epitope"]
+    if results.clones is not None:
+        for line, clone_id in zip(data.values(), shown["clone_id"], strict=True):
+            line |= said_cells(results.clones, clone_id)
+        headers |= said_headers()
+        optional += said_headers()
+    for name in optional:
         if not any(line[name] for line in data.values()):
             headers.pop(name)
             for line in data.values():
@@ -332,12 +341,11 @@ def _clones(clones: pd.DataFrame, samples: list[str], cloned: dict) -> dict:
     return section(
         "airrvec_repertoire_clones",
         "Largest clones",
-        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} {_definition(cloned)} Clones of"
-        " many per cent of a sample have expanded: an infection, a tumour, ageing or a culture can be the"
-        " cause. Do not rely on a clone with one chain: unrelated cells can share one."
-        f"{units_sentence(units_of(clones))} The 100 largest clones of"
-        " each sample are in <code>samples/largest_clones.tsv</code>, all clones in"
-        " <code>clones/</code>.",
+        f"{_which(len(samples), most, len(shown))}{_none(samples, expanded)} {_definition(results.cloned)}"
+        " Clones of many per cent of a sample have expanded: an infection, a tumour, ageing or a culture can"
+        " be the cause. Do not rely on a clone with one chain: unrelated cells can share one."
+        f"{units_sentence(units_of(clones))} The 100 largest clones of each sample are in"
+        " <code>samples/largest_clones.tsv</code>, all clones in <code>clones/</code>.",
         "table",
         data,
         headers=headers,
