@@ -44,11 +44,14 @@ def test_auto_warns_and_trains_on_the_cpu(folder):
 
 
 def test_who_asks_for_no_gpu_gets_none_looked_for(folder):
-    """But training looks for its packages."""
-    run = run_pipeline(folder, "-profile", "gpu", "--device", "cpu", *CHAIN, "-stub")
+    """But training looks for its packages. Where checkpoints lie is no reason to train again."""
+    args = ("-profile", "gpu", "--device", "cpu", *CHAIN, "-stub")
+    run = run_pipeline(folder, *args)
     assert run.status == 0, run.output
     assert {"PRETRAIN", "CHECK_DEVICE"} <= run.processes
     assert "GPU" not in run.output
+    again = run_pipeline(folder, *args, "-resume", "--checkpoint_dir", str(folder / "other"))
+    assert {task["status"] for task in again.tasks} == {"CACHED"}
 
 
 @pytest.mark.parametrize(

@@ -100,11 +100,3 @@ def test_the_folder_is_a_model_of_another_run(learnt, tmp_path):
     assert run.status == 0, run.output
     assert tables.metadata(run.results / "embeddings/tiny_own.parquet")["model"] == "tiny_own"
     assert "receptors embedded by tiny_own in 16 dimensions" in run.output
-
-
-def test_other_checkpoints_are_no_reason_to_train_again(tmp_path):
-    write_presets(tmp_path)
-    args = (*CHAIN, *ALONE, "-stub")
-    assert run_pipeline(tmp_path, *args).status == 0
-    again = run_pipeline(tmp_path, *args, "-resume", "--checkpoint_dir", str(tmp_path / "other"))
-    assert {task["status"] for task in again.tasks} == {"CACHED"}
