@@ -108,7 +108,7 @@ workflow {
             optional << EXPORT.out
         }
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]
-        results += [trained: LEARN.out.trained, measured: LEARN.out.measured, clones: TABULATE.out.clones]
+        results += [trained: LEARN.out.trained, measured: LEARN.out.measured, clones: TABULATE.out.tabulated]
         versions = CHECK.out.versions.mix(NORMALISE.out.versions, LEARN.out.versions, EMBED.out.versions)
         missing = CHECK.out.missing.mix(NORMALISE.out.missing)
         SUMMARISE(results, optional, missing, versions, settings, library)

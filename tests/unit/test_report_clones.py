@@ -3,6 +3,7 @@
 import shutil
 
 from airrvec.core import schema, tables
+from airrvec.report import page
 from airrvec.report.sections import clones, samples
 
 import clone_tables
@@ -78,6 +79,12 @@ def test_the_largest_clones_have_their_calls(found):
         (5, "&lt;b&gt;", 0.1, ""),
         (4, "", "", "NLVPMVATV"),
     }
+
+
+def test_a_share_is_written_in_two_digits_and_as_100_per_cent():
+    assert [page.per_cent(share) for share in (1, 0.996, 0.42, 0.0461, 0.0012)] == [
+        *("100 %", "100 %", "42 %", "4.6 %", "0.12 %")
+    ]
 
 
 def test_without_annotation_nothing_is_said(found):

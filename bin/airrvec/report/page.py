@@ -33,6 +33,11 @@ def counted_in(n: int, unit: str) -> str:
     return counted(n, _ONE.get(unit, unit.removesuffix("s")), unit)
 
 
+def per_cent(share: float) -> str:
+    """Return a share in per cent, to two digits, such as "0.12 %" or "100 %"."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
 def unit_words(units: Iterable[str]) -> str:
     """Return the units of some numbers, such as "cells" or "cells or UMIs"."""
     return " or ".join(unit for unit in COUNT_UNITS if unit in set(units)) or COUNT_UNITS[0]

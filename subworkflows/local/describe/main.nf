@@ -100,7 +100,7 @@ workflow TABULATE {
     }
 
     emit:
-    clones = DESCRIBE_CLONES.out.clones.mix(clones.flatten().filter { file -> file.name == 'counts.parquet' }) // channel: file
+    tabulated = DESCRIBE_CLONES.out.clones.mix(clones.flatten().filter { file -> file.name == 'counts.parquet' }) // channel: file
     results = compared // channel: file
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]

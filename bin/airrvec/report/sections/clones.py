@@ -5,7 +5,7 @@ from pathlib import Path
 
 from airrvec.core import tables
 from airrvec.core.terminal import counted
-from airrvec.report.page import NUMBER, counted_in, escaped, meaning
+from airrvec.report.page import NUMBER, counted_in, escaped, meaning, per_cent
 from airrvec.report.receptor_cells import text_cell, text_header
 
 import pandas as pd
@@ -57,14 +57,14 @@ def called_words(clones: Clones) -> str | None:
         cells = clones.cells[organism == name]
         sizes = cells.groupby("clone_id")["n_cells"].sum()
         largest = shares[name].idxmax()
-        share = f"{100 * shares[name][largest]:.2g} % of {escaped(largest)}"
+        share = f"{per_cent(shares[name][largest])} of {escaped(largest)}"
         units = cells["count_unit"].unique()
         if len(units) > 1:
             parts.append(f"{counted(len(sizes), 'clone')} ({share}) called for {escaped(name)}")
             continue
         words = f"{counted_in(int(sizes.sum()), units[0])} in {counted(len(sizes), 'clone')} ({share})"
         words += f" called for {escaped(name)}"
-        if len(sizes) > 1:
+        if len(sizes) > 1 < sizes.max():
             words += f", the largest of {counted_in(int(sizes.max()), units[0])}"
         parts.append(words)
     more = len(order) - N_ORGANISMS

@@ -17,6 +17,7 @@ from airrvec.report.page import (
     escaped,
     group_titles,
     meaning,
+    per_cent,
     section,
     unit_words,
     units_of,
@@ -310,7 +311,7 @@ def largest_clone(results: Described, min_cells: int = 0) -> str | None:
     name = receptor_names({field: [largest[field]] for field in schema.RECEPTOR_FIELDS})[0].as_py()
     kind = f", {largest['innate_like']}" if largest["innate_like"] else ""
     size = counted_in(largest["n_cells"], largest["count_unit"])
-    return f"Largest clone: {size}, {100 * largest['share']:.2g} % of {largest['sample']} ({name}{kind})"
+    return f"Largest clone: {size}, {per_cent(largest['share'])} of {largest['sample']} ({name}{kind})"
 
 
 def _clones(clones: pd.DataFrame, results: Described) -> dict:
