@@ -76,6 +76,8 @@ workflow TABULATE {
         byName(results.clusters.filter { file -> file.name == 'members.parquet' }),
         digestOf(library, 'describe_clones'),
     )
+    counts = clones.flatten().filter { file -> file.name == 'counts.parquet' }
+    tabulated = DESCRIBE_CLONES.out.clones.mix(counts)
     compared = channel.empty()
     asked = channel.empty()
     ended = channel.empty()
@@ -100,7 +102,7 @@ workflow TABULATE {
     }
 
     emit:
-    tabulated = DESCRIBE_CLONES.out.clones.mix(clones.flatten().filter { file -> file.name == 'counts.parquet' }) // channel: file
+    tabulated = tabulated // channel: clones, and their cells in each sample
     results = compared // channel: file
     asked = asked // channel: [ part, name ]
     ended = ended // channel: [ part, name ]
