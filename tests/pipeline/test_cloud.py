@@ -122,11 +122,20 @@ def test_what_tasks_ask_of_a_cloud(tmp_path, profiles, plain, trains):
     assert f"TRAINS {trains}" in said
 
 
-def test_an_image_of_this_machine_is_refused(tmp_path):
-    registry = ("--registry", "localhost:5000/lab")
-    run = run_pipeline(tmp_path, "-profile", "googlebatch", *HERE, "--input", str(SHEET), *registry)
-    sentence = "--registry: Google Batch could not fetch images from 'localhost:5000/lab'"
-    assert sentence in refusal(run)
+@pytest.mark.parametrize(
+    ("profile", "registry", "sentence"),
+    [
+        (
+            "googlebatch",
+            "localhost:5000/lab",
+            "Google Batch could not fetch images from 'localhost:5000/lab'",
+        ),
+        ("azurebatch", "/shared/images", "Azure Batch could not fetch images from '/shared/images'"),
+    ],
+)
+def test_an_image_of_this_machine_is_refused(tmp_path, profile, registry, sentence):
+    run = run_pipeline(tmp_path, "-profile", profile, *HERE, "--input", str(SHEET), "--registry", registry)
+    assert f"--registry: {sentence}" in refusal(run)
 
 
 def test_without_the_plugin_a_url_is_refused(tmp_path):

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 from pipeline_runs import NEXTFLOW, ROOT, environment, run_pipeline
-from test_run import PROCESSES
+from test_learning import LEARNING
 
 ANALYSES = {"ANALYSE_GENERATION", "ANALYSE_RECEPTORS", "ANALYSE_RESULTS"}
 REPERTOIRE = {"EMBED_BACKGROUND", "CLUSTER_RECEPTORS", "COMPARE_SAMPLES", "COMPARE_CONDITIONS"}
-LEARNING = {"CHECK_DEVICE", "SYNTHESISE_RECEPTORS", "PRETRAIN", "FINETUNE"}
 
 
 # Stands in for conda.
@@ -52,7 +51,7 @@ def test_stub_run_of_everything(tmp_path, conda, profile, env):
     run = run_pipeline(tmp_path, "-profile", profile, "-stub", *asked, PATH=path, **env)
     assert run.status == 0, run.output
     exported = {"CHECK_R", "EXPORT_SCE", "DESCRIBE_GAMMA_DELTA"}  # stubs have γδ cells
-    assert run.processes == {*PROCESSES, *ANALYSES, *REPERTOIRE, *LEARNING, *exported}
+    assert run.processes == {*LEARNING, *ANALYSES, *REPERTOIRE, *exported}
     assert sum("SYNTHESISE" in task["name"] for task in run.tasks) == 2
     assert {path.stem for path in (run.results / "r").iterdir()} == {
         *("a", "b", "labelled", "all_samples", "match_barcodes")

@@ -109,7 +109,7 @@ def test_runs_that_make_no_results_move_nothing(tmp_path, sheet):
     of_first = published(first.results)
     (tmp_path / "fails.config").write_text("process { withName: REPORT { beforeScript = 'exit 1' } }\n")
 
-    for more, status in ((("--dry_run",), 0), (("-c", "fails.config"), 1)):
+    for more, status in ((("--dry_run",), 0), (("-preview",), 0), (("-c", "fails.config"), 1)):
         run = run_pipeline(tmp_path, *args, "--multiqc_title", "other", *more)
         assert run.status == status, run.output
         assert published(run.results) == of_first

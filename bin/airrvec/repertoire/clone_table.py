@@ -56,11 +56,10 @@ def counted_clones(
     with_calls : bool
         Whether the clones have calls; null without them, as those of γδ cells.
     """
-    calls = ("" if with_calls else "NULL::VARCHAR AS ") + "call"
-    antigens = ("" if with_calls else "NULL::VARCHAR AS ") + "call_antigen_species"
+    source = "" if with_calls else "NULL::VARCHAR AS "
     connection.execute(
-        f"CREATE OR REPLACE TABLE counted_clones AS SELECT sample_id, clone_id, species, chains, {calls},"
-        f" {antigens}, cluster_id, counts.count_unit, counts.n_cells AS n"
+        f"CREATE TABLE counted_clones AS SELECT sample_id, clone_id, species, chains, {source}call,"
+        f" {source}call_antigen_species, cluster_id, counts.count_unit, counts.n_cells AS n"
         " FROM read_parquet($counts) AS counts JOIN read_parquet($table) AS clones USING (clone_id)"
         " WHERE chains IS NOT NULL",
         {"counts": str(counts), "table": str(table)},
