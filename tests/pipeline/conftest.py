@@ -23,6 +23,7 @@ def real_run(tmp_path_factory, worker_id) -> Run:
             kept.write_bytes(pickle.dumps(run_pipeline(shared / "real", "-profile", "test")))
     run = pickle.loads(kept.read_bytes())  # noqa: S301 - of this run of pytest
     assert run.status == 0, run.output
+    assert "MISSING" not in run.output
     return run
 
 

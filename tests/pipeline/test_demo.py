@@ -22,6 +22,7 @@ def run(tmp_path_factory):
     run = run_pipeline(tmp_path_factory.mktemp("demo"), "-profile", "demo", *QUICK, timeout=1800)
     assert run.status == 0, run.output
     assert run.warnings == []
+    assert "MISSING" not in run.output
     return run
 
 

@@ -87,6 +87,20 @@ def test_a_share_is_written_in_two_digits_and_as_100_per_cent():
     ]
 
 
+def test_clones_without_a_call_have_their_exact_matches(found):
+    """Of a run that calls nothing."""
+    _, made = found
+    table = tables.read(made / "clones.parquet")
+    for name in ("call_epitope", "call_antigen_species", "call_fdr"):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.field(name), pa.nulls(len(table), table.field(name).type))
+    tables.write(table, made / "clones.parquet")
+    said = clones.read_clones(made)
+    assert sorted(said.said["exact_epitope"].dropna()) == ["GILGFVFTL", "NLVPMVATV"]
+    assert not len(said.cells)
+    assert clones.called_words(said) is None
+
+
 def test_without_annotation_nothing_is_said(found):
     folder, _ = found
     assert clones.read_clones(None) is clones.read_clones(folder / "none") is None

@@ -354,6 +354,11 @@ def read_filtered(path: str | Path, wanted: pc.Expression, columns: list[str] | 
         )
 
 
+def is_one_of(column: str, texts: list[str]) -> pc.Expression:
+    """Return the expression that a column of text has one of these values; of none, that of no row."""
+    return pc.field(column).isin(pa.array(texts, pa.string()))  # Arrow compares no text with an untyped list
+
+
 def distinct_receptors(receptors: pa.Table) -> pa.Table:
     """Return each receptor once, sorted by ``receptor_id``; parts of a sample may repeat receptors."""
     receptors = receptors.sort_by("receptor_id")

@@ -73,7 +73,7 @@ def read_cells(paths: list[Path], clonotype_ids: list[str]) -> pd.DataFrame:
     for path in paths:
         names = [name for name in tables.arrow_schema(path).names if name not in schema.CELLS.names]
         columns = ["sample_id", "receptor_id", "clonotype_id", "epitope", *names]
-        cells = tables.read_filtered(path, pc.field("clonotype_id").isin(clonotype_ids), columns)
+        cells = tables.read_filtered(path, tables.is_one_of("clonotype_id", clonotype_ids), columns)
         frames.append(cells.to_pandas())
     return pd.concat(frames, ignore_index=True)
 
@@ -126,7 +126,7 @@ def abundances(paths: list[Path], clones: Path | None, receptor_ids: list[str]) 
 
 def read_receptors(path: Path, receptor_ids: list[str], columns: list[str] | None = None) -> pd.DataFrame:
     """Return the rows of some receptors; other rows are skipped without being held in memory."""
-    return tables.read_filtered(path, pc.field("receptor_id").isin(receptor_ids), columns).to_pandas()
+    return tables.read_filtered(path, tables.is_one_of("receptor_id", receptor_ids), columns).to_pandas()
 
 
 def read_calls(paths: list[Path], columns: list[str]) -> pd.DataFrame | None:

@@ -30,7 +30,6 @@ from airrvec.report.sections.calibration import (
 from airrvec.report.summary import MOST, WORST
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 
 N_EXCLUDED = 5  # excluded epitopes that a cell names
@@ -169,7 +168,7 @@ def _lowest_of_sample(path: Path) -> Iterator[dict]:
     receptors = calls.group_by(keys).aggregate([("abundance", "sum")])
     lowest = sorted(receptors.to_pylist(), key=_place)[:N_TOP]
     abundance = {row["receptor_id"]: row["abundance_sum"] for row in lowest}
-    wanted = _IS_CALLED & pc.field("receptor_id").isin(pa.array([*abundance], pa.string()))
+    wanted = _IS_CALLED & tables.is_one_of("receptor_id", [*abundance])
     for row in tables.read_filtered(path, wanted, _SHOWN).to_pylist():
         if row["receptor_id"] in abundance:  # of its cells the first
             yield {**row, "abundance": abundance.pop(row["receptor_id"])}

@@ -38,9 +38,9 @@ def read_clones(folder: Path | None) -> Clones | None:
         return None
     is_said = pc.field("call_epitope").is_valid() | pc.field("exact_epitope").is_valid()
     said = tables.read_filtered(folder / "clones.parquet", is_said, ["clone_id", *SAID]).to_pandas()
-    clone_ids = said.loc[said["call_epitope"].notna(), "clone_id"].tolist()
+    is_called = tables.is_one_of("clone_id", said.loc[said["call_epitope"].notna(), "clone_id"].tolist())
     columns = ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
-    cells = tables.read_filtered(folder / "counts.parquet", pc.field("clone_id").isin(clone_ids), columns)
+    cells = tables.read_filtered(folder / "counts.parquet", is_called, columns)
     return Clones(said.set_index("clone_id"), cells.to_pandas())
 
 
