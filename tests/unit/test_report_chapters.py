@@ -75,9 +75,9 @@ def test_sections_are_placed_and_read():
     assert [part["parent_name"] for part in found] == ["In brief", *["Samples"] * 4, "Methods"]
     rejected = found[2]["description"]
     assert f"<strong>See:</strong> {readings.READINGS['airrvec_rejects'].see}</span>" in rejected
-    assert "<strong>Do not believe it</strong> as a share of cells" in rejected
+    assert "<strong>Not a share of cells:</strong> one cell may have" in rejected
     copied = chapters.placed([{**made[0], "id": "airrvec_brief_figure", "read_as": "airrvec_roc"}])[0]
-    assert readings.READINGS["airrvec_roc"].doubt in copied["description"]
+    assert readings.READINGS["airrvec_roc"].doubt.partition(":")[2] in copied["description"]
     assert "read_as" not in copied
     # Explained once in each chapter.
     assert [part["description"].count("<abbr") for part in found] == [1, 1, 0, 0, 0, 1]
@@ -90,6 +90,7 @@ def test_each_figure_has_a_reading_of_two_sentences():
         for words in reading:
             assert words.endswith(".")
             assert words.count(". ") == 0
+        assert reading.doubt.count(":") == 1
 
 
 def test_terms_are_explained_at_their_first_mention():

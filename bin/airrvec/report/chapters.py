@@ -210,7 +210,8 @@ def _with_reading(description: str, reading: Reading | None) -> str:
     words = description.strip()
     if words and not words.endswith((".", ">")):
         words += "."
+    limit, _, reason = reading.doubt.partition(":")
     return (
         f'{words} <span class="airrvec-see"><strong>See:</strong> {reading.see}</span>'
-        f' <span class="airrvec-doubt"><strong>Do not believe it</strong> {reading.doubt}</span>'
+        f' <span class="airrvec-doubt"><strong>{limit}:</strong>{reason}</span>'
     ).strip()

@@ -76,11 +76,11 @@ def _first(words: str, seen: set[str]) -> str:
     return f'<abbr tabindex="0" title="{TERMS[term]}">{words}</abbr>'
 
 
-# --- What to see in each section of the report, and when not to believe it: one sentence each
+# --- What to see in each section of the report, and its limits: one sentence each
 
 
 class Reading(NamedTuple):
-    """Two sentences: the second continues "Do not believe it"."""
+    """Two sentences; the second begins with the limit in a few words, up to its colon."""
 
     see: str
     doubt: str
@@ -89,189 +89,193 @@ class Reading(NamedTuple):
 READINGS = {
     "airrvec_samples": Reading(
         "the share of rows kept and of cells with both chains should be alike in all samples.",
-        "as a measure of sequencing quality: a file that was filtered before has few rejects whatever its"
+        "Not the quality of sequencing: a file that was filtered before has few rejects whatever its"
         " quality.",
     ),
     "airrvec_chain_pairing": Reading(
         "in good single-cell data, most cells are single pairs.",
-        "if a sample has many more cells with extra chains than the others: they may be doublets.",
+        "Perhaps doublets: a sample with many more cells with extra chains than the others may have two"
+        " cells in a droplet.",
     ),
     "airrvec_rejects": Reading(
         "grey reasons are usual in 10x tables, which list every contig; a coloured reason deserves a look.",
-        "as a share of cells: one cell may have several rejected chains.",
+        "Not a share of cells: one cell may have several rejected chains.",
     ),
     "airrvec_other_loci": Reading(
         "how many B-cell chains each sample has.",
-        "as a count of B cells: a protocol for T cells does not amplify all of them.",
+        "Not a count of B cells: a protocol for T cells does not amplify all of them.",
     ),
     "airrvec_gamma_delta_samples": Reading(
         "the shares of Vδ1 and Vδ2: most γδ cells of adult blood are Vδ2, most of tissue are not.",
-        "as a frequency of γδ T cells if the library was made with primers for α and β chains: they amplify"
+        "Not a frequency of γδ T cells, where primers for α and β chains made the library: they amplify"
         " few others.",
     ),
     "airrvec_gamma_delta_clones": Reading(
         "expanded clones: Vδ1 clones expand in adults, for example after CMV.",
-        "for Vγ9 chains without a δ chain: many people have the same one, by recombination alone.",
+        "Not always a clone: many people have the same Vγ9 chain without a δ chain, by recombination alone.",
     ),
     "airrvec_gamma_delta_clusters": Reading(
         "receptors of several donors that differ in few residues.",
-        "as shared specificity: no background set tells how many receptors are as similar by chance.",
+        "Not shared specificity: no background set tells how many receptors are as similar by chance.",
     ),
     "airrvec_gamma_delta_tests": Reading(
         "rows with an FDR of at most 0.05, and the size of their difference.",
-        "as evidence of no difference: many samples have too few γδ cells to be compared, and are left out.",
+        "No finding is not equality: many samples have too few γδ cells to be compared, and are left out.",
     ),
     "airrvec_annotation_pathogens": Reading(
         "which pathogens and epitopes are called, and in how many samples.",
-        "for an epitope that is called in few receptors, or whose MHC the donor does not have (column"
-        " hla of the samplesheet).",
+        "Doubtful calls: an epitope called in few receptors, or one whose MHC the donor lacks (column hla"
+        " of the samplesheet).",
     ),
     "airrvec_annotation_epitopes": Reading(
         "which epitopes dominate which sample.",
-        "as a frequency of specific cells: most epitopes have no reference, and calls of well studied"
+        "Not a frequency of specific cells: most epitopes have no reference, and calls of well studied"
         " epitopes are easier to make.",
     ),
     "airrvec_annotation_counts": Reading(
         "compare the calls with the number of calls expected to be false.",
-        "if receptors without a known epitope do not resemble the background set: then more calls are false"
-        " than stated.",
+        "Perhaps more are false: the estimate holds if receptors without a known epitope resemble the"
+        " background set.",
     ),
     "airrvec_annotation_hla": Reading(
         "which calls the donor's HLA prevents; many of them point to a wrong typing or a swapped sample.",
-        "if the typing of a locus is incomplete: a missing allele excludes its epitopes.",
+        "Only as good as the typing: an allele that is missing from an incomplete typing excludes its"
+        " epitopes.",
     ),
     "airrvec_annotation_top": Reading(
         "calls at the top are the most certain; validate from the top.",
-        "if the MHC does not match the donor: it is checked only where the samplesheet has the donor's HLA.",
+        "Check the MHC: it is compared with the donor only where the samplesheet has the donor's HLA.",
     ),
     "airrvec_annotation_reliability": Reading(
         "on the grey diagonal, predicted and observed shares agree; below it, probabilities are too high.",
-        "for single points far from the line: they usually stand for few receptors.",
+        "Single points mislead: those far from the line usually stand for few receptors.",
     ),
     "airrvec_annotation_precision_recall": Reading(
         "the higher and the further to the right a curve stays, the better.",
-        "for a sample with a smaller share of labelled receptors than the curve assumes: precision is lower.",
+        "Lower precision elsewhere: a sample may have a smaller share of labelled receptors than the"
+        " curve assumes.",
     ),
     "airrvec_clusters_overview": Reading(
         "how many more neighbours a receptor has than expected by chance.",
-        "as evidence of a common antigen: selection in the thymus makes clusters too, and so do innate-like"
-        " T cells.",
+        "Not a common antigen by itself: selection in the thymus makes clusters too, and so do"
+        " innate-like T cells.",
     ),
     "airrvec_clusters_largest": Reading(
         "clusters with one epitope among many labelled members suggest the specificity of the other members.",
-        "if few members are labelled: the label then says little about the cluster.",
+        "Count the labels: a few labelled members say little about a cluster.",
     ),
     "airrvec_clusters_hla": Reading(
-        "clusters with an FDR of at most 0.05: their receptors may recognise peptides on the allele, or on"
-        " one that is inherited with it.",
-        "as the restricting allele: neighbouring alleles are inherited together, and HLA goes with ancestry.",
+        "clusters with an FDR of at most 0.05: their receptors may recognise peptides on the allele, or"
+        " on one that is inherited with it.",
+        "Not proof of restriction: neighbouring alleles are inherited together, and HLA goes with ancestry.",
     ),
     "airrvec_clusters_logos": Reading(
         "tall letters are conserved, and show what the members of a cluster share.",
-        "for clusters of few receptors: every letter looks conserved.",
+        "Small clusters mislead: among few receptors every letter looks conserved.",
     ),
     "airrvec_clusters_sizes": Reading(
         "most clusters are small.",
-        "across runs with different numbers of receptors: clusters grow with the number of receptors.",
+        "Not comparable between runs: clusters grow with the number of receptors.",
     ),
     "airrvec_map": Reading(
         "dense groups of one colour are similar receptors of one kind.",
-        "as a test: distances between groups and sizes of groups have no meaning.",
+        "Not a test: distances between groups and sizes of groups have no meaning.",
     ),
     "airrvec_conditions_designs": Reading(
         "which values are compared, within what, and whether anything can be significant.",
-        "if a confounder is named: what differs may be the batch or the depth.",
+        "Look at the confounders: where one is named, what differs may be the batch or the depth.",
     ),
     "airrvec_conditions_tests": Reading(
         "rows with an FDR of at most 0.05, and the size of their difference.",
-        "as evidence of no difference: with few donors, no difference can be significant.",
+        "No finding is not equality: with few donors, no difference can be significant.",
     ),
     "airrvec_conditions_changes": Reading(
         "clones at the top, and how many of a step are expanded, contracted, new or lost.",
-        "as a response without replicates: two bleeds of a donor differ by more than sampling.",
+        "Not a response, without replicates: two bleeds of a donor differ by more than sampling.",
     ),
     "airrvec_conditions_told": Reading(
         "whether the vectors tell the values apart better than genes, depth and clonality do.",
-        "if the p is not small: with few donors, a high share is often chance.",
+        "Read the p first: with few donors, a high share is often chance.",
     ),
     "airrvec_comparison_pca": Reading(
         "samples of one condition that lie together, apart from the others.",
-        "as a test: with few samples, a pattern always appears.",
+        "Not a test: with few samples, a pattern always appears.",
     ),
     "airrvec_comparison_pairs": Reading(
         "pairs with many shared or similar receptors, and pairs with a low FDR.",
-        "as an effect of a treatment: two people, or two tubes, differ too.",
+        "Not the effect of a treatment: two people, or two tubes, differ too.",
     ),
     "airrvec_training": Reading(
         "the validation loss should fall and then stay level.",
-        "if it rises while the training loss falls: the model is overfitted.",
+        "A sign of overfitting: the validation loss rises while the training loss falls.",
     ),
     "airrvec_auroc": Reading(
         "lines above 0.5 recognise the epitope better than chance; more references help.",
-        "for an epitope that was not measured: performance differs between epitopes.",
+        "Only for the epitopes measured: performance differs between epitopes.",
     ),
     "airrvec_roc": Reading(
         "the left end counts: how many receptors are found at few false positives.",
-        "as a rate of false positives in a repertoire, where nearly all receptors are negatives.",
+        "Not the false positives of a repertoire: there nearly all receptors are negatives.",
     ),
     "airrvec_comparisons": Reading(
         "the difference beside its standard error.",
-        "with fewer than six epitopes: p cannot be small.",
+        "Not with fewer than six epitopes: p cannot be small.",
     ),
     "airrvec_auroc_settings": Reading(
         "how much one chain alone, or receptors unlike the references, lower the AUROC.",
-        "as a comparison with the figure above where the mean is over other epitopes.",
+        "Not the figure above: compare only where both means are over the same epitopes.",
     ),
     "airrvec_auroc_by_epitope": Reading(
         "which epitopes are easy, and whether one encoder is better for all of them.",
-        "across epitopes with different k: more references help.",
+        "Not comparable at different k: more references help.",
     ),
     "airrvec_metrics": Reading(
         "whether the encoders have the same order by all metrics.",
-        "across tables: the average precision depends on the share of the epitope's receptors.",
+        "Not comparable between tables: the average precision depends on the share of the epitope's"
+        " receptors.",
     ),
     "airrvec_finetuning_specificity": Reading(
         "whether the AUROC on held-out studies rises, beside the floor of V and J gene names.",
-        "if the floor is as high: then genes alone explain the result.",
+        "Nothing learnt, if the floor is as high: then genes alone explain the result.",
     ),
     "airrvec_finetuning_unseen": Reading(
         "epitopes without labels should not lose.",
-        "for rows with training receptors among the negatives: they can raise the AUROC.",
+        "Doubtful rows: training receptors among the negatives can raise the AUROC.",
     ),
     "airrvec_analysis_distances": Reading(
         "in a narrow band that rises evenly, the encoder orders pairs as TCRdist does.",
-        "as a quality: an encoder that differs from TCRdist may be right.",
+        "Not a quality: an encoder that differs from TCRdist may be right.",
     ),
     "airrvec_analysis_generation": Reading(
         "a negative correlation means that improbable pairs differ more in sequence at the same distance.",
-        "for bins of few pairs.",
+        "Count the pairs: bins of few pairs say little.",
     ),
     "airrvec_analysis_power_mean": Reading(
         "if an exponent below 1 fits best, one similar chain is enough for a small distance.",
-        "if the curve is flat: then all exponents fit as well.",
+        "No answer, if the curve is flat: then all exponents fit as well.",
     ),
     "airrvec_analysis_alignment": Reading(
         "lower is better for both axes, but the two oppose each other.",
-        "by one axis alone: a model that maps all receptors to one point has perfect alignment.",
+        "Not by one axis alone: a model that maps all receptors to one point has perfect alignment.",
     ),
     "airrvec_analysis_complexity": Reading(
         "whether larger models recognise epitopes better.",
-        "as an effect of size alone: models differ in their training too.",
+        "Not the size alone: models differ in their training too.",
     ),
     "airrvec_analysis_entropy": Reading(
         "whether epitopes with diverse receptors are harder.",
-        "with fewer than ten epitopes: any line fits them.",
+        "Not with fewer than ten epitopes: any line fits them.",
     ),
     "airrvec_analysis_coincidence": Reading(
         "pairs of one epitope are more often similar than background pairs.",
-        "as specificity of one pair: most pairs of an epitope are no more similar than by chance.",
+        "Not the specificity of one pair: most pairs of an epitope are no more similar than by chance.",
     ),
     "airrvec_analysis_fine_tuning": Reading(
         "whether pairs of one epitope move together, and other pairs apart.",
-        "as a measure for new receptors: one receptor of each pair was used in training.",
+        "Not a measure for new receptors: one receptor of each pair was used in training.",
     ),
     "airrvec_analysis_edits": Reading(
         "which places of a junction the encoder weighs most.",
-        "as the biology of binding: it is a property of the encoder.",
+        "Not the biology of binding: it is a property of the encoder.",
     ),
 }

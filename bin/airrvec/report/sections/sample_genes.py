@@ -36,8 +36,8 @@ def gene_sections(usage: pd.DataFrame, folder: str = "samples", prefix: str = "r
                 f"{segment} genes, {GREEK[locus]} chains{suffix}",
                 f"Share of the cells of each sample that use a {segment} gene, of those with a known one."
                 " Columns that are dark in all samples are frequent genes; a dark cell in one row only is a"
-                " large clone or a difference between samples. Do not believe differences between samples"
-                f" with fewer than {FEW} receptors, or made with different kits: primers favour different"
+                " large clone or a difference between samples. Not comparable: samples"
+                f" with fewer than {FEW} receptors, or of different kits, whose primers favour different"
                 f" genes.{words}{left_out}{units_sentence(units_of(rows))} All shares, of"
                 f" cells and of clones, are in <code>{folder}/gene_usage.tsv</code>.",
                 shown,
@@ -104,7 +104,7 @@ def lengths_section(lengths: pd.DataFrame) -> dict:
         "CDR3 lengths",
         "Share of the cells of each sample by the length of the CDR3, without the conserved C and F or W of"
         " the junction. A repertoire without large clones gives a bell around 12 or 13 residues; a peak is a"
-        f" large clone. Do not believe peaks in samples with fewer than {FEW} cells.{''.join(sorted(words))}"
+        f" large clone. In samples with fewer than {FEW} cells, peaks mean little.{''.join(sorted(words))}"
         f"{units_sentence(units_of(lengths))} Counts are in <code>samples/cdr3_lengths.tsv</code>.",
         "linegraph",
         data,

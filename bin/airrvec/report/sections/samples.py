@@ -82,7 +82,7 @@ def rarefaction_section(curves: pd.DataFrame, diversity: pd.DataFrame, groups: l
         "Expected number of clones among fewer cells than the sample has, and, dashed, predicted for up to"
         f" twice as many; {CHAIN_TITLES[rows['chains'].iloc[0]]}. A curve that flattens has shown most of its"
         " repertoire; compare samples at the same coverage (tabs <em>by coverage</em>), not at the ends of"
-        " their curves. Do not believe the dashed part of a sample in which few clones have two cells: the"
+        " their curves. The dashed part is doubtful where few clones of a sample have two cells: the"
         " prediction rests on these."
         f"{words}{units_sentence(units_of(rows))} All curves are in <code>samples/rarefaction.tsv</code>.",
         "linegraph",
@@ -218,7 +218,7 @@ def _not_comparable(diversity: pd.DataFrame) -> str:
             f"<strong>Do not rely on {_few(rows)}: at this coverage fewer than {FEW_RAREFIED} cells are left,"
             " because the samples differ too much in coverage.</strong>"
         )
-    return " ".join(sentences) or "Do not believe small differences: no confidence interval is given."
+    return " ".join(sentences) or "Small differences mean little: no confidence interval is given."
 
 
 def _few(rows: pd.DataFrame) -> str:
