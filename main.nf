@@ -2,13 +2,11 @@
 
 // T-cell receptor repertoires → receptors → vectors → predictions, comparisons, report.
 
-include { checkedParameters           } from './subworkflows/local/parameters/main'
-include { checkedTogether             } from './subworkflows/local/parameters/main'
-include { printed                     } from './subworkflows/local/parameters/main'
+include { checkedParameters ; checkedTogether ; printed } from './subworkflows/local/parameters/main'
 include { pathsOfRoles ; rowsOfSheet  } from './subworkflows/local/samplesheet/main'
 include { tablesOfRun                 } from './subworkflows/local/samplesheet/main'
 include { folderDigests ; planRun     } from './subworkflows/local/models/main'
-include { codeDigests ; libraryDigests } from './subworkflows/local/digest/main'
+include { codeDigests ; digestsAfter ; libraryDigests } from './subworkflows/local/digest/main'
 include { CHECK                       } from './subworkflows/local/check/main'
 include { ESTIMATE                    } from './subworkflows/local/plan/main'
 include { NORMALISE                   } from './subworkflows/local/normalise/main'
@@ -42,7 +40,7 @@ workflow {
         run.codes = codeDigests(digests)
         claimResults(run, plan)
         CHECK(run.tables, settings, plan, digests)
-        library = CHECK.out.ready // value: script → digest of what it imports; waits for the checks
+        library = digestsAfter(CHECK.out.ready, digests) // map: script → value: digest of what it imports
     }
     if (run.settings?.dry_run) {
         ESTIMATE(CHECK.out.checked, settings, plan, library)
@@ -54,16 +52,18 @@ workflow {
         samples = NORMALISE.out.samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
         labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }
         receptors = NORMALISE.out.receptors // value: one file per partition
-        LEARN(receptors, labelled, plan, settings, CHECK.out.on_device)
+        learning = digestsAfter(CHECK.out.on_device, digests) // map: the same
+        LEARN(receptors, labelled, plan, settings, learning)
         model = LEARN.out.model // value: [ name, folder or [] ]
         untuned = LEARN.out.untuned // the same before fine-tuning
-        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, settings, CHECK.out.on_device)
+        EMBED(NORMALISE.out.shards, NORMALISE.out.partitions, model, settings, learning)
         embeddings = EMBED.out.embeddings // value: one file per partition
 
         optional = [] // outputs of the branches below; the run goes on without those that fail
         kinds = ['benchmark', 'analyses', 'annotation', 'calls', 'clusters', 'comparison', 'map']
         results = kinds.collectEntries { kind -> [kind, channel.empty()] } // kind → channel of files
-        DESCRIBE(samples, NORMALISE.out.batches, NORMALISE.out.gamma_delta, receptors, settings, library)
+        together = NORMALISE.out.together // value: [ meta, cells, chains ] of every sample
+        DESCRIBE(samples, together, NORMALISE.out.gamma_delta, receptors, settings, library)
         clones = DESCRIBE.out.clones // value: clones, counts, members, samples
         optional << DESCRIBE.out
         results += [described: DESCRIBE.out.results, gamma_delta: DESCRIBE.out.gamma_delta]
@@ -104,7 +104,7 @@ workflow {
         }
         if (settings.export_airr || settings.export_anndata || settings.export_sce) {
             batches = NORMALISE.out.batches
-            EXPORT(batches, clones, receptors, embeddings, results.calls, results.clusters, settings, library)
+            EXPORT(batches, together, clones, receptors, embeddings, results, settings, library)
             optional << EXPORT.out
         }
         results += [normalised: NORMALISE.out.qc, collected: NORMALISE.out.collected, embedded: EMBED.out.qc]

@@ -27,6 +27,7 @@ def test_samples_that_fail_are_told_in_one_message(tmp_path):
     assert told[3].startswith("- samples.csv, row 4, column 'path': the name of ")
     assert "sample[1].tsv' holds '[', which the shell of a task would read as a pattern" in told[3]
     assert "$(touch owned).tsv' holds '$'" in told[4]
+    assert "--failed_samples" not in run.output  # no sample would be left
     assert not list(tmp_path.rglob("owned"))
     assert not (run.results / "cells").exists()
     assert "Traceback" not in run.output
@@ -57,6 +58,7 @@ def test_failures_after_the_check_are_told_in_one_message(tmp_path):
     assert "not UTF-8 text" in told[1]
     assert told[2].startswith("- z: ")
     assert "more than the 50 % that --max_rejected allows" in told[2]
+    assert told[3] == "To go on with the other samples, start again with --failed_samples skip -resume"
     assert "COLLECT_RECEPTORS" not in run.processes
     # With the tables from the cache, the run goes on without the three.
     more = ("--failed_samples", "skip", "--skip_map", "-resume")

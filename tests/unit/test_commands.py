@@ -206,6 +206,7 @@ def test_failed_samples_are_left_out_where_that_is_asked_for(tmp_path, capsys):
     assert not list(out.glob("[jl].*"))
     with pytest.raises(SystemExit):
         cli.main(["normalise", str(tmp_path / "s.csv"), "--outdir", str(tmp_path / "other")])
+    assert capsys.readouterr().err.endswith("\nTo go on with the other samples, add --failed_samples skip.\n")
     assert not (tmp_path / "other").exists()
 
 
@@ -213,7 +214,9 @@ def test_nothing_left_is_an_error(tmp_path, capsys):
     (tmp_path / "s.csv").write_text("sample,path\na,nowhere.csv\nb,nowhere.csv\n")
     with pytest.raises(SystemExit):
         cli.main(["normalise", str(tmp_path / "s.csv"), "--failed-samples", "skip"])
-    assert "ERROR: 2 problems in the input:" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "ERROR: 2 problems in the input:" in err
+    assert "--failed_samples" not in err
 
 
 def test_two_tables_of_one_name(tmp_path, capsys):

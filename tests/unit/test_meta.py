@@ -17,6 +17,7 @@ FUNCTIONS = {
     "conclude",
     "crate",
     "digest",
+    "failures",
     "files",
     "lock",
     "manifest",

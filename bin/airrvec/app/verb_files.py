@@ -124,7 +124,8 @@ def raise_or_print(args: argparse.Namespace, reasons: list[str], *, stops: bool,
         If there are reasons, and ``stops`` or ``--failed-samples stop``.
     """
     if reasons and (stops or args.failed_samples == "stop"):
-        raise InputError(title, reasons=reasons)
+        fix = None if stops else "To go on with the other samples, add --failed_samples skip"
+        raise InputError(title, fix=fix, reasons=reasons)
     for reason in reasons:
         print_warning(f"MISSING: {reason}")
 

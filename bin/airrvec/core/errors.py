@@ -39,7 +39,7 @@ class InputError(Exception):
     file, row, column : optional
         Location of the error; ``row`` counts the data rows from 1, without the header.
     reasons : sequence of str, optional
-        Messages of several errors, which the message lists, one per line, under ``problem``.
+        Messages of several errors, which the message lists, one per line, under ``problem``; ``fix`` ends it.
 
     Attributes
     ----------
@@ -66,7 +66,8 @@ class InputError(Exception):
             "reasons": list(reasons),
         }
         if reasons:
-            super().__init__(_listed(reasons, problem))
+            listed = _listed(reasons, problem)
+            super().__init__(f"{listed}\n{fix}." if fix else listed)
             return
         place = [
             Path(file).name if file else None,

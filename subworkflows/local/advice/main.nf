@@ -1,4 +1,4 @@
-// What a run says of failures, and what to do after a known one.
+// What to do after a known failure.
 
 // One sentence on a failure, by its report, or null.
 def advice(report) {
@@ -49,9 +49,4 @@ def adviceOnResources(report) {
         return "the task was ended from outside (SIGTERM): its machine was reclaimed, its job cancelled, or its time was over. If machines are reclaimed often, raise process.maxRetries and aws.batch.maxSpotAttempts or google.batch.maxSpotAttempts, or use machines that are not; if time was over, raise it with ${own.replace('%s', "time = '24 h'")}. ${again}"
     }
     return null
-}
-
-// One message of all failures.
-def failure(reasons, what) {
-    return reasons.size() == 1 ? reasons[0] : "${reasons.size()} ${what}:\n${reasons.collect { reason -> "- ${reason}" }.join('\n')}"
 }

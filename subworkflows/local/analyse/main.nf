@@ -3,7 +3,6 @@
 include { ANALYSE_GENERATION } from '../../../modules/local/analyse_generation/main'
 include { ANALYSE_RECEPTORS  } from '../../../modules/local/analyse_receptors/main'
 include { ANALYSE_RESULTS    } from '../../../modules/local/analyse_results/main'
-include { digestOf           } from '../digest/main'
 
 workflow ANALYSE {
     take:
@@ -38,7 +37,7 @@ workflow ANALYSE {
     missing = channel.empty()
     versions = channel.empty()
     if (needs_generation) {
-        ANALYSE_GENERATION(labelled, options, digestOf(library, 'analyse_generation'))
+        ANALYSE_GENERATION(labelled, options, library.analyse_generation)
         probabilities = ANALYSE_GENERATION.out.probabilities
         asked = asked.mix(labelled.map { _row -> ['analysis', 'generation.probabilities'] })
         ended = ended.mix(ANALYSE_GENERATION.out.ended)
@@ -50,7 +49,7 @@ workflow ANALYSE {
         .map { name, encoder, own, weights, digest, table -> [name, table, encoder, own, weights, digest] }
     // [ meta, cells, [ receptors ], analysis, generation or [], encoder or '', own, weights, digest ]
     analysed = labelled.combine(ready.mix(waiting))
-    ANALYSE_RECEPTORS(analysed, options + splitting, digestOf(library, 'analyse_receptors')) // one task per analysis and encoder
+    ANALYSE_RECEPTORS(analysed, options + splitting, library.analyse_receptors) // one task per analysis and encoder
 
     // Without labelled receptors an analysis has no measurements, and reports that.
     measured = ANALYSE_RECEPTORS.out.measured
@@ -64,7 +63,7 @@ workflow ANALYSE {
         concluded,
         auroc,
         settings.exclude_references,
-        digestOf(library, 'analyse_results'),
+        library.analyse_results,
     )
 
     results = ANALYSE_RESULTS.out.results.flatten()

@@ -4,7 +4,6 @@ include { MERGE_REFERENCES     } from '../../../modules/local/merge_references/m
 include { CALIBRATE_ANNOTATION } from '../../../modules/local/calibrate_annotation/main'
 include { ANNOTATE_RECEPTORS   } from '../../../modules/local/annotate_receptors/main'
 include { inBatches            } from '../batches/main'
-include { digestOf             } from '../digest/main'
 
 workflow ANNOTATE {
     take:
@@ -15,7 +14,7 @@ workflow ANNOTATE {
     embeddings // value: the vectors of the run by the model below, or []
     model      // value: [ name, folder or [] ], not fine-tuned on the reference set
     settings   // map: parameters
-    library    // value: script → digest of what it imports
+    library    // map: script → value: digest of what it imports
 
     main:
     unlabelled = samples.filter { meta, _cells, _receptors -> !meta.labelled }
@@ -23,7 +22,7 @@ workflow ANNOTATE {
     given = reference.toSortedList { a, b -> a[0].id <=> b[0].id }.filter { rows -> rows }
     MERGE_REFERENCES(
         given.map { rows -> [rows.collect { row -> row[0].id }, rows.collectMany { row -> row[1..3] }] },
-        digestOf(library, 'merge_references'),
+        library.merge_references,
     )
     single = given.filter { rows -> rows.size() == 1 }.map { rows -> rows[0][0..2] }
     merged = MERGE_REFERENCES.out.reference.combine(given.map { rows -> [rows] })
@@ -45,7 +44,7 @@ workflow ANNOTATE {
         settings.background ? file(settings.background, glob: false, checkIfExists: true) : [],
         species,
         calibration + calling + settings.subMap(['annotation_references']),
-        digestOf(library, 'calibrate_annotation'),
+        library.calibrate_annotation,
     )
     calibrated = CALIBRATE_ANNOTATION.out.reference.first()
     in_order = unlabelled.toSortedList { a, b -> a[0].id <=> b[0].id }.map { rows -> [rows] }
@@ -56,7 +55,7 @@ workflow ANNOTATE {
         model,
         calibrated,
         calling,
-        digestOf(library, 'annotate_receptors'),
+        library.annotate_receptors,
     )
 
     calls = ANNOTATE_RECEPTORS.out.tables.flatten().filter { file -> file.name.endsWith('.parquet') }

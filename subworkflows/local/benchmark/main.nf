@@ -2,7 +2,6 @@
 
 include { BENCHMARK_FEWSHOT } from '../../../modules/local/benchmark_fewshot/main'
 include { SUMMARISE_FEWSHOT } from '../../../modules/local/summarise_fewshot/main'
-include { digestOf          } from '../digest/main'
 
 workflow BENCHMARK {
     take:
@@ -11,7 +10,7 @@ workflow BENCHMARK {
     names    // value: their names, joined by commas
     model    // value: [ name, folder or [] ], the model before fine-tuning
     settings // map: parameters
-    library  // value: script → digest of what it imports
+    library  // map: script → value: digest of what it imports
 
     main:
     options = settings.findAll { name, _value -> name.startsWith('benchmark_') }
@@ -23,10 +22,10 @@ workflow BENCHMARK {
         linear && settings.background ? file(settings.background, glob: false, checkIfExists: true) : [],
         model.map { _name, folder -> trainingLabels(folder) },
         device + settings.subMap(['species', 'exclude_references', 'seed'] + (linear ? ['background_digest'] : [])) + options,
-        digestOf(library, 'benchmark_fewshot'),
+        library.benchmark_fewshot,
     )
     measured = BENCHMARK_FEWSHOT.out.results.flatten().collect(sort: { a, b -> a.name <=> b.name })
-    SUMMARISE_FEWSHOT(measured, names, digestOf(library, 'summarise_fewshot'))
+    SUMMARISE_FEWSHOT(measured, names, library.summarise_fewshot)
 
     results = SUMMARISE_FEWSHOT.out.results.flatten()
     asked = tasks.map { row -> ['benchmark', row[3]] }.mix(measured.map { _files -> ['benchmark', 'summary'] })

@@ -3,8 +3,7 @@
 include { CHECK_SAMPLES } from '../../../modules/local/check_samples/main'
 include { CHECK_R       } from '../../../modules/local/check_r/main'
 include { CHECK_DEVICE  } from '../../../modules/local/check_device/main'
-include { digestOf      } from '../digest/main'
-include { failure       } from '../advice/main'
+include { failure ; withoutFailed } from '../failures/main'
 
 workflow CHECK {
     take:
@@ -26,18 +25,18 @@ workflow CHECK {
     accepted = CHECK_SAMPLES.out.checked.map { path -> acceptedTables(path, tables, settings.failed_samples) }
     versions = CHECK_SAMPLES.out.versions
 
-    ready = accepted.map { _list -> library }
+    ready = accepted.map { _list -> true }
     if (settings.export_sce) {
         CHECK_R(true)
-        ready = ready.combine(CHECK_R.out.checked).map { digests, _checked -> digests }.first()
+        ready = ready.combine(CHECK_R.out.checked).map { _both -> true }.first()
     }
     on_device = ready // training and embedding wait for the check of extras and GPUs
     onGpu = settings.device == 'gpu' || (settings.device == 'auto' && workflow.profile.tokenize(',').contains('gpu'))
     if (onGpu || plan.extras) {
         needed = [device: onGpu ? settings.device : 'cpu', train_devices: settings.train_devices, extras: plan.extras]
-        CHECK_DEVICE(needed, digestOf(ready, 'check_device'))
+        CHECK_DEVICE(needed, ready.map { _ready -> library.check_device })
         CHECK_DEVICE.out.found.subscribe { sentence -> logSentence(sentence.trim()) }
-        on_device = ready.combine(CHECK_DEVICE.out.found).map { digests, _sentence -> digests }.first()
+        on_device = ready.combine(CHECK_DEVICE.out.found).map { _both -> true }.first()
         versions = versions.mix(CHECK_DEVICE.out.versions)
     }
 
@@ -49,7 +48,7 @@ workflow CHECK {
     emit:
     checked = checked // channel: [ meta, table, column map or [] ]; meta: id, part, format, species, row_unit, count_unit, labelled, metadata
     hla = hla // value: map of sample → HLA of the donor, checked; '' if unknown
-    ready = ready // value: library, once nothing ends the run
+    ready = ready // value: true, once nothing ends the run
     on_device = on_device // value: the same, once the device has been checked too
     missing = missing // channel: file
     versions = versions
@@ -69,8 +68,10 @@ def acceptedTables(path, tables, failedSamples) {
     def found = new groovy.json.JsonSlurperClassic().parseText(path.text)
     def left = found.tables.collect { entry -> tables[entry.number] + entry }
     def none = tables.any { entry -> entry.part == 'sample' } && !left.any { entry -> entry.part == 'sample' }
-    if (found.problems && (failedSamples == 'stop' || none || found.problems.any { problem -> !problem.sample })) {
-        error(failure(found.problems.collect { problem -> problem.reason }, 'problems in the input'))
+    def ends = none || found.problems.any { problem -> !problem.sample }
+    if (found.problems && (ends || failedSamples == 'stop')) {
+        def reasons = failure(found.problems.collect { problem -> problem.reason }, 'problems in the input')
+        error(ends ? reasons : reasons + withoutFailed())
     }
     found.notes.each { note -> log.warn(note) }
     found.problems.each { problem -> log.warn("sample ${problem.sample} is left out: ${problem.reason}") }

@@ -6,22 +6,19 @@ include { COUNT_CLONES       } from '../../../modules/local/count_clones/main'
 include { DESCRIBE_CLONES    } from '../../../modules/local/describe_clones/main'
 include { DESCRIBE_GAMMA_DELTA } from '../../../modules/local/describe_gamma_delta/main'
 include { DESCRIBE_SAMPLES   } from '../../../modules/local/describe_samples/main'
-include { byName             } from '../files/main'
-include { digestOf           } from '../digest/main'
-include { samplesTogether    } from '../batches/main'
 
 workflow DESCRIBE {
     take:
     samples   // channel: [ meta, cells, [ receptors, one file per partition ] ]
-    batches   // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
-    apart     // channel: the same of γδ cells
+    together  // value: [ meta, cells, chains ] of every sample; none without samples
+    apart     // value: the same of γδ cells
     receptors // value: receptors of the run, one file per partition
     settings  // map: parameters
-    library   // value: script → digest of what it imports
+    library   // map: script → value: digest of what it imports
 
     main:
     labelled = samples.filter { meta, _cells, _receptors -> meta.labelled }.map { _meta, file, _receptors -> file }
-    each = samplesTogether(batches).multiMap { rows ->
+    each = together.multiMap { rows ->
         cells: rows.collect { row -> row[1] }
         chains: rows.collect { row -> row[2] }
     }
@@ -29,24 +26,24 @@ workflow DESCRIBE {
         each.cells,
         each.chains,
         receptors,
-        byName(labelled),
+        labelled.toSortedList { a, b -> a.name <=> b.name },
         settings.subMap(['clone_by']),
-        digestOf(library, 'count_clones'),
+        library.count_clones,
     )
     clones = COUNT_CLONES.out.clones // value, as its inputs are
-    DESCRIBE_SAMPLES(clones, settings.subMap(['compare_by']), digestOf(library, 'describe_samples'))
+    DESCRIBE_SAMPLES(clones, settings.subMap(['compare_by']), library.describe_samples)
 
-    others = samplesTogether(apart).multiMap { rows ->
+    others = apart.multiMap { rows ->
         cells: rows.collect { row -> row[1] }
         chains: rows.collect { row -> row[2] }
     }
     options = settings.subMap(['clone_by', 'cluster', 'cluster_method', 'seed'])
-    DESCRIBE_GAMMA_DELTA(others.cells, others.chains, options, digestOf(library, 'describe_gamma_delta'))
+    DESCRIBE_GAMMA_DELTA(others.cells, others.chains, options, library.describe_gamma_delta)
 
     results = DESCRIBE_SAMPLES.out.tables.mix(DESCRIBE_SAMPLES.out.qc, COUNT_CLONES.out.qc).flatten()
     gamma_delta = DESCRIBE_GAMMA_DELTA.out.tables.mix(DESCRIBE_GAMMA_DELTA.out.qc).flatten()
     asked = clones.map { _files -> ['samples', 'all_samples'] }
-        .mix(samplesTogether(apart).map { _rows -> ['gamma_delta', 'all_samples'] })
+        .mix(apart.map { _rows -> ['gamma_delta', 'all_samples'] })
     ended = DESCRIBE_SAMPLES.out.ended.mix(DESCRIBE_GAMMA_DELTA.out.ended)
     missing = DESCRIBE_SAMPLES.out.missing.mix(DESCRIBE_GAMMA_DELTA.out.missing)
     versions = COUNT_CLONES.out.versions.mix(DESCRIBE_SAMPLES.out.versions, DESCRIBE_GAMMA_DELTA.out.versions)
@@ -67,14 +64,14 @@ workflow TABULATE {
     clones   // value: clones, counts, members, samples
     results  // map: described, calls, clusters, comparison, gamma_delta → channel of files
     settings // map: parameters
-    library  // value: script → digest of what it imports
+    library  // map: script → value: digest of what it imports
 
     main:
     DESCRIBE_CLONES(
         clones,
-        byName(results.calls),
-        byName(results.clusters.filter { file -> file.name == 'members.parquet' }),
-        digestOf(library, 'describe_clones'),
+        results.calls.toSortedList { a, b -> a.name <=> b.name },
+        results.clusters.filter { file -> file.name == 'members.parquet' }.toList(),
+        library.describe_clones,
     )
     counts = clones.flatten().filter { file -> file.name == 'counts.parquet' }
     tabulated = DESCRIBE_CLONES.out.clones.mix(counts)
@@ -87,12 +84,12 @@ workflow TABULATE {
         COMPARE_CONDITIONS(
             clones,
             DESCRIBE_CLONES.out.clones,
-            byName(results.described.filter { file -> file.extension == 'parquet' }),
-            byName(results.comparison.filter { file -> file.extension == 'parquet' }),
-            byName(results.gamma_delta.filter { file -> file.extension == 'parquet' }),
+            tablesOf(results.described),
+            tablesOf(results.comparison),
+            tablesOf(results.gamma_delta),
             file(settings.input, glob: false),
             settings.subMap(['compare_by', 'compare_within', 'compare_permutations', 'seed']),
-            digestOf(library, 'compare_conditions'),
+            library.compare_conditions,
         )
         compared = COMPARE_CONDITIONS.out.tables.mix(COMPARE_CONDITIONS.out.qc).flatten()
         asked = clones.map { _files -> ['conditions', 'all_samples'] }
@@ -108,4 +105,9 @@ workflow TABULATE {
     ended = ended // channel: [ part, name ]
     missing = missing // channel: file
     versions = versions
+}
+
+// value: the Parquet files of a channel, sorted by their names
+def tablesOf(files) {
+    return files.filter { file -> file.extension == 'parquet' }.toSortedList { a, b -> a.name <=> b.name }
 }

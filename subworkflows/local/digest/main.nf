@@ -15,9 +15,9 @@ def libraryDigests(projectDir) {
     }
 }
 
-// value: the digest of a script, of a channel of all digests
-def digestOf(library, script) {
-    return library.map { digests -> digests[script] }
+// map: script → value: its digest, once the checks are done
+def digestsAfter(checked, digests) {
+    return digests.collectEntries { script, digest -> [script, checked.map { _checked -> digest }] }
 }
 
 // Names of the packages that a Python source imports.
@@ -77,10 +77,4 @@ def digestOfFiles(path, update) {
 def codeDigests(library) {
     def scripts = file("${projectDir}/bin", glob: false).listFiles().findAll { path -> path.extension in ['py', 'R'] }
     return scripts.collectEntries { path -> [path.baseName, "${library[path.baseName] ?: ''}\n${path.text}".toString().sha256()] }
-}
-
-def fileDigest(path) {
-    def digest = java.security.MessageDigest.getInstance('SHA-256')
-    path.withInputStream { stream -> stream.eachByte(1048576) { bytes, n -> digest.update(bytes, 0, n) } }
-    return digest.digest().encodeHex().toString()
 }

@@ -2,8 +2,6 @@
 
 include { EMBED_RECEPTORS  } from '../../../modules/local/embed_receptors/main'
 include { MERGE_EMBEDDINGS } from '../../../modules/local/merge_embeddings/main'
-include { byName           } from '../files/main'
-include { digestOf         } from '../digest/main'
 
 workflow EMBED {
     take:
@@ -11,14 +9,14 @@ workflow EMBED {
     partitions // channel: [ partition, receptors ]
     model      // value: [ name, folder or [] ]
     settings   // map: parameters
-    library    // value: script → digest of what it imports
+    library    // map: script → value: digest of what it imports
 
     main:
     EMBED_RECEPTORS( // one task per shard
         shards,
         model,
         settings.subMap(['device', 'precision', 'model_digest']),
-        digestOf(library, 'embed_receptors'),
+        library.embed_receptors,
     )
     embedded = EMBED_RECEPTORS.out.embeddings.branch { _partition, whole, _file ->
         whole: whole
@@ -31,10 +29,12 @@ workflow EMBED {
     MERGE_EMBEDDINGS( // one task per partition of several shards
         merged.join(partitions),
         model.map { name, _folder -> name },
-        digestOf(library, 'merge_embeddings'),
+        library.merge_embeddings,
     )
 
-    embeddings = byName(embedded.whole.map { _partition, _whole, file -> file }.mix(MERGE_EMBEDDINGS.out.embeddings))
+    embeddings = embedded.whole.map { _partition, _whole, file -> file }
+        .mix(MERGE_EMBEDDINGS.out.embeddings)
+        .toSortedList { a, b -> a.name <=> b.name }
     qc = EMBED_RECEPTORS.out.qc.mix(MERGE_EMBEDDINGS.out.qc)
     versions = EMBED_RECEPTORS.out.versions.mix(MERGE_EMBEDDINGS.out.versions)
 

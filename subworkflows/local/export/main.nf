@@ -4,20 +4,17 @@ include { DESCRIBE_CELLS  } from '../../../modules/local/describe_cells/main'
 include { EXPORT_AIRR     } from '../../../modules/local/export_airr/main'
 include { EXPORT_ANNDATA  } from '../../../modules/local/export_anndata/main'
 include { EXPORT_SCE      } from '../../../modules/local/export_sce/main'
-include { byName          } from '../files/main'
-include { digestOf        } from '../digest/main'
-include { samplesTogether } from '../batches/main'
 
 workflow EXPORT {
     take:
     batches    // channel: [ metas, [ cells of each ], [ chains of each ] ]
+    together   // value: [ meta, cells, chains ] of every sample; none without samples
     clones     // value: clones, counts, members, samples; none without samples
     receptors  // value: receptors of the run, one file per partition
     embeddings // value: their vectors, one file per partition
-    calls      // channel: calls of annotation, one file per sample; empty without --annotate
-    clusters   // channel: results of clustering; empty without --cluster
+    results    // map: calls, clusters → channel of files; empty without --annotate, --cluster
     settings   // map: parameters
-    library    // value: script → digest of what it imports
+    library    // map: script → value: digest of what it imports
 
     main:
     // [ names of results, cells, chains ]: one task per batch
@@ -27,7 +24,7 @@ workflow EXPORT {
     missing = channel.empty()
     versions = channel.empty()
     if (settings.export_airr) {
-        EXPORT_AIRR(each, digestOf(library, 'export_airr'))
+        EXPORT_AIRR(each, library.export_airr)
         asked = asked.mix(named(each.map { names, _cells, _chains -> names }, 'tsv'))
         ended = ended.mix(named(EXPORT_AIRR.out.ended.map { _part, names -> names }, 'tsv'))
         missing = missing.mix(EXPORT_AIRR.out.missing)
@@ -35,36 +32,35 @@ workflow EXPORT {
     }
     if (settings.export_anndata || settings.export_sce) {
         // And one task for all samples.
-        together = samplesTogether(batches)
-            .map { rows -> [['all_samples'], rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
+        pooled = together.map { rows -> [['all_samples'], rows.collect { row -> row[1] }, rows.collect { row -> row[2] }] }
         called = each
             .flatMap { names, _cells, _chains -> names.collect { name -> [name, groupKey(names.join(' '), names.size())] } }
-            .join(calls.map { file -> [file.baseName, file] }, remainder: true)
+            .join(results.calls.map { file -> [file.baseName, file] }, remainder: true)
             .groupTuple(by: 1)
             .map { _names, key, files -> [key.toString(), files.findAll { file -> file }.sort { file -> file.name }] }
         alone = each.map { names, cells, _chains -> [names.join(' '), names, cells] }
             .join(called)
             .map { _key, names, cells, files -> [names, cells, files] }
-        all = together.map { names, cells, _chains -> [names, cells] }.combine(byName(calls).map { files -> [files] })
-        members = clusters.filter { file -> file.name == 'members.parquet' }.toList()
+        all = pooled.map { names, cells, _chains -> [names, cells] }.combine(results.calls.toSortedList { a, b -> a.name <=> b.name }.map { files -> [files] })
+        members = results.clusters.filter { file -> file.name == 'members.parquet' }.toList()
         DESCRIBE_CELLS(
             alone.mix(all),
             clones.toList().map { tables -> tables.flatten() },
             members,
             settings.export_sce ? receptors : [],
             settings.export_sce ? embeddings : [],
-            digestOf(library, 'describe_cells'),
+            library.describe_cells,
         )
         missing = missing.mix(DESCRIBE_CELLS.out.missing)
         versions = versions.mix(DESCRIBE_CELLS.out.versions)
-        complete = each.mix(together)
+        complete = each.mix(pooled)
             .join(DESCRIBE_CELLS.out.description)
             .map { names, cells, chains, files -> [described(names, files), cells, chains, files] }
-        results = each.mix(together).map { names, _cells, _chains -> names }
+        exported = each.mix(pooled).map { names, _cells, _chains -> names }
     }
     if (settings.export_anndata) {
-        EXPORT_ANNDATA(complete, receptors, embeddings, digestOf(library, 'export_anndata'))
-        asked = asked.mix(named(results, 'h5ad'))
+        EXPORT_ANNDATA(complete, receptors, embeddings, library.export_anndata)
+        asked = asked.mix(named(exported, 'h5ad'))
         ended = ended.mix(named(EXPORT_ANNDATA.out.ended.map { _part, names -> names }, 'h5ad'))
         missing = missing.mix(EXPORT_ANNDATA.out.missing)
         versions = versions.mix(EXPORT_ANNDATA.out.versions)
@@ -73,7 +69,7 @@ workflow EXPORT {
         functions = file("${projectDir}/assets/r/match_barcodes.R", glob: false)
         columns = DESCRIBE_CELLS.out.columns.flatMap { _names, files -> files instanceof List ? files : [files] }
         EXPORT_SCE(columns.map { file -> [file.name.replaceFirst(/\.columns\.bin$/, ''), file] }, functions) // one task per sample
-        asked = asked.mix(named(results, 'rds'))
+        asked = asked.mix(named(exported, 'rds'))
         ended = ended.mix(EXPORT_SCE.out.ended)
         versions = versions.mix(EXPORT_SCE.out.versions)
     }

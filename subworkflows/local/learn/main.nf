@@ -3,8 +3,6 @@
 include { SYNTHESISE_RECEPTORS } from '../../../modules/local/synthesise_receptors/main'
 include { PRETRAIN             } from '../../../modules/local/pretrain/main'
 include { FINETUNE             } from '../../../modules/local/finetune/main'
-include { byName               } from '../files/main'
-include { digestOf             } from '../digest/main'
 
 workflow LEARN {
     take:
@@ -12,7 +10,7 @@ workflow LEARN {
     labelled  // channel: [ meta, cells, [ receptors, one file per partition ] ], at most one
     plan      // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
     settings  // map: parameters
-    library   // value: script → digest of what it imports
+    library   // map: script → value: digest of what it imports
 
     main:
     untuned = channel.value(plan.start)
@@ -31,13 +29,13 @@ workflow LEARN {
             n_shards,
             settings.synthetic_receptors,
             settings.seed,
-            digestOf(library, 'synthesise_receptors'),
+            library.synthesise_receptors,
         )
-        data = byName(SYNTHESISE_RECEPTORS.out.receptors)
+        data = SYNTHESISE_RECEPTORS.out.receptors.toSortedList { a, b -> a.name <=> b.name }
         versions = versions.mix(SYNTHESISE_RECEPTORS.out.versions)
     }
     if (plan.pretrain) {
-        PRETRAIN(plan.pretrain, data, settings.synthetic_receptors ? true : false, training, digestOf(library, 'pretrain'))
+        PRETRAIN(plan.pretrain, data, settings.synthetic_receptors ? true : false, training, library.pretrain)
         untuned = PRETRAIN.out.model
         model = untuned
         trained = trained.mix(PRETRAIN.out.model)
@@ -50,7 +48,7 @@ workflow LEARN {
             plan.finetune,
             untuned,
             training + splitting + settings.subMap(['model_digest', 'species', 'exclude_references']),
-            digestOf(library, 'finetune'),
+            library.finetune,
         )
         model = FINETUNE.out.model.first()
         tuned = untuned.combine(model).map { start, weights, name, folder ->

@@ -1,8 +1,7 @@
 // The manifest of a run: checksum, size, rows and schema of every input and every published file. Tasks record what they
 // write, in comments of their versions.yml; the end of the run compares this with what has been published.
 
-include { inBucket                                        } from '../files/main'
-include { fileDigest                                      } from '../digest/main'
+include { fileDigest ; inBucket                           } from '../files/main'
 include { escaped                                         } from '../published/main'
 include { isPublished ; linkOrFile ; located ; standingAt } from '../published/main'
 

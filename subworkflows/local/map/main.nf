@@ -1,8 +1,6 @@
 // The map: all receptors in a plane, as a page for the browser.
 
 include { MAP_RECEPTORS } from '../../../modules/local/map_receptors/main'
-include { byName        } from '../files/main'
-include { digestOf      } from '../digest/main'
 
 workflow MAP {
     take:
@@ -13,22 +11,24 @@ workflow MAP {
     model      // value: [ name, folder or [] ]
     results    // map: calls, clusters → channel of files; empty without --annotate, --cluster
     settings   // map: parameters
-    library    // value: script → digest of what it imports
+    library    // map: script → value: digest of what it imports
 
     main:
-    cells = byName(samples.map { _meta, file, _receptors -> file }).filter { files -> files } // none without αβ cells
+    cells = samples.map { _meta, file, _receptors -> file }
+        .toSortedList { a, b -> a.name <=> b.name }
+        .filter { files -> files } // none without αβ cells
     page = file("${projectDir}/assets/report", glob: false).listFiles().toList().sort { path -> path.name }
     MAP_RECEPTORS(
         cells,
         receptors,
         embeddings,
-        byName(results.calls),
+        results.calls.toSortedList { a, b -> a.name <=> b.name },
         clones,
-        byName(results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }),
+        results.clusters.filter { file -> file.name in ['members.parquet', 'clusters.qc.json'] }.toSortedList { a, b -> a.name <=> b.name },
         model,
         page,
         settings.subMap(['seed', 'model_digest']),
-        digestOf(library, 'map_receptors'),
+        library.map_receptors,
     )
 
     qc = MAP_RECEPTORS.out.qc

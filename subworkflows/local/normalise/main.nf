@@ -5,15 +5,14 @@ include { NORMALISE_RECEPTORS as NORMALISE_REFERENCE } from '../../../modules/lo
 include { COLLECT_RECEPTORS                          } from '../../../modules/local/collect_receptors/main'
 include { batchesOfTables ; batchOf                   } from '../batches/main'
 include { filesOfEach ; inOrder ; ofEach              } from '../batches/main'
-include { byName                                     } from '../files/main'
-include { digestOf                                   } from '../digest/main'
-include { failure                                    } from '../advice/main'
+include { samplesTogether                            } from '../batches/main'
+include { failure ; withoutFailed                    } from '../failures/main'
 
 workflow NORMALISE {
     take:
     tables   // channel: [ meta, table, column map or [] ]
     settings // map: parameters
-    library  // value: script → digest of what it imports
+    library  // map: script → value: digest of what it imports
 
     main:
     options = settings.subMap(['multichain', 'max_rejected', 'max_unpacked'])
@@ -21,7 +20,7 @@ workflow NORMALISE {
         reference: meta.part == 'reference'
         samples: true
     }
-    digest = digestOf(library, 'normalise_receptors')
+    digest = library.normalise_receptors
     batches = parts.samples.toList().flatMap { rows -> batchesOfTables(rows) }
     NORMALISE_RECEPTORS(batches, options + settings.subMap(['partitions']), digest) // one task per batch of tables
     normalised = NORMALISE_RECEPTORS.out
@@ -38,7 +37,7 @@ workflow NORMALISE {
 
     // Every task ends before the failure of one ends the run, so that all failures are reported at once.
     kept = ofEach(normalised.qc).map { meta, _qc -> meta }
-    passed = byName(failed)
+    passed = failed.toSortedList { a, b -> a.name <=> b.name }
         .map { files -> [files] }
         .combine(kept.toList().map { metas -> [metas] })
         .map { files, metas -> checkFailures(files, metas, settings.failed_samples) }
@@ -53,9 +52,9 @@ workflow NORMALISE {
         .map { meta, file -> [settings.partitions > 1 ? file.baseName.find(/_\d+$/) : '', meta.labelled, file] }
         .groupTuple()
         .map { name, labelled, files -> [name] + divided(labelled, files) }
-    COLLECT_RECEPTORS(divided_samples, settings.shard_tokens, digestOf(library, 'collect_receptors')) // one task per partition
+    COLLECT_RECEPTORS(divided_samples, settings.shard_tokens, library.collect_receptors) // one task per partition
 
-    receptors = byName(COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file })
+    receptors = COLLECT_RECEPTORS.out.receptors.map { _partition, file -> file }.toSortedList { a, b -> a.name <=> b.name }
     partitions = COLLECT_RECEPTORS.out.receptors
     shards = COLLECT_RECEPTORS.out.shards.flatMap { name, files ->
         files.collect { file -> [groupKey(name, files.size()), files.size() == 1, file] }
@@ -63,9 +62,11 @@ workflow NORMALISE {
     batches = normalised.cells.join(normalised.chains)
         .combine(receptors.map { _files -> true }) // exports leave the cores to embedding, for which more tasks wait
         .map { metas, cells, chains, _collected -> inOrder(metas, [cells, chains]) }
-    gamma_delta = normalised.gamma_delta_cells.join(normalised.gamma_delta_chains)
+    together = samplesTogether(batches)
+    apart = normalised.gamma_delta_cells.join(normalised.gamma_delta_chains)
         .combine(passed)
         .map { metas, cells, chains, _passed -> inOrder(metas, [cells, chains]) }
+    gamma_delta = samplesTogether(apart)
     qc = ofEach(normalised.qc).map { _meta, file -> file }
     collected = COLLECT_RECEPTORS.out.qc
     missing = failed
@@ -74,7 +75,8 @@ workflow NORMALISE {
     emit:
     samples = samples // channel: [ meta, cells, [ receptors, one file per partition ] ]
     batches = batches // channel: [ metas, [ cells of each ], [ chains of each ] ], of each task
-    gamma_delta = gamma_delta // channel: the same of γδ cells
+    together = together // value: [ meta, cells, chains ] of every sample; none without samples
+    gamma_delta = gamma_delta // value: the same of γδ cells
     reference = reference // channel: [ meta, cells, receptors, qc ] of each table of --reference
     receptors = receptors // value: one file per partition
     partitions = partitions // channel: [ partition, receptors ]
@@ -95,9 +97,10 @@ def divided(labelled, files) {
 // The end of the run where a table failed that it cannot go on without.
 def checkFailures(files, kept, failedSamples) {
     def failed = files.collectMany { file -> new groovy.json.JsonSlurperClassic().parseText(file.text) }
-    def none = failed && !kept.any { meta -> !meta.labelled }
-    if (failed && (failedSamples == 'stop' || none || failed.any { part -> part.part != 'sample' })) {
-        error(failure(failed.collect { part -> part.reason }, 'tables could not be read'))
+    def ends = !kept.any { meta -> !meta.labelled } || failed.any { part -> part.part != 'sample' }
+    if (failed && (ends || failedSamples == 'stop')) {
+        def reasons = failure(failed.collect { part -> part.reason }, 'tables could not be read')
+        error(ends ? reasons : reasons + withoutFailed(' -resume'))
     }
     failed.each { part -> log.warn("sample ${part.name} is left out: ${part.reason}") }
     return true

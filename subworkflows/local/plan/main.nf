@@ -1,7 +1,6 @@
 // A dry run: what each process would take, for the tables at hand and the resources of the configuration.
 
 include { PLAN            } from '../../../modules/local/plan/main'
-include { digestOf        } from '../digest/main'
 include { batchesOfTables } from '../batches/main'
 
 workflow ESTIMATE {
@@ -9,7 +8,7 @@ workflow ESTIMATE {
     tables   // channel: [ meta, table, column map or [] ], checked
     settings // map: parameters
     plan     // map: start, [ name, folder or [] ]; pretrain and finetune, a preset or null
-    library  // value: script → digest of what it imports
+    library  // map: script → value: digest of what it imports
 
     main:
     checked = tables.toList()
@@ -34,7 +33,7 @@ workflow ESTIMATE {
     PLAN(
         checked.map { found -> found.collect { _meta, table, _columns -> table } },
         checked.map { found -> common + [normalising: batchesOfTables(withoutReferences(found)).size(), layouts: layouts(found)] },
-        digestOf(library, 'plan'),
+        library.plan,
     )
     PLAN.out.text.view()
 }

@@ -4,8 +4,6 @@ include { ASSOCIATE_HLA     } from '../../../modules/local/associate_hla/main'
 include { CLUSTER_RECEPTORS } from '../../../modules/local/cluster_receptors/main'
 include { COMPARE_SAMPLES   } from '../../../modules/local/compare_samples/main'
 include { EMBED_BACKGROUND  } from '../../../modules/local/embed_background/main'
-include { byName            } from '../files/main'
-include { digestOf          } from '../digest/main'
 
 workflow REPERTOIRE {
     take:
@@ -16,7 +14,7 @@ workflow REPERTOIRE {
     embeddings // value: their vectors, one file per partition
     model      // value: [ name, folder or [] ], the one that made them
     settings   // map: parameters
-    library    // value: script → digest of what it imports
+    library    // map: script → value: digest of what it imports
 
     main:
     cells = samples.branch { meta, file, _receptors ->
@@ -25,7 +23,7 @@ workflow REPERTOIRE {
         unlabelled: true
             return file
     }
-    compared = byName(cells.unlabelled)
+    compared = cells.unlabelled.toSortedList { a, b -> a.name <=> b.name }
     background = settings.background ? file(settings.background, glob: false, checkIfExists: true) : []
     EMBED_BACKGROUND(
         clones,
@@ -34,7 +32,7 @@ workflow REPERTOIRE {
         model,
         background,
         settings.subMap(['cluster_chance', 'seed', 'background_digest', 'model_digest']),
-        digestOf(library, 'embed_background'),
+        library.embed_background,
     )
     groups = EMBED_BACKGROUND.out.groups
     common = settings.subMap(['cluster_chance', 'seed'])
@@ -53,7 +51,7 @@ workflow REPERTOIRE {
             embeddings,
             groups,
             common + settings.subMap(['cluster_method']),
-            digestOf(library, 'cluster_receptors'),
+            library.cluster_receptors,
         )
         clusters = CLUSTER_RECEPTORS.out.tables.mix(CLUSTER_RECEPTORS.out.logos, CLUSTER_RECEPTORS.out.qc).flatten()
         asked = asked.mix(clones.map { _files -> ['clusters', 'all_samples'] })
@@ -68,7 +66,7 @@ workflow REPERTOIRE {
             beside,
             settings.input ? file(settings.input, glob: false) : [],
             settings.subMap(['hla_fields', 'compare_within']),
-            digestOf(library, 'associate_hla'),
+            library.associate_hla,
         )
         clusters = clusters.mix(ASSOCIATE_HLA.out.tables.mix(ASSOCIATE_HLA.out.qc).flatten())
         asked = asked.mix(beside.map { _files -> ['hla', 'all_samples'] })
@@ -83,7 +81,7 @@ workflow REPERTOIRE {
             embeddings,
             groups,
             common + settings.subMap(['compare_by', 'compare_receptors', 'compare_permutations', 'compare_weights']),
-            digestOf(library, 'compare_samples'),
+            library.compare_samples,
         )
         comparison = COMPARE_SAMPLES.out.tables.mix(COMPARE_SAMPLES.out.qc).flatten()
         asked = asked.mix(clones.map { _files -> ['comparison', 'all_samples'] })

@@ -1,8 +1,6 @@
 // The report, from what all parts of the run have made, and parts that could not be made.
 
 include { REPORT    } from '../../../modules/local/report/main'
-include { byName    } from '../files/main'
-include { digestOf  } from '../digest/main'
 include { lostParts } from '../missing/main'
 
 workflow SUMMARISE {
@@ -12,7 +10,7 @@ workflow SUMMARISE {
     missing  // channel: *.missing.json of the other parts
     versions // channel: versions.yml of the other parts
     settings // map: parameters
-    library  // value: script → digest of what it imports
+    library  // map: script → value: digest of what it imports
 
     main:
     asked = optional.inject(channel.empty()) { all, part -> all.mix(part.asked) }
@@ -20,28 +18,29 @@ workflow SUMMARISE {
     absent = optional.inject(missing) { all, part -> all.mix(part.missing) }
     lost = lostParts(asked, ended).toSortedList { a, b -> "${a.part} ${a.name}" <=> "${b.part} ${b.name}" }
     software = optional.inject(versions) { all, part -> all.mix(part.versions) }
+    files = results.collectEntries { kind, made -> [kind, made.toSortedList { a, b -> a.name <=> b.name }] }
     REPORT(
-        byName(results.normalised),
-        byName(results.collected),
-        byName(results.embedded),
-        byName(results.described),
-        byName(results.clones),
-        byName(results.gamma_delta),
-        byName(results.benchmark),
-        byName(results.analyses),
-        byName(results.annotation),
-        byName(results.calls),
-        byName(results.clusters),
-        byName(results.comparison),
-        byName(results.trained),
-        byName(results.measured),
+        files.normalised,
+        files.collected,
+        files.embedded,
+        files.described,
+        files.clones,
+        files.gamma_delta,
+        files.benchmark,
+        files.analyses,
+        files.annotation,
+        files.calls,
+        files.clusters,
+        files.comparison,
+        files.trained,
+        files.measured,
         results.map.toList(),
-        byName(absent),
+        absent.toSortedList { a, b -> a.name <=> b.name },
         lost,
         software.toSortedList { a, b -> a.toString() <=> b.toString() },
         ["${projectDir}/assets/multiqc_config.yml", settings.multiqc_config].findAll { path -> path }.collect { path -> file(path, glob: false) },
         settings.multiqc_title ?: '',
-        digestOf(library, 'report'),
+        library.report,
     )
 
     emit:
