@@ -1,4 +1,4 @@
-"""Scripts of the pipeline are compiled once for all runs of the tests: `tests/script_cache` is the agent of Java."""
+"""The agent of Java in `tests/script_cache`: scripts of the pipeline are compiled once for all runs of tests."""
 
 import functools
 import hashlib
