@@ -1,4 +1,4 @@
-"""The agent of Java in `tests/script_cache`: scripts of the pipeline are compiled once for all runs of tests."""
+"""Scripts of the pipeline are compiled once for all runs of the tests, by the agent in `script_cache`."""
 
 import functools
 import hashlib
