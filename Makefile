@@ -54,13 +54,13 @@ env: $(ENV) $(EXTRAS:%=.venv/.extra-%) ## Make the locked Python environment in 
 
 test: lint unit pipeline ## Run all checks and tests that need this environment alone
 
-# Slurm and containers wait for jobs and disks most of the time: they run beside the other tests.
-check: chromium ## Run those, and the tests on a Slurm, in containers and with R, whose output comes last
+# Those in places of their own wait for jobs, disks and downloads most of the time: they run beside the other tests.
+check: chromium ## Run those, and the tests on a Slurm, in containers, with R, of the wheel and of a stranger, whose output comes last
 	@$(MAKE) --no-print-directory -j 3 $(TEST_ENV) $(DOCS_ENV) $(RELEASE_ENV)
 	@log=$$(mktemp); status=0; \
-	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r > $$log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory --keep-going test-slurm test-containers test-r test-package test-stranger > $$log 2>&1 & others=$$!; \
 	trap 'kill $$others' INT TERM; \
-	$(MAKE) --no-print-directory --keep-going lint unit pipeline test-package test-stranger || status=$$?; \
+	$(MAKE) --no-print-directory --keep-going lint unit pipeline || status=$$?; \
 	wait $$others || status=$$?; \
 	cat $$log; rm $$log; exit $$status
 
