@@ -30,6 +30,7 @@ from airrvec.report.sections import (
     map,
     methods,
     pathogens,
+    quality,
 )
 from airrvec.report.sections import missing as report_missing
 from airrvec.report.sections import samples as report_samples
@@ -177,7 +178,7 @@ def main(argv=None):
     results = {name: loaded.get(name) if name in shown else None for name in PARTS}
     unavailable = {entry["name"] if entry["part"] == "report" else entry["part"] for entry in missing}
     sections = [
-        *page.sample_sections(samples, receptors),
+        *quality.sample_sections(samples, receptors),
         *([page.embedding_section(embeddings, titles)] if embeddings else []),
         *(section for name in PARTS for section in shown.get(name, [])),
     ]

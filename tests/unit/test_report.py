@@ -11,6 +11,7 @@ from airrvec.encoders import Titles
 from airrvec.figures import benchmark as benchmark_figures
 from airrvec.report import chapters, page
 from airrvec.report.sections import benchmark as report_benchmark
+from airrvec.report.sections import quality
 from airrvec.report.summary import summary_text
 
 import pandas as pd
@@ -115,7 +116,7 @@ def sections_of(benchmark) -> dict[str, dict]:
 
 
 def test_samples_are_counted_and_escaped():
-    overview, pairing, rejects, other_loci = page.sample_sections([SAMPLE], RECEPTORS)
+    overview, pairing, rejects, other_loci = quality.sample_sections([SAMPLE], RECEPTORS)
     ((name, row),) = overview["data"].items()
     assert name == "&lt;b&gt;s&lt;/b&gt;"
     assert (row["kept"], row["paired"]) == (80, 80)
@@ -130,9 +131,9 @@ def test_samples_are_counted_and_escaped():
 def test_public_receptors_are_told_of_two_samples_or_more():
     shared = {"samples": 2, "receptors": 2000, "clonotypes": 2000, "public_clonotypes": 1234}
     sentence = "1,234 clonotypes occur in two or more samples"
-    assert f" {sentence}.<br>" in page.sample_sections([SAMPLE], shared)[0]["description"]
+    assert f" {sentence}.<br>" in quality.sample_sections([SAMPLE], shared)[0]["description"]
     assert f"\n{sentence}\n" in summary_text([SAMPLE], shared, EMBEDDINGS, TITLES)
-    assert "two or more" not in page.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
+    assert "two or more" not in quality.sample_sections([SAMPLE], RECEPTORS)[0]["description"]
     assert "two or more" not in summary_text([SAMPLE], RECEPTORS, EMBEDDINGS, TITLES)
 
 
@@ -146,7 +147,7 @@ def test_every_device_that_embedded_is_named():
 
 
 def test_no_rejects_make_no_section():
-    assert len(page.sample_sections([{**SAMPLE, "reject_reasons": {}, "other_loci": {}}], RECEPTORS)) == 2
+    assert len(quality.sample_sections([{**SAMPLE, "reject_reasons": {}, "other_loci": {}}], RECEPTORS)) == 2
 
 
 def test_benchmark_sections_hold_the_numbers(benchmark):
@@ -264,7 +265,7 @@ def test_figures_are_drawn_for_any_epitope_name(benchmark, tmp_path):
 
 
 def test_multiqc_takes_every_section(benchmark, tmp_path):
-    sections = [*page.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS, TITLES)]
+    sections = [*quality.sample_sections([SAMPLE], RECEPTORS), page.embedding_section(EMBEDDINGS, TITLES)]
     sections = chapters.placed([*sections, *report_benchmark.benchmark_sections(benchmark, TITLES)])
     (tmp_path / "content").mkdir()
     for section in sections:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from airrvec.core import schema
 from airrvec.encoders import Titles
 from airrvec.report import chapters, page, readings
-from airrvec.report.sections import brief, conditions, methods
+from airrvec.report.sections import brief, conditions, methods, quality
 from airrvec.report.sections.annotation import Annotation
 from airrvec.report.sections.pathogens import NOT_NAMED, pathogens_figure, pathogens_section
 
@@ -111,18 +111,55 @@ def test_terms_are_explained_at_their_first_mention():
 
 def test_rejected_rows_are_grey_unless_unusual():
     usual = {**SAMPLE, "rows_in": 1000, "reject_reasons": {"the chain is not productive": 400, "odd": 9}}
-    colours = page.reject_colours([usual], "reject_reasons")
+    colours = quality.reject_colours([usual], "reject_reasons")
     assert all(len({colour[1:3], colour[3:5], colour[5:]}) == 1 for colour in colours.values())
     unusual = {**usual, "reject_reasons": {"the chain is not productive": 400, "odd": 10}}
-    colours = page.reject_colours([usual, unusual], "reject_reasons")
+    colours = quality.reject_colours([usual, unusual], "reject_reasons")
     assert list(colours) == ["the chain is not productive", "odd"]
     assert colours["odd"] == "#0072B2"
     warned = {**unusual, "warnings": ["41.0 % of the rows rejected (400 × x)", "other"]}
-    assert page.unusual_warnings(warned) == warned["warnings"]
-    assert page.unusual_warnings({**warned, "reject_reasons": {}}) == ["other"]
-    assert page.warnings_text([warned]).count("<strong>") == 2
-    folded = page.warnings_text([warned] * 7)
+    assert quality.unusual_warnings(warned) == warned["warnings"]
+    assert quality.unusual_warnings({**warned, "reject_reasons": {}}) == ["other"]
+    assert quality.warnings_text([warned]).count("<strong>") == 2
+    folded = quality.warnings_text([warned] * 7)
     assert folded.startswith("<details><summary>14 warnings</summary>")
+    noted = quality.warnings_text([{**warned, "reject_reasons": {}}])
+    assert noted.startswith(
+        "<br><strong>&lt;b&gt;s&lt;/b&gt;: other</strong><details><summary>1 note on usual"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubts"),
+    [
+        ({}, []),
+        ({"abundance": 99}, ["only 99 cells"]),
+        ({"abundance": 1, "count_unit": "copies"}, ["only 1 copy"]),
+        ({"pairing": {"single pair": 50, "orphan VJ": 50}}, []),
+        ({"pairing": {"single pair": 49, "orphan VDJ": 51}}, ["49 % paired"]),
+        ({"pairing": {"orphan VDJ": 100}, "count_unit": "reads"}, []),
+        ({"pairing": {"single pair": 95, "multichain": 5}}, []),
+        ({"pairing": {"single pair": 94, "multichain": 6}}, ["6 % probably doublets"]),
+        ({"warnings": ["odd", "41 % of the rows rejected (400 × x)"]}, ["1 warning"]),
+        ({"cells": 0, "abundance": 0, "pairing": {}}, ["no receptors"]),
+    ],
+)
+def test_a_sample_is_good_or_says_why_not(changes, doubts):
+    """At the bounds of the rules."""
+    plain = {"cells": 100, "abundance": 100, "count_unit": "cells", "pairing": {"single pair": 100}}
+    sample = {**SAMPLE, **plain, "warnings": [], "reject_reasons": {}, **changes}
+    assert quality.doubts(sample) == doubts
+    assert quality.verdict(sample) == (", ".join(doubts) or "good")
+    good = {**SAMPLE, **plain, "warnings": [], "reject_reasons": {}, "sample_id": "x"}
+    words = quality.verdicts_sentence([good, sample])
+    expected = f"1 of 2 are good, but look at &lt;b&gt;s&lt;/b&gt; ({', '.join(doubts)})."
+    assert words == (expected if doubts else "All 2 are good.")
+
+
+def test_few_of_many_doubtful_samples_are_named():
+    many = [{**SAMPLE, "abundance": 1, "count_unit": "cells", "warnings": []}] * 7
+    assert quality.verdicts_sentence(many).startswith("Look at &lt;b&gt;s&lt;/b&gt; (only 1 cell)")
+    assert quality.verdicts_sentence(many).endswith("; and 2 more.")
 
 
 def annotation_of(*rows) -> Annotation:
@@ -164,10 +201,11 @@ def test_the_brief_says_what_was_found_and_what_is_doubtful():
     words = brief.brief_section([small], RECEPTORS, found, Titles(), missing=missing, unavailable={"map"})[
         "data"
     ]
-    assert "1 table with 5 cells or clonotypes was read; 1 sample has 1,234 distinct receptors." in words
+    assert "1 table with 5 cells or clonotypes was read." in words
+    assert f" Look at &lt;b&gt;s&lt;/b&gt; (only 5 cells, {len(SAMPLE['warnings'])} warning)." in words
+    assert "1 sample has 1,234 distinct receptors." in words
     assert "80 % of the cells have an α and a β chain." in words
     assert "At a false discovery rate of 10 %: an epitope is called for 3 of 20 receptors: A 3." in words
-    assert "too few for statements on clones and diversity: &lt;b&gt;s&lt;/b&gt;." in words
     bulk = {**SAMPLE, "pairing": {"orphan VDJ": 5}}
     assert brief.brief_section([bulk], RECEPTORS, {}, Titles())["data"].count("both chains") == 0
     assert '1 part could not be made (map): <a href="#airrvec_missing">why</a>.' in words

@@ -2,7 +2,8 @@
 
 from airrvec.core.terminal import counted, printable
 from airrvec.encoders import Titles
-from airrvec.report.page import counted_in, public_sentence, read_alike
+from airrvec.report.page import counted_in, read_alike
+from airrvec.report.sections.quality import public_sentence
 
 MOST = 20  # samples and notes that have a line each
 WORST = 10  # samples that have one if there are more

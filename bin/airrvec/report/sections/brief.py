@@ -5,11 +5,11 @@ from importlib.resources import files
 
 from airrvec.core import tables
 from airrvec.core.missing import PARTS
-from airrvec.core.schema import COUNT_UNITS, MEAN
+from airrvec.core.schema import MEAN
 from airrvec.core.terminal import counted
 from airrvec.encoders import Titles
 from airrvec.figures.benchmark import default_view
-from airrvec.report.page import escaped, first_names, n_paired, section, unusual_warnings
+from airrvec.report.page import escaped, section
 from airrvec.report.sections.annotation import Annotation, annotation_answer
 from airrvec.report.sections.benchmark import Benchmark, rows_at_largest_k
 from airrvec.report.sections.calibration import cautions
@@ -18,9 +18,9 @@ from airrvec.report.sections.clusters import cluster_answer
 from airrvec.report.sections.conditions import confounder_sentences
 from airrvec.report.sections.differences import difference_answer
 from airrvec.report.sections.pathogens import pathogens_figure
-from airrvec.report.sections.samples import FEW_CELLS, Described, largest_clone
+from airrvec.report.sections.quality import FEW_CELLS, is_of_cells, n_paired, verdicts_sentence
+from airrvec.report.sections.samples import Described, largest_clone
 
-MIN_PAIRED = 0.5  # share of cells with both chains, below which a sample is doubtful
 OPTIONS = {"annotation": "--annotate", "clusters": "--cluster", "comparison": "--compare"}
 # Sections whose figure may be the most important one, first choice first.
 _FIGURES = ("airrvec_repertoire_clone_sizes", "airrvec_auroc", "airrvec_chain_pairing")
@@ -64,7 +64,7 @@ def brief_section(
         f'<li>{words} <a href="#{place}">More</a></li>' for place, words in sentences if words is not None
     ]
     caution = " ".join(
-        [*_doubts(samples, results), *_missing_sentences(missing), *_not_requested(results, unavailable)]
+        [*_doubts(results), *_missing_sentences(missing), *_not_requested(results, unavailable)]
     )
     if caution:
         lines.append(f'<li class="airrvec-caution"><strong>Missing or doubtful:</strong> {caution}</li>')
@@ -100,10 +100,10 @@ def brief_figure(sections: list[dict], annotation: Annotation | None) -> dict | 
 
 def _samples_sentence(samples: list[dict], receptors: dict, described: Described | None) -> str:
     cells = sum(sample["cells"] for sample in samples)
-    cell_samples = [sample for sample in samples if _is_of_cells(sample)]
+    cell_samples = [sample for sample in samples if is_of_cells(sample)]
     words = (
         f"{counted(len(samples), 'table')} with {counted(cells, 'cell')} or clonotypes"
-        f" {'was' if len(samples) == 1 else 'were'} read;"
+        f" {'was' if len(samples) == 1 else 'were'} read. {verdicts_sentence(samples)}"
         f" {counted(receptors['samples'], 'sample has', 'samples have')}"
         f" {counted(receptors['receptors'], 'distinct receptor')}."
     )
@@ -142,29 +142,9 @@ def _benchmark_sentence(benchmark: Benchmark | None, titles: Titles) -> str | No
     )
 
 
-def _doubts(samples: list[dict], results: dict) -> list[str]:
-    """Return sentences on samples and results that deserve doubt."""
+def _doubts(results: dict) -> list[str]:
+    """Return sentences on results that deserve doubt."""
     sentences = []
-    for words, names in (
-        (
-            f"Fewer than {FEW_CELLS} cells or copies, too few for statements on clones and diversity:",
-            [sample["sample_id"] for sample in samples if sample["abundance"] < FEW_CELLS],
-        ),
-        (
-            f"Fewer than {100 * MIN_PAIRED:g} % of the cells have both chains:",
-            [
-                sample["sample_id"]
-                for sample in samples
-                if _is_of_cells(sample) and n_paired(sample) < MIN_PAIRED * sample["cells"]
-            ],
-        ),
-        (
-            "Warnings about the input:",
-            [sample["sample_id"] for sample in samples if unusual_warnings(sample)],
-        ),
-    ):
-        if names:
-            sentences.append(f"{words} {escaped(first_names(names))}.")
     if (conditions := results.get("conditions")) and confounder_sentences(conditions):
         column = escaped(conditions.counts["condition"])
         sentences.append(
@@ -174,11 +154,6 @@ def _doubts(samples: list[dict], results: dict) -> list[str]:
     if (annotation := results.get("annotation")) and cautions(annotation.reference, annotation.titles):
         sentences.append('The error rates of the calls have <a href="#airrvec_annotation_counts">limits</a>.')
     return sentences
-
-
-def _is_of_cells(sample: dict) -> bool:
-    """Return whether a sample has cells; clonotypes of bulk sequencing are never paired."""
-    return sample["cells"] > 0 and sample["count_unit"] == COUNT_UNITS[0]
 
 
 def _missing_sentences(missing: list[dict[str, str]]) -> list[str]:

@@ -29,6 +29,7 @@ from airrvec.report.page import (
 from airrvec.report.receptor_cells import text_cell
 from airrvec.report.sections import sample_genes
 from airrvec.report.sections.clones import Clones, read_clones, said_cells, said_headers
+from airrvec.report.sections.quality import FEW_CELLS
 
 import pandas as pd
 
@@ -233,7 +234,6 @@ def _few(rows: pd.DataFrame) -> str:
 N_CLONES = 150  # rows in the table of clones
 MOST_CLONES = 10  # of one sample
 MAX_BARS = 60
-FEW_CELLS = 100  # a smaller sample says little about clones and diversity
 
 _SIZE_COLOURS = dict(
     zip(CLONE_SIZES_LIMITS, ("#BBBBBB", "#56B4E9", "#0072B2", "#E69F00", "#D55E00"), strict=True)
