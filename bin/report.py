@@ -78,7 +78,7 @@ class Part(NamedTuple):
 
 PARTS = {
     "samples": Part(
-        lambda args: report_samples.read_described(args.described, args.clones),
+        lambda args: report_samples.read_described(args.described, args.clones, args.clusters),
         report_samples.described_sections,
         report_samples.described_lines,
     ),

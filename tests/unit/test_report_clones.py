@@ -9,6 +9,7 @@ from airrvec.report.sections import clones, samples
 import clone_tables
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from test_describe_samples import write_sample
 from test_report_samples import receptors
@@ -36,7 +37,11 @@ def found(tmp_path_factory):
     said.loc[clone_of_size[10]] = ["GILGFVFTL", "InfluenzaA", 0.05, "GILGFVFTL"]
     said.loc[clone_of_size[5]] = ["<b>", None, 0.1, None]
     said.loc[clone_of_size[4]] = [None, None, None, "NLVPMVATV"]
-    table = table.join(said.astype({"call_fdr": float}))
+    table = table.join(said.astype({"call_fdr": float})).assign(cluster_id=None)
+    table.loc[[clone_of_size[30], clone_of_size[4]], "cluster_id"] = ["small", "large"]
+    (folder / "clusters").mkdir()
+    clusters = pa.table({"cluster_id": ["small", "large"], "n_receptors": [2, 9]})
+    pq.write_table(clusters, folder / "clusters/clusters.parquet")
     columns = [field for field in schema.CLONES if field.name in {"clone_id", *table.columns}]
     tables.write(
         pa.Table.from_pandas(table.reset_index(), pa.schema(columns), preserve_index=False),
@@ -48,7 +53,7 @@ def found(tmp_path_factory):
 def test_called_cells_and_clones_are_counted_by_organism(found):
     """Of 100 cells each; an epitope stands where no organism is known."""
     _, made = found
-    assert clones.called_words(clones.read_clones(made)) == (
+    assert clones.called_words(clones.read_clones(made, [])) == (
         "40 cells in 2 clones (40 % of lung) called for InfluenzaA, the largest of 30 cells;"
         " 5 cells in 1 clone (5 % of blood) called for &lt;b&gt;"
     )
@@ -56,7 +61,7 @@ def test_called_cells_and_clones_are_counted_by_organism(found):
 
 def test_samples_of_several_units_are_not_added(found):
     _, made = found
-    said = clones.read_clones(made)
+    said = clones.read_clones(made, [])
     said.cells.loc[said.cells["n_cells"] == 10, "count_unit"] = "UMIs"
     words = clones.called_words(said)
     assert words.startswith("2 clones (40 % of lung) called for InfluenzaA; 5 cells")
@@ -64,13 +69,14 @@ def test_samples_of_several_units_are_not_added(found):
 
 def test_the_largest_clones_have_their_calls(found):
     folder, made = found
-    described = samples.read_described(folder / "out", made)
+    described = samples.read_described(folder / "out", made, folder / "clusters")
     section = next(
         one for one in samples.described_sections(described) if one["id"] == "airrvec_repertoire_clones"
     )
-    assert set(section["headers"]) >= {"call", "organism", "fdr", "exact"}
+    assert set(section["headers"]) >= {"call", "organism", "fdr", "exact", "cluster"}
     lines = list(section["data"].values())
     assert all(set(line) == set(section["headers"]) for line in lines)
+    assert {line["cells"]: line["cluster"] for line in lines if line["cluster"]} == {30: '"2"', 4: '"1"'}
     calls = {(line["cells"], line["call"], line["fdr"], line["exact"]) for line in lines}
     assert calls == {
         (30, "GILGFVFTL", 0.02, ""),
@@ -95,7 +101,7 @@ def test_clones_without_a_call_have_their_exact_matches(found):
         place = table.schema.get_field_index(name)
         table = table.set_column(place, table.field(name), pa.nulls(len(table), table.field(name).type))
     tables.write(table, made / "clones.parquet")
-    said = clones.read_clones(made)
+    said = clones.read_clones(made, [])
     assert sorted(said.said["exact_epitope"].dropna()) == ["GILGFVFTL", "NLVPMVATV"]
     assert not len(said.cells)
     assert clones.called_words(said) is None
@@ -103,7 +109,7 @@ def test_clones_without_a_call_have_their_exact_matches(found):
 
 def test_without_annotation_nothing_is_said(found):
     folder, _ = found
-    assert clones.read_clones(None) is clones.read_clones(folder / "none") is None
+    assert clones.read_clones(None, []) is clones.read_clones(folder / "none", []) is None
     described = samples.read_described(folder / "out")
     (section, *_) = samples.described_sections(described)
     assert "call" not in section["headers"]

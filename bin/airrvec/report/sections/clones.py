@@ -7,6 +7,7 @@ from airrvec.core import tables
 from airrvec.core.terminal import counted
 from airrvec.report.page import NUMBER, counted_in, escaped, meaning, per_cent
 from airrvec.report.receptor_cells import text_cell, text_header
+from airrvec.report.sections.clusters import cluster_numbers
 
 import pandas as pd
 import pyarrow.compute as pc
@@ -23,7 +24,8 @@ class Clones:
     Attributes
     ----------
     said : DataFrame, index ``clone_id``
-        `SAID`; only clones with a call or an exact match.
+        `SAID`, and ``cluster``, the number of the cluster in the report; only clones with a call or an exact
+        match, and those that the report shows.
     cells : DataFrame
         `airrvec.core.schema.CLONE_COUNTS` of the called clones.
     """
@@ -32,16 +34,37 @@ class Clones:
     cells: pd.DataFrame
 
 
-def read_clones(folder: Path | None) -> Clones | None:
-    """Return what is said of the clones of ``describe_clones.py``; None if the folder has none."""
+def read_clones(folder: Path | None, shown: list[str], clusters: Path | None = None) -> Clones | None:
+    """
+    Return what is said of the clones of ``describe_clones.py``; None if the folder has none.
+
+    Parameters
+    ----------
+    folder : Path or None
+    shown : list of str
+        ``clone_id`` of the clones that the report shows.
+    clusters : Path, optional
+        Folder written by ``cluster_receptors.py``.
+    """
     if folder is None or not (folder / "clones.parquet").exists():
         return None
     is_said = pc.field("call_epitope").is_valid() | pc.field("exact_epitope").is_valid()
-    said = tables.read_filtered(folder / "clones.parquet", is_said, ["clone_id", *SAID]).to_pandas()
+    is_said |= tables.is_one_of("clone_id", shown)
+    said = tables.read_filtered(
+        folder / "clones.parquet", is_said, ["clone_id", *SAID, "cluster_id"]
+    ).to_pandas()
+    said["cluster"] = said.pop("cluster_id").map(_numbers(clusters))
     is_called = tables.is_one_of("clone_id", said.loc[said["call_epitope"].notna(), "clone_id"].tolist())
     columns = ["clone_id", "sample_id", "n_cells", "count_unit", "share"]
     cells = tables.read_filtered(folder / "counts.parquet", is_called, columns)
     return Clones(said.set_index("clone_id"), cells.to_pandas())
+
+
+def _numbers(clusters: Path | None) -> dict[str, str]:
+    path = clusters / "clusters.parquet" if clusters else None
+    if path is None or not path.exists():
+        return {}
+    return cluster_numbers(tables.read(path, ["cluster_id", "n_receptors"]).to_pandas())
 
 
 def called_words(clones: Clones) -> str | None:
@@ -78,14 +101,14 @@ def said_headers() -> dict[str, dict]:
         "organism": text_header("Organism", **meaning("clones", "call_antigen_species")),
         "fdr": {"title": "FDR", **NUMBER, **meaning("clones", "call_fdr")},
         "exact": text_header("Exact match", **meaning("clones", "exact_epitope")),
+        "cluster": text_header("Cluster", "Its number in the section Largest clusters"),
     }
 
 
 def said_cells(clones: Clones, clone_id: str) -> dict:
-    """Return the cells of a clone; empty texts if nothing is said of it."""
-    if clone_id not in clones.said.index:
-        return dict.fromkeys(said_headers(), "")
+    """Return the cells of a clone that the report shows; an empty text for what is not said of it."""
     row = clones.said.loc[clone_id]
     texts = {"call": row.call_epitope, "organism": row.call_antigen_species, "exact": row.exact_epitope}
+    texts["cluster"] = row.cluster
     cells = {name: text_cell("" if pd.isna(text) else text) for name, text in texts.items()}
     return {**cells, "fdr": "" if pd.isna(row.call_fdr) else row.call_fdr}

@@ -250,8 +250,18 @@ class Described:
     clones: Clones | None = None
 
 
-def read_described(folder: Path | None, clones: Path | None = None) -> Described | None:
-    """Return the results, with those of ``describe_clones.py`` in ``clones``; None if the folder has none."""
+def read_described(
+    folder: Path | None, clones: Path | None = None, clusters: Path | None = None
+) -> Described | None:
+    """
+    Return the results of ``describe_samples.py``; None if the folder has none.
+
+    Parameters
+    ----------
+    folder : Path or None
+    clones, clusters : Path, optional
+        Folders written by ``describe_clones.py`` and ``cluster_receptors.py``.
+    """
     if folder is None or not (folder / "samples.qc.json").exists():
         return None
     counts = json.loads((folder / "samples.qc.json").read_text())
@@ -265,7 +275,8 @@ def read_described(folder: Path | None, clones: Path | None = None) -> Described
     titles = group_titles(counts["groups"])
     for name in ("diversity", "rarefaction"):
         frames[name] = with_group_titles(frames[name], titles)
-    return Described(counts, cloned, frames, read_clones(clones))
+    shown = frames["largest_clones"]["clone_id"].tolist()
+    return Described(counts, cloned, frames, read_clones(clones, shown, clusters))
 
 
 def described_sections(results: Described) -> list[dict]:
